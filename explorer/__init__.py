@@ -1,0 +1,52 @@
+"""Nonsmooth dynamics live: models as equations, schemes in native code, pictures that follow.
+
+>>> import explorer as ex
+>>> sol = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-3), e=0.5)
+>>> sol.events[0].kind
+'impact'
+
+Names are imported when they are first used, so ``import explorer`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib import metadata
+from typing import Any
+
+__version__ = metadata.version("nonsmooth-explorer")
+
+_HOMES = {
+    "errors": ("BadModel", "BadValue", "CacheWarning", "ExplorerError", "NotApplicable", "StepFailed"),
+    "parameters": ("Param",),
+    "systems": ("Contact", "LinearMechanicalSystem", "MechanicalSystem"),
+    "systems.sketch": ("circle", "ground", "line", "spring"),
+    "solution": ("Event", "Solution"),
+    "schemes": ("Scheme", "schemes"),
+    "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
+    "panels": ("explore",),
+    "models": (),
+    "views": (),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [*_HOME, "models", "views"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("models", "panels", "views"):
+        return importlib.import_module(f"explorer.{name}")
+    if name in _HOME:
+        return getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
+    if name[:1].isupper():  # a scheme, found by its name
+        from explorer.schemes import schemes
+
+        if name in schemes:
+            return schemes[name]
+    raise AttributeError(f"module 'explorer' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    from explorer.schemes import schemes
+
+    return sorted([*globals(), *__all__, *schemes])

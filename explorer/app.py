@@ -1,0 +1,247 @@
+"""The command ``nonsmooth-explorer``: opens JupyterLab on the tour, with its panel running.
+
+The notebooks are copied to a folder of the user, ``~/nonsmooth-explorer`` unless ``--dir`` names
+another: the same place wherever the command is typed, and never inside a checkout. A notebook
+that the user has changed is never overwritten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+__all__ = ["main"]
+
+TOUR = "00_tour.ipynb"
+RECORD = ".shipped.json"  # what we copied last; a file that differs from it is the user's
+
+
+class CannotStartError(Exception):
+    """A sentence for the terminal; the command ends with exit code 2."""
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="nonsmooth-explorer", description="Open the explorer of nonsmooth dynamics in Jupyter."
+    )
+    parser.add_argument("--version", action="version", version=metadata.version(parser.prog))
+    parser.add_argument("--no-browser", action="store_true", help="print the address only")
+    parser.add_argument("--port", type=int, help="port of the server (default: a free one)")
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        default=Path("~/nonsmooth-explorer"),
+        help="your folder for the notebooks (default: %(default)s)",
+    )
+    parser.add_argument("--notebooks", type=Path, help=argparse.SUPPRESS)  # other ones, for tests
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--check", action="store_true", help="run the tour unseen, then exit")
+    action.add_argument("--warm", action="store_true", help="compile all kernels, then exit")
+    given = parser.parse_args(argv)
+    if given.port is not None and not 0 <= given.port < 65536:
+        parser.error(f"--port {given.port}: a port is a number from 0 to 65535.")
+    return given
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0, 1 (the check failed) or 2 (could not start)."""
+    given = _arguments(argv)
+    try:
+        if given.warm:
+            _warm(always=True)
+            return 0
+        if given.check:
+            with tempfile.TemporaryDirectory(prefix="nonsmooth-explorer-") as folder:
+                return _check(given, Path(folder))
+        return _open(given)
+    except CannotStartError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nStopped.")
+        return 130
+
+
+def _open(given: argparse.Namespace) -> int:
+    _refuse_taken(given.port)
+    folder = given.dir.expanduser().absolute()
+    for name in _copy(_shipped(given.notebooks), folder):
+        print(f"{name} was changed by you and is kept; rename it to get the shipped one.")
+    _warm()
+    print(f"Your notebooks are in {folder}")
+    _serve(folder, given.port or None, browser=not given.no_browser)
+    print(f"\nStopped. Your notebooks are in {folder}")
+    return 0
+
+
+def _check(given: argparse.Namespace, folder: Path) -> int:
+    _refuse_taken(given.port)
+    _copy(_shipped(given.notebooks), folder / "notebooks")
+    _warm()
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        os.environ[name] = str(folder / name.lower())
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = given.port or free.getsockname()[1]
+    server = _serve(folder / "notebooks", port, browser=False, headless=True)
+    run = server.result
+    if run.failure or not run.cells:
+        print(run.failure or "The check was stopped before the tour ran.")
+        return 1
+    print(f"The tour ran: {run.cells} cells, {run.views} live panels, {run.seconds:.1f} s.")
+    return 0
+
+
+def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = False) -> Any:
+    """Run the server until it is stopped; return it."""
+    from explorer.server import TourServer, configuration
+
+    warnings.simplefilter("ignore")  # a third party's deprecation is no news for the user
+    terminal = _Terminal()
+    server = TourServer.instance(jpserver_extensions={"jupyterlab": True, "explorer.server": True})
+    server.settings = configuration(folder, port, browser=browser)
+    server.tour, server.headless = TOUR, headless
+    server.say, server.note = terminal.say, terminal.note
+    try:
+        # without what else is installed on this machine: sooner, and nothing can interfere
+        server.initialize(argv=[], starter_extension="lab", find_extensions=False)
+        server.start()
+    except SystemExit as error:
+        raise CannotStartError(
+            "The Jupyter server could not start: its port was just taken."
+        ) from error
+    finally:
+        TourServer.clear_instance()
+    return server
+
+
+def _warm(*, always: bool = False) -> None:
+    """Compile what this machine has not compiled yet; `always` also loads and checks the rest."""
+    from explorer import cache
+    from explorer.errors import CacheWarning
+    from explorer.kernels import jit
+
+    warnings.simplefilter("ignore", CacheWarning)
+    if cache.notice():
+        print(cache.notice())
+    terminal, start = _Terminal(), time.monotonic()
+    if always or not jit.is_warm():
+        terminal.say("Compiling the numerical kernels, once for this machine.")
+        jit.warm(terminal.bar)
+    if always:
+        from explorer.panels.live import plotly_bundle
+
+        terminal.note("Packing plotly.js")
+        plotly_bundle(cache.directory())
+        terminal.say(
+            f"All is compiled and packed in {cache.directory()} ({time.monotonic() - start:.0f} s)."
+        )
+
+
+def _refuse_taken(port: int | None) -> None:
+    if not port:
+        return
+    with socket.socket() as trial:
+        if os.name == "posix":  # as the server does: a port that is only winding down is free
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise CannotStartError(
+                f"Port {port} cannot be used ({error.strerror}). "
+                "Name another with --port, or leave it out for a free one."
+            ) from error
+
+
+def _shipped(given: Path | None) -> Path:
+    """Return the folder of the notebooks: in an installed wheel, or in the checkout."""
+    package = Path(__file__).parent
+    installed = package / "_notebooks"
+    folder = given or (installed if installed.is_dir() else package.parent / "notebooks")
+    if not (folder / TOUR).is_file():
+        raise CannotStartError(
+            f"The notebook {TOUR} is not in {folder}. Install the package anew, "
+            "or start from a complete checkout."
+        )
+    return folder
+
+
+def _copy(source: Path, folder: Path) -> list[str]:
+    """Copy the notebooks to `folder`; return the names of those that the user has changed."""
+    kept = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        copied = _record(folder)
+        for file in sorted(p for p in source.iterdir() if p.is_file()):
+            shipped, target = _digest(file), folder / file.name
+            if target.exists() and (present := _digest(target)) != shipped:
+                if copied.get(file.name) != present:
+                    kept.append(file.name)
+                    continue
+                target.unlink()
+            if not target.exists():
+                shutil.copyfile(file, target)
+            copied[file.name] = shipped
+        (folder / RECORD).write_text(json.dumps(copied, indent=1))
+    except OSError as error:
+        raise CannotStartError(
+            f"The folder {folder} cannot be written ({error.strerror}). Name another with --dir."
+        ) from error
+    return kept
+
+
+def _record(folder: Path) -> dict[str, str]:
+    """Return the digests of what was copied last; without a legible record all is the user's."""
+    try:
+        return dict(json.loads((folder / RECORD).read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return {}
+
+
+def _digest(file: Path) -> str:
+    """Digest of a file; of a notebook only what is typed, so that outputs are no change."""
+    content = file.read_bytes()
+    try:
+        cells = json.loads(content)["cells"]
+        typed = [[cell["cell_type"], "".join(cell["source"])] for cell in cells]
+        content = json.dumps(typed).encode()
+    except (ValueError, KeyError, TypeError):
+        pass
+    return hashlib.sha256(content).hexdigest()
+
+
+class _Terminal:
+    """Sentences, and on a terminal also a last line that is overwritten."""
+
+    def __init__(self) -> None:
+        self.live = sys.stdout.isatty()
+        self.quarter = 0
+
+    def say(self, text: str) -> None:
+        """Print a sentence to stay."""
+        print(f"\r\x1b[K{text}" if self.live else text, flush=True)
+
+    def note(self, text: str) -> None:
+        """Show a line until the next one."""
+        if self.live:
+            print(f"\r\x1b[K{text}", end="", flush=True)
+
+    def bar(self, done: int, total: int, name: str) -> None:
+        """Show how far the compilation is; in a log, one line a quarter."""
+        filled = 30 * done // max(total, 1)
+        self.note(f"[{'#' * filled:.<30}] {done}/{total} {name}")
+        if not self.live and 4 * done // max(total, 1) > self.quarter:
+            self.quarter = 4 * done // max(total, 1)
+            print(f"{done} of {total} kernels", flush=True)

@@ -1,0 +1,298 @@
+"""From a system's equations to native functions: the only door from expressions to kernels.
+
+SymEngine takes the SymPy expressions, derives every Jacobian exactly and compiles *bundles* of
+outputs by LLVM to ``void f(double* out, const double* in, void* data)`` with the input vector
+``[t, q, v, rho]``. Only entries that are not identically zero are outputs; their places in the
+matrices are integer arrays. Machine code is kept on disk under a digest of the expressions, the
+versions and the processor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import symengine as se
+import sympy as sp
+
+from explorer import cache
+from explorer.errors import BadModel, BadValue
+from explorer.systems import LinearMechanicalSystem, System
+
+__all__ = ["Bundle", "Compiled", "compile_system"]
+
+_POINTER = ctypes.POINTER(ctypes.c_double)
+
+
+def _target() -> bytes:
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
+
+
+class Bundle:
+    """A native function of the input vector.
+
+    Parameters
+    ----------
+    args : sequence of symengine symbols
+    outputs : sequence of symengine expressions
+
+    Attributes
+    ----------
+    address, data : int
+        C address and data pointer, valid while this object lives.
+    size : int
+        Number of outputs.
+    """
+
+    def __init__(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.size = len(outputs)
+        content = list(outputs) or [se.Integer(0)]
+        names = ",".join(map(str, args)).encode()
+        key = hashlib.sha256(_target() + names + pickle.dumps(content)).hexdigest()[:32]
+        native = None
+        kept = cache.load(key, "models")
+        if kept is not None:
+            try:
+                native = pickle.loads(kept)
+            except Exception:  # of another SymEngine, say: compile anew
+                native = None
+        if native is None:
+            try:
+                native = se.Lambdify(args, content, cse=True, backend="llvm")
+            except RuntimeError as error:
+                raise BadModel(f"A formula cannot be compiled: {error}.") from None
+            cache.store(key, pickle.dumps(native), "models")
+        self._native = native
+        self._function, pointer = native.as_ctypes()
+        self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+        self.data = int(pointer.value or 0)
+
+    def __call__(self, inp: np.ndarray) -> np.ndarray:
+        """Return the outputs at one input vector (float64, contiguous)."""
+        out = np.zeros(max(self.size, 1))
+        self._function(
+            out.ctypes.data_as(_POINTER), inp.ctypes.data_as(_POINTER), ctypes.c_void_p(self.data)
+        )
+        return out[: self.size]
+
+
+def _smooth(expr: sp.Expr) -> Any:
+    """Write Abs, sign, Min, Max, Heaviside as cases, whose derivatives SymEngine knows."""
+    if expr.has(sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside):
+        expr = expr.replace(sp.Abs, lambda u: sp.Piecewise((u, u >= 0), (-u, True)))
+        expr = expr.replace(sp.sign, lambda u: sp.Piecewise((1, u > 0), (-1, u < 0), (0, True)))
+        expr = expr.replace(
+            sp.Heaviside, lambda u, h=sp.Rational(1, 2): sp.Piecewise((0, u < 0), (1, u > 0), (h, True))
+        )
+        for kind in (sp.Min, sp.Max):
+            expr = expr.replace(kind, lambda *a, kind=kind: kind(*a).rewrite(sp.Piecewise))
+    return se.sympify(expr)
+
+
+class Compiled:
+    """The native functions of a mechanical system and the layout of what they return.
+
+    Attributes
+    ----------
+    n, nc : int
+        Numbers of coordinates and contacts.
+    bundles : dict of str to Bundle
+        "force" F; "mass" entries of M; "step" F and entries of F_q, F_v; "gap" gap, gap_t and
+        entries of G; "start" q0, v0, e; "energy" T, V; "sketch" points and radii.
+    place_M, place_K, place_C : (k,) int64
+        Flat places of the entries of M, F_q, F_v.
+    gap_ptr, gap_col : CSR pattern of G.
+    constant, rheonomic : bool
+        Whether M, F_q, F_v, G depend on parameters only; whether any gap depends on t.
+    """
+
+    def __init__(self, system: System) -> None:
+        self.system, self.revision = system, system.revision
+        self.n, self.nc = system.n, len(system.contacts)
+        self.linear = isinstance(system, LinearMechanicalSystem)
+        q = [se.Symbol(s.name) for s in system.q]
+        v = [se.Symbol(s.name) for s in system.v]
+        t = se.Symbol("t")
+        rho = [se.Symbol(name) for name in system.parameters]
+        self._args = [t, *q, *v, *rho]
+        state = {t, *q, *v}
+        F = [_smooth(x) for x in (system.f if self.linear else system._force)]
+        M = [] if self.linear else [[_smooth(x) for x in row] for row in system._mass]
+        gaps = [_smooth(c.gap) for c in system.contacts]
+
+        mass, self.place_M = self._entries(M)
+        F_q, self.place_K = self._jacobian(F, q)
+        F_v, self.place_C = self._jacobian(F, v)
+        G, places = self._jacobian(gaps, q)
+        self.gap_col = places % max(self.n, 1)
+        self.gap_ptr = np.searchsorted(places, np.arange(self.nc + 1) * self.n).astype(np.int64)
+        gap_t = [g.diff(t) for g in gaps]
+        self.rheonomic = any(x != 0 for x in gap_t)
+        derivatives = [*mass, *F_q, *F_v, *G]
+        self.constant = not any(x.free_symbols & state for x in derivatives)
+        self._force, self._derivatives = F, [*F_q, *F_v]
+        self.bundles = {
+            "force": self._bundle(F),
+            "mass": self._bundle(mass),
+            "step": self._bundle([*F, *F_q, *F_v]),
+            "gap": self._bundle([*gaps, *gap_t, *G]),
+            "start": self._bundle(
+                [_smooth(sp.sympify(x)) for x in (*system.start_q, *system.start_v)]
+                + [_smooth(c.e) for c in system.contacts]
+            ),
+        }
+        self._lazy(M, v)
+        names = ("force", "mass", "step", "gap", "start")
+        self.table = np.array([[self.bundles[k].address, self.bundles[k].data] for k in names])
+        self.most = max(b.size for b in self.bundles.values())
+        self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
+
+    def _bundle(self, outputs: Sequence[Any]) -> Bundle:
+        return Bundle(self._args, outputs)
+
+    def _lazy(self, M: list, v: list) -> None:
+        """Bundles for looking at a solution; nothing of them runs in the time loop."""
+        shapes = self.system.shapes
+        points = [c for s in shapes for p in s.points for c in p]
+        self.bundles["sketch"] = self._bundle([_smooth(x) for x in [*points, *(s.radius for s in shapes)]])
+        if self.linear:
+            return
+        kinetic = sum(
+            (M[i][j] * v[i] * v[j] for i in range(self.n) for j in range(self.n) if M[i][j] != 0),
+            se.Integer(0),
+        ) / se.Integer(2)
+        potential = self.system.potential  # type: ignore[attr-defined]
+        outputs = [kinetic] if potential is None else [kinetic, _smooth(potential)]
+        self.bundles["energy"] = self._bundle(outputs)
+
+    def _entries(self, rows: Sequence[Sequence[Any]]) -> tuple[list, np.ndarray]:
+        found = [
+            (i * len(row) + j, x) for i, row in enumerate(rows) for j, x in enumerate(row) if x != 0
+        ]
+        return [x for _, x in found], np.array([k for k, _ in found], np.int64)
+
+    def _jacobian(self, functions: Sequence[Any], variables: Sequence[Any]) -> tuple[list, np.ndarray]:
+        rank = {x: j for j, x in enumerate(variables)}
+        entries, places = [], []
+        for i, f in enumerate(functions):
+            for j in sorted(rank[x] for x in f.free_symbols if x in rank):
+                derivative = f.diff(variables[j])
+                if derivative != 0:
+                    entries.append(derivative)
+                    places.append(i * len(variables) + j)
+        return entries, np.array(places, np.int64)
+
+    def _linear_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """CSR rows of [-K, -C], to be added to F; empty for a symbolic system."""
+        if not self.linear:
+            return np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        rows = -np.hstack([self.system.K, self.system.C])  # type: ignore[attr-defined]
+        i, j = np.nonzero(rows)
+        return np.searchsorted(i, np.arange(self.n + 1)).astype(np.int64), j, rows[i, j]
+
+    # -- numbers ------------------------------------------------------------------------------
+
+    def input(self, rho: Sequence[float]) -> np.ndarray:
+        """Return a fresh input vector [t, q, v, rho] with zero state."""
+        return np.concatenate([np.zeros(1 + 2 * self.n), np.asarray(rho, float)])
+
+    def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return q0, v0 and the restitutions e for these parameters.
+
+        Raises
+        ------
+        BadModel
+            If a start formula is not finite here.
+        BadValue
+            If a restitution leaves [0, 1].
+        """
+        values, n = self.bundles["start"](self.input(rho)), self.n
+        q0, v0, e = values[:n], values[n : 2 * n], values[2 * n :]
+        if not np.isfinite(values[: 2 * n]).all():
+            raise BadModel(
+                f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}. "
+                "Look at its formulas, or at the parameters in them."
+            )
+        for contact, value in zip(self.system.contacts, e, strict=True):
+            if not 0 <= value <= 1:
+                raise BadValue(
+                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact law "
+                    "needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
+                )
+        return q0, v0, e
+
+    def matrices(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector."""
+        n = self.n
+        G = self.bundles["gap"](inp)[2 * self.nc :]
+        if self.linear:
+            s = self.system
+            return s.M, s.K, s.C, G  # type: ignore[attr-defined]
+        step = self.bundles["step"](inp)
+        M, K, C = np.zeros(n * n), np.zeros(n * n), np.zeros(n * n)
+        M[self.place_M] = self.bundles["mass"](inp)
+        K[self.place_K] = -step[n : n + self.place_K.size]
+        C[self.place_C] = -step[n + self.place_K.size :]
+        return M.reshape(n, n), K.reshape(n, n), C.reshape(n, n), G
+
+    def check(self, inp: np.ndarray) -> None:
+        """Refuse a state at which the equations make no sense.
+
+        Raises
+        ------
+        BadModel
+            A formula gives NaN or infinity (named, with time and state); M is not symmetric or
+            not positive definite; the start lies below a contact's floor.
+        """
+        n, system = self.n, self.system
+        where = f"at t = {inp[0]:g} s, q = {_short(inp[1 : n + 1])}, v = {_short(inp[n + 1 : 2 * n + 1])}"
+        M, K, C, G = self.matrices(inp)
+        gap = self.bundles["gap"](inp)[: self.nc]
+        force = self.bundles["force"](inp)
+        for what, value in (
+            ("mass", M), ("force", force), ("derivative of the force", np.append(K, C)),
+            ("gap", gap), ("gradient of a gap", G),
+        ):  # fmt: skip
+            if not np.isfinite(value).all():
+                raise BadModel(
+                    f"The {what} of '{system.name}' is not finite {where}. A root or logarithm of a "
+                    "negative number, or a division by zero, does that."
+                )
+        size = np.abs(M).max()
+        if not np.abs(M - M.T).max() <= 1e-10 * size:
+            raise BadModel(f"The mass matrix of '{system.name}' is not symmetric {where}.")
+        scale = np.sqrt(np.abs(np.diag(M)))
+        scaled = M / np.where(np.outer(scale, scale) > 0, np.outer(scale, scale), 1)
+        lowest = np.linalg.eigvalsh(scaled)[0] if n <= 400 else 1.0
+        if not lowest > 1e-13:
+            kind = "singular" if lowest > -1e-13 else "indefinite"
+            raise BadModel(
+                f"The mass matrix of '{system.name}' is {kind} {where}: its smallest eigenvalue "
+                f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove "
+                "a coordinate that has none, or check the signs."
+            )
+        for contact, g in zip(system.contacts, gap, strict=True):
+            if g < -1e-9:
+                raise BadModel(
+                    f"'{system.name}' starts inside an obstacle: gap of {contact.name!r} = {g:.6g} m "
+                    f"{where}. Start with every gap >= 0."
+                )
+
+
+def _short(values: np.ndarray) -> str:
+    text = ", ".join(f"{x:.6g}" for x in values[:6])
+    return f"({text}{', ...' if len(values) > 6 else ''})"
+
+
+def compile_system(system: System) -> Compiled:
+    """Return the compiled system; compiled once for each change of its equations."""
+    compiled = getattr(system, "_compiled", None)
+    if compiled is None or compiled.revision != system.revision:
+        compiled = system._compiled = Compiled(system)  # type: ignore[attr-defined]
+    return compiled

@@ -1,0 +1,62 @@
+"""Refusals are sentences: what was asked, why it cannot be, what would work.
+
+Every error that the package raises on purpose is an `ExplorerError`; anything else is a defect.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["BadModel", "BadValue", "CacheWarning", "ExplorerError", "NotApplicable", "StepFailed"]
+
+
+class ExplorerError(Exception):
+    """Base of all errors of the package; ``str(error)`` is a sentence fit to be projected."""
+
+
+class BadModel(ExplorerError, ValueError):
+    """The equations of a model do not make sense (unknown symbol, wrong shape, singular mass)."""
+
+
+class BadValue(ExplorerError, ValueError):
+    """A number, name or option given by the user cannot be used."""
+
+
+class NotApplicable(ExplorerError, TypeError):
+    """A scheme was asked to integrate a system that it does not take."""
+
+
+class StepFailed(ExplorerError, ArithmeticError):
+    """A simulation stopped early; ``error.solution`` holds what was computed until then.
+
+    Parameters
+    ----------
+    message : str
+        The sentence.
+    solution : Solution
+        The partial solution with its status.
+    """
+
+    def __init__(self, message: str, solution: object) -> None:
+        super().__init__(message)
+        self.solution = solution
+
+
+class CacheWarning(UserWarning):
+    """The cache directory cannot be used; results are right, the next start will be slower."""
+
+
+def suggest(name: object, known: Iterable[str]) -> str:
+    """Return " Did you mean 'x'?" for the nearest known name, else the list of what exists.
+
+    >>> suggest("retitution", ["restitution", "gravity"])
+    " Did you mean 'restitution'?"
+    """
+    known = list(known)
+    lowered = {k.lower(): k for k in known}
+    near = difflib.get_close_matches(str(name).lower(), list(lowered), n=1, cutoff=0.6)
+    if near:
+        return f" Did you mean '{lowered[near[0]]}'?"
+    listed = ", ".join(known) if len(known) <= 24 else ", ".join(known[:24]) + ", ..."
+    return f" There is: {listed}." if known else " There is none."

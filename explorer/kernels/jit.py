@@ -1,0 +1,148 @@
+"""`@kernel`: compiled once per machine with an explicit signature, cached on disk.
+
+A model enters a kernel as two integers, the C address of ``void f(double* out, const double* in,
+void* data)`` and its data pointer, called by `call`. So a kernel never recompiles for a model.
+numba does not notice an edited callee in another file, therefore the cache folder is named by a
+digest of all kernel sources.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import pkgutil
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+from explorer import cache
+
+__all__ = ["cache_statistics", "call", "is_warm", "kernel", "warm"]
+
+_FOLDER = Path(__file__).parent
+_compiled: list[Any] = []
+_listeners: list[Callable[[str], None]] = []
+
+
+@functools.cache
+def _digest() -> str:
+    """Digest of the sources, of numba and of the target processor."""
+    sources = [*sorted(_FOLDER.glob("*.py")), _FOLDER.parent / "status.py"]
+    text = b"".join(path.read_bytes() for path in sources)
+    target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
+    return hashlib.sha256(text + target.encode()).hexdigest()[:16]
+
+
+def _folder() -> Path:
+    return cache.directory(f"kernels-{_digest()}")
+
+
+def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
+    """Compile a function for `signature` now, or load it from the cache.
+
+    Parameters
+    ----------
+    signature : str
+        numba signature; arrays and scalars only.
+    inner : bool
+        The function is called by other kernels only and needs no Python wrapper.
+    """
+
+    def decorate(function: Callable) -> Any:
+        for listener in _listeners:
+            listener(function.__name__)
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True, "_nrt": False}
+        if inner:
+            options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        before, config.CACHE_DIR = config.CACHE_DIR, str(_folder())
+        try:
+            compiled = njit(signature, **options)(function)
+        except Exception:  # a damaged index raises whatever pickle pleases
+            shutil.rmtree(_folder(), ignore_errors=True)
+            config.CACHE_DIR = str(_folder())
+            compiled = njit(signature, **options)(function)
+        finally:
+            config.CACHE_DIR = before
+        _compiled.append(compiled)
+        return compiled
+
+    return decorate
+
+
+@intrinsic
+def call(typingctx, address, data, out, inp):  # type: ignore[no-untyped-def]
+    """Call the C function at `address`: ``f(out, inp, data)``; `out` and `inp` are float64[::1]."""
+    signature = types.void(types.int64, types.int64, out, inp)
+
+    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+        double = ir.DoubleType().as_pointer()
+        anything = ir.IntType(8).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [double, double, anything]).as_pointer()
+        pointers = [
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in zip(sig.args[2:], args[2:], strict=True)
+        ]
+        builder.call(
+            builder.inttoptr(args[0], function), [*pointers, builder.inttoptr(args[1], anything)]
+        )
+        return cgutils.get_null_value(context.get_value_type(types.void).as_pointer())
+
+    return signature, codegen
+
+
+def _modules() -> list[str]:
+    return [m.name for m in pkgutil.iter_modules([str(_FOLDER)]) if m.name != "jit"]
+
+
+def is_warm() -> bool:
+    """Whether all kernels of these sources have been compiled on this machine before."""
+    return (_folder() / "complete").exists()
+
+
+def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
+    """Compile or load every kernel; `progress` is called with (done, total, name)."""
+    total = sum(
+        len(re.findall(r"^@kernel\(", (_FOLDER / f"{m}.py").read_text(), re.MULTILINE))
+        for m in _modules()
+    )
+    done = 0
+
+    def count(name: str) -> None:
+        nonlocal done
+        if progress is not None:
+            progress(done, total, name)
+        done += 1
+
+    _listeners.append(count)
+    try:
+        for module in _modules():
+            before = len(_compiled)
+            importlib.import_module(f"explorer.kernels.{module}")
+            if len(_compiled) == before:  # imported earlier in this process
+                text = (_FOLDER / f"{module}.py").read_text()
+                done += len(re.findall(r"^@kernel\(", text, re.MULTILINE))
+    finally:
+        _listeners.remove(count)
+    if progress is not None:
+        progress(total, total, "")
+    (_folder() / "complete").touch()
+
+
+def cache_statistics() -> dict[str, tuple[int, int]]:
+    """Return ``{kernel: (loaded from the cache, compiled anew)}`` of this process."""
+    return {
+        function.py_func.__qualname__: (
+            sum(function.stats.cache_hits.values()),
+            sum(function.stats.cache_misses.values()),
+        )
+        for function in _compiled
+    }

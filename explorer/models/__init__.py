@@ -1,0 +1,30 @@
+"""The gallery: one model a file, with its closed form or published number.
+
+A model is a function without required arguments that returns a system; `register` puts it into the
+panels, the tables and the conformance tests. ``NONSMOOTH_EXPLORER_MODELS`` names a folder of yours
+whose files are found in the same way.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from explorer.registry import Registry
+from explorer.systems import System
+
+__all__ = ["models", "register"]
+
+if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
+    __path__.append(os.environ["NONSMOOTH_EXPLORER_MODELS"])
+
+models: Registry[Callable[..., System]] = Registry("model", __name__)
+register = models.register
+models.discover()
+# a function hides the module of the same name: models.bouncing_ball() is what one types
+globals().update(models)
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return models[name]

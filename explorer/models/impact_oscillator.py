@@ -1,0 +1,54 @@
+"""Forced impact oscillator: m x'' + c x' + k x = f cos(omega t), x <= s, x'(+) = -e x'(-).
+
+Budd and Dux, Phil. Trans. R. Soc. A 347 (1994) 365. For m = k = f = 1, c = 0, s = 0, omega = 2 n there
+is an orbit with one impact in each n-th period, at the speed 2 omega / ((omega^2 - 1) (1 - e)).
+Grazing: the free response just reaches s = f / sqrt((k - m omega^2)^2 + (c omega)^2).
+"""
+
+import sympy as sp
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import Contact, MechanicalSystem
+from explorer.systems.sketch import ground, line, spring
+
+
+@register
+def impact_oscillator() -> MechanicalSystem:
+    """Return a driven mass on a spring that hits a rigid stop."""
+    system = MechanicalSystem(
+        "impact oscillator", q="x",
+        text="A driven mass between free swing, grazing, chatter and chaos.",
+    )  # fmt: skip
+    (x,), (v,), t = system.q, system.v, system.t
+    m, c, k, f, w, s, e, x0, v0 = system.params(
+        m=Param(1, 0.1, 5, "kg", "mass"),
+        c=Param(0, 0, 1, "N s/m", "damping"),
+        k=Param(1, 0.1, 10, "N/m", "stiffness"),
+        f=Param(1, 0, 5, "N", "forcing amplitude"),
+        omega=Param(2, 0.1, 6, "rad/s", "forcing frequency"),
+        s=Param(0.5, -1, 3, "m", "place of the stop"),
+        e=Param(0.8, 0, 1, "", "restitution"),
+        x0=Param(-1, -6, 3, "m", "start"),
+        v0=Param(0, -6, 6, "m/s", "start velocity"),
+    )
+    system.mass, system.force = [[m]], [f * sp.cos(w * t) - k * x - c * v]
+    system.potential = k * x**2 / 2
+    system.contact(Contact(gap=s - x, e=e, name="stop"))
+    system.start(q=[x0], v=[v0], t_end=40, h=2e-3)
+    b = sp.Rational(1, 4)
+    system.sketch(
+        ground((-5, -b), (-5, b)), spring((-5, 0), (x - 2 * b, 0)),
+        line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
+        ground((s, 2 * b), (s, -2 * b)),
+    )  # fmt: skip
+    system.published = {
+        "impact speed for omega = 2, e = 0.8, s = 0": (6.66667, 1e-2, "Budd and Dux 1994"),
+    }
+    system.preset("one impact", "One impact in a period, speed 2w/((w^2-1)(1-e)).",
+                  omega=2, s=0, e=0.8, c=0, x0=-4.57597, v0=4.24264, t_end=40)  # fmt: skip
+    system.preset("grazing", "The free response just touches the stop: move s by a hair.",
+                  omega=0.8, c=0.1, s=2.7, e=0.8, x0=0, t_end=120)  # fmt: skip
+    system.preset("chatter", "Impacts accumulate, then the mass sticks to the stop.",
+                  omega=2.7, s=0, e=0.5, x0=-0.3, t_end=40)  # fmt: skip
+    return system

@@ -1,0 +1,48 @@
+"""Newton's cradle: n pendulums in a row, x_i'' = -(g / l) x_i, 0 <= s + x_{i+1} - x_i perp p_i >= 0.
+
+With a spacing s > 0 the impacts come one after the other and the last ball leaves alone. Touching
+balls (s = 0) collide at once, and Newton's law for all contacts together gives another answer,
+(-1/3, 2/3, 2/3) for three balls and e = 1: the outcome of a multiple impact is not determined by e
+(Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008).
+"""
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import Contact, MechanicalSystem
+from explorer.systems.sketch import circle, ground, line
+
+
+@register
+def newtons_cradle(n: int = 5) -> MechanicalSystem:
+    """Return a cradle of `n` equal balls, the first one lifted."""
+    system = MechanicalSystem(
+        f"Newton's cradle, {n} balls", q=[f"x{i + 1}" for i in range(n)],
+        text="Sequential impacts, or all at once: two answers.",
+    )  # fmt: skip
+    system.sizes = {"n": Param(n, 2, 12, "", "number of balls")}
+    x = system.q
+    m, g, length, e, spacing, lift = system.params(
+        m=Param(1, 0.1, 5, "kg", "mass of a ball"),
+        g=Param(9.81, 1, 20, "m/s2", "gravity"),
+        l=Param(1, 0.2, 2, "m", "length of the strings"),
+        e=Param(1, 0, 1, "", "restitution"),
+        s=Param(0.002, 0, 0.02, "m", "spacing at rest"),
+        lift=Param(0.2, 0, 0.4, "m", "lift of the first ball"),
+    )
+    system.mass = [[m if i == j else 0 for j in range(n)] for i in range(n)]
+    system.force = [-m * g / length * xi for xi in x]
+    system.potential = m * g / length * sum(xi**2 for xi in x) / 2
+    for i in range(n - 1):
+        system.contact(Contact(gap=spacing + x[i + 1] - x[i], e=e, name=f"{i + 1}-{i + 2}"))
+    system.start(q=[-lift] + [0] * (n - 1), t_end=6, h=1e-3)
+    step = 0.1
+    shapes = [ground((n * step, 0), (-step, 0))]
+    for i, xi in enumerate(x):
+        place = i * (step + spacing)
+        shapes += [line((place, 0), (place + xi, -length))]
+        shapes += [circle(place + xi, -length, step / 2)]
+    system.sketch(*shapes)
+    system.preset("sequential", "A small spacing: the last ball leaves alone.", s=0.002, e=1)
+    system.preset("touching", "No spacing: Newton's law for all contacts at once.", s=0, e=1)
+    system.preset("lossy", "e = 0.9: soon all swing together.", s=0.002, e=0.9, t_end=20)
+    return system

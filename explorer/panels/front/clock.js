@@ -1,0 +1,88 @@
+// The time cursor's clock and its bar: play, pause, speed, scrub. All in the browser.
+
+const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
+
+class Clock {
+  constructor(onTime) {
+    this.onTime = onTime;
+    this.time = this.start = 0;
+    this.end = 0;
+    this.playing = false;
+    this.button = make("button", {
+      type: "button",
+      class: "nsx-play",
+      "aria-label": "Play",
+      on: { click: () => this.toggle() },
+    });
+    this.range = make("input", {
+      type: "range",
+      class: "nsx-range nsx-scrub",
+      "aria-label": "Time of the cursor",
+      on: { input: () => this.seek(Number(this.range.value)) },
+    });
+    this.text = make("output", { class: "nsx-time", "aria-live": "off" });
+    this.speed = make(
+      "select",
+      { class: "nsx-select nsx-speed", "aria-label": "Speed of playing", title: "Speed" },
+      ...SPEEDS.map((one) => make("option", { value: one, selected: one === 1 }, `${one}\u00d7`)),
+    );
+    this.node = make("div", { class: "nsx-clock" }, this.button, this.range, this.text, this.speed);
+    this.face();
+  }
+
+  // The span of a new picture. The cursor stays where it is, or at the end if the run is shorter.
+  span(start, end) {
+    if (!(end > start)) {
+      this.node.hidden = true;
+      return;
+    }
+    this.node.hidden = false;
+    if (start !== this.start || end !== this.end) {
+      [this.start, this.end] = [start, end];
+      this.range.min = start;
+      this.range.max = end;
+      this.range.step = (end - start) / 1000;
+      this.digits = clamp(3 - Math.floor(Math.log10(end - start)), 0, 6);
+    }
+    this.seek(this.time);
+  }
+
+  seek(time) {
+    this.time = clamp(time, this.start, this.end);
+    const written = this.time.toFixed(this.digits ?? 2);
+    setText(this.text, `${written} s`);
+    this.range.value = this.time;
+    this.range.setAttribute("aria-valuetext", `${written} s`);
+    this.range.style.setProperty(
+      "--nsx-fill", (this.time - this.start) / (this.end - this.start || 1),
+    );
+    this.onTime(this.time);
+  }
+
+  toggle(playing = !this.playing) {
+    if (playing === this.playing || (playing && !(this.end > this.start))) return;
+    this.playing = playing;
+    this.face();
+    if (playing) this.request = requestAnimationFrame((now) => this.tick(now, now));
+    else cancelAnimationFrame(this.request);
+  }
+
+  face() {
+    this.button.replaceChildren(icon(this.playing ? "pause" : "play"));
+    this.button.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+    this.button.title = `${this.playing ? "Pause" : "Play"} (space)`;
+  }
+
+  tick(now, before) {
+    if (!this.playing) return;
+    // A tab that was hidden wakes up after minutes: one step is at most a tenth of a second.
+    const step = (Math.min(now - before, 100) / 1000) * Number(this.speed.value);
+    const next = this.time + step;
+    this.seek(next > this.end ? this.start : next);
+    this.request = requestAnimationFrame((later) => this.tick(later, now));
+  }
+
+  stop() {
+    this.toggle(false);
+  }
+}

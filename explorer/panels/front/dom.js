@@ -1,0 +1,106 @@
+// Small helpers to build the page: elements, icons, safe label markup, decoded buffers.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function make(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name === "on") {
+      for (const [event, handler] of Object.entries(value)) node.addEventListener(event, handler);
+    } else {
+      node.setAttribute(name, value === true ? "" : value);
+    }
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+function makeSvg(tag, attributes = {}) {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+// Drawn here, not taken from a font: Unicode arrows look different on every machine.
+const ICONS = {
+  undo: "M6 3 2.5 6.5 6 10M3 6.5h6.5a4 4 0 0 1 0 8H6",
+  redo: "M10 3l3.5 3.5L10 10M13 6.5H6.5a4 4 0 0 0 0 8H10",
+  reset: "M13.5 8a5.5 5.5 0 1 1-1.7-4M13.5 1.5V5H10",
+  pin: "M6 2h4l-.5 4.5 2.5 2.5H4l2.5-2.5zM8 9v5",
+  more: "M8 2v7.5M4.8 6.5 8 9.7l3.2-3.2M2.5 11.5v2h11v-2",
+  play: "M4.5 2.5v11l9-5.5z",
+  pause: "M4.5 3v10M11.5 3v10",
+};
+
+function icon(name) {
+  const svg = makeSvg("svg", { viewBox: "0 0 16 16", class: "nsx-icon", "aria-hidden": "true" });
+  svg.append(makeSvg("path", { d: ICONS[name], class: `nsx-icon-${name}` }));
+  return svg;
+}
+
+// Labels may hold <i>, <sub> ...; anything else becomes plain text, so no label can run code.
+const LABEL_TAGS = new Set(["I", "B", "EM", "SUB", "SUP"]);
+
+function labelNodes(html) {
+  const template = document.createElement("template");
+  template.innerHTML = String(html ?? "");
+  const copy = (from, to) => {
+    for (const child of from.childNodes) {
+      if (child.nodeType === Node.TEXT_NODE) to.append(child.textContent);
+      else if (LABEL_TAGS.has(child.nodeName)) {
+        const kept = document.createElement(child.nodeName);
+        copy(child, kept);
+        to.append(kept);
+      } else copy(child, to);
+    }
+    return to;
+  };
+  return copy(template.content, document.createDocumentFragment());
+}
+
+const plainLabel = (html) => labelNodes(html).textContent.trim();
+
+function setText(node, text) {
+  // Writing an equal text still costs a layout and wakes screen readers.
+  if (node.textContent !== text) node.textContent = text;
+}
+
+function inTextField(target) {
+  if (!target || !target.tagName) return false;
+  if (target.tagName === "TEXTAREA" || target.isContentEditable) return true;
+  return target.tagName === "INPUT" && !["range", "checkbox", "button"].includes(target.type);
+}
+
+// Replace every {buf: i} by a Float32Array; a buffer named twice is decoded once.
+function decode(content, buffers) {
+  const seen = new Map();
+  const array = (i) => {
+    if (!seen.has(i)) {
+      const raw = buffers[i];
+      const start = raw.byteOffset ?? 0;
+      const bytes = raw.buffer ?? raw;
+      seen.set(i, new Float32Array(bytes.slice(start, start + raw.byteLength))); // slice: aligned
+    }
+    return seen.get(i);
+  };
+  const walk = (value) => {
+    if (Array.isArray(value)) return value.map(walk);
+    if (value === null || typeof value !== "object") return value;
+    if (typeof value.buf === "number") return array(value.buf);
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
+  };
+  return walk(content);
+}
+
+// Index of the last t[i] <= time (t does not decrease; an impact has the same time twice).
+function lastIndex(t, time) {
+  let low = 0;
+  let high = t.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (t[middle] <= time) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

@@ -1,0 +1,71 @@
+// A typed value. What the user types is theirs: it stays, also when the kernel refuses it,
+// until they change it, press Escape, or the kernel answers with a value it accepted.
+
+class Field {
+  constructor({ key, numeric, onCommit, onStep }) {
+    this.numeric = numeric;
+    this.onCommit = onCommit;
+    this.text = ""; // the kernel's value as written
+    this.dirty = false; // typed, not yet accepted
+    this.sent = null; // the text last sent
+    this.input = make("input", {
+      type: "text",
+      class: numeric ? "nsx-field" : "nsx-field nsx-field-text",
+      "data-key": key,
+      inputmode: numeric ? "decimal" : null,
+      autocomplete: "off",
+      spellcheck: "false",
+      on: {
+        input: () => {
+          this.dirty = this.input.value !== this.text;
+          this.sent = null;
+        },
+        focus: () => this.input.select(),
+        blur: () => this.commit(),
+        keydown: (event) => {
+          if (event.key === "Enter") this.commit();
+          else if (event.key === "Escape") this.revert();
+          else if (numeric && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
+            event.preventDefault();
+            onStep(event.key === "ArrowUp" ? 1 : -1);
+          }
+        },
+      },
+    });
+  }
+
+  commit() {
+    const text = this.input.value;
+    if (!this.dirty || text === this.sent) return;
+    this.sent = text;
+    this.onCommit(this.numeric ? typedValue(text) : text);
+  }
+
+  revert() {
+    this.dirty = false;
+    this.sent = null;
+    this.input.value = this.text;
+    this.refuse(null);
+  }
+
+  // A value of the kernel (or of the slider beside it).
+  show(value, force = false) {
+    this.text = this.numeric ? shown(value) : String(value ?? "");
+    this.input.title = this.numeric && typeof value === "number" ? String(value) : "";
+    const typing = this.dirty && this.sent === null && document.activeElement === this.input;
+    if (typing && !force) return;
+    this.dirty = false;
+    this.sent = null;
+    if (this.input.value !== this.text) this.input.value = this.text;
+  }
+
+  refuse(sentence, describedBy) {
+    if (sentence) {
+      this.input.setAttribute("aria-invalid", "true");
+      this.input.setAttribute("aria-describedby", describedBy);
+    } else {
+      this.input.removeAttribute("aria-invalid");
+      this.input.removeAttribute("aria-describedby");
+    }
+  }
+}

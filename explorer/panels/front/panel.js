@@ -1,0 +1,241 @@
+// The panel: puts the parts together and speaks the protocol with the kernel.
+
+class Panel {
+  constructor(model, el) {
+    this.model = model;
+    this.view = `v${Math.random().toString(36).slice(2, 10)}`;
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    this.frames = 0;
+    this.latest = 0; // newest own seq taken: an older one arriving late is not drawn
+
+    this.puller = new Puller(
+      this.view,
+      (message) => model.send(message),
+      () => this.status.say({
+        level: "error", text: "The kernel does not answer. Run the cell again.",
+      }),
+    );
+    this.toolbar = new Toolbar((action, value) => this.act(action, value), signal);
+    this.status = new Status();
+    this.column = make("div", { class: "nsx-controls" });
+    this.controls = new Controls(this.column, (...edit) => this.puller.change(...edit));
+    this.clock = new Clock((time) => this.move(time));
+    this.table = new EventTable((time) => this.clock.seek(time));
+    this.plot = make("div", { class: "nsx-plot" });
+    this.plots = make("div", { class: "nsx-plots" }, this.plot);
+    this.canvas = make("canvas", { class: "nsx-mechanism", role: "img" });
+    this.stage = make("div", { class: "nsx-stage" }, this.canvas);
+    this.side = make("div", { class: "nsx-side" }, this.stage, this.clock.node, this.table.node);
+    this.root = make(
+      "div",
+      { class: "nsx-panel", tabindex: "-1", "data-lm-suppress-shortcuts": "true", "data-frames": 0 },
+      make(
+        "div",
+        { class: "nsx-body" },
+        this.toolbar.node, this.column, this.plots, this.side, this.status.node,
+      ),
+    );
+    el.append(this.root);
+
+    this.theme = readTheme(this.root);
+    this.root.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.mechanism = new Stage(this.canvas, this.theme);
+    this.cursor = new Cursor(this.plots);
+    this.picture = new Picture(this.plot, this.theme, {
+      onDrawn: () => this.placeCursor(),
+      onError: (error) => this.status.say({
+        level: "error", text: "The picture could not be drawn.", detail: String(error),
+      }),
+    });
+    this.listen(signal);
+    this.hello();
+  }
+
+  listen(signal) {
+    this.heard = (content, buffers) => this.receive(content, buffers ?? []);
+    this.model.on("msg:custom", this.heard);
+    this.root.addEventListener("keydown", (event) => this.key(event));
+    watchTheme(() => this.retheme(), signal);
+    document.addEventListener("visibilitychange", () => this.picture.pump(), { signal });
+    const resized = new ResizeObserver((entries) => {
+      for (const { target } of entries) {
+        if (target === this.plots) this.picture.resize();
+        else this.mechanism.resize();
+      }
+    });
+    resized.observe(this.plots);
+    resized.observe(this.stage);
+    signal.addEventListener("abort", () => resized.disconnect());
+  }
+
+  async hello() {
+    const plotly = await versionOnPage();
+    if (this.abort.signal.aborted) return;
+    if (plotly) this.usePlotly(LIBRARIES[plotly]);
+    this.puller.send({ type: "hello", view: this.view, plotly });
+  }
+
+  async usePlotly(promise) {
+    try {
+      this.picture.plotly = await promise;
+    } catch (error) {
+      this.status.say({ level: "error", text: "The plots could not be loaded.", detail: String(error) });
+      return;
+    }
+    this.picture.pump();
+  }
+
+  receive(content, buffers) {
+    this.puller.heard();
+    const { type } = content;
+    if (type === "plotly") this.usePlotly(takeLibrary(content.version, buffers[0]));
+    else if (type === "schema") this.schema(content);
+    else if (type === "frame") this.frame(content, buffers);
+    else if (type === "busy") {
+      this.puller.busy();
+      this.status.busy(content);
+    } else if (type === "file") {
+      saveAs(content.name, new Blob([buffers[0] ?? content.text ?? ""], { type: content.mime }));
+      this.status.briefly(`${content.name} saved`);
+    } else if (type === "clipboard") this.clipboard(content);
+  }
+
+  schema(content) {
+    this.toolbar.configure(content);
+    this.controls.configure(content.groups ?? []);
+    this.root.setAttribute("aria-label", plainLabel(content.title));
+    this.title = plainLabel(content.title);
+  }
+
+  frame(content, buffers) {
+    const own = content.view === this.view && typeof content.seq === "number";
+    const { seq } = content;
+    if (own) this.puller.arrived(seq);
+    const release = () => own && this.puller.release(seq);
+    if (own && seq < this.latest) {
+      release();
+      return;
+    }
+    if (own) this.latest = seq;
+    this.root.dataset.trip = this.puller.trips.at(-1)?.toFixed(0) ?? ""; // ms, for measurements
+    if (content.values || content.errors) {
+      this.controls.answer(content.values, content.errors, (key) => this.puller.ahead(key));
+    }
+    if (content.status) this.status.say(content.status);
+    this.toolbar.state(content);
+    const { figure, mechanism, table } = decode(
+      { figure: content.figure, mechanism: content.mechanism, table: content.table }, buffers,
+    );
+    if (!figure) {
+      release();
+      if (own) this.plot.dataset.seq = seq;
+      return;
+    }
+    this.picture.show(figure, {
+      release,
+      drawn: () => {
+        this.run(figure, mechanism, table);
+        if (own) this.plot.dataset.seq = seq;
+        this.root.dataset.frames = ++this.frames;
+      },
+    });
+  }
+
+  // Mechanism, table and clock change together with the drawn picture, not before it.
+  run(figure, mechanism, table) {
+    this.stage.hidden = !mechanism;
+    if (mechanism) {
+      if (this.canvas.getAttribute("aria-label") !== "Mechanism") {
+        this.canvas.setAttribute("aria-label", "Mechanism");
+      }
+      this.mechanism.take(mechanism);
+    }
+    this.table.take(table);
+    const t = mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
+    if (t?.length) this.clock.span(t[0], t[t.length - 1]);
+    else this.clock.span(0, 0);
+    this.root.classList.toggle("nsx-no-side", !mechanism && !table && !t?.length);
+  }
+
+  move(time) {
+    this.cursor.move(time);
+    if (!this.stage.hidden) this.mechanism.draw(time);
+    this.table.mark(time);
+  }
+
+  placeCursor() {
+    const { picture, plot } = this;
+    this.cursor.place(plot, picture.layout, picture.data, this.theme);
+    if (this.wired || !plot.on) return;
+    this.wired = true;
+    const again = () => this.cursor.place(plot, picture.layout, picture.data, this.theme);
+    plot.on("plotly_relayout", again);
+    plot.on("plotly_relayouting", again);
+    plot.on("plotly_click", ({ points }) => {
+      const t = points[0]?.data.meta?.t;
+      if (t) this.clock.seek(t[points[0].pointIndex]);
+    });
+  }
+
+  async act(action, value) {
+    if (action === "export_png") {
+      const name = (this.title ?? "picture").replace(/\W+/g, "_").toLowerCase();
+      saveAs(`${name}.png`, await this.picture.image(2));
+      this.status.briefly(`${name}.png saved`);
+    } else if (action === "load_state" && value === undefined) {
+      const text = await textDialog(this.root, { title: "Paste a saved state (JSON)", accept: "Load" });
+      if (text?.trim()) this.puller.act(action, text);
+    } else this.puller.act(action, value);
+  }
+
+  async clipboard({ text, said }) {
+    if (await copyText(this.root, text)) this.status.briefly(said ?? "Copied");
+    else await textDialog(this.root, { title: "Copy this text (Ctrl+C)", text });
+  }
+
+  key(event) {
+    // Else JupyterLab takes the keys: `b` would insert a cell, `d d` delete one.
+    event.stopPropagation();
+    if (event.target.closest?.("dialog")) return;
+    const typing = inTextField(event.target);
+    const key = event.key.toLowerCase();
+    const command = (event.ctrlKey || event.metaKey) && !event.altKey;
+    if (command && !typing && (key === "z" || key === "y")) {
+      event.preventDefault();
+      this.act(key === "y" || event.shiftKey ? "redo" : "undo");
+    } else if (event.key === " " && !typing && !event.repeat) {
+      const element = event.target.closest?.("button, select, summary, [type=checkbox]");
+      if (element) return; // space is theirs
+      event.preventDefault();
+      this.clock.toggle();
+    }
+  }
+
+  retheme() {
+    const theme = readTheme(this.root);
+    if (JSON.stringify(theme) === JSON.stringify(this.theme)) return;
+    this.theme = theme;
+    this.root.dataset.theme = theme.dark ? "dark" : "light";
+    this.mechanism.theme = theme;
+    this.mechanism.draw();
+    this.picture.retheme(theme);
+  }
+
+  stop() {
+    this.abort.abort();
+    this.model.off("msg:custom", this.heard);
+    this.clock.stop();
+    clearTimeout(this.status.timer);
+    this.puller.stop();
+    this.picture.stop();
+    this.root.remove();
+  }
+}
+
+function render({ model, el }) {
+  const panel = new Panel(model, el);
+  return () => panel.stop();
+}
+
+export default { render };

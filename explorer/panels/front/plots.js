@@ -1,0 +1,165 @@
+// The figure: one plotly graph. Draws are serialised (overlapping ones fail), the newest waiting
+// picture replaces an older waiting one, and the cheapest correct way to draw is chosen:
+// new numbers only: Strokes; else other numbers only: animate; a new layout or style: react.
+
+const CONFIG = {
+  displaylogo: false,
+  responsive: false, // Picture.resize does it, in the same queue as the draws
+  displayModeBar: "hover",
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
+  doubleClick: "reset",
+};
+const STUCK_MS = 1500;
+const REST_MS = 150; // without a new picture for so long, hovering catches up
+
+class Picture {
+  constructor(node, theme, { onDrawn, onError }) {
+    this.node = node;
+    this.theme = theme;
+    this.onDrawn = onDrawn;
+    this.onError = onError;
+    this.layout = null; // newest layout of the kernel, unthemed
+    this.data = null; // last data drawn, unthemed
+    this.waiting = null;
+    this.redraw = this.resized = this.behind = this.gone = false;
+    this.strokes = new Strokes();
+    this.revision = 0;
+  }
+
+  // `drawn()` once it is on the screen; `release()` once drawn, overtaken or parked.
+  show(figure, { drawn, release }) {
+    if (figure.layout) {
+      this.layout = figure.layout; // kept on arrival: the frame that carried it may be overtaken
+      this.redraw = true;
+    }
+    this.waiting?.release();
+    this.waiting = { data: figure.data, config: figure.config, drawn, release };
+    if (document.hidden) release(); // no drawing in a hidden tab, and the kernel must not wait
+    this.pump();
+  }
+
+  retheme(theme) {
+    this.theme = theme;
+    this.redraw = true;
+    this.pump();
+  }
+
+  resize() {
+    this.resized = true;
+    this.pump();
+  }
+
+  async pump() {
+    if (this.drawing || !this.plotly || !this.layout) return;
+    this.drawing = true;
+    while (!this.gone && !document.hidden && (this.waiting || (this.data && this.stale))) {
+      const job = this.waiting ?? { data: this.data, drawn() {}, release() {} };
+      this.waiting = null;
+      const began = performance.now();
+      try {
+        await Promise.race([this.draw(job), new Promise((go) => setTimeout(go, STUCK_MS))]);
+        if (this.gone) break;
+        this.node.dataset.ms = (performance.now() - began).toFixed(1);
+        this.onDrawn(this);
+        job.drawn();
+        await painted(); // no faster than the screen: the kernel's time is better spent
+      } catch (error) {
+        this.signature = null; // whatever plotly was doing, start from a full draw
+        this.onError(error);
+      }
+      job.release();
+    }
+    this.drawing = false;
+  }
+
+  get stale() {
+    return this.redraw || this.resized || this.behind;
+  }
+
+  async draw({ data, config }) {
+    const { plotly, node } = this;
+    const signature = traceSignature(data);
+    const same = this.signature === signature && !this.redraw;
+    const { resized, behind } = this;
+    this.redraw = this.resized = this.behind = false;
+    clearTimeout(this.rest);
+    this.data = data;
+    if (same && !resized && !behind && this.strokes.draw(data)) {
+      this.rest = setTimeout(() => this.catchUp(), REST_MS);
+      return;
+    }
+    if (same && resized) await plotly.Plots.resize(node);
+    const traces = themedTraces(data, this.theme);
+    if (same && this.light && !this.strokes.refused(data)) {
+      await plotly.animate(node, { data: traces, traces: traces.map((_, i) => i) }, INSTANTLY);
+    } else {
+      if (!same || !this.styled) this.styled = themedLayout(this.layout, this.theme);
+      this.styled.datarevision = ++this.revision; // arrays were put in place by Strokes
+      const options = { ...CONFIG, ...config };
+      if (this.started) await plotly.react(node, traces, this.styled, options);
+      else await plotly.newPlot(node, traces, this.styled, options);
+      this.started = true;
+      this.signature = signature;
+      this.light = data.every(isPlainLine) && !autoranged(node._fullLayout);
+    }
+    this.strokes.learn(node, data);
+  }
+
+  // Plotly's own picture of the newest data: what hovering, zooming and exporting look at.
+  catchUp() {
+    this.behind = true;
+    this.pump();
+  }
+
+  // Light on paper whatever the page's theme: the picture ends up in a report.
+  async image(scale) {
+    const theme = { ...LIGHT, export: true, font: this.theme.font };
+    const layout = themedLayout(this.layout, theme);
+    for (const [key, axis] of Object.entries(this.node._fullLayout ?? {})) {
+      if (/^[xy]axis\d*$/.test(key) && layout[key]) layout[key].range = [...axis.range];
+    }
+    const { clientWidth: width, clientHeight: height } = this.node;
+    const options = { format: "png", scale, width, height };
+    return this.plotly.toImage({ data: this.data, layout, config: {} }, options);
+  }
+
+  stop() {
+    this.gone = true;
+    clearTimeout(this.rest);
+    this.waiting?.release();
+    this.waiting = null;
+    if (this.started) this.plotly.purge(this.node);
+  }
+}
+
+const INSTANTLY = {
+  mode: "immediate",
+  transition: { duration: 0 },
+  frame: { duration: 0, redraw: false },
+};
+
+// The next picture of the screen; never stuck, as a hidden tab has none.
+function painted() {
+  return new Promise((go) => {
+    requestAnimationFrame(go);
+    setTimeout(go, 60);
+  });
+}
+
+// Everything about the traces but their numbers: equal signatures differ in data only.
+function traceSignature(data) {
+  return JSON.stringify(data, (key, value) => {
+    if (ArrayBuffer.isView(value)) return "data";
+    return key === "meta" ? undefined : value;
+  });
+}
+
+// `animate` without redraw moves lines and markers only.
+function isPlainLine(trace) {
+  return ["scatter", undefined].includes(trace.type) && !trace.error_x && !trace.error_y;
+}
+
+// ... and never autoranges.
+function autoranged(layout) {
+  return Object.entries(layout).some(([key, axis]) => /^[xy]axis\d*$/.test(key) && axis.autorange);
+}

@@ -1,0 +1,106 @@
+// The pull protocol: at most W questions under way, the newest value of each key wins.
+// A credit comes back when its picture is drawn or overtaken, so the browser sets the pace.
+
+const CREDIT_MS = 2000;
+const SILENCE_MS = 10000;
+
+class Puller {
+  constructor(view, post, onSilence) {
+    this.view = view;
+    this.post = post;
+    this.onSilence = onSilence;
+    this.seq = 0;
+    this.answered = 0;
+    this.flying = new Map(); // seq -> {sent, timer}
+    this.pending = new Map(); // key -> newest value not yet sent
+    this.drag = false;
+    this.asked = new Map(); // key -> seq of the last question that set it
+    this.trips = [];
+  }
+
+  get window() {
+    // The shortest recent trip is the line's own delay; longer ones are a busy solver.
+    return this.trips.length >= 3 && Math.min(...this.trips) > 60 ? 3 : 2;
+  }
+
+  change(key, value, drag) {
+    this.pending.set(key, value);
+    this.drag = drag;
+    this.flush();
+  }
+
+  act(action, value) {
+    if (this.pending.size) this.pull(); // what was typed comes before what is clicked
+    const message = { type: "do", view: this.view, seq: ++this.seq, action };
+    if (value !== undefined) message.value = value;
+    this.send(message);
+  }
+
+  flush() {
+    if (this.pending.size && this.flying.size < this.window) this.pull();
+  }
+
+  pull() {
+    const seq = ++this.seq;
+    const set = Object.fromEntries(this.pending);
+    for (const key of this.pending.keys()) this.asked.set(key, seq);
+    this.pending.clear();
+    this.flying.set(seq, { sent: performance.now(), timer: this.expire(seq) });
+    this.send({ type: "pull", view: this.view, seq, set, drag: this.drag });
+  }
+
+  send(message) {
+    this.silence ??= setTimeout(() => this.onSilence(), SILENCE_MS);
+    try {
+      Promise.resolve(this.post(message)).catch(() => this.onSilence());
+    } catch {
+      this.onSilence(); // the comm is closed
+    }
+  }
+
+  expire(seq) {
+    return setTimeout(() => this.release(seq), CREDIT_MS);
+  }
+
+  // Any word from the kernel: it lives.
+  heard() {
+    clearTimeout(this.silence);
+    this.silence = undefined;
+  }
+
+  busy() {
+    for (const [seq, credit] of this.flying) {
+      clearTimeout(credit.timer);
+      credit.timer = this.expire(seq);
+    }
+    if (this.flying.size) this.silence ??= setTimeout(() => this.onSilence(), SILENCE_MS);
+  }
+
+  arrived(seq) {
+    const credit = this.flying.get(seq);
+    if (credit) this.trips = [...this.trips.slice(-4), performance.now() - credit.sent];
+    this.answered = Math.max(this.answered, seq);
+  }
+
+  release(seq) {
+    for (const [one, credit] of this.flying) {
+      if (one > seq) continue;
+      clearTimeout(credit.timer);
+      this.flying.delete(one);
+    }
+    this.flush();
+  }
+
+  // True while the browser knows a newer value of this key than the kernel's last answer.
+  ahead(key) {
+    return this.pending.has(key) || (this.asked.get(key) ?? 0) > this.answered;
+  }
+
+  stop() {
+    this.heard();
+    for (const credit of this.flying.values()) clearTimeout(credit.timer);
+    this.flying.clear();
+    this.pending.clear();
+    this.post = () => {};
+  }
+}

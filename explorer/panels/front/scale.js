@@ -1,0 +1,68 @@
+// Numbers on a slider: positions, steps and how a value is written.
+
+function shown(value) {
+  if (typeof value !== "number" || !Number.isFinite(value)) return String(value ?? "");
+  return String(Number(value.toPrecision(7)));
+}
+
+// What a person typed: a plain number becomes a number, anything else goes to the kernel verbatim.
+function typedValue(text) {
+  const plain = text.trim().replace(/\u2212/g, "-");
+  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text.trim();
+}
+
+// 1, 2 or 5 times a power of ten, at most x.
+function niceBelow(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  const digit = x / power;
+  return power * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
+}
+
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+const tidy = (value) => Number(value.toPrecision(12)); // 0.30000000000000004 -> 0.3
+
+class Scale {
+  constructor({ low, high, log, integer, step }) {
+    this.log = Boolean(log) && low > 0;
+    this.low = low;
+    this.high = high;
+    this.integer = Boolean(integer);
+    const span = high - low || 1;
+    this.step = step ?? (this.integer ? Math.max(1, Math.round(span / 100)) : niceBelow(span / 80));
+    // A drag moves in finer steps than a key, yet still lands on short numbers.
+    this.grain = this.integer ? 1 : Math.min(this.step, niceBelow(span / 400));
+  }
+
+  position(value) {
+    return this.log ? Math.log10(clamp(value, this.low, this.high)) : value;
+  }
+
+  get ends() {
+    return [this.position(this.low), this.position(this.high)];
+  }
+
+  round(value) {
+    const near = this.log && !this.integer
+      ? Number(value.toPrecision(3))
+      : tidy(Math.round(value / this.grain) * this.grain);
+    return clamp(near, this.low, this.high);
+  }
+
+  value(position) {
+    return this.round(this.log ? 10 ** position : position);
+  }
+
+  fraction(value) {
+    const [from, to] = this.ends;
+    return clamp((this.position(value) - from) / (to - from || 1), 0, 1);
+  }
+
+  // `count` key steps from a value, which need not lie on the grid.
+  move(value, count) {
+    const [from, to] = this.ends;
+    if (!this.log) return clamp(tidy(value + count * this.step), this.low, this.high);
+    const moved = this.round(10 ** (this.position(value) + (count * (to - from)) / 100));
+    if (!this.integer || moved !== value) return moved;
+    return clamp(value + Math.sign(count), this.low, this.high);
+  }
+}

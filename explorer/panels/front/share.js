@@ -1,0 +1,63 @@
+// Out of and into the page: files, clipboard, and the two dialogs that show or take text.
+
+function saveAs(name, source) {
+  const url = source instanceof Blob ? URL.createObjectURL(source) : source;
+  const link = make("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  if (source instanceof Blob) setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+async function copyText(root, text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // No permission, or a page without https: the old way, inside the panel to keep the focus near.
+    const before = document.activeElement;
+    const area = make("textarea", { class: "nsx-offscreen", "aria-hidden": "true" });
+    area.value = text;
+    root.append(area);
+    area.select();
+    let copied = false;
+    try {
+      copied = document.execCommand("copy");
+    } catch {
+      copied = false;
+    }
+    area.remove();
+    before?.focus?.();
+    return copied;
+  }
+}
+
+// Resolves to the text, or null when cancelled. Lives in the root, whose keydown guard it needs.
+function textDialog(root, { title, text = "", accept = null }) {
+  return new Promise((resolve) => {
+    const area = make("textarea", {
+      rows: 12, spellcheck: "false", "aria-label": title, readonly: accept === null,
+    });
+    area.value = text;
+    const close = (label, value) => make(
+      "button", { type: "submit", class: "nsx-button nsx-wide", value }, label,
+    );
+    const buttons = accept === null
+      ? [close("Close", "cancel")]
+      : [close("Cancel", "cancel"), close(accept, "accept")];
+    const form = make(
+      "form",
+      { method: "dialog" },
+      make("strong", {}, title), area, make("div", { class: "nsx-dialog-buttons" }, ...buttons),
+    );
+    const dialog = make("dialog", { class: "nsx-dialog" }, form);
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(dialog.returnValue === "accept" ? area.value : null);
+    });
+    root.append(dialog);
+    dialog.showModal();
+    area.focus();
+    area.select();
+  });
+}

@@ -1,0 +1,45 @@
+// The line at the bottom: what the kernel says, and how far it is.
+
+class Status {
+  constructor() {
+    this.dot = make("span", { class: "nsx-dot", "aria-hidden": "true" });
+    this.text = make("span", { class: "nsx-said" });
+    this.detail = make("span", { class: "nsx-detail" });
+    this.bar = make("progress", { max: 1, hidden: true, "aria-label": "Progress" });
+    this.node = make(
+      "div",
+      { class: "nsx-status", role: "status", "aria-live": "polite" },
+      this.dot, this.text, this.bar, this.detail,
+    );
+    this.say({ level: "busy", text: "Starting" });
+  }
+
+  say({ level, text, detail }) {
+    clearTimeout(this.timer);
+    this.last = { level, text, detail };
+    this.write(this.last);
+    this.bar.hidden = true;
+  }
+
+  write({ level, text, detail }) {
+    this.node.dataset.level = level;
+    setText(this.text, text ?? "");
+    setText(this.detail, detail ?? "");
+    this.detail.title = detail ?? "";
+  }
+
+  busy({ text, done, total }) {
+    this.say({ level: "busy", text });
+    this.bar.hidden = false;
+    if (total > 0) this.bar.value = done / total;
+    else this.bar.removeAttribute("value"); // unknown length: the bar moves by itself
+  }
+
+  // A short word ("Link copied"), then back to what the kernel said.
+  briefly(text) {
+    const { last } = this;
+    this.say({ level: "ok", text });
+    this.last = last;
+    this.timer = setTimeout(() => this.write(this.last), 2500);
+  }
+}

@@ -1,0 +1,93 @@
+// Colours of the page (JupyterLab's variables, see panel.css) carried over to plotly and canvas.
+
+const PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+
+function resolvedColour(probe, name) {
+  // Through a real `color`: the variables may hold names, hsl() or other variables.
+  probe.style.color = `var(${name})`;
+  return getComputedStyle(probe).color;
+}
+
+function readTheme(root) {
+  const probe = make("span", { hidden: true });
+  root.append(probe);
+  const theme = {};
+  for (const name of ["text", "muted", "grid", "border", "paper", "accent"]) {
+    theme[name] = resolvedColour(probe, `--nsx-${name}`);
+  }
+  probe.remove();
+  const [r, g, b] = (theme.paper.match(/[\d.]+/g) ?? [255, 255, 255]).map(Number);
+  theme.dark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
+  if (theme.dark) theme.grid = theme.grid.replace(/^rgb\((.*)\)$/, "rgba($1, 0.6)"); // less of a cage
+  theme.font = getComputedStyle(root).fontFamily;
+  theme.body = theme.dark ? "#3d9be0" : "#0072B2";
+  return theme;
+}
+
+const LIGHT = {
+  text: "#222", muted: "#666", grid: "#e6e6e6", border: "#bbb", paper: "#fff", dark: false,
+};
+
+// Black and the dark Okabe-Ito blue vanish on a dark ground: lifted, hue kept.
+function onGround(colour, theme) {
+  if (!theme.dark || typeof colour !== "string") return colour;
+  const name = colour.toLowerCase();
+  if (name === "#000000" || name === "#000" || name === "black") return theme.text;
+  return name === "#0072b2" ? "#3d9be0" : colour;
+}
+
+function themedTraces(data, theme) {
+  if (!theme.dark) return data;
+  return data.map((trace) => {
+    const out = { ...trace };
+    for (const part of ["line", "marker"]) {
+      if (trace[part]?.color) {
+        out[part] = { ...trace[part], color: onGround(trace[part].color, theme) };
+      }
+    }
+    return out;
+  });
+}
+
+function themedLayout(layout, theme) {
+  const out = structuredClone(layout);
+  delete out.width; // the page decides the size
+  delete out.height;
+  out.autosize = true;
+  out.uirevision ??= "keep"; // a zoom by hand survives new data
+  out.colorway ??= PALETTE;
+  out.paper_bgcolor = theme.export ? theme.paper : "rgba(0,0,0,0)";
+  out.plot_bgcolor = "rgba(0,0,0,0)";
+  out.font = { family: theme.font, size: 12, ...out.font, color: theme.text };
+  out.hoverlabel = {
+    ...out.hoverlabel,
+    bgcolor: theme.paper,
+    bordercolor: theme.border,
+    font: { color: theme.text, family: theme.font, size: 12 },
+  };
+  out.modebar = {
+    ...out.modebar, bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.accent,
+  };
+  out.legend = { ...out.legend, bgcolor: "rgba(0,0,0,0)" };
+  for (const key of Object.keys(out)) {
+    if (!/^[xy]axis\d*$/.test(key)) continue;
+    out[key] = {
+      ...out[key],
+      gridcolor: theme.grid,
+      zerolinecolor: theme.border,
+      linecolor: theme.border,
+      tickcolor: theme.border,
+    };
+  }
+  return out;
+}
+
+function watchTheme(changed, signal) {
+  const attributes = ["data-jp-theme-light", "data-jp-theme-name", "data-theme", "class", "style"];
+  const observer = new MutationObserver(changed);
+  for (const node of [document.documentElement, document.body]) {
+    observer.observe(node, { attributes: true, attributeFilter: attributes });
+  }
+  signal.addEventListener("abort", () => observer.disconnect());
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed, { signal });
+}

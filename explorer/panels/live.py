@@ -1,0 +1,220 @@
+"""The live panel: carries questions and pictures between the kernel and the browser.
+
+It knows the protocol (custom messages with binary buffers, nothing synced but code and style)
+and nothing of mechanics: an ``answer`` object says what the controls are and draws the pictures.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+import threading
+import zlib
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import anywidget
+import numpy as np
+
+# One script: a later part uses names of earlier ones.
+PARTS = (
+    *("dom", "theme", "library", "pull", "scale", "field", "control", "controls"),
+    *("strokes", "plots", "cursor", "mechanism", "clock", "table"),
+    *("toolbar", "status", "share", "panel"),
+)
+_FRONT = files(__package__) / "front"
+
+
+class Answer(Protocol):
+    """What a panel needs to know how to answer."""
+
+    def schema(self) -> dict[str, Any]:
+        """Title, groups of controls, actions, presets."""
+
+    def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
+        """Frame after setting some values; numpy arrays anywhere in figure and mechanism."""
+
+    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+        """Messages to send after an action."""
+
+    def frame(self) -> dict[str, Any]:
+        """Return the current picture in full."""
+
+
+def source() -> str:
+    """Return the browser's script, its parts joined in order."""
+    return "\n".join(
+        f"// --- {name}.js\n{(_FRONT / f'{name}.js').read_text('utf-8')}" for name in PARTS
+    )
+
+
+def pack(content: Any) -> tuple[Any, list[bytes]]:
+    """Move numpy arrays out of a message into little-endian float32 buffers.
+
+    Parameters
+    ----------
+    content
+        Nested dicts and lists. An array (any shape, numeric) becomes ``{"buf": i}``; the same
+        array object at several places becomes the same buffer. NumPy scalars become plain
+        numbers, numbers that JSON cannot hold become ``None``.
+
+    Returns
+    -------
+    content, buffers
+
+    Examples
+    --------
+    >>> pack({"x": np.array([1.0, 2.0]), "n": np.int64(3)})
+    ({'x': {'buf': 0}, 'n': 3}, [b'\\x00\\x00\\x80?\\x00\\x00\\x00@'])
+    """
+    buffers: list[bytes] = []
+    index: dict[int, int] = {}
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            if id(value) not in index:
+                index[id(value)] = len(buffers)
+                with np.errstate(over="ignore"):  # beyond float32 there is nothing to draw
+                    buffers.append(value.astype("<f4", order="C").tobytes())
+            return {"buf": index[id(value)]}
+        if isinstance(value, np.ndarray | np.generic):
+            return walk(value.tolist())
+        if isinstance(value, dict):
+            return {key: walk(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [walk(item) for item in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return walk(content), buffers
+
+
+@cache
+def plotly_bundle(cache_dir: Path | None = None) -> tuple[str, bytes]:
+    """Return the version of the installed plotly and its gzipped plotly.js, without importing it.
+
+    Parameters
+    ----------
+    cache_dir
+        Folder that keeps the compressed file (a second of work); memory only if ``None`` or if
+        the folder cannot be used.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If plotly is not installed.
+    """
+    spec = find_spec("plotly")
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError("plotly is not installed", name="plotly")
+    release = version("plotly")
+    kept = Path(cache_dir) / f"plotly-{release}.min.js.gz" if cache_dir else None
+    try:
+        if kept:
+            found = kept.read_bytes()
+            gzip.decompress(found)  # a torn file must not stop every later panel
+            return release, found
+    except (OSError, EOFError, zlib.error):
+        pass
+    script = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"
+    packed = gzip.compress(script.read_bytes(), mtime=0)
+    if kept:
+        try:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            part = kept.with_suffix(f".{os.getpid()}.part")
+            part.write_bytes(packed)
+            part.replace(kept)  # atomic: two kernels may start at once
+        except OSError:
+            pass
+    return release, packed
+
+
+class LivePanel(anywidget.AnyWidget):
+    """Panel whose controls and pictures come from ``answer``.
+
+    Parameters
+    ----------
+    answer
+        Object with ``schema``, ``pull``, ``do`` and ``frame``; see `Answer`.
+    cache_dir
+        Where the compressed plotly.js is kept; see `plotly_bundle`.
+    """
+
+    _esm = source()
+    _css = (_FRONT / "panel.css").read_text("utf-8")
+
+    def __init__(self, answer: Answer, *, cache_dir: Path | None = None) -> None:
+        super().__init__()
+        self._answer = answer
+        self._cache_dir = cache_dir
+        # Jupyter may call from several threads (subshells); a solver is not reentrant.
+        self._lock = threading.Lock()
+        self._layout: str | None = None  # last layout sent
+        self.on_msg(self._receive)
+
+    def push(self) -> None:
+        """Send the schema and the whole picture to every view, after a change by script."""
+        with self._lock:
+            try:
+                self._post({"type": "schema", **self._answer.schema()})
+                frame = {"type": "frame", **self._answer.frame(), "view": None, "seq": None}
+                self._post(frame, full=True)
+            except Exception as error:
+                self._post(_failure(error))
+
+    def busy(self, text: str, done: float = 0, total: float = 0) -> None:
+        """Show progress. May be called while a pull is being answered, hence takes no lock."""
+        self._post({"type": "busy", "text": text, "done": done, "total": total})
+
+    def _receive(self, _: Any, content: dict[str, Any], buffers: list[Any]) -> None:
+        """Answer one message of the browser; whatever goes wrong becomes a sentence there."""
+        origin = {"view": content.get("view"), "seq": content.get("seq")}
+        with self._lock:
+            try:
+                self._respond(content, origin)
+            except Exception as error:
+                self._post({**_failure(error), **origin})
+
+    def _respond(self, content: dict[str, Any], origin: dict[str, Any]) -> None:
+        kind = content.get("type")
+        if kind == "pull":
+            frame = self._answer.pull(content.get("set", {}), bool(content.get("drag")))
+            self._post({"type": "frame", **frame, **origin})
+        elif kind == "do":
+            for message in self._answer.do(content["action"], content.get("value")):
+                own = origin if message.get("type") == "frame" else {}
+                self._post({**message, **own})
+        elif kind == "hello":
+            if content.get("plotly") != version("plotly"):
+                release, packed = plotly_bundle(self._cache_dir)
+                self.send({"type": "plotly", "version": release}, [packed])
+            self._post({"type": "schema", **self._answer.schema()})
+            self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
+
+    def _post(self, message: dict[str, Any], full: bool = False) -> None:
+        """Send a message; a frame's layout only if it changed or ``full``."""
+        if message.get("type") == "file" and isinstance(message.get("data"), bytes):
+            message = dict(message)
+            self.send(message, [message.pop("data")])
+            return
+        content, buffers = pack(message)
+        figure = content.get("figure")
+        if figure and "layout" in figure:
+            layout = json.dumps(figure["layout"], sort_keys=True)
+            if layout == self._layout and not full:
+                del figure["layout"]
+            self._layout = layout
+        self.send(content, buffers)
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    """Frame without a picture: the last good one stays, the status line says why."""
+    lines = str(error).strip().splitlines()
+    text = lines[0] if lines else f"{type(error).__name__} without a message"
+    status = {"level": "error", "text": text, "detail": type(error).__name__}
+    return {"type": "frame", "view": None, "seq": None, "status": status}

@@ -1,0 +1,180 @@
+"""`Param`: a model's physical knob.  `knob()`: a scheme's numerical one.
+
+Both carry what a slider, a table row and an error message need, so none of the three is ever
+written by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from explorer.errors import BadValue
+
+__all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Param:
+    """A physical parameter: a number with a unit, a sensible range and a sentence.
+
+    Parameters
+    ----------
+    value : float
+        The default, in `unit`.
+    low, high : float
+        Range of the slider. A value typed outside is taken: the range is advice. A dimensionless
+        restitution is checked where it is used, by the contact.
+    unit : str
+        SI unit such as "m/s2"; empty for a pure number.
+    text : str
+        What it is, e.g. "restitution".
+    log : bool
+        Whether the slider is logarithmic.
+
+    Raises
+    ------
+    BadValue
+        If a number is not finite or the range is empty.
+    """
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    text: str = ""
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        value = number(self.value, "a parameter's value")
+        spread = abs(value) if value else 1.0
+        low = min(0.0, 2 * value) if self.low is None else number(self.low, "a parameter's low")
+        high = value + spread if self.high is None else number(self.high, "a parameter's high")
+        if not low < high:
+            raise BadValue(
+                f"The range [{low:g}, {high:g}] of a parameter is empty; low must be below high."
+            )
+        if self.log and low <= 0:
+            raise BadValue(f"A logarithmic range must be positive, but it starts at {low:g}.")
+        for name, x in (("value", value), ("low", low), ("high", high)):
+            object.__setattr__(self, name, x)
+
+
+@dataclasses.dataclass(frozen=True)
+class Knob:
+    """Range, unit and meaning of one field of a scheme (see `knob`)."""
+
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    text: str = ""
+    log: bool = False
+    choices: tuple[str, ...] = ()
+    positive: bool = False
+    strict: bool = False
+    minor: bool = False
+
+
+def knob(
+    default: Any,
+    low: float | None = None,
+    high: float | None = None,
+    unit: str = "",
+    text: str = "",
+    *,
+    log: bool = False,
+    choices: Sequence[str] = (),
+    positive: bool = False,
+    strict: bool = False,
+    minor: bool = False,
+) -> Any:
+    """Declare a field of a scheme's dataclass that becomes a control of every panel.
+
+    Parameters
+    ----------
+    default : float, int or str
+        Its type decides the control: number, integer or choice.
+    low, high : float
+        Range of the slider; with `strict` also the range of what is allowed.
+    unit, text : str
+        Shown beside the control.
+    log : bool
+        Logarithmic slider.
+    choices : sequence of str
+        The allowed strings of a choice.
+    positive : bool
+        Whether the value must be > 0.
+    minor : bool
+        Whether panels keep it in a folded group.
+    """
+    meta = Knob(low, high, unit, text, log, tuple(choices), positive, strict, minor)
+    return dataclasses.field(default=default, metadata={"knob": meta})
+
+
+def knobs_of(scheme: Any) -> dict[str, tuple[Any, Knob]]:
+    """Return ``{field name: (default, Knob)}`` of a scheme class or instance."""
+    return {
+        f.name: (f.default, f.metadata["knob"])
+        for f in dataclasses.fields(scheme)
+        if "knob" in f.metadata
+    }
+
+
+def check_knobs(scheme: Any) -> None:
+    """Check every knob of a frozen dataclass against its declaration; set the converted value.
+
+    Raises
+    ------
+    BadValue
+        A sentence that names the scheme, the field, the value and what is allowed.
+    """
+    kind = type(scheme).__name__
+    for name, (default, meta) in knobs_of(scheme).items():
+        value = getattr(scheme, name)
+        if meta.choices:
+            if value not in meta.choices:
+                allowed = ", ".join(repr(c) for c in meta.choices)
+                raise BadValue(f"{kind}: {name} = {value!r} is not one of {allowed}.")
+            continue
+        if isinstance(default, bool):
+            object.__setattr__(scheme, name, bool(value))
+            continue
+        value = number(value, f"{kind}: {name}", unit=meta.unit)
+        if isinstance(default, int):
+            if value != int(value):
+                raise BadValue(f"{kind}: {name} = {value:g} must be a whole number.")
+            value = int(value)
+        if meta.positive and value <= 0:
+            raise BadValue(f"{kind}: {name} = {value:g} must be greater than zero.")
+        outside = (meta.low is not None and value < meta.low) or (
+            meta.high is not None and value > meta.high
+        )
+        if meta.strict and outside:
+            low = "-inf" if meta.low is None else f"{meta.low:g}"
+            high = "inf" if meta.high is None else f"{meta.high:g}"
+            raise BadValue(f"{kind}: {name} = {value:g} must lie in [{low}, {high}].")
+        object.__setattr__(scheme, name, value)
+
+
+def number(value: Any, what: str, unit: str = "") -> float:
+    """Return `value` as a finite float, or refuse with a sentence that begins with `what`.
+
+    Text is read as a number, with a decimal comma or a simple fraction accepted.
+
+    >>> number("1/4", "e")
+    0.25
+    """
+    wanted = f"a finite number{' in ' + unit if unit else ''}, such as 0.5, 1e-3 or 1/3"
+    try:
+        if isinstance(value, str):
+            top, slash, bottom = value.strip().replace(",", ".").partition("/")
+            result = float(top) / float(bottom) if slash else float(top)
+        else:
+            result = float(value)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise BadValue(f"{what} must be {wanted}, not {value!r}.") from None
+    if not math.isfinite(result):
+        raise BadValue(f"{what} must be {wanted}, not {value!r}.")
+    return result

@@ -1,0 +1,45 @@
+"""What a scheme is: a frozen dataclass of knobs above a kernel, and a statement of what it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from explorer.parameters import check_knobs
+from explorer.systems import System
+
+if TYPE_CHECKING:
+    from explorer.compiled import Compiled
+    from explorer.solution import Solution
+
+__all__ = ["Scheme"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Base of the schemes.
+
+    Attributes
+    ----------
+    accepts : tuple of system types
+        What it integrates; the table of applicability, the dropdowns, the conformance tests and
+        the refusals are generated from it.
+    takes : str
+        The same in words, for a refusal: "takes mechanical systems with contacts".
+    order : int
+        Order of convergence on a smooth stretch with the default knobs.
+    order_across_events : int
+        The same across impacts.
+    """
+
+    accepts: ClassVar[tuple[type[System], ...]] = ()
+    takes: ClassVar[str] = ""
+    order: ClassVar[int] = 1
+    order_across_events: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+
+    def run(self, compiled: Compiled, rho: Any, t_end: float, **start: Any) -> Solution:
+        """Integrate from 0 to `t_end`; return a Solution whose status may be a failure."""
+        raise TypeError(f"{type(self).__name__} does not say how it runs.")

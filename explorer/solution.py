@@ -1,0 +1,347 @@
+"""What a simulation returns: arrays with time on axis 0, events, a status, and its own recipe.
+
+At a jump a quantity has two values; records hold the right limit, ``at(t, side="left")`` gives the
+other one. `p` is an impulse (N s) over the step that ends at its row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.status import Status
+
+__all__ = ["Event", "Sample", "Solution"]
+
+_ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
+_CLOSED_STEPS = 3
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to one contact.
+
+    Attributes
+    ----------
+    t : float
+        Time in s; a time-stepping scheme knows it to one step.
+    kind : str
+        "impact", "closed" (contact lasts from here) or "released".
+    contact, index : str, int
+        Name and number of the contact.
+    row : int
+        Row of the solution that holds the right limit.
+    v_minus, v_plus : (n,) float
+        Velocities before and after.
+    gap_dot_minus, gap_dot_plus : float
+        Normal velocity before and after, m/s; plus = -e minus at an impact on its own.
+    impulse : float
+        Normal impulse in N s; for "closed" the impulse of its first step.
+    """
+
+    t: float
+    kind: str
+    contact: str
+    index: int
+    row: int
+    v_minus: np.ndarray
+    v_plus: np.ndarray
+    gap_dot_minus: float
+    gap_dot_plus: float
+    impulse: float
+
+
+@dataclass(frozen=True)
+class Sample:
+    """State at one time: t (s), q (n,), v (n,), gap (n_c,)."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    gap: np.ndarray
+
+
+@dataclass
+class Solution:
+    """Result of `explorer.simulate`.
+
+    Attributes
+    ----------
+    t : (n_t,) time in s
+    q, v : (n_t, n) coordinates and velocities (right limits)
+    p : (n_t, n_c) impulse of the step that ends at the row, N s
+    gap, gap_dot : (n_t, n_c) distance in m, normal velocity in m/s
+    active : (n_t, n_c) int8: 0 open, 1 predicted to close, 2 carried an impulse
+    iterations : (n_t,) Newton iterations of the step
+    residuals : (n_t, 2) LCP residual in m/s, Newton residual in N s
+    status : Status
+    system, scheme : what was run
+    rho : dict of the parameters; ``start``: dict of q0, v0
+    route : tuple of str, exact rewritings walked on the way
+    seconds : wall time of the run in s
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    p: np.ndarray
+    gap: np.ndarray
+    gap_dot: np.ndarray
+    active: np.ndarray
+    iterations: np.ndarray
+    residuals: np.ndarray
+    status: Status
+    system: Any
+    scheme: Any
+    rho: dict[str, float]
+    route: tuple[str, ...] = ()
+    seconds: float = 0.0
+    observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.system.name!r}, {self.scheme}, {len(self.t) - 1} steps to "
+            f"t = {self.t[-1]:g} s, {self.status.name})"
+        )
+
+    # -- events -------------------------------------------------------------------------------
+
+    @cached_property
+    def event_rows(self) -> list[tuple[int, str, int]]:
+        """(row, kind, contact) of every event, in order of time."""
+        found = []
+        for a in range(self.p.shape[1]):
+            for first, after in self._runs(a):
+                lasting = after - first >= _CLOSED_STEPS
+                if first > 0 and self.gap_dot[first - 1, a] < 0:
+                    found.append((first, "impact", a))
+                if first > 0 and lasting:
+                    found.append((first, "closed", a))
+                if lasting and after < len(self.t):
+                    found.append((after, "released", a))
+        return sorted(found, key=lambda x: x[0])
+
+    def _runs(self, a: int) -> list[tuple[int, int]]:
+        """(first, one past last) rows of each stretch in which contact `a` carries impulses.
+
+        A contact that opens for a step or two and closes at almost no speed has not bounced: a
+        velocity-level scheme lets a closed gap drift by O(h^3) and closes it again.
+        """
+        on = self.p[:, a] > 0
+        on[0] = abs(self.gap[0, a]) <= 1e-9 and abs(self.gap_dot[0, a]) <= 1e-9
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
+        slow = 0.02 * np.abs(self.gap_dot[:, a]).max()
+        runs: list[tuple[int, int]] = []
+        for first, after in edges.reshape(-1, 2).tolist():
+            drifted = runs and first - runs[-1][1] < _CLOSED_STEPS
+            if drifted and -self.gap_dot[first - 1, a] <= slow:
+                runs[-1] = (runs[-1][0], after)
+            else:
+                runs.append((first, after))
+        return runs
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """Impacts, closings and releases in order of time."""
+        names = [c.name for c in self.system.contacts]
+        return [
+            Event(
+                float(self.t[i]), kind, names[a], a, i, self.v[i - 1], self.v[i],
+                float(self.gap_dot[i - 1, a]), float(self.gap_dot[i, a]), float(self.p[i, a]),
+            )
+            for i, kind, a in self.event_rows
+        ]  # fmt: skip
+
+    @cached_property
+    def jump_rows(self) -> np.ndarray:
+        """Rows at which a velocity jumps: no curve of a velocity is drawn through them."""
+        return np.unique([i for i, kind, _ in self.event_rows if kind == "impact"]).astype(int)
+
+    def at(self, t: float, side: str = "right") -> Sample:
+        """Return the state at time `t`, interpolated linearly inside a step.
+
+        Parameters
+        ----------
+        t : float
+            In s, within the span of the solution.
+        side : str
+            "right" or "left" limit; they differ in v at a jump.
+
+        Raises
+        ------
+        BadValue
+            If t lies outside, or the side is neither.
+        """
+        if side not in ("left", "right"):
+            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
+        if not self.t[0] <= t <= self.t[-1]:
+            raise BadValue(f"t = {t!r} s lies outside [{self.t[0]:g}, {self.t[-1]:g}] s.")
+        i = int(np.searchsorted(self.t, t))
+        if self.t[i] == t:
+            v = self.v[i]
+            if side == "left" and i in self.jump_rows:
+                v = self.v[i - 1]
+            return Sample(float(t), self.q[i], v, self.gap[i])
+        s = (t - self.t[i - 1]) / (self.t[i] - self.t[i - 1])
+        mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, self.v, self.gap)]
+        if i in self.jump_rows:
+            mix[1] = self.v[i - 1]
+        return Sample(float(t), *mix)
+
+    # -- energy -------------------------------------------------------------------------------
+
+    @cached_property
+    def _energies(self) -> np.ndarray:
+        if self.observe is None:
+            raise BadValue("This solution was made by hand and has no equations to evaluate.")
+        return self.observe(self, "energy")
+
+    @property
+    def kinetic(self) -> np.ndarray:
+        """Kinetic energy in J, (n_t,)."""
+        return self._energies[:, 0]
+
+    @property
+    def potential(self) -> np.ndarray | None:
+        """Potential energy in J, (n_t,), or None if the forces have none that is known."""
+        return self._energies[:, 1] if self._energies.shape[1] > 1 else None
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy in J, (n_t,); kinetic alone if there is no potential."""
+        return self.kinetic if self.potential is None else self.kinetic + self.potential
+
+    @cached_property
+    def contact_work(self) -> np.ndarray:
+        """Work of each contact's impulses since the start in J, (n_t, n_c).
+
+        p (gap'(-) + gap'(+)) / 2 per step: never positive for a fixed obstacle and e <= 1.
+        """
+        step = np.zeros_like(self.p)
+        step[1:] = 0.5 * self.p[1:] * (self.gap_dot[1:] + self.gap_dot[:-1])
+        return np.cumsum(step, axis=0)
+
+    # -- away from here -----------------------------------------------------------------------
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Named columns: t, coordinates, velocities, then p and gap of each contact."""
+        names = [c.name for c in self.system.contacts]
+        return (
+            {"t": self.t}
+            | {c: self.q[:, i] for i, c in enumerate(self.system.coordinates)}
+            | {f"v_{c}": self.v[:, i] for i, c in enumerate(self.system.coordinates)}
+            | {f"p_{c}": self.p[:, i] for i, c in enumerate(names)}
+            | {f"gap_{c}": self.gap[:, i] for i, c in enumerate(names)}
+        )
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The recipe as plain data: system, scheme, parameters, start, versions."""
+        return {
+            "format": 1,
+            "system": self.system.to_spec(),
+            "scheme": {"name": type(self.scheme).__name__, **dataclasses.asdict(self.scheme)},
+            "rho": self.rho,
+            "start": {"q": self.q[0].tolist(), "v": self.v[0].tolist()},
+            "t_end": float(self.t[-1]) if self.status.ok else self.system.t_end,
+            "status": vars(self.status),
+            "route": list(self.route),
+            "versions": {
+                "python": platform.python_version(),
+                **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},
+            },
+        }
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """Return (and write) the columns as CSV with all digits."""
+        text = io.StringIO()
+        header = ",".join(name.replace(",", ";") for name in self.columns)
+        np.savetxt(
+            text, np.column_stack(list(self.columns.values())), fmt="%.17g", delimiter=",",
+            header=header, comments="",
+        )  # fmt: skip
+        if path is not None:
+            Path(path).write_text(text.getvalue(), encoding="utf-8")
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame of `columns`; ``df.attrs["spec"]`` holds the recipe (extra `data`)."""
+        frame = _extra("pandas").DataFrame(self.columns)
+        frame.attrs["spec"] = self.spec
+        return frame
+
+    def to_xarray(self) -> Any:
+        """Return a Dataset with dims sample, state, contact, event (extra `data`).
+
+        Time is a plain coordinate, not an index: an impact may repeat it.
+        """
+        names = [c.name for c in self.system.contacts]
+        events = self.events
+        return _extra("xarray").Dataset(
+            {
+                **{k: (("sample", "state"), getattr(self, k)) for k in ("q", "v")},
+                **{
+                    k: (("sample", "contact"), getattr(self, k))
+                    for k in ("p", "gap", "gap_dot", "active")
+                },
+                "iterations": ("sample", self.iterations),
+                "event_kind": ("event", np.array([e.kind for e in events], dtype=str)),
+                "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
+                "event_impulse": ("event", np.array([e.impulse for e in events], dtype=float)),
+            },
+            coords={
+                "time": ("sample", self.t, {"units": "s"}),
+                "event_time": ("event", np.array([e.t for e in events], float), {"units": "s"}),
+                "state": list(self.system.coordinates),
+                "contact": names,
+            },
+            attrs={"spec": json.dumps(self.spec)},
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it."""
+        path = Path(path)
+        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        np.savez_compressed(path, spec=np.array(json.dumps(self.spec)), **arrays)
+        return path
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the arrays and the recipe of a saved solution.
+
+    Raises
+    ------
+    BadValue
+        If the file is none of ours.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {k: file[k] for k in _ARRAYS}, json.loads(str(file["spec"]))
+    except FileNotFoundError:
+        raise BadValue(f"There is no file {str(path)!r}.") from None
+    except Exception as error:
+        raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
+
+
+def _extra(module: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise BadValue(
+            f"This needs {module}, which is not installed: pip install 'nonsmooth-explorer[data]'."
+        ) from None

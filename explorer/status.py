@@ -1,0 +1,89 @@
+"""How a run ended: one code, one sentence with advice.
+
+Kernels return the plain integers; everything above them turns an integer into a `Status`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Status"]
+
+SUCCESS = 0
+LCP_RAY = 1
+LCP_ITERATIONS = 2
+NEWTON_CAP = 3
+NOT_FINITE = 4
+SINGULAR = 5
+
+_WORDS = {
+    SUCCESS: ("success", "Reached the end."),
+    LCP_RAY: (
+        "lcp_ray",
+        "the contact problem has no solution that the LCP solver can reach (ray termination, "
+        "residual {residual:.2g}). Redundant or contradictory contacts do that; try a smaller h "
+        "or lcp='enumeration'",
+    ),
+    LCP_ITERATIONS: (
+        "lcp_iterations",
+        "the LCP solver stopped before its tolerance (residual {residual:.2g}). Try a smaller h, "
+        "or lcp='lemke' instead of projected Gauss-Seidel",
+    ),
+    NEWTON_CAP: (
+        "newton_cap",
+        "Newton's method did not converge within newton_max iterations (residual {residual:.2g}). "
+        "Try a smaller h or a larger newton_max",
+    ),
+    NOT_FINITE: (
+        "not_finite",
+        "the state is no longer finite: a formula gave NaN or infinity, or the motion blew up. "
+        "Try a smaller h, theta >= 1/2, or look at the formulas at this state",
+    ),
+    SINGULAR: (
+        "singular",
+        "the iteration matrix W = M + h theta C + (h theta)^2 K is singular at this state. "
+        "The mass matrix may lose its rank there; try other parameters or another h",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Status:
+    """Outcome of a run.
+
+    Attributes
+    ----------
+    code : int
+        0 is success.
+    name : str
+        "success", "lcp_ray", "lcp_iterations", "newton_cap", "not_finite" or "singular".
+    message : str
+        One sentence, with advice where there is any.
+    step : int
+        Index of the last step that was computed.
+    t : float
+        Time of that step, in s.
+    """
+
+    code: int
+    name: str
+    message: str
+    step: int
+    t: float
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run reached its end."""
+        return self.code == SUCCESS
+
+    @classmethod
+    def of(cls, code: int, step: int, t: float, residual: float = 0.0, detail: str = "") -> Status:
+        """Make the sentence for a kernel's code at step `step`, time `t`."""
+        name, words = _WORDS[code]
+        message = words.format(residual=residual)
+        if code != SUCCESS:
+            message = f"Stopped at t = {t:.6g} s (step {step}): {message}.{detail}"
+        return cls(code, name, message, step, t)
+
+    def __str__(self) -> str:
+        return self.message

@@ -1,0 +1,23 @@
+"""The system types: declarations only, checked when they are built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from explorer.errors import BadModel, suggest
+from explorer.systems.base import System
+from explorer.systems.linear import LinearMechanicalSystem
+from explorer.systems.mechanical import Contact, MechanicalSystem
+
+__all__ = ["Contact", "LinearMechanicalSystem", "MechanicalSystem", "System", "from_spec"]
+
+_TYPES = {c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem)}
+
+
+def from_spec(spec: Mapping[str, Any]) -> System:
+    """Build a system from the plain data of its ``to_spec()``."""
+    kind = spec.get("type")
+    if kind not in _TYPES:
+        raise BadModel(f"There is no system type {kind!r}.{suggest(kind, _TYPES)}")
+    return _TYPES[kind].from_spec(spec)

@@ -1,0 +1,137 @@
+"""What every system type shares: a name, parameters, a start, presets, a sketch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import sympy as sp
+
+from explorer.errors import BadModel, BadValue, suggest
+from explorer.parameters import Param, number
+from explorer.systems.expressions import expression
+from explorer.systems.sketch import Shape
+
+__all__ = ["System"]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+class System:
+    """Base of the system types: declarations only, each checked when it is made.
+
+    Attributes
+    ----------
+    name, text : str
+        Title and one sentence on what the system teaches.
+    t : sympy.Symbol
+        Time, in s.
+    parameters : dict of str to Param
+        In declared order, the order of `rho`.
+    presets : dict of str to dict
+        Named settings: ``{"text": ..., <parameter, knob or start entry>: value}``.
+    exact : callable or None
+        Closed form ``exact(t, rho) -> {"q": (n_t, n), "v": (n_t, n)}``; `rho` is a dict.
+    published : dict
+        ``{what: (number, tolerance, source)}``.
+    sizes : dict of str to Param
+        Whole numbers that the model was built with ("n": number of balls): arguments of its
+        builder, not entries of `rho`.
+    t_end, h : float
+        Time span and step size (in s) that suit the model.
+    """
+
+    kind = "system"
+
+    def __init__(self, name: str, text: str = "") -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise BadModel(f"A system needs a name (text), not {name!r}.")
+        self.name = name
+        self.text = text
+        self.t = sp.Symbol("t")
+        self.parameters: dict[str, Param] = {}
+        self.presets: dict[str, dict[str, Any]] = {}
+        self.exact: Callable[..., dict[str, Any]] | None = None
+        self.published: dict[str, tuple[float, float, str]] = {}
+        self.sizes: dict[str, Param] = {}
+        self.shapes: tuple[Shape, ...] = ()
+        self.t_end, self.h = 3.0, 1e-3
+        self.revision = 0
+
+    def touch(self) -> None:
+        """Note a change, so that what was compiled before is not used again."""
+        self.revision += 1
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def params(self, **declared: Param | float) -> tuple[sp.Symbol, ...]:
+        """Declare parameters and return their symbols in this order.
+
+        Raises
+        ------
+        BadModel
+            If a name is taken or is no identifier.
+        """
+        for name, value in declared.items():
+            if not _NAME.match(name):
+                raise BadModel(f"{name!r} cannot name a parameter: letters, digits, '_' only.")
+            if name in self._state_names() or name == "t":
+                raise BadModel(f"The parameter {name!r} of '{self.name}' has the name of a state.")
+            self.parameters[name] = value if isinstance(value, Param) else Param(value)
+        self.touch()
+        return tuple(sp.Symbol(name) for name in declared)
+
+    def rho(self, changes: Mapping[str, Any] | None = None) -> list[float]:
+        """Return the parameter vector, the defaults with `changes` by name.
+
+        Raises
+        ------
+        BadValue
+            Unknown name (with the nearest one), or a value that is no finite number.
+        """
+        values = {name: p.value for name, p in self.parameters.items()}
+        for name, value in (changes or {}).items():
+            if name not in values:
+                raise BadValue(
+                    f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}"
+                )
+            values[name] = number(value, name, self.parameters[name].unit)
+        return list(values.values())
+
+    # -- names --------------------------------------------------------------------------------
+
+    def _state_names(self) -> tuple[str, ...]:
+        return ()
+
+    def symbols(self, *, state: bool = True) -> dict[str, sp.Symbol]:
+        """Return what each name may stand for in a formula of this system."""
+        names = [*(self._state_names() if state else ()), *self.parameters]
+        return {name: sp.Symbol(name) for name in (["t", *names] if state else names)}
+
+    # -- sketch -------------------------------------------------------------------------------
+
+    def sketch(self, *shapes: Shape) -> None:
+        """Set the shapes that animate the system (see `explorer.systems.sketch`).
+
+        Raises
+        ------
+        BadModel
+            If a point has an unknown symbol.
+        """
+        names, what = self.symbols(), f"sketch of '{self.name}'"
+        self.shapes = tuple(
+            Shape(
+                tuple((expression(x, names, what), expression(y, names, what)) for x, y in s.points),
+                s.kind, s.role, s.closed, expression(s.radius, names, what),
+            )
+            for s in shapes
+        )  # fmt: skip
+        self.touch()
+
+    def preset(self, name: str, text: str = "", **settings: Any) -> None:
+        """Name a setting worth seeing; `settings` are what `Session.set` takes."""
+        self.presets[name] = {"text": text, **settings}
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"

@@ -1,0 +1,100 @@
+"""A system as Markdown: what a notebook shows when the object is the last line of a cell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+if TYPE_CHECKING:
+    from explorer.systems.base import System
+
+__all__ = ["latex", "linear", "mechanical", "unit"]
+
+_LARGE = 6
+
+
+def latex(expr: Any) -> str:
+    """Return LaTeX with velocities written as dotted coordinates and short numbers."""
+    names = {}
+    for symbol in getattr(expr, "free_symbols", ()):
+        name = symbol.name
+        if name.startswith("v_"):
+            names[symbol] = rf"\dot{{{sp.latex(sp.Symbol(name[2:]))}}}"
+    return sp.latex(expr, symbol_names=names, full_prec=False)
+
+
+def unit(text: str) -> str:
+    """Return a unit with its powers as superscripts: m/s2 -> m/s²."""
+    return "".join(
+        "²³⁴"["234".index(c)] if c in "234" and i and text[i - 1].isalpha() else c
+        for i, c in enumerate(text)
+    )
+
+
+def _parameters(system: System) -> list[str]:
+    if not system.parameters:
+        return []
+    rows = [
+        f"| ${latex(sp.Symbol(name))}$ | {p.value:g} | {unit(p.unit) or '–'} "
+        f"| {p.low:g} … {p.high:g} | {p.text} |"
+        for name, p in system.parameters.items()
+    ]
+    head = "| parameter | value | unit | range | |\n|---|---|---|---|---|"
+    return ["\n".join([head, *rows])]
+
+
+def _column(items: Any) -> str:
+    items = list(items)
+    if len(items) == 1:
+        return latex(items[0])
+    return latex(sp.Matrix(items))
+
+
+def _contacts(contacts: Any) -> list[str]:
+    shown = [
+        rf"$$0 \le {latex(c.gap)} \;\perp\; p_{{{k + 1}}} \ge 0, \qquad e = {latex(c.e)}"
+        rf"\qquad\text{{({c.name})}}$$"
+        for k, c in enumerate(contacts[:_LARGE])
+    ]
+    more = len(contacts) - _LARGE
+    return shown + ([f"… and {more} more contacts of this kind."] if more > 0 else [])
+
+
+def mechanical(system: Any) -> str:
+    """Return equations of motion, contacts, parameters with units, and the initial state."""
+    q = system.q
+    parts = [f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")]
+    if system.n <= _LARGE:
+        rates = sp.Matrix([sp.Symbol(rf"\ddot{{{sp.latex(x)}}}") for x in q])
+        if system.n == 1:
+            factor = "" if system.mass[0] == 1 else rf"\left({latex(system.mass[0])}\right)"
+            left = rf"{factor}\,{sp.latex(rates[0])}"
+        else:
+            left = rf"{latex(system.mass)} {sp.latex(rates)}"
+        impulses = " + G^{\\top} p" if system.contacts else ""
+        parts.append(rf"$${left} = {_column(system.force)}{impulses}$$")
+    else:
+        parts.append(
+            rf"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{{\top}} p, \qquad q \in \mathbb{{R}}^{{{system.n}}}$$"
+        )
+    parts += _contacts(system.contacts)
+    parts += _parameters(system)
+    if system.n <= _LARGE:
+        start = ", ".join(
+            rf"{sp.latex(x)}(0) = {latex(a)},\; \dot{{{sp.latex(x)}}}(0) = {latex(b)}"
+            for x, a, b in zip(q, system.start_q, system.start_v, strict=True)
+        )
+        parts.append(rf"$${start}$$")
+    return "\n\n".join(parts)
+
+
+def linear(system: Any) -> str:
+    """Return the general equation with its sizes, contacts, parameters."""
+    parts = [
+        f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
+        rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} p, \qquad q \in \mathbb{{R}}^{{{system.n}}}$$",
+    ]
+    if system.contacts:
+        parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")
+    return "\n\n".join(parts + _parameters(system))

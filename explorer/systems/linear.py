@@ -1,0 +1,187 @@
+"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' p, 0 <= H q + b perp p >= 0, from arrays.
+
+(Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
+coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
+no symbolic matrix is ever formed, any size that dense factorisation bears.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadModel
+from explorer.parameters import Param, number
+from explorer.systems import display
+from explorer.systems.base import System
+from explorer.systems.expressions import expression, text
+from explorer.systems.mechanical import Contact
+
+__all__ = ["LinearMechanicalSystem"]
+
+
+class LinearMechanicalSystem(System):
+    """A linear mechanical system given by matrices.
+
+    Parameters
+    ----------
+    name : str
+    M : (n, n) array or scipy.sparse
+        Symmetric positive definite mass matrix.
+    K, C : (n, n) array or scipy.sparse, optional
+        Stiffness and damping; zero if not given.
+    f : (n,) sequence of numbers, text or SymPy formulas of t and the parameters, optional
+    H : (n_c, n) array or scipy.sparse, optional
+        Rows of the gaps H q + b, in m.
+    b, e : float or (n_c,), optional
+        Offsets in m and restitutions (numbers or formulas of the parameters).
+    names : sequence of str, optional
+        Names of the contacts.
+    params, start, text : as for `MechanicalSystem`; `start` is a dict with q, v, t_end, h.
+
+    Raises
+    ------
+    BadModel
+        A shape that does not fit, an entry that is not finite, M not symmetric.
+    """
+
+    kind = "linear mechanical system"
+
+    def __init__(
+        self,
+        name: str,
+        M: Any,
+        K: Any = None,
+        C: Any = None,
+        f: Sequence[Any] | None = None,
+        *,
+        H: Any = None,
+        b: Any = 0.0,
+        e: Any = 0.0,
+        names: Sequence[str] = (),
+        params: Mapping[str, Param | float] | None = None,
+        start: Mapping[str, Any] | None = None,
+        text: str = "",
+    ) -> None:
+        super().__init__(name, text)
+        self.M = self._array(M, "M", None)
+        n = len(self.M)
+        if self.M.shape != (n, n):
+            raise BadModel(f"M of '{name}' must be square, but it is {self.M.shape}.")
+        if not np.allclose(self.M, self.M.T, rtol=1e-10, atol=0):
+            raise BadModel(f"M of '{name}' must be symmetric.")
+        self.K = np.zeros((n, n)) if K is None else self._array(K, "K", (n, n))
+        self.C = np.zeros((n, n)) if C is None else self._array(C, "C", (n, n))
+        self.coordinates = tuple(f"q{i + 1}" for i in range(n))
+        self.q = tuple(sp.Symbol(c) for c in self.coordinates)
+        self.v = tuple(sp.Symbol(f"v_{c}") for c in self.coordinates)
+        self.params(**(params or {}))
+        given = [0] * n if f is None else list(f)
+        if len(given) != n:
+            raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
+        known = {"t": self.t, **self.symbols(state=False)}
+        self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
+        self.H = np.zeros((0, n)) if H is None else self._array(H, "H", (None, n))
+        nc = len(self.H)
+        offsets = np.broadcast_to(np.asarray(b, float), nc)
+        restitutions = [e] * nc if np.ndim(e) == 0 else list(e)
+        if len(restitutions) != nc:
+            raise BadModel(f"e of '{name}' needs {nc} entries, but {len(restitutions)} given.")
+        labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
+        self.b = np.array(offsets)
+        self.contacts = tuple(
+            Contact(
+                sum((float(H) * self.q[j] for j, H in _entries(row)), sp.Float(o) if o else 0),
+                expression(_plain(x), self.symbols(state=False), "restitution"),
+                label,
+            )
+            for row, o, x, label in zip(self.H, offsets, restitutions, labels, strict=True)
+        )
+        self.start_q: tuple = (0.0,) * n
+        self.start_v: tuple = (0.0,) * n
+        self.start(**(start or {}))
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.M)
+
+    def _state_names(self) -> tuple[str, ...]:
+        return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
+
+    def _array(self, value: Any, what: str, shape: tuple | None) -> np.ndarray:
+        if hasattr(value, "toarray"):
+            value = value.toarray()
+        try:
+            array = np.array(value, float, ndmin=2)
+        except (TypeError, ValueError):
+            raise BadModel(f"{what} of '{self.name}' must be a matrix of numbers.") from None
+        wanted = shape or array.shape
+        if array.ndim != 2 or any(
+            w is not None and w != s for w, s in zip(wanted, array.shape, strict=True)
+        ):
+            sizes = " x ".join("any" if w is None else str(w) for w in wanted)
+            raise BadModel(f"{what} of '{self.name}' must be {sizes}, but it is {array.shape}.")
+        if not np.isfinite(array).all():
+            raise BadModel(f"{what} of '{self.name}' holds an entry that is not finite.")
+        return array
+
+    def start(
+        self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None
+    ) -> None:
+        """Set the initial state (formulas of the parameters allowed), time span and step in s."""
+        names = self.symbols(state=False)
+        for which, value in (("start_q", q), ("start_v", v)):
+            if value is None:
+                continue
+            items = [value] * self.n if np.ndim(value) == 0 else list(value)
+            if len(items) != self.n:
+                raise BadModel(f"{which} of '{self.name}' needs {self.n} components.")
+            setattr(self, which, tuple(expression(_plain(x), names, which) for x in items))
+        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s")
+        self.h = self.h if h is None else number(h, "h", "s")
+        self.touch()
+
+    def _repr_markdown_(self) -> str:
+        return display.linear(self)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return everything that defines the system as plain data (JSON)."""
+        return {
+            "type": "LinearMechanicalSystem",
+            "name": self.name,
+            "text": self.text,
+            "params": {k: vars(p) for k, p in self.parameters.items()},
+            **{k: getattr(self, k).tolist() for k in ("M", "K", "C", "H", "b")},
+            "f": [text(x) for x in self.f],
+            "e": [text(c.e) for c in self.contacts],
+            "names": [c.name for c in self.contacts],
+            "start": {
+                "q": [text(sp.sympify(x)) for x in self.start_q],
+                "v": [text(sp.sympify(x)) for x in self.start_v],
+                "t_end": self.t_end,
+                "h": self.h,
+            },
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> LinearMechanicalSystem:
+        """Build the system that `to_spec` described."""
+        n = len(spec["M"])
+        return cls(
+            spec["name"], spec["M"], spec["K"], spec["C"], spec["f"],
+            H=np.reshape(spec["H"], (-1, n)), b=spec["b"], e=spec["e"], names=spec["names"],
+            params={k: Param(**p) for k, p in spec["params"].items()},
+            start=spec["start"], text=spec["text"],
+        )  # fmt: skip
+
+
+def _plain(x: Any) -> Any:
+    return x.item() if isinstance(x, np.generic) else x
+
+
+def _entries(row: np.ndarray) -> list[tuple[int, float]]:
+    return [(int(j), row[j]) for j in np.flatnonzero(row)]

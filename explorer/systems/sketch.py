@@ -1,0 +1,53 @@
+"""How a mechanism is drawn: polylines and circles whose points are formulas of t, q and rho."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Shape", "circle", "ground", "line", "spring"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One shape of a sketch.
+
+    Attributes
+    ----------
+    points : tuple of (x, y)
+        Formulas (or numbers, or text) in metres.
+    kind : str
+        "line" or "circle".
+    role : str
+        "body", "ground", "link" or "spring": decides the colour and the stroke.
+    closed : bool
+        Whether a line is a filled polygon.
+    radius : formula
+        Of a circle.
+    """
+
+    points: tuple[tuple[Any, Any], ...]
+    kind: str = "line"
+    role: str = "body"
+    closed: bool = False
+    radius: Any = 0
+
+
+def line(*points: tuple[Any, Any], role: str = "link", closed: bool = False) -> Shape:
+    """Return a polyline through `points`; closed polygons are filled."""
+    return Shape(points, "line", "body" if closed and role == "link" else role, closed)
+
+
+def circle(x: Any, y: Any, radius: Any, role: str = "body") -> Shape:
+    """Return a circle around (x, y)."""
+    return Shape(((x, y),), "circle", role, True, radius)
+
+
+def spring(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+    """Return a zigzag from `start` to `end`."""
+    return Shape((start, end), "line", "spring")
+
+
+def ground(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+    """Return a hatched line; the solid is on its right-hand side, walking from start to end."""
+    return Shape((start, end), "line", "ground")

@@ -1,0 +1,104 @@
+"""A blank Chromium page with the panel's script, a stub model, and a real `LivePanel` behind it.
+
+The stub passes custom messages both ways as anywidget does, so the pair (script, `LivePanel`)
+is tested without a Jupyter server. ``delay`` ms are added to each answer, to see the credits work.
+"""
+
+from __future__ import annotations
+
+import base64
+from contextlib import contextmanager
+
+from playwright.sync_api import sync_playwright
+
+from explorer.panels.live import LivePanel, source
+
+ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+STUB = """
+window.outside = [];            // keys that escaped from the panel
+window.sent = [];               // messages of the browser
+window.flying = 0; window.peak = 0; window.delay = 0; window.mute = false;
+document.addEventListener("keydown", (event) => window.outside.push(event.key));
+const listeners = new Set();
+window.listeners = listeners;
+const unpack = ([content, buffers]) => [content, buffers.map((text) =>
+  new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer))];
+window.deliver = (messages) => {
+  for (const one of messages) for (const hear of [...listeners]) hear(...unpack(one));
+};
+window.model = {
+  on(_, hear) { listeners.add(hear); },
+  off(_, hear) { listeners.delete(hear); },
+  async send(content) {
+    window.sent.push(content);
+    if (window.mute) return;
+    const pull = content.type === "pull";
+    if (pull) window.peak = Math.max(window.peak, ++window.flying);
+    const messages = await window.kernel(content);
+    if (window.delay) await new Promise((go) => setTimeout(go, window.delay));
+    if (pull) window.flying--;
+    window.deliver(messages);
+  },
+};
+"""
+
+
+def encoded(messages):
+    return [[c, [base64.b64encode(b).decode() for b in buffers]] for c, buffers in messages]
+
+
+class Stage:
+    """One page showing one panel; `kernel` messages run in this process."""
+
+    def __init__(self, page, answer):
+        self.page, self.answer = page, answer
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        self.panel = LivePanel(answer)
+        self.outbox = []
+        self.panel.send = lambda content, buffers=(): self.outbox.append((content, list(buffers)))
+        page.expose_function("kernel", self.kernel)
+
+    def kernel(self, content):
+        self.panel._receive(None, content, [])
+        return encoded(self.take())
+
+    def take(self):
+        messages, self.outbox[:] = list(self.outbox), []
+        return messages
+
+    def open(self, background="#fff"):
+        css = f"<style>body{{margin:12px;background:{background}}}{self.panel._css}</style>"
+        self.page.set_content(f"<!doctype html><html><body>{css}<div id=host></div></body></html>")
+        self.page.evaluate(STUB)
+        self.page.evaluate(
+            """async (code) => {
+              const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+              window.widget = (await import(url)).default;
+              window.dispose = window.widget.render({model, el: document.getElementById("host")});
+            }""",
+            source(),
+        )
+        self.page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)
+        return self
+
+    def drawn(self):
+        """Wait until the newest own question is on the screen."""
+        self.page.wait_for_function(
+            """() => document.querySelector(".nsx-plot").dataset.seq ==
+               Math.max(...sent.filter((m) => m.seq).map((m) => m.seq))""",
+            timeout=8000,
+        )
+
+    def js(self, code, argument=None):
+        return self.page.evaluate(code, argument)
+
+
+@contextmanager
+def chromium():
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        yield browser
+        browser.close()
