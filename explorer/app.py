@@ -137,8 +137,10 @@ def _warm(*, always: bool = False) -> None:
     if cache.notice():
         print(cache.notice())
     terminal, start = _Terminal(), time.monotonic()
-    if always or not jit.is_warm():
+    cold = not jit.is_warm()
+    if cold:
         terminal.say("Compiling the numerical kernels, once for this machine.")
+    if cold or always:
         jit.warm(terminal.bar)
     if always:
         from explorer.panels.live import plotly_bundle

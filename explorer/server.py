@@ -127,6 +127,7 @@ class TourServer(ServerApp):
     note: Callable[[str], None] = staticmethod(lambda text: None)
     result = Run()
     _presenting: asyncio.Task | None = None
+    _starting: asyncio.Future | None = None
 
     def load_config_file(self, suppress_errors: bool = True) -> None:  # type: ignore[override]
         super().load_config_file(suppress_errors)
@@ -179,11 +180,12 @@ class TourServer(ServerApp):
         start, run = time.monotonic(), Run()
         model = await ensure_async(self.contents_manager.get(self.tour, type="notebook"))
         notebook = nbformat.from_dict(model["content"])
-        session = await ensure_async(
+        self._starting = asyncio.ensure_future(
             self.session_manager.create_session(
                 path=self.tour, name=self.tour, type="notebook", kernel_name="python3"
             )
         )
+        session = await asyncio.shield(self._starting)  # a kernel half started would be lost
         manager = self.kernel_manager.get_kernel(session["kernel"]["id"])
         client = NotebookClient(
             notebook, km=manager, timeout=CELL_SECONDS, record_timing=False, log=self.log
@@ -215,7 +217,12 @@ class TourServer(ServerApp):
         return run
 
     async def _stop(self) -> None:
-        if self._presenting is not None and self._presenting is not asyncio.current_task():
-            self._presenting.cancel()
-            await asyncio.gather(self._presenting, return_exceptions=True)
+        task = self._presenting
+        if task is not None and task is not asyncio.current_task() and not task.done():
+            task.cancel()
+            unfinished = [task] if self._starting is None else [task, self._starting]
+            await asyncio.gather(*unfinished, return_exceptions=True)
+            for kernel in self.kernel_manager.list_kernel_ids():
+                # at once: asked politely while it still starts, it would print a traceback
+                await ensure_async(self.kernel_manager.shutdown_kernel(kernel, now=True))
         await super()._stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from explorer.compiled import compile_system
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
+from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
@@ -65,6 +66,7 @@ def simulate(
     'success'
     """
     chosen = choose(system, scheme)
+    warm()
     values = system.rho({**(rho or {}), **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     n = len(system.coordinates)  # type: ignore[attr-defined]
@@ -74,6 +76,14 @@ def simulate(
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def warm(progress: Callable[[int, int, str], None] = bar) -> None:
+    """Compile the kernels if this machine has not done so yet, and say so (a minute, once)."""
+    from explorer.kernels import jit
+
+    if not jit.is_warm():
+        jit.warm(progress)
 
 
 def _state(value: Any, n: int, what: str) -> np.ndarray | None:

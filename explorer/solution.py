@@ -132,6 +132,10 @@ class Solution:
                     found.append((after, "released", a))
         return sorted(found, key=lambda x: x[0])
 
+    def closed_runs(self, a: int) -> list[tuple[int, int]]:
+        """(first, one past last) rows of each stretch over which contact `a` stays closed."""
+        return [(i, j) for i, j in self._runs(a) if j - i >= _CLOSED_STEPS]
+
     def _runs(self, a: int) -> list[tuple[int, int]]:
         """(first, one past last) rows of each stretch in which contact `a` carries impulses.
 

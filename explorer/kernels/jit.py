@@ -103,9 +103,14 @@ def _modules() -> list[str]:
     return [m.name for m in pkgutil.iter_modules([str(_FOLDER)]) if m.name != "jit"]
 
 
+@functools.cache
+def _seen() -> bool:
+    return (_folder() / "complete").exists()
+
+
 def is_warm() -> bool:
     """Whether all kernels of these sources have been compiled on this machine before."""
-    return (_folder() / "complete").exists()
+    return bool(_compiled) or _seen()
 
 
 def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
@@ -114,22 +119,15 @@ def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
         len(re.findall(r"^@kernel\(", (_FOLDER / f"{m}.py").read_text(), re.MULTILINE))
         for m in _modules()
     )
-    done = 0
 
     def count(name: str) -> None:
-        nonlocal done
         if progress is not None:
-            progress(done, total, name)
-        done += 1
+            progress(len(_compiled), total, name)
 
     _listeners.append(count)
     try:
         for module in _modules():
-            before = len(_compiled)
             importlib.import_module(f"explorer.kernels.{module}")
-            if len(_compiled) == before:  # imported earlier in this process
-                text = (_FOLDER / f"{module}.py").read_text()
-                done += len(re.findall(r"^@kernel\(", text, re.MULTILINE))
     finally:
         _listeners.remove(count)
     if progress is not None:

@@ -19,7 +19,7 @@ from explorer.systems.sketch import circle, ground, spring
 def elastic_pendulum() -> MechanicalSystem:
     """Return a mass on a spring that swings between two vertical walls."""
     system = MechanicalSystem(
-        "elastic pendulum, two walls", q="r theta",
+        "elastic pendulum, two walls", q="r theta", units=("m", "rad"),
         text="The mass matrix changes with the motion: compare the two mass points.",
     )  # fmt: skip
     (r, a), (vr, w) = system.q, system.v

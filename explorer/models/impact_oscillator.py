@@ -17,7 +17,7 @@ from explorer.systems.sketch import ground, line, spring
 def impact_oscillator() -> MechanicalSystem:
     """Return a driven mass on a spring that hits a rigid stop."""
     system = MechanicalSystem(
-        "impact oscillator", q="x",
+        "impact oscillator", q="x", units="m",
         text="A driven mass between free swing, grazing, chatter and chaos.",
     )  # fmt: skip
     (x,), (v,), t = system.q, system.v, system.t

@@ -16,7 +16,7 @@ from explorer.systems.sketch import circle, ground, line
 def newtons_cradle(n: int = 5) -> MechanicalSystem:
     """Return a cradle of `n` equal balls, the first one lifted."""
     system = MechanicalSystem(
-        f"Newton's cradle, {n} balls", q=[f"x{i + 1}" for i in range(n)],
+        f"Newton's cradle, {n} balls", q=[f"x{i + 1}" for i in range(n)], units="m",
         text="Sequential impacts, or all at once: two answers.",
     )  # fmt: skip
     system.sizes = {"n": Param(n, 2, 12, "", "number of balls")}

@@ -16,7 +16,7 @@ from explorer.systems.sketch import circle, ground, line
 def pendulum_wall() -> MechanicalSystem:
     """Return a pendulum that hits a vertical wall."""
     system = MechanicalSystem(
-        "pendulum and wall", q="theta",
+        "pendulum and wall", q="theta", units="rad",
         text="One nonlinear equation, one nonlinear gap.",
     )  # fmt: skip
     (theta,), (rate,) = system.q, system.v

@@ -23,7 +23,7 @@ from explorer.systems.sketch import ground, line
 def rocking_block() -> MechanicalSystem:
     """Return a block released at a tilt."""
     system = MechanicalSystem(
-        "rocking block", q="y theta",
+        "rocking block", q="y theta", units=("m", "rad"),
         text="Each impact moves the pivot to the other corner and takes the same share of speed.",
     )  # fmt: skip
     (y, a), (_, w) = system.q, system.v

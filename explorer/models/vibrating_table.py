@@ -23,7 +23,7 @@ def period_one(e: float) -> tuple[float, float]:
 def vibrating_table() -> MechanicalSystem:
     """Return a ball on a table that moves up and down."""
     ball = MechanicalSystem(
-        "ball on a vibrating table", q="y",
+        "ball on a vibrating table", q="y", units="m",
         text="Locks to the table, doubles its period, then becomes chaotic.",
     )  # fmt: skip
     (y,), t = ball.q, ball.t

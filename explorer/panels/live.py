@@ -14,7 +14,6 @@ import threading
 import zlib
 from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,7 +27,7 @@ PARTS = (
     *("strokes", "plots", "cursor", "mechanism", "clock", "table"),
     *("toolbar", "status", "share", "panel"),
 )
-_FRONT = files(__package__) / "front"
+_FRONT = Path(__file__).parent / "front"
 
 
 class Answer(Protocol):
@@ -38,7 +37,10 @@ class Answer(Protocol):
         """Title, groups of controls, actions, presets."""
 
     def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
-        """Frame after setting some values; numpy arrays anywhere in figure and mechanism."""
+        """Frame after setting some values; numpy arrays anywhere in figure and mechanism.
+
+        A key ``schema`` in it is sent as a message of its own, before the frame.
+        """
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
         """Messages to send after an action."""
@@ -152,8 +154,9 @@ class LivePanel(anywidget.AnyWidget):
         super().__init__()
         self._answer = answer
         self._cache_dir = cache_dir
-        # Jupyter may call from several threads (subshells); a solver is not reentrant.
-        self._lock = threading.Lock()
+        # Jupyter may call from several threads (subshells); a solver is not reentrant. RLock: an
+        # answer may `push` while it answers.
+        self._lock = threading.RLock()
         self._layout: str | None = None  # last layout sent
         self.on_msg(self._receive)
 
@@ -183,7 +186,9 @@ class LivePanel(anywidget.AnyWidget):
     def _respond(self, content: dict[str, Any], origin: dict[str, Any]) -> None:
         kind = content.get("type")
         if kind == "pull":
-            frame = self._answer.pull(content.get("set", {}), bool(content.get("drag")))
+            frame = dict(self._answer.pull(content.get("set", {}), bool(content.get("drag"))))
+            if schema := frame.pop("schema", None):  # a range grew, controls came or went
+                self._post({"type": "schema", **schema})
             self._post({"type": "frame", **frame, **origin})
         elif kind == "do":
             for message in self._answer.do(content["action"], content.get("value")):

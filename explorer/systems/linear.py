@@ -78,6 +78,7 @@ class LinearMechanicalSystem(System):
         self.coordinates = tuple(f"q{i + 1}" for i in range(n))
         self.q = tuple(sp.Symbol(c) for c in self.coordinates)
         self.v = tuple(sp.Symbol(f"v_{c}") for c in self.coordinates)
+        self.units = ("m",) * n
         self.params(**(params or {}))
         given = [0] * n if f is None else list(f)
         if len(given) != n:

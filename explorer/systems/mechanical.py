@@ -52,6 +52,8 @@ class MechanicalSystem(System):
         `sympy.physics.mechanics.dynamicsymbols`. Velocities are named ``v_<coordinate>``.
     u : sequence, optional
         Generalised speeds of `KanesMethod`, if they are the derivatives of `q` under other names.
+    units : str or sequence of str, optional
+        Units of the coordinates ("m", "rad"), for the axes of pictures.
     params, mass, force, potential, contacts, start, sketch, text :
         The same as the methods and attributes of these names, for a system in one call.
 
@@ -83,6 +85,7 @@ class MechanicalSystem(System):
         contacts: Iterable[Contact] = (),
         start: Mapping[str, Any] | None = None,
         sketch: Iterable[Any] = (),
+        units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
         super().__init__(name, text)
@@ -101,6 +104,9 @@ class MechanicalSystem(System):
         self.v = tuple(sp.Symbol(f"v_{n}") for n in names)
         self._replace_dynamic(items, list(u))
         n = self.n
+        self.units = tuple([units] * n if isinstance(units, str) else units)
+        if len(self.units) != n:
+            raise BadModel(f"'{name}' has {n} coordinates, but {len(self.units)} units are given.")
         self._mass: tuple = matrix(sp.eye(n), n, {}, "mass")
         self._force: tuple = (sp.Integer(0),) * n
         self._potential: sp.Expr | None = None
@@ -298,6 +304,7 @@ class MechanicalSystem(System):
             "name": self.name,
             "text": self.text,
             "q": list(self.coordinates),
+            "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
             "mass": [[text(x) for x in row] for row in self._mass],
             "force": [text(x) for x in self._force],
@@ -317,7 +324,7 @@ class MechanicalSystem(System):
     def from_spec(cls, spec: Mapping[str, Any]) -> MechanicalSystem:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         return cls(
-            spec["name"], spec["q"], text=spec["text"],
+            spec["name"], spec["q"], text=spec["text"], units=spec["units"],
             params={k: Param(**p) for k, p in spec["params"].items()},
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],

@@ -18,7 +18,7 @@ ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 STUB = """
 window.outside = [];            // keys that escaped from the panel
 window.sent = [];               // messages of the browser
-window.flying = 0; window.peak = 0; window.delay = 0; window.mute = false;
+window.flying = 0; window.peak = 0; window.slow = 0; window.delay = 0; window.mute = false;
 document.addEventListener("keydown", (event) => window.outside.push(event.key));
 const listeners = new Set();
 window.listeners = listeners;
@@ -35,9 +35,11 @@ window.model = {
     if (window.mute) return;
     const pull = content.type === "pull";
     if (pull) window.peak = Math.max(window.peak, ++window.flying);
+    const began = performance.now();
     const messages = await window.kernel(content);
     if (window.delay) await new Promise((go) => setTimeout(go, window.delay));
     if (pull) window.flying--;
+    window.slow += performance.now() - began > 60;
     window.deliver(messages);
   },
 };

@@ -42,7 +42,7 @@ def shared(browser):
 
 @pytest.fixture
 def stage(shared):
-    shared.js("() => { delay = 0; mute = false; peak = 0; flying = 0; }")
+    shared.js("() => { delay = 0; mute = false; peak = slow = flying = 0; }")
     shared.page.click("[data-action=reset]")
     shared.drawn()
     shared.answer.pulls.clear()
@@ -108,14 +108,15 @@ def test_strokes_draw_what_plotly_draws(stage):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("delay", "most"), [(10, 2), (100, 3)])
-def test_credits_and_newest_wins(stage, delay, most):
+@pytest.mark.parametrize("delay", [10, 100])
+def test_credits_and_newest_wins(stage, delay):
     stage.js("(ms) => { delay = ms; }", delay)
     slider(stage, "e").focus()
     for _ in range(25):
         stage.page.keyboard.press("ArrowRight", delay=12)
     stage.drawn()
-    assert stage.js("() => peak") == most  # three only on a slow line (more than 60 ms)
+    peak, slow = stage.js("() => [peak, slow]")
+    assert peak == 3 if delay > 60 else peak == 2 or slow >= 3  # a loaded machine is a slow line
     assert stage.answer.values["e"] == pytest.approx(0.95)
     assert len(stage.answer.pulls) < 50  # a key stroke asks twice: while down and when released
     assert stage.answer.pulls[-1] == ({"e": pytest.approx(0.95)}, False)
@@ -337,7 +338,21 @@ def test_no_exception_escapes():
     assert (sent[-1][0]["view"], sent[-1][0]["seq"]) == ("a", 3)
     panel._receive(None, {"type": "do", "view": "a", "seq": 4}, [])
     assert sent[-1][0]["status"]["level"] == "error"
-    assert not panel._lock.locked()
+    panel._receive(None, {"type": "pull", "view": "a", "seq": 5, "set": {}}, [])
+    assert sent[-1][0]["status"]["level"] == "ok"
+
+
+def test_an_answer_may_push_and_bring_a_schema():
+    ball = Ball()
+    panel, sent = recorded(ball)
+
+    def pull(set, drag):
+        panel.push()
+        return {**ball.frame(), "schema": ball.schema()}
+
+    ball.pull = pull
+    panel._receive(None, {"type": "pull", "view": "a", "seq": 1, "set": {}}, [])
+    assert [c["type"] for c, _ in sent] == ["schema", "frame", "schema", "frame"]
 
 
 def test_one_question_at_a_time():

@@ -89,7 +89,7 @@ class Control {
     this.label.replaceChildren(labelNodes(spec.label));
     // A bare symbol says little from the last row: its meaning stands beside it if short.
     const symbol = plainLabel(spec.label).length <= 3;
-    if (symbol && spec.text && spec.text.length <= 30) {
+    if (symbol && spec.text && spec.text.length <= 16) {
       this.label.append(make("span", { class: "nsx-what" }, spec.text));
     }
     setText(this.unit, spec.unit ?? "");

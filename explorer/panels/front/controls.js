@@ -9,7 +9,7 @@ class Controls {
   }
 
   // Rebuilding loses the focus and the thumb in the user's hand: only when keys or kinds change.
-  configure(groups) {
+  configure(groups, ahead) {
     const shape = JSON.stringify(
       groups.map((group) => [group.name, group.controls.map((one) => [one.key, one.kind])]),
     );
@@ -17,7 +17,8 @@ class Controls {
     else {
       for (const spec of groups.flatMap((group) => group.controls)) {
         const control = this.byKey.get(spec.key);
-        control.configure(control.held ? { ...spec, value: control.value } : spec);
+        const mine = control.held || ahead(spec.key);
+        control.configure(mine ? { ...spec, value: control.value } : spec);
       }
     }
     this.shape = shape;

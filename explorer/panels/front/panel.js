@@ -19,10 +19,13 @@ class Panel {
     this.toolbar = new Toolbar((action, value) => this.act(action, value), signal);
     this.status = new Status();
     this.column = make("div", { class: "nsx-controls" });
-    this.controls = new Controls(this.column, (...edit) => this.puller.change(...edit));
+    this.controls = new Controls(this.column, (key, value, drag) => {
+      this.status.quiet(drag);
+      this.puller.change(key, value, drag);
+    });
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable((time) => this.clock.seek(time));
-    this.plot = make("div", { class: "nsx-plot" });
+    this.plot = make("div", { class: "nsx-plot", role: "group" });
     this.plots = make("div", { class: "nsx-plots" }, this.plot);
     this.canvas = make("canvas", { class: "nsx-mechanism", role: "img" });
     this.stage = make("div", { class: "nsx-stage" }, this.canvas);
@@ -103,9 +106,11 @@ class Panel {
 
   schema(content) {
     this.toolbar.configure(content);
-    this.controls.configure(content.groups ?? []);
+    this.controls.configure(content.groups ?? [], (key) => this.puller.ahead(key));
     this.root.setAttribute("aria-label", plainLabel(content.title));
     this.title = plainLabel(content.title);
+    this.plot.setAttribute("aria-label", `Plots: ${this.title}`);
+    this.canvas.setAttribute("aria-label", `Mechanism: ${this.title}`);
   }
 
   frame(content, buffers) {
@@ -145,12 +150,7 @@ class Panel {
   // Mechanism, table and clock change together with the drawn picture, not before it.
   run(figure, mechanism, table) {
     this.stage.hidden = !mechanism;
-    if (mechanism) {
-      if (this.canvas.getAttribute("aria-label") !== "Mechanism") {
-        this.canvas.setAttribute("aria-label", "Mechanism");
-      }
-      this.mechanism.take(mechanism);
-    }
+    if (mechanism) this.mechanism.take(mechanism);
     this.table.take(table);
     const t = mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
     if (t?.length) this.clock.span(t[0], t[t.length - 1]);

@@ -88,7 +88,8 @@ class Picture {
       this.rest = setTimeout(() => this.catchUp(), REST_MS);
       return;
     }
-    if (same && resized) await plotly.Plots.resize(node);
+    // A notebook takes cells out of the page when they scroll away: no size then, nothing to do.
+    if (same && resized && node.clientWidth > 0) await plotly.Plots.resize(node);
     const traces = themedTraces(data, this.theme);
     if (same && this.light && !this.strokes.refused(data)) {
       await plotly.animate(node, { data: traces, traces: traces.map((_, i) => i) }, INSTANTLY);

@@ -21,6 +21,11 @@ class Status {
     this.bar.hidden = true;
   }
 
+  // Twenty-five sentences a second are no help to a screen reader.
+  quiet(dragging) {
+    this.node.setAttribute("aria-busy", String(dragging));
+  }
+
   write({ level, text, detail }) {
     this.node.dataset.level = level;
     setText(this.text, text ?? "");

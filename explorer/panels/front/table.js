@@ -51,10 +51,11 @@ class EventTable {
     const wanted = columns.map((name, k) => {
       const value = rows[0]?.[k];
       const content = typeof value !== "number" ? String(value ?? "").length
-        : Number.isInteger(value) ? 2 : 8;
+        : Number.isInteger(value) ? 2 : 7;
       return Math.max(plainLabel(name).length, content) + 2;
     });
     const total = wanted.reduce((sum, one) => sum + one, 0);
+    this.table.style.minWidth = `${(0.85 * total).toFixed(1)}ch`; // below that it scrolls sideways, in its own box
     [...this.head.cells].forEach((cell, k) => {
       cell.style.width = `${(100 * wanted[k]) / total}%`;
     });

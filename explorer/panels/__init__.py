@@ -1,0 +1,13 @@
+"""Live panels: the only stateful layer. A panel wires a `Session` to a `LivePanel`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from explorer.panels.session import Session
+from explorer.registry import Registry
+
+__all__ = ["Session", "explore", "panels"]
+
+panels: Registry[Callable[[Session], Any]] = Registry("panel", __name__)
+
+from explorer.panels.explore import explore  # noqa: E402  (it registers itself above)

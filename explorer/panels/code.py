@@ -1,0 +1,45 @@
+"""A session as Python: the snippet that reproduces its picture."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from explorer.schemes import schemes
+
+if TYPE_CHECKING:
+    from explorer.panels.session import Session
+
+__all__ = ["snippet"]
+
+
+def snippet(session: Session) -> str:
+    """Return runnable Python; it names only what differs from the defaults."""
+    state, system = session.state, session.system
+    lines = ["import explorer as ex", ""]
+    if state["model"] == "own":
+        lines += ["from explorer import systems", "", "model = systems.from_spec("]
+        lines += [f"    {_wrapped(system.to_spec())}", ")"]  # type: ignore[attr-defined]
+    else:
+        sizes = ", ".join(f"{k}={v}" for k, v in state["sizes"].items())
+        lines.append(f"model = ex.models.{state['model']}({sizes})")
+    kind = schemes[state["scheme"]]
+    default = {f.name: f.default for f in fields(kind)}
+    knobs = [f"{k}={v!r}" for k, v in state["knobs"].items() if v != default[k] or k == "h"]
+    lines.append(f"scheme = ex.{state['scheme']}({', '.join(knobs)})")
+    changed = {k: v for k, v in state["rho"].items() if v != system.parameters[k].value}
+    arguments = [f"t_end={state['t_end']!r}"]
+    arguments += [f"{k}={state[k]!r}" for k in ("q0", "v0") if state[k] is not None]
+    if changed:
+        arguments.append(f"rho={changed!r}")
+    lines += [
+        f"solution = ex.simulate(model, scheme, {', '.join(arguments)})",
+        "ex.views.explore(solution)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(spec: Any) -> str:
+    import pprint
+
+    return pprint.pformat(spec, width=92, sort_dicts=False).replace("\n", "\n    ")

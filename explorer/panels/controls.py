@@ -1,0 +1,112 @@
+"""The controls of a session as plain data: what the browser shows and the panel tests move."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.models import models
+from explorer.panels.session import OWN, Session
+from explorer.parameters import Knob, Param, knobs_of
+from explorer.schemes import schemes
+from explorer.simulation import schemes_for
+from explorer.systems.display import unit
+from explorer.views.picture import label
+
+__all__ = ["groups", "values"]
+
+
+def values(session: Session) -> dict[str, Any]:
+    """Return the value of every control by its full key; what is pending stays as typed."""
+    state, coordinates = session.state, session.system.coordinates  # type: ignore[attr-defined]
+    q, v = session.start()
+    return {
+        "model": state["model"],
+        "scheme": state["scheme"],
+        "t_end": state["t_end"],
+        **{f"size.{k}": x for k, x in state["sizes"].items()},
+        **{f"rho.{k}": x for k, x in state["rho"].items()},
+        **{f"knob.{k}": x for k, x in state["knobs"].items()},
+        **{f"q0.{c}": x for c, x in zip(coordinates, q, strict=True)},
+        **{f"v0.{c}": x for c, x in zip(coordinates, v, strict=True)},
+        **session.pending,
+    }
+
+
+def groups(session: Session) -> list[dict[str, Any]]:
+    """Return the groups of controls: model, parameters, start, scheme, numerics."""
+    state, system = session.state, session.system
+    now = values(session)
+    names = [(name, name.replace("_", " ")) for name in sorted(models)]
+    if session._own is not None:
+        names.insert(0, (OWN, session._own.name))
+    model = [_choice("model", "model", now, names, "What is simulated")]
+    model += [_slider(f"size.{k}", k, p, now, integer=True) for k, p in system.sizes.items()]
+    parameters = [_slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
+    start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
+    units = system.units  # type: ignore[attr-defined]
+    coordinates = system.coordinates  # type: ignore[attr-defined]
+    if len(coordinates) <= 12:
+        for c, u in zip(coordinates, units, strict=True):
+            start.append(_number(f"q0.{c}", f"{label(c)}(0)", u, now, now[f"q0.{c}"], "start"))
+            rate = f"{u}/s" if u else ""
+            start.append(
+                _number(f"v0.{c}", f"{label(c, dot=True)}(0)", rate, now, now[f"v0.{c}"], "start velocity")
+            )
+    offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
+    knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
+    minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}
+    if "h" in knobs:
+        knobs["h"]["default"] = system.h
+    scheme = [_choice("scheme", "scheme", now, offered, "How it is integrated")]
+    result = [
+        ("model", "Model", True, model),
+        ("parameters", "Parameters", True, parameters),
+        ("scheme", "Scheme", True, scheme + [c for k, c in knobs.items() if k not in minor]),
+        ("start", "Start and time span", True, start),
+        ("numerics", "Numerics", False, [c for k, c in knobs.items() if k in minor]),
+    ]
+    return [
+        {"name": name, "title": title, "open": is_open, "controls": controls}
+        for name, title, is_open, controls in result
+        if controls
+    ]
+
+
+def _choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, Any]:
+    return {
+        "key": key, "kind": "choice", "label": text, "text": tip, "unit": "", "value": now[key],
+        "default": now[key], "choices": [list(c) for c in choices],
+    }  # fmt: skip
+
+
+def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) -> dict[str, Any]:
+    return {
+        "key": key, "kind": "number", "label": text, "text": tip, "unit": unit(u),
+        "value": now[key], "default": default,
+    }  # fmt: skip
+
+
+def _slider(key: str, name: str, p: Param, now: dict, integer: bool = False) -> dict[str, Any]:
+    value = now[key]
+    typed = value if isinstance(value, (int, float)) else p.value
+    low, high = p.low, p.high
+    if not integer:
+        low, high = min(low, typed), max(high, typed)  # type: ignore[type-var]
+    return {
+        "key": key, "kind": "slider", "label": label(name), "text": p.text, "unit": unit(p.unit),
+        "low": low, "high": high, "log": p.log and low > 0, "integer": integer,  # type: ignore[operator]
+        "value": value, "default": p.value,
+    }  # fmt: skip
+
+
+def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
+    key = f"knob.{name}"
+    text = label(name) if len(name.split("_")) == 1 else name.replace("_", " ")
+    if meta.choices:
+        control = _choice(key, text, now, [(c, c) for c in meta.choices], meta.text)
+        return {**control, "default": default}
+    low = default if meta.low is None else meta.low
+    high = default if meta.high is None else meta.high
+    whole = isinstance(default, int)
+    control = _slider(key, name, Param(default, low, high, meta.unit, meta.text, meta.log), now, False)
+    return {**control, "label": text, "integer": whole}

@@ -1,0 +1,188 @@
+"""The explore panel: one run from every side, live."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from explorer import cache, views
+from explorer.errors import ExplorerError
+from explorer.panels import panels
+from explorer.panels.controls import groups, values
+from explorer.panels.live import LivePanel
+from explorer.panels.session import Session
+from explorer.solution import Solution
+from explorer.views.events import event_table
+from explorer.views.mechanism import frames
+
+__all__ = ["ExplorePanel", "explore"]
+
+_ACTIONS = [
+    {"name": "copy_code", "label": "Copy as Python", "title": "A script that makes this picture"},
+    {"name": "copy_state", "label": "Copy state (JSON)", "title": "To send to somebody"},
+    {"name": "load_state", "label": "Load state …", "title": "Paste a copied state"},
+    {"name": "export_csv", "label": "Save CSV", "title": "All steps, all digits"},
+    {"name": "export_html", "label": "Save HTML", "title": "This picture as a page of its own"},
+    {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
+]
+
+
+class _Answer:
+    """Answers the browser from a session."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.answering = False
+        self._controls: Any = None
+        self._pinned: tuple[Solution, Any] | None = None
+
+    def schema(self) -> dict[str, Any]:
+        session = self.session
+        system = session.system
+        self._controls = self._signature()
+        return {
+            "title": system.name[:1].upper() + system.name[1:],
+            "subtitle": system.text,
+            "groups": groups(session),
+            "actions": _ACTIONS,
+            "presets": [
+                {"name": k, "label": k, "text": p["text"]} for k, p in system.presets.items()
+            ],
+            **self._history(),
+        }
+
+    def _signature(self) -> Any:
+        """What decides which controls there are and how far they reach."""
+        return [
+            (c["key"], c.get("low"), c.get("high"), len(c.get("choices", ())))
+            for group in groups(self.session)
+            for c in group["controls"]
+        ] + [self.session.system.name]
+
+    def _history(self) -> dict[str, Any]:
+        session = self.session
+        return {
+            "undo": session.can_undo,
+            "redo": session.can_redo,
+            "pinned": None if session.pinned is None else str(session.pinned.scheme),
+        }
+
+    def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
+        begin = time.perf_counter()
+        self.answering = True
+        try:
+            self.session.change(set, drag=drag)
+        finally:
+            self.answering = False
+        frame = self._frame(begin, drag)
+        if not drag and self._signature() != self._controls:
+            frame["schema"] = self.schema()
+        return frame
+
+    def frame(self) -> dict[str, Any]:
+        return self._frame(time.perf_counter(), False)
+
+    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+        session = self.session
+        run, pinned = session.solution, session.pinned
+        picture = views.explore.picture(run, pinned)
+        film = frames(run)
+        if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
+            ghost = frames(pinned)
+            film["ghost"] = ghost and {k: ghost[k] for k in ("t", "xy")}
+        return {
+            "values": values(session),
+            "errors": dict(session.errors),
+            "status": self._status(run, time.perf_counter() - begin),
+            **self._history(),
+            "figure": {"data": picture.data, "layout": picture.layout},
+            "mechanism": film,
+            "table": event_table(run, 30 if drag else 100) if run.system.contacts else None,
+        }
+
+    def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
+        session = self.session
+        if session.problem or session.errors:
+            text = session.problem or next(iter(session.errors.values()))
+            return {"level": "error", "text": text, "detail": "The last good picture stays."}
+        lcp, newton = run.residuals.max(axis=0)
+        parts = [
+            f"{len(run.t) - 1:,} steps in {run.seconds * 1e3:.2g} ms".replace(",", "\u202f"),
+            f"answered in {seconds * 1e3:.2g} ms",
+        ]
+        if run.system.contacts:
+            parts.append(f"LCP residual {lcp:.1e} m/s, deepest penetration {-min(0, run.gap.min()):.1e} m")
+        if newton > 0:
+            parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
+        return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
+
+    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+        session = self.session
+        self.answering = True
+        try:
+            match action:
+                case "undo" | "redo" | "reset" | "pin" | "unpin":
+                    getattr(session, action)()
+                case "preset":
+                    session.preset(str(value))
+                case "load_state":
+                    session.load_state(str(value))
+                case "copy_code":
+                    return [{"type": "clipboard", "text": session.code(), "said": "Python copied."}]
+                case "copy_state":
+                    said = "State copied: paste it into 'Load state'."
+                    return [{"type": "clipboard", "text": session.to_json(), "said": said}]
+                case "export_csv":
+                    text = session.solution.to_csv()
+                    return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
+                case "export_html":
+                    figure = views.explore(session.solution, session.pinned)
+                    page = figure.update_layout(template="plotly_white", height=720).to_html()
+                    return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
+                case _:
+                    session.problem = f"This panel has no action {action!r}."
+        except ExplorerError as error:
+            session.problem = str(error)
+        finally:
+            self.answering = False
+        return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
+
+
+@panels.register("explore")
+class ExplorePanel(LivePanel):
+    """The widget; everything it shows and does is in ``session``."""
+
+    def __init__(self, session: Session) -> None:
+        answer = _Answer(session)
+        super().__init__(answer, cache_dir=cache.directory())
+        self.session = session
+        session.on_change(lambda: None if answer.answering else self.push())
+
+
+def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
+    """Open the live panel on a model.
+
+    Parameters
+    ----------
+    model : str, System or builder
+        A name of the gallery, your own system, or a function that returns one.
+    scheme : Scheme, its class or name, optional
+    **settings
+        Parameters, knobs, "t_end" by name, as for `Session.set`.
+
+    Returns
+    -------
+    panel
+        A widget; ``panel.session`` does by script what the mouse does. With the environment
+        variable ``EXPLORER_STATIC`` set, a plain plotly figure instead (for static pages).
+
+    Raises
+    ------
+    ExplorerError
+        If the model cannot run at all.
+    """
+    session = Session(model, scheme, **settings)
+    if os.environ.get("EXPLORER_STATIC"):
+        return views.explore(session.solution)
+    return ExplorePanel(session)

@@ -1,0 +1,26 @@
+"""Solutions to pictures: pure functions, no widgets.
+
+``views.trajectory(solution)`` and its like return a plain ``plotly.graph_objects.Figure``; the live
+panel draws the same `Picture` without ever building a figure object.
+"""
+
+from explorer.views.energy import energy
+from explorer.views.events import event_table, impulses
+from explorer.views.explore import explore
+from explorer.views.mechanism import mechanism
+from explorer.views.phase import phase
+from explorer.views.picture import Picture
+from explorer.views.trajectory import positions, trajectory, velocities
+
+__all__ = [
+    "Picture",
+    "energy",
+    "event_table",
+    "explore",
+    "impulses",
+    "mechanism",
+    "phase",
+    "positions",
+    "trajectory",
+    "velocities",
+]

@@ -1,0 +1,92 @@
+"""Fewer points, the same picture: rows to draw, with both sides of every jump.
+
+Segment-wise minimum and maximum keep what the eye would see; event rows are always kept. A velocity
+has its left and right limit at the same time with a gap between them, so no line runs through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.solution import Solution
+
+__all__ = ["Rows", "rows"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Points to draw.
+
+    Attributes
+    ----------
+    t : (k,) times, float32
+    position : (k,) rows for what is continuous
+    velocity : (k,) rows for what jumps
+    broken : (k, n) bool, where the curve of a velocity is interrupted
+    q, v : n arrays (k,) float32 of what is drawn, v NaN where it is interrupted; every plot takes
+        these very arrays, so each travels to the browser once
+    """
+
+    t: np.ndarray
+    position: np.ndarray
+    velocity: np.ndarray
+    broken: np.ndarray
+    q: list[np.ndarray]
+    v: list[np.ndarray]
+
+
+def rows(solution: Solution, budget: int | None = None) -> Rows:
+    """Choose about `budget` points (by default what keeps a picture below 40 kB)."""
+    n = solution.q.shape[1]
+    budget = budget or int(np.clip(6500 / (2 * n + 5), 80, 480))
+    last = len(solution.t) - 1
+    jumps = solution.jump_rows
+    shown = jumps
+    if len(jumps) > budget // 6:
+        size = np.abs(solution.v[jumps] - solution.v[jumps - 1]).max(axis=1)
+        shown = np.sort(jumps[np.argsort(-size)[: budget // 6]])
+    kept = _curve_rows(solution, max(budget - 3 * len(shown), budget // 3))
+    kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0), [0, last]]))
+
+    # each drawn jump row becomes three points: left limit, gap, right limit; where a jump that is
+    # not drawn lies between two kept rows, one gap stands before the second of them
+    is_jump = np.isin(kept, shown)
+    hidden = np.setdiff1d(jumps, shown)
+    skipped = np.zeros(len(kept), bool)
+    if len(hidden):
+        skipped[np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)] = True
+    copies = 1 + 2 * is_jump + (skipped & ~is_jump)
+    place = np.cumsum(copies) - copies
+    position = np.repeat(kept, copies)
+    velocity = position.copy()
+    broken = np.zeros((len(position), n), bool)
+    at = place[is_jump]
+    velocity[at] -= 1
+    velocity[at + 1] -= 1
+    jumped = solution.v[shown] != solution.v[shown - 1]
+    broken[at + 1] = jumped
+    broken[place[skipped & ~is_jump]] = True
+    q = solution.q[position].astype(np.float32)
+    v = solution.v[velocity].astype(np.float32)
+    v[broken] = np.nan
+    t = solution.t[position].astype(np.float32)
+    columns = [[np.ascontiguousarray(c) for c in a.T] for a in (q, v)]
+    return Rows(t, position, velocity, broken, *columns)
+
+
+def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
+    last = len(solution.t) - 1
+    if last < budget:
+        return np.arange(last + 1)
+    curves = min(solution.v.shape[1], 3)
+    buckets = max(budget // (2 * curves), 8)
+    width = last // buckets
+    used = buckets * width
+    start = np.arange(buckets) * width
+    found = [np.linspace(0, last, buckets).astype(int), np.arange(used, last + 1, max(width // 2, 1))]
+    for j in range(curves):
+        block = solution.v[:used, j].reshape(buckets, width)
+        found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]
+    return np.concatenate(found)

@@ -1,0 +1,53 @@
+"""Energy against time; what an impact takes away is an open jump."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.solution import Solution
+from explorer.views.decimate import Rows, rows
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, extent, view
+from explorer.views.trajectory import TIME, curve
+
+__all__ = ["energy", "energy_plot"]
+
+
+def energy_plot(
+    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
+) -> Plot:
+    """Kinetic energy T, potential energy V and their sum (T alone if no potential is known)."""
+    gap = points.broken.any(axis=1)
+    kinetic = solution.kinetic[points.velocity].astype(np.float32)
+    curves = [("T", kinetic, COLOURS[1], 1.2)]
+    if solution.potential is not None:
+        total = solution.energy[points.velocity].astype(np.float32)
+        potential = solution.potential[points.position].astype(np.float32)
+        curves += [("V", potential, COLOURS[2], 1.2), ("T + V", total, COLOURS[0], 2.0)]
+    for name, values, *_ in curves:
+        if name != "V":
+            values[gap] = np.nan
+    seen = [values for _, values, *_ in curves]
+    traces = []
+    if pinned is not None:
+        other = pinned[0].energy[pinned[1].velocity].astype(np.float32)
+        other[pinned[1].broken.any(axis=1)] = np.nan
+        traces.append(
+            curve(pinned[1].t, other, GREY, name="pinned T + V", line={"dash": "dot", "width": 1.2})
+        )
+        seen.append(other)
+    traces += [
+        curve(
+            points.t, values, colour, name=name, line={"width": width}, legend="legend2",
+            showlegend=True,
+            hovertemplate=f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>",
+        )
+        for name, values, colour, width in curves
+    ]  # fmt: skip
+    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned[0].t[-1])
+    return Plot(traces, TIME, "energy (J)", (0.0, float(end)), extent(*seen))
+
+
+@view
+def energy(solution: Solution) -> Picture:
+    """Draw the energy against time."""
+    return compose([[energy_plot(solution, rows(solution))]], [1])

@@ -1,0 +1,106 @@
+"""Impulses at the impacts, stretches of closed contact, and the table of events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.solution import Solution
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, nice, view
+from explorer.views.trajectory import TIME, curve
+
+__all__ = ["event_table", "impulses", "impulses_plot"]
+
+_MOST = 200
+
+
+def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+    """Stems of the impulses of the impacts, per contact; bars on the axis: contact closed."""
+    contacts = solution.system.contacts
+    merged = len(contacts) > len(COLOURS)
+    groups = [("contacts", None)] if merged else [(c.name, a) for a, c in enumerate(contacts)]
+    traces, top = [], 0.0
+    if pinned is not None:
+        t, p = _impacts(pinned, None)
+        top = max(top, p.max(initial=0.0))
+        traces.append(
+            {
+                **curve(t, p, GREY, name="pinned", hoverinfo="skip"),
+                "mode": "markers", "marker": {"color": GREY, "size": 5, "symbol": "circle-open"},
+            }
+        )  # fmt: skip
+    for k, (name, a) in enumerate(groups):
+        t, p = _impacts(solution, a)
+        top = max(top, p.max(initial=0.0))
+        stem_t, stem_p = np.repeat(t, 3), np.repeat(p, 3)
+        stem_p[0::3], stem_p[2::3] = 0, np.nan
+        colour = COLOURS[k % len(COLOURS)]
+        text = f"t = %{{x:.5g}} s<br>impulse = %{{y:.4g}} N s<extra>{name}</extra>"
+        traces += [
+            curve(stem_t, stem_p, colour, name=name, line={"width": 1.2}, hoverinfo="skip"),
+            {
+                **curve(t, p, colour, name=name, hovertemplate=text),
+                "mode": "markers", "marker": {"color": colour, "size": 6},
+                "showlegend": len(groups) > 1, "legend": "legend3",
+            },
+            curve(*_closed(solution, a), colour, name=name, line={"width": 5}, hoverinfo="skip"),
+        ]  # fmt: skip
+    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
+    high = nice(0.0, top)[1] if top else 1.0
+    return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (-0.04 * high, high))
+
+
+def _impacts(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
+    found = [
+        (i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)
+    ]
+    if not found:
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    row, contact = np.array(found).T
+    p = solution.p[row, contact]
+    if len(p) > _MOST:
+        strongest = np.sort(np.argsort(-p)[:_MOST])
+        row, p = row[strongest], p[strongest]
+    return solution.t[row].astype(np.float32), p.astype(np.float32)
+
+
+def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
+    contacts = range(len(solution.system.contacts)) if a is None else [a]
+    t: list[float] = []
+    for c in contacts:
+        for first, after in solution.closed_runs(c):
+            t += [solution.t[first], solution.t[after - 1], np.nan]
+    x = np.array(t[: 3 * _MOST], np.float32)
+    return x, np.where(np.isnan(x), np.nan, 0).astype(np.float32)
+
+
+def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
+    """Return the events as a table: columns, rows of numbers and text, and a note."""
+    events = solution.events
+    single = len(solution.system.contacts) == 1
+    table = [
+        [
+            float(f"{e.t:.5g}"), e.kind if single else f"{e.kind} {e.contact}",
+            f"{_short(e.gap_dot_minus)} → {_short(e.gap_dot_plus)}", _short(e.impulse),
+        ]
+        for e in events[:most]
+    ]  # fmt: skip
+    count = f"{len(events)} event{'s' * (len(events) != 1)}"
+    more = f", the first {most} shown" if len(events) > most else ""
+    return {
+        "columns": ["t (s)", "event", "v− → v+ (m/s)", "p (N s)"],
+        "rows": table,
+        "time_column": 0,
+        "note": (count if events else "No events") + more + ".",
+    }
+
+
+def _short(x: float) -> str:
+    return f"{x:.3g}".replace("-", "−")
+
+
+@view
+def impulses(solution: Solution) -> Picture:
+    """Draw the impulses at the impacts."""
+    return compose([[impulses_plot(solution)]], [1])

@@ -1,0 +1,92 @@
+"""The mechanism: frames of a sketch, evenly spaced in time, and one of them as a figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.solution import Solution
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, view
+
+__all__ = ["frames", "mechanism"]
+
+_BYTES = 9000
+
+
+def frames(solution: Solution, most: int = 240) -> dict[str, Any] | None:
+    """Return the animation of a solution, or None if its system has no sketch.
+
+    Returns
+    -------
+    dict
+        t (k,), xy (k, points, 2) as float32; box [x0, x1, y0, y1]; items: kind, role, n, closed,
+        radius of each shape.
+    """
+    shapes = solution.system.shapes
+    if not shapes or solution.observe is None:
+        return None
+    points = sum(len(s.points) for s in shapes)
+    count = int(np.clip(_BYTES / (8 * points), 40, most))
+    times = np.linspace(0, solution.t[-1], count)
+    at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
+    values = solution.observe(_Part(solution, at), "sketch")
+    xy = values[:, : 2 * points].reshape(len(at), points, 2)
+    radii = values[0, 2 * points :]
+    low, high = xy.min(axis=(0, 1)), xy.max(axis=(0, 1))
+    k = 0
+    for shape, radius in zip(shapes, radii, strict=True):
+        if radius:
+            part = xy[:, k : k + 1]
+            low = np.minimum(low, part.min(axis=(0, 1)) - radius)
+            high = np.maximum(high, part.max(axis=(0, 1)) + radius)
+        k += len(shape.points)
+    pad = 0.04 * max(*(high - low), 1e-9)
+    items = [
+        {"kind": s.kind, "role": s.role, "n": len(s.points), "closed": s.closed, "radius": float(r)}
+        for s, r in zip(shapes, radii, strict=True)
+    ]
+    return {
+        "t": solution.t[at].astype(np.float32),
+        "xy": xy.astype(np.float32),
+        "box": [low[0] - pad, high[0] + pad, low[1] - pad, high[1] + pad],
+        "unit": "m",
+        "items": items,
+    }
+
+
+class _Part:
+    """Some rows of a solution, as `Solution.observe` wants them."""
+
+    def __init__(self, solution: Solution, at: np.ndarray) -> None:
+        self.system, self.rho = solution.system, solution.rho
+        self.t, self.q, self.v = solution.t[at], solution.q[at], solution.v[at]
+
+
+@view
+def mechanism(solution: Solution, t: float = 0.0) -> Picture:
+    """Draw the mechanism at time `t` (an empty picture if the system has no sketch)."""
+    film = frames(solution)
+    traces = []
+    if film is not None:
+        now = film["xy"][int(np.abs(film["t"] - t).argmin())]
+        k = 0
+        for item in film["items"]:
+            points = now[k : k + item["n"]]
+            k += item["n"]
+            colour = GREY if item["role"] == "ground" else COLOURS[0]
+            if item["kind"] == "circle":
+                turn = np.linspace(0, 2 * np.pi, 49)
+                points = points + item["radius"] * np.column_stack([np.cos(turn), np.sin(turn)])
+            elif item["closed"]:
+                points = np.vstack([points, points[:1]])
+            traces.append(
+                {
+                    "type": "scatter", "mode": "lines", "x": points[:, 0], "y": points[:, 1],
+                    "line": {"color": colour}, "showlegend": False, "hoverinfo": "skip",
+                    **({"fill": "toself"} if item["closed"] else {}),
+                }
+            )  # fmt: skip
+    picture = compose([[Plot(traces, "x (m)", "y (m)", time=False)]], [1])
+    picture.layout["yaxis"]["scaleanchor"] = "x"
+    return picture

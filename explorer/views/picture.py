@@ -1,0 +1,167 @@
+"""`Plot`: one subplot as plain data.  `Picture`: subplots on a grid, drawn by plotly.
+
+Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds on
+white and on black; yellow is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["COLOURS", "Picture", "Plot", "compose", "label", "view"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+GREY = "#888888"
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ",
+    "phi": "φ", "psi": "ψ", "omega": "ω", "rho": "ρ", "mu": "μ", "lambda": "λ", "tau": "τ",
+    "sigma": "σ", "xi": "ξ", "eta": "η", "zeta": "ζ", "kappa": "κ", "nu": "ν",
+}  # fmt: skip
+
+
+def label(name: str, *, dot: bool = False) -> str:
+    """Return a name as it is written by hand: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
+
+    >>> label("theta1")
+    'θ<sub>1</sub>'
+    """
+    head = name.rstrip("0123456789")
+    tail = name[len(head) :]
+    head, _, index = head.partition("_")
+    head = _GREEK.get(head, head) + ("\u0307" if dot else "")
+    low = ",".join(x for x in (index, tail) if x)
+    return f"{head}<sub>{low}</sub>" if low else head
+
+
+@dataclass
+class Plot:
+    """One subplot.
+
+    Attributes
+    ----------
+    traces : list of plotly trace dicts without axes
+    x_title, y_title : str, with units
+    x_range, y_range : (low, high) or None
+    time : bool
+        Whether the x axis is time: such plots share it, and the time cursor.
+    """
+
+    traces: list[dict[str, Any]]
+    x_title: str
+    y_title: str
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    time: bool = True
+
+
+@dataclass
+class Picture:
+    """Traces (arrays as NumPy) and a layout."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any] = field(default_factory=dict)
+
+    def figure(self) -> Any:
+        """Return a plain ``plotly.graph_objects.Figure``."""
+        import plotly.graph_objects as go
+
+        layout = {k: v for k, v in self.layout.items() if k != "meta"}
+        data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
+        return go.Figure(data, layout)
+
+
+def view(function: Callable[..., Picture]) -> Callable[..., Any]:
+    """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
+
+    @functools.wraps(function)
+    def figure(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs).figure()
+
+    figure.picture = function  # type: ignore[attr-defined]
+    return figure
+
+
+def nice(low: float, high: float) -> tuple[float, float]:
+    """Return a range a little wider, with round ends, so that it seldom changes in a drag."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return -1.0, 1.0
+    if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
+        pad = 0.5 * abs(high) or 1.0
+        low, high = low - pad, high + pad
+    span = 1.04 * (high - low)
+    unit = 10.0 ** np.floor(np.log10(span / 4))
+    unit *= next(k for k in (1, 2, 5, 10) if k * unit >= span / 8)
+    margin = 0.02 * (high - low)
+    return float(np.floor((low - margin) / unit) * unit), float(np.ceil((high + margin) / unit) * unit)
+
+
+def extent(*arrays: Any) -> tuple[float, float]:
+    """Return a nice range over all finite values."""
+    values = [a[np.isfinite(a)] for a in map(np.asarray, arrays)]
+    values = [a for a in values if a.size]
+    if not values:
+        return -1.0, 1.0
+    return nice(min(a.min() for a in values), max(a.max() for a in values))
+
+
+def compose(
+    columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None
+) -> Picture:
+    """Put columns of plots side by side; time plots of a column share their time axis."""
+    data: list[dict[str, Any]] = []
+    layout: dict[str, Any] = {
+        "showlegend": True,
+        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
+        "margin": {"l": 58, "r": 12, "t": 34, "b": 44, "autoexpand": False},
+        "hovermode": "closest",
+        "uirevision": "keep",
+        "font": {"size": 12},
+    }
+    if height is not None:
+        layout["height"] = height
+    time_axes = []
+    k, left = 0, 0.0
+    total, space = sum(widths), 0.11
+    for column, width in zip(columns, widths, strict=True):
+        right = left + (width / total) * (1 - space * (len(columns) - 1))
+        n, gap = len(column), 0.06
+        tall = (1 - sum(_below(p, q, gap) for p, q in zip(column[:-1], column[1:], strict=True))) / n
+        top, first_time = 1.0, ""
+        for i, plot in enumerate(column):
+            k += 1
+            suffix = "" if k == 1 else str(k)
+            x, y = f"x{suffix}", f"y{suffix}"
+            follower = column[i + 1] if i + 1 < n else None
+            shown = not (plot.time and follower is not None and follower.time)
+            xaxis: dict[str, Any] = {"domain": [left, right], "anchor": y, "showticklabels": shown}
+            yaxis: dict[str, Any] = {
+                "domain": [max(0.0, top - tall), top], "anchor": x, "title": {"text": plot.y_title, "standoff": 4},
+            }  # fmt: skip
+            if shown:
+                xaxis["title"] = {"text": plot.x_title, "standoff": 6}
+            if plot.time:
+                time_axes.append([x, y])
+                if first_time:
+                    xaxis["matches"] = first_time
+                first_time = first_time or x
+            for axis, limits in ((xaxis, plot.x_range), (yaxis, plot.y_range)):
+                axis |= {"zeroline": False, "showgrid": True}
+                if limits is not None:
+                    axis["range"] = list(limits)
+            layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = xaxis, yaxis
+            data += [{**trace, "xaxis": x, "yaxis": y} for trace in plot.traces]
+            if follower is not None:
+                top -= tall + _below(plot, follower, gap)
+        left = right + space
+    layout["meta"] = {"time_axes": time_axes}
+    return Picture(data, layout)
+
+
+def _below(plot: Plot, follower: Plot, gap: float) -> float:
+    """Space under a plot: more if it shows its own axis title."""
+    return gap if plot.time and follower.time else 2.4 * gap
