@@ -139,8 +139,9 @@ class Solution:
     def _runs(self, a: int) -> list[tuple[int, int]]:
         """(first, one past last) rows of each stretch in which contact `a` carries impulses.
 
-        A contact that opens for a step or two and closes at almost no speed has not bounced: a
-        velocity-level scheme lets a closed gap drift by O(h^3) and closes it again.
+        A contact that opens for a step or two and closes at almost no speed, or faster than it had
+        left, has not bounced: a velocity-level scheme lets a closed gap drift by O(h^3) and closes
+        it again.
         """
         on = self.p[:, a] > 0
         on[0] = abs(self.gap[0, a]) <= 1e-9 and abs(self.gap_dot[0, a]) <= 1e-9
@@ -148,11 +149,12 @@ class Solution:
         slow = 0.02 * np.abs(self.gap_dot[:, a]).max()
         runs: list[tuple[int, int]] = []
         for first, after in edges.reshape(-1, 2).tolist():
-            drifted = runs and first - runs[-1][1] < _CLOSED_STEPS
-            if drifted and -self.gap_dot[first - 1, a] <= slow:
-                runs[-1] = (runs[-1][0], after)
-            else:
-                runs.append((first, after))
+            if runs and first - runs[-1][1] < _CLOSED_STEPS:
+                back, away = -self.gap_dot[first - 1, a], self.gap_dot[runs[-1][1] - 1, a]
+                if back <= slow or away < back / 2:
+                    runs[-1] = (runs[-1][0], after)
+                    continue
+            runs.append((first, after))
         return runs
 
     @cached_property

@@ -15,6 +15,7 @@ from explorer.panels.session import Session
 from explorer.solution import Solution
 from explorer.views.events import event_table
 from explorer.views.mechanism import frames
+from explorer.views.picture import steady
 
 __all__ = ["ExplorePanel", "explore"]
 
@@ -35,7 +36,8 @@ class _Answer:
         self.session = session
         self.answering = False
         self._controls: Any = None
-        self._pinned: tuple[Solution, Any] | None = None
+        self._layout: dict[str, Any] | None = None
+        self._drawn: Any = None
 
     def schema(self) -> dict[str, Any]:
         session = self.session
@@ -87,6 +89,9 @@ class _Answer:
         session = self.session
         run, pinned = session.solution, session.pinned
         picture = views.explore.picture(run, pinned)
+        same = self._drawn == (run.system, run.t[-1])
+        self._layout = steady(picture.layout, self._layout if same else None)
+        self._drawn = (run.system, run.t[-1])
         film = frames(run)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
             ghost = frames(pinned)
@@ -96,7 +101,7 @@ class _Answer:
             "errors": dict(session.errors),
             "status": self._status(run, time.perf_counter() - begin),
             **self._history(),
-            "figure": {"data": picture.data, "layout": picture.layout},
+            "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
             "table": event_table(run, 30 if drag else 100) if run.system.contacts else None,
         }
@@ -108,8 +113,8 @@ class _Answer:
             return {"level": "error", "text": text, "detail": "The last good picture stays."}
         lcp, newton = run.residuals.max(axis=0)
         parts = [
-            f"{len(run.t) - 1:,} steps in {run.seconds * 1e3:.2g} ms".replace(",", "\u202f"),
-            f"answered in {seconds * 1e3:.2g} ms",
+            f"{len(run.t) - 1:,} steps in {_ms(run.seconds)}".replace(",", "\u202f"),
+            f"answered in {_ms(seconds)}",
         ]
         if run.system.contacts:
             parts.append(f"LCP residual {lcp:.1e} m/s, deepest penetration {-min(0, run.gap.min()):.1e} m")
@@ -147,6 +152,10 @@ class _Answer:
         finally:
             self.answering = False
         return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"
 
 
 @panels.register("explore")

@@ -25,6 +25,9 @@ class Rows:
     position : (k,) rows for what is continuous
     velocity : (k,) rows for what jumps
     broken : (k, n) bool, where the curve of a velocity is interrupted
+    hidden : bool
+        Whether there are more jumps than can be drawn one by one: points between them then stand
+        alone and want markers
     q, v : n arrays (k,) float32 of what is drawn, v NaN where it is interrupted; every plot takes
         these very arrays, so each travels to the browser once
     """
@@ -33,6 +36,7 @@ class Rows:
     position: np.ndarray
     velocity: np.ndarray
     broken: np.ndarray
+    hidden: bool
     q: list[np.ndarray]
     v: list[np.ndarray]
 
@@ -67,13 +71,18 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     velocity[at + 1] -= 1
     jumped = solution.v[shown] != solution.v[shown - 1]
     broken[at + 1] = jumped
-    broken[place[skipped & ~is_jump]] = True
+    if len(hidden):
+        changed = solution.v[hidden] != solution.v[hidden - 1]
+        next_kept = np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)
+        lost = np.zeros((len(kept), n), bool)
+        np.logical_or.at(lost, next_kept, changed)
+        broken[place[skipped & ~is_jump]] = lost[skipped & ~is_jump]
     q = solution.q[position].astype(np.float32)
     v = solution.v[velocity].astype(np.float32)
     v[broken] = np.nan
     t = solution.t[position].astype(np.float32)
     columns = [[np.ascontiguousarray(c) for c in a.T] for a in (q, v)]
-    return Rows(t, position, velocity, broken, *columns)
+    return Rows(t, position, velocity, broken, bool(len(hidden)), *columns)
 
 
 def _curve_rows(solution: Solution, budget: int) -> np.ndarray:

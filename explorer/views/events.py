@@ -13,6 +13,8 @@ from explorer.views.trajectory import TIME, curve
 __all__ = ["event_table", "impulses", "impulses_plot"]
 
 _MOST = 200
+# a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
+OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 
 
 def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
@@ -56,7 +58,7 @@ def _impacts(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]
         (i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)
     ]
     if not found:
-        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+        return OFF
     row, contact = np.array(found).T
     p = solution.p[row, contact]
     if len(p) > _MOST:
@@ -71,6 +73,8 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
     for c in contacts:
         for first, after in solution.closed_runs(c):
             t += [solution.t[first], solution.t[after - 1], np.nan]
+    if not t:
+        return OFF
     x = np.array(t[: 3 * _MOST], np.float32)
     return x, np.where(np.isnan(x), np.nan, 0).astype(np.float32)
 
@@ -97,7 +101,7 @@ def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
 
 
 def _short(x: float) -> str:
-    return f"{x:.3g}".replace("-", "−")
+    return "0" if abs(x) < 1e-9 else f"{x:.3g}".replace("-", "−")
 
 
 @view

@@ -33,8 +33,8 @@ def phase_plot(
             xs.append(q[j])
             ys.append(v[j])
     single = len(names) == 1
-    x_title = label(names[0]) if single else "positions"
-    y_title = label(names[0], dot=True) if single else "velocities"
+    x_title = label(names[0]) if single else "q"
+    y_title = label(names[0], dot=True) if single else label("q", dot=True)
     return Plot(
         traces, x_title + unit_of(solution), y_title + unit_of(solution, True),
         extent(*xs), extent(*ys), time=False,

@@ -109,6 +109,25 @@ def extent(*arrays: Any) -> tuple[float, float]:
     return nice(min(a.min() for a in values), max(a.max() for a in values))
 
 
+def steady(layout: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    """Keep the axis ranges of `before` where they serve: axes grow at once and shrink late.
+
+    An axis that moves with every picture hides what really moves, and costs plotly a new layout.
+    """
+    if before is None:
+        return layout
+    kept = {}
+    for name, axis in layout.items():
+        old = before.get(name)
+        if name[1:5] == "axis" and isinstance(old, dict) and "range" in axis and "range" in old:
+            (low, high), (old_low, old_high) = axis["range"], old["range"]
+            both = [min(low, old_low), max(high, old_high)]
+            if both[1] - both[0] <= 2 * (high - low):
+                axis = {**axis, "range": both}
+        kept[name] = axis
+    return kept
+
+
 def compose(
     columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None
 ) -> Picture:

@@ -25,7 +25,7 @@ def unit_of(solution: Solution, per_second: bool = False) -> str:
 def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
     """Return a line trace."""
     return {
-        "type": "scatter", "mode": "lines", "x": x, "y": y,
+        "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
         "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
         "showlegend": False, **more,
     }  # fmt: skip
@@ -37,6 +37,7 @@ def _curves(
     names = solution.system.coordinates
     several = len(names) > 1
     values = points.v if dot else points.q
+    mode = "lines+markers" if points.hidden and dot else "lines"
     traces = []
     for j, name in enumerate(names):
         text = label(name, dot=dot)
@@ -45,7 +46,7 @@ def _curves(
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
-                name=f"pinned {text}" if ghost else text,
+                name=f"pinned {text}" if ghost else text, mode=mode, marker={"size": 2},
                 line={"dash": "dot", "width": 1.2} if ghost else {},
                 hovertemplate=f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>",
                 **({} if ghost else {"meta": {"t": points.t}}),
@@ -77,7 +78,7 @@ def positions_plot(
             ]  # fmt: skip
     traces = [*ghosts, *_curves(solution, points, ghost=False, dot=False), *exact]
     names = solution.system.coordinates
-    title = label(names[0]) if len(names) == 1 else "positions"
+    title = label(names[0]) if len(names) == 1 else "q"
     return Plot(
         traces, TIME, title + unit_of(solution), _span(solution, pinned), extent(*seen)
     )
@@ -93,7 +94,7 @@ def velocities_plot(
         seen += pinned[1].v
     traces = [*ghosts, *_curves(solution, points, ghost=False, dot=True)]
     names = solution.system.coordinates
-    title = label(names[0], dot=True) if len(names) == 1 else "velocities"
+    title = label(names[0], dot=True) if len(names) == 1 else label("q", dot=True)
     return Plot(
         traces, TIME, title + unit_of(solution, True), _span(solution, pinned), extent(*seen)
     )

@@ -190,6 +190,8 @@ class Control {
   }
 
   refuse(sentence) {
+    if (!sentence && this.refused === false) return;
+    this.refused = Boolean(sentence);
     this.note.hidden = !sentence;
     setText(this.note, sentence ?? "");
     this.node.classList.toggle("nsx-refused", Boolean(sentence));
@@ -198,6 +200,9 @@ class Control {
 
   // The kernel's answer: an error leaves the typed text alone, a value replaces it.
   answer(value, sentence) {
+    // Most controls hear nothing new at most pictures, and writing to a field costs a layout.
+    const news = sentence || this.refused || value !== this.value || this.field?.dirty;
+    if (!news) return;
     this.refuse(sentence ?? null);
     if (!sentence && value !== undefined && !this.held) this.show(value);
   }

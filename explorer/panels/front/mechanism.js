@@ -157,16 +157,28 @@ class Stage {
     this.pen.fillText(text, x, y - 10);
   }
 
-  // How long is a metre? A bar in the corner.
+  // How long is a metre? A bar in the corner. Kept as an image: setting a canvas's font makes the
+  // browser resolve every style of the page, at each frame.
   ruler(mechanism) {
     const length = niceBelow((0.3 * this.width) / this.scale);
     const pixels = length * this.scale;
-    const [x, y] = [10, 20];
-    this.path([[x, y - 3], [x, y], [x + pixels, y], [x + pixels, y - 3]], false);
-    this.stroke(this.theme.muted, 1);
-    Object.assign(this.pen, { font: `11px ${this.theme.font}`, fillStyle: this.theme.muted });
-    this.pen.textAlign = "left";
-    this.pen.fillText(`${shown(length)} ${mechanism.unit ?? ""}`, x + pixels + 6, y + 1);
+    const ratio = window.devicePixelRatio || 1;
+    const key = [length, pixels.toFixed(1), this.theme.muted, mechanism.unit, ratio].join();
+    if (key !== this.rulerKey) {
+      this.rulerKey = key;
+      this.rulerImage = make("canvas", { width: ratio * (pixels + 90), height: ratio * 30 });
+      const pen = this.rulerImage.getContext("2d");
+      pen.scale(ratio, ratio);
+      const [x, y] = [10, 20];
+      const colour = this.theme.muted;
+      Object.assign(pen, { strokeStyle: colour, fillStyle: colour, font: `11px ${this.theme.font}` });
+      for (const [to, at] of [["moveTo", [x, y - 3]], ["lineTo", [x, y]],
+        ["lineTo", [x + pixels, y]], ["lineTo", [x + pixels, y - 3]]]) pen[to](...at);
+      pen.stroke();
+      pen.fillText(`${shown(length)} ${mechanism.unit ?? ""}`, x + pixels + 6, y + 1);
+    }
+    const { width, height } = this.rulerImage;
+    this.pen.drawImage(this.rulerImage, 0, 0, width / ratio, height / ratio);
   }
 }
 

@@ -1,5 +1,7 @@
 // The panel: puts the parts together and speaks the protocol with the kernel.
 
+const TABLE_MS = 150;
+
 class Panel {
   constructor(model, el) {
     this.model = model;
@@ -151,11 +153,24 @@ class Panel {
   run(figure, mechanism, table) {
     this.stage.hidden = !mechanism;
     if (mechanism) this.mechanism.take(mechanism);
-    this.table.take(table);
+    this.tabulate(table);
     const t = mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
     if (t?.length) this.clock.span(t[0], t[t.length - 1]);
     else this.clock.span(0, 0);
     this.root.classList.toggle("nsx-no-side", !mechanism && !table && !t?.length);
+  }
+
+  // Nobody reads a table twenty-five times a second: a few times, and the last one surely.
+  tabulate(table) {
+    clearTimeout(this.tableTimer);
+    const wait = TABLE_MS - (performance.now() - (this.tabled ?? 0));
+    const write = () => {
+      this.tabled = performance.now();
+      this.table.take(table);
+      this.table.mark(this.clock.time);
+    };
+    if (wait <= 0 || !table) write();
+    else this.tableTimer = setTimeout(write, wait);
   }
 
   move(time) {
@@ -227,6 +242,7 @@ class Panel {
     this.model.off("msg:custom", this.heard);
     this.clock.stop();
     clearTimeout(this.status.timer);
+    clearTimeout(this.tableTimer);
     this.puller.stop();
     this.picture.stop();
     this.root.remove();

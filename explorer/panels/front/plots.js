@@ -10,7 +10,7 @@ const CONFIG = {
   doubleClick: "reset",
 };
 const STUCK_MS = 1500;
-const REST_MS = 150; // without a new picture for so long, hovering catches up
+const REST_MS = 700; // without a new picture for so long, hovering catches up
 
 class Picture {
   constructor(node, theme, { onDrawn, onError }) {
@@ -62,7 +62,8 @@ class Picture {
         this.node.dataset.ms = (performance.now() - began).toFixed(1);
         this.onDrawn(this);
         job.drawn();
-        await painted(); // no faster than the screen: the kernel's time is better spent
+        job.release(); // the kernel works on the next picture while the screen paints this one
+        await painted(); // no faster than the screen
       } catch (error) {
         this.signature = null; // whatever plotly was doing, start from a full draw
         this.onError(error);

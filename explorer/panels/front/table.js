@@ -20,8 +20,14 @@ class EventTable {
   take(table) {
     this.node.hidden = !table;
     if (!table) return;
-    if (this.columns !== table.columns.join("\n")) {
-      this.columns = table.columns.join("\n");
+    // measured again for other columns, or when the words of the first row need more room
+    const words = table.rows[0]?.map((one) => (typeof one === "string" ? one.length : 0)) ?? [];
+    const sizes = words.map((length, k) => Math.max(length, this.sizes?.[k] ?? 0));
+    const shape = [...table.columns, ...sizes].join("\n");
+    if (this.columns !== shape) {
+      const other = !this.columns?.startsWith(table.columns.join("\n"));
+      this.columns = shape;
+      this.sizes = other ? words : sizes;
       const cells = table.columns.map((name) => make("th", { scope: "col" }, labelNodes(name)));
       this.head.replaceChildren(...cells);
       this.share(table);
@@ -59,7 +65,6 @@ class EventTable {
     [...this.head.cells].forEach((cell, k) => {
       cell.style.width = `${(100 * wanted[k]) / total}%`;
     });
-    if (!rows.length) this.columns = null; // measured again once there is a row
   }
 
   rove(to = this.body.querySelector('[tabindex="0"]') ?? this.body.rows[0]) {
