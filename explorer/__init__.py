@@ -17,7 +17,14 @@ from typing import Any
 __version__ = metadata.version("nonsmooth-explorer")
 
 _HOMES = {
-    "errors": ("BadModel", "BadValue", "CacheWarning", "ExplorerError", "NotApplicable", "StepFailed"),
+    "errors": (
+        "BadModel",
+        "BadValue",
+        "CacheWarning",
+        "ExplorerError",
+        "NotApplicable",
+        "StepFailed",
+    ),
     "parameters": ("Param",),
     "systems": ("Contact", "LinearMechanicalSystem", "MechanicalSystem"),
     "systems.sketch": ("circle", "ground", "line", "spring"),

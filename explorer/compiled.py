@@ -22,7 +22,7 @@ import sympy as sp
 
 from explorer import cache
 from explorer.errors import BadModel, BadValue
-from explorer.systems import LinearMechanicalSystem, System
+from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["Bundle", "Compiled", "compile_system"]
 
@@ -88,7 +88,8 @@ def _smooth(expr: sp.Expr) -> Any:
         expr = expr.replace(sp.Abs, lambda u: sp.Piecewise((u, u >= 0), (-u, True)))
         expr = expr.replace(sp.sign, lambda u: sp.Piecewise((1, u > 0), (-1, u < 0), (0, True)))
         expr = expr.replace(
-            sp.Heaviside, lambda u, h=sp.Rational(1, 2): sp.Piecewise((0, u < 0), (1, u > 0), (h, True))
+            sp.Heaviside,
+            lambda u, *half: sp.Piecewise((0, u < 0), (1, u > 0), (half[0] if half else 0.5, True)),
         )
         for kind in (sp.Min, sp.Max):
             expr = expr.replace(kind, lambda *a, kind=kind: kind(*a).rewrite(sp.Piecewise))
@@ -112,18 +113,23 @@ class Compiled:
         Whether M, F_q, F_v, G depend on parameters only; whether any gap depends on t.
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: LagrangianSystem) -> None:
         self.system, self.revision = system, system.revision
         self.n, self.nc = system.n, len(system.contacts)
         self.linear = isinstance(system, LinearMechanicalSystem)
+        if not isinstance(system, (LinearMechanicalSystem, MechanicalSystem)):
+            raise BadModel(f"{type(system).__name__} is no system type that can be compiled.")
         q = [se.Symbol(s.name) for s in system.q]
         v = [se.Symbol(s.name) for s in system.v]
         t = se.Symbol("t")
         rho = [se.Symbol(name) for name in system.parameters]
         self._args = [t, *q, *v, *rho]
         state = {t, *q, *v}
-        F = [_smooth(x) for x in (system.f if self.linear else system._force)]
-        M = [] if self.linear else [[_smooth(x) for x in row] for row in system._mass]
+        if isinstance(system, MechanicalSystem):
+            F = [_smooth(x) for x in system.force]
+            M = [[_smooth(x) for x in row] for row in system.mass.tolist()]
+        else:
+            F, M = [_smooth(x) for x in system.f], []
         gaps = [_smooth(c.gap) for c in system.contacts]
 
         mass, self.place_M = self._entries(M)
@@ -160,14 +166,16 @@ class Compiled:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
-        self.bundles["sketch"] = self._bundle([_smooth(x) for x in [*points, *(s.radius for s in shapes)]])
-        if self.linear:
+        self.bundles["sketch"] = self._bundle(
+            [_smooth(x) for x in [*points, *(s.radius for s in shapes)]]
+        )
+        if not isinstance(self.system, MechanicalSystem):
             return
         kinetic = sum(
             (M[i][j] * v[i] * v[j] for i in range(self.n) for j in range(self.n) if M[i][j] != 0),
             se.Integer(0),
         ) / se.Integer(2)
-        potential = self.system.potential  # type: ignore[attr-defined]
+        potential = self.system.potential
         outputs = [kinetic] if potential is None else [kinetic, _smooth(potential)]
         self.bundles["energy"] = self._bundle(outputs)
 
@@ -177,7 +185,9 @@ class Compiled:
         ]
         return [x for _, x in found], np.array([k for k, _ in found], np.int64)
 
-    def _jacobian(self, functions: Sequence[Any], variables: Sequence[Any]) -> tuple[list, np.ndarray]:
+    def _jacobian(
+        self, functions: Sequence[Any], variables: Sequence[Any]
+    ) -> tuple[list, np.ndarray]:
         rank = {x: j for j, x in enumerate(variables)}
         entries, places = [], []
         for i, f in enumerate(functions):
@@ -190,9 +200,9 @@ class Compiled:
 
     def _linear_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """CSR rows of [-K, -C], to be added to F; empty for a symbolic system."""
-        if not self.linear:
+        if not isinstance(self.system, LinearMechanicalSystem):
             return np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        rows = -np.hstack([self.system.K, self.system.C])  # type: ignore[attr-defined]
+        rows = -np.hstack([self.system.K, self.system.C])
         i, j = np.nonzero(rows)
         return np.searchsorted(i, np.arange(self.n + 1)).astype(np.int64), j, rows[i, j]
 
@@ -222,8 +232,8 @@ class Compiled:
         for contact, value in zip(self.system.contacts, e, strict=True):
             if not 0 <= value <= 1:
                 raise BadValue(
-                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact law "
-                    "needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
+                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
+                    "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
                 )
         return q0, v0, e
 
@@ -231,9 +241,8 @@ class Compiled:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector."""
         n = self.n
         G = self.bundles["gap"](inp)[2 * self.nc :]
-        if self.linear:
-            s = self.system
-            return s.M, s.K, s.C, G  # type: ignore[attr-defined]
+        if isinstance(self.system, LinearMechanicalSystem):
+            return self.system.M, self.system.K, self.system.C, G
         step = self.bundles["step"](inp)
         M, K, C = np.zeros(n * n), np.zeros(n * n), np.zeros(n * n)
         M[self.place_M] = self.bundles["mass"](inp)
@@ -251,7 +260,8 @@ class Compiled:
             not positive definite; the start lies below a contact's floor.
         """
         n, system = self.n, self.system
-        where = f"at t = {inp[0]:g} s, q = {_short(inp[1 : n + 1])}, v = {_short(inp[n + 1 : 2 * n + 1])}"
+        q, v = _short(inp[1 : n + 1]), _short(inp[n + 1 : 2 * n + 1])
+        where = f"at t = {inp[0]:g} s, q = {q}, v = {v}"
         M, K, C, G = self.matrices(inp)
         gap = self.bundles["gap"](inp)[: self.nc]
         force = self.bundles["force"](inp)
@@ -261,8 +271,8 @@ class Compiled:
         ):  # fmt: skip
             if not np.isfinite(value).all():
                 raise BadModel(
-                    f"The {what} of '{system.name}' is not finite {where}. A root or logarithm of a "
-                    "negative number, or a division by zero, does that."
+                    f"The {what} of '{system.name}' is not finite {where}. A root or logarithm "
+                    "of a negative number, or a division by zero, does that."
                 )
         size = np.abs(M).max()
         if not np.abs(M - M.T).max() <= 1e-10 * size:
@@ -280,8 +290,8 @@ class Compiled:
         for contact, g in zip(system.contacts, gap, strict=True):
             if g < -1e-9:
                 raise BadModel(
-                    f"'{system.name}' starts inside an obstacle: gap of {contact.name!r} = {g:.6g} m "
-                    f"{where}. Start with every gap >= 0."
+                    f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
+                    f"{g:.6g} m {where}. Start with every gap >= 0."
                 )
 
 
@@ -290,9 +300,10 @@ def _short(values: np.ndarray) -> str:
     return f"({text}{', ...' if len(values) > 6 else ''})"
 
 
-def compile_system(system: System) -> Compiled:
+def compile_system(system: LagrangianSystem) -> Compiled:
     """Return the compiled system; compiled once for each change of its equations."""
-    compiled = getattr(system, "_compiled", None)
+    compiled: Compiled | None = getattr(system, "_compiled", None)
     if compiled is None or compiled.revision != system.revision:
-        compiled = system._compiled = Compiled(system)  # type: ignore[attr-defined]
+        compiled = Compiled(system)
+        system._compiled = compiled  # type: ignore[attr-defined]
     return compiled

@@ -41,8 +41,8 @@ class Param:
     """
 
     value: float
-    low: float | None = None
-    high: float | None = None
+    low: float = None  # type: ignore[assignment]
+    high: float = None  # type: ignore[assignment]
     unit: str = ""
     text: str = ""
     log: bool = False
@@ -141,13 +141,11 @@ def check_knobs(scheme: Any) -> None:
         if isinstance(default, bool):
             object.__setattr__(scheme, name, bool(value))
             continue
-        value = number(value, f"{kind}: {name}", unit=meta.unit)
+        value = number(value, f"{kind}: {name}", meta.unit, positive=meta.positive)
         if isinstance(default, int):
             if value != int(value):
                 raise BadValue(f"{kind}: {name} = {value:g} must be a whole number.")
             value = int(value)
-        if meta.positive and value <= 0:
-            raise BadValue(f"{kind}: {name} = {value:g} must be greater than zero.")
         outside = (meta.low is not None and value < meta.low) or (
             meta.high is not None and value > meta.high
         )
@@ -158,7 +156,7 @@ def check_knobs(scheme: Any) -> None:
         object.__setattr__(scheme, name, value)
 
 
-def number(value: Any, what: str, unit: str = "") -> float:
+def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> float:
     """Return `value` as a finite float, or refuse with a sentence that begins with `what`.
 
     Text is read as a number, with a decimal comma or a simple fraction accepted.
@@ -177,4 +175,6 @@ def number(value: Any, what: str, unit: str = "") -> float:
         raise BadValue(f"{what} must be {wanted}, not {value!r}.") from None
     if not math.isfinite(result):
         raise BadValue(f"{what} must be {wanted}, not {value!r}.")
+    if positive and result <= 0:
+        raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result

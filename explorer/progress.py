@@ -12,6 +12,8 @@ _WIDTH = 30
 def bar(done: int, total: int, name: str) -> None:
     """Show that kernels are being compiled; ends its line when ``done == total``."""
     filled = _WIDTH * done // max(total, 1)
-    text = f"Compiling once for this machine [{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}"
+    text = (
+        f"Compiling once for this machine [{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}"
+    )
     sys.stderr.write(f"\r{text} {name:<20.20}" + ("\n" if done == total else ""))
     sys.stderr.flush()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
 
 from explorer.errors import BadValue, suggest
 
@@ -31,11 +31,11 @@ class Registry(Mapping[str, T], Generic[T]):
         self._package = package
         self._entries: dict[str, T] = {}
 
-    def register(self, entry: T | str, /) -> T | Callable[[T], T]:
+    def register(self, entry: Any, /) -> Any:
         """Register a class or function under its ``__name__``, or under the string given."""
         if isinstance(entry, str):
             return lambda thing: self._add(entry, thing)
-        return self._add(entry.__name__, entry)  # type: ignore[attr-defined]
+        return self._add(entry.__name__, entry)
 
     def _add(self, name: str, entry: T) -> T:
         self._entries[name] = entry

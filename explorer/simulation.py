@@ -10,18 +10,18 @@ import numpy as np
 
 from explorer.compiled import compile_system
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
-from explorer.parameters import number
+from explorer.parameters import knobs_of, number
 from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
-from explorer.systems import System, from_spec
+from explorer.systems import LagrangianSystem, System, from_spec
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
 
 def simulate(
-    system: System,
+    system: LagrangianSystem,
     scheme: Scheme | type[Scheme] | str | None = None,
     *,
     t_end: float | None = None,
@@ -69,7 +69,7 @@ def simulate(
     warm()
     values = system.rho({**(rho or {}), **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
-    n = len(system.coordinates)  # type: ignore[attr-defined]
+    n = system.n
     q, v = _state(q0, n, "q0"), _state(v0, n, "v0")
     solution = chosen.run(compile_system(system), values, span, q0=q, v0=v)
     solution.observe = observe
@@ -125,7 +125,7 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
 def schemes_for(system: System) -> list[Scheme]:
     """Return a default instance of every scheme that takes the system, with its step size."""
     found = [s for s in schemes.values() if isinstance(system, s.accepts)]
-    return [s(h=system.h) if hasattr(s, "h") else s() for s in found]
+    return [s(**({"h": system.h} if "h" in knobs_of(s) else {})) for s in found]
 
 
 def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
@@ -153,9 +153,7 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
     inp = compiled.input(list(solution.rho.values()))
     result = np.empty((len(solution.t), native.size))
     contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, solution.v)]
-    evaluate(
-        native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result
-    )
+    evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
     return result
 
 
@@ -172,7 +170,8 @@ def load(path: str | Path) -> Solution:
         settings = dict(spec["scheme"])
         scheme = schemes[settings.pop("name")](**settings)
         solution = Solution(
-            **arrays, status=Status(**spec["status"]), system=from_spec(spec["system"]),
+            **arrays,  # type: ignore[arg-type]
+            status=Status(**spec["status"]), system=from_spec(spec["system"]),
             scheme=scheme, rho=spec["rho"], route=tuple(spec["route"]),
         )  # fmt: skip
     except (KeyError, TypeError) as error:

@@ -109,6 +109,9 @@ class Solution:
     seconds: float = 0.0
     observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
 
+    def __post_init__(self) -> None:
+        self.revision: int = self.system.revision
+
     def __repr__(self) -> str:
         return (
             f"Solution({self.system.name!r}, {self.scheme}, {len(self.t) - 1} steps to "

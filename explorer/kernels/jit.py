@@ -21,13 +21,15 @@ from typing import Any
 import numba
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils, config
+from numba.core import cgutils
+from numba.core import config as _config
 from numba.extending import intrinsic
 
 from explorer import cache
 
 __all__ = ["cache_statistics", "call", "is_warm", "kernel", "warm"]
 
+config: Any = _config  # its attributes are made at import
 _FOLDER = Path(__file__).parent
 _compiled: list[Any] = []
 _listeners: list[Callable[[str], None]] = []
@@ -60,7 +62,12 @@ def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
     def decorate(function: Callable) -> Any:
         for listener in _listeners:
             listener(function.__name__)
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "cache": True, "_nrt": False}
+        options: dict[str, Any] = {
+            "nogil": True,
+            "error_model": "numpy",
+            "cache": True,
+            "_nrt": False,
+        }
         if inner:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
         before, config.CACHE_DIR = config.CACHE_DIR, str(_folder())
@@ -78,12 +85,11 @@ def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
     return decorate
 
 
-@intrinsic
-def call(typingctx, address, data, out, inp):  # type: ignore[no-untyped-def]
+def _call(typingctx, address, data, out, inp):
     """Call the C function at `address`: ``f(out, inp, data)``; `out` and `inp` are float64[::1]."""
     signature = types.void(types.int64, types.int64, out, inp)
 
-    def codegen(context, builder, sig, args):  # type: ignore[no-untyped-def]
+    def codegen(context, builder, sig, args):
         double = ir.DoubleType().as_pointer()
         anything = ir.IntType(8).as_pointer()
         function = ir.FunctionType(ir.VoidType(), [double, double, anything]).as_pointer()
@@ -97,6 +103,9 @@ def call(typingctx, address, data, out, inp):  # type: ignore[no-untyped-def]
         return cgutils.get_null_value(context.get_value_type(types.void).as_pointer())
 
     return signature, codegen
+
+
+call: Any = intrinsic(_call)
 
 
 def _modules() -> list[str]:

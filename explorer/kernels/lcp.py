@@ -149,7 +149,9 @@ def enumerate_(M, act, m, q, tol, z, A, pivots, b):
     return LCP_RAY
 
 
-@kernel("int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64, int64, float64[::1])")
+@kernel(
+    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64, int64, float64[::1])"
+)
 def pgs(M, act, m, band, q, tol, max_iter, z):
     """Projected Gauss-Seidel from the `z` given; the residual decides, not the iteration count."""
     size = 0.0
@@ -239,7 +241,9 @@ def block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b):
     " float64[::1], int8[::1], float64[:, ::1], float64[:, ::1], int64[::1], int64[::1],"
     " int64[::1], float64[::1], float64[::1])"
 )
-def solve(method, M, act, m, band, q, tol, max_iter, z, member, T, A, pivots, factored, state, b, out):
+def solve(
+    method, M, act, m, band, q, tol, max_iter, z, member, T, A, pivots, factored, state, b, out
+):
     """Solve by the method asked for, with the cascade below; ``out[0]`` is the residual.
 
     Lemke: closed form for one contact; the warm working set for more than three; Lemke; if that

@@ -22,6 +22,7 @@ from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["run"]
 
+
 @kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inner=True)
 def scatter(flat, sign, values, start, places):
     """Put ``sign * values[start:]`` to `places` of a matrix; its other entries stay zero."""
@@ -63,9 +64,39 @@ def force(table, bundle, inp, out, n, ptr, col, val, F):
     " int8[::1])"
 )
 def run(
-    table, knobs, options, inp, place_M, place_K, place_C, gap_ptr, gap_col, lin_ptr, lin_col,
-    lin_val, M, K, C, gap_val, e,
-    t, q, v, p, gap, gap_dot, active, iterations, residuals, W, cc, T, vec, out, ints, member,
+    table,
+    knobs,
+    options,
+    inp,
+    place_M,
+    place_K,
+    place_C,
+    gap_ptr,
+    gap_col,
+    lin_ptr,
+    lin_col,
+    lin_val,
+    M,
+    K,
+    C,
+    gap_val,
+    e,
+    t,
+    q,
+    v,
+    p,
+    gap,
+    gap_dot,
+    active,
+    iterations,
+    residuals,
+    W,
+    cc,
+    T,
+    vec,
+    out,
+    ints,
+    member,
 ):
     """March from row 0 to the last row of the outputs; return a status, last row in ints[0, 0].
 
@@ -94,7 +125,12 @@ def run(
     q1, v1, vf = vec[4], vec[5], vec[6]
     z, w, b, e_dot, probe, found = vec[7], vec[8], vec[9], vec[10], vec[11], vec[12]
     pivots, act, factored, state, lcp_pivots, band = (
-        ints[1], ints[2], ints[3], ints[4], ints[5], ints[6],
+        ints[1],
+        ints[2],
+        ints[3],
+        ints[4],
+        ints[5],
+        ints[6],
     )
     state[0] = -1
     kl = ku = n - 1
@@ -227,8 +263,23 @@ def run(
                         total += gap_val[k] * vf[gap_col[k]]
                     w[i1] = total
                 status = solve(
-                    options[4], D, act, m, min(delassus_band, m), w, knobs[6], options[5], z,
-                    member, T, A, lcp_pivots, factored, state, b, found,
+                    options[4],
+                    D,
+                    act,
+                    m,
+                    min(delassus_band, m),
+                    w,
+                    knobs[6],
+                    options[5],
+                    z,
+                    member,
+                    T,
+                    A,
+                    lcp_pivots,
+                    factored,
+                    state,
+                    b,
+                    found,
                 )
                 residuals[i + 1, 0] = found[0]
                 if status != SUCCESS:

@@ -1,6 +1,6 @@
 """Bouncing ball: y'' = -g, 0 <= y perp p >= 0, y'(+) = -e y'(-).
 
-Closed form: dropped from y0, the ball hits the floor at t_k = t_1 (1 + 2 e (1 - e^k) / (1 - e)) with
+Closed form: dropped from y0, the ball hits the floor at t_1 (1 + 2 e (1 - e^k) / (1 - e)) with
 t_1 = sqrt(2 y0 / g), k = 0, 1, ...; the impacts accumulate at t_1 (1 + e) / (1 - e), after a path
 y0 (1 + e^2) / (1 - e^2) (Brogliato, *Nonsmooth Mechanics*, 2016, ch. 1).
 """

@@ -1,6 +1,6 @@
 """Forced impact oscillator: m x'' + c x' + k x = f cos(omega t), x <= s, x'(+) = -e x'(-).
 
-Budd and Dux, Phil. Trans. R. Soc. A 347 (1994) 365. For m = k = f = 1, c = 0, s = 0, omega = 2 n there
+Budd and Dux, Phil. Trans. R. Soc. A 347 (1994) 365. For m = k = f = 1, c = s = 0, omega = 2 n there
 is an orbit with one impact in each n-th period, at the speed 2 omega / ((omega^2 - 1) (1 - e)).
 Grazing: the free response just reaches s = f / sqrt((k - m omega^2)^2 + (c omega)^2).
 """

@@ -1,4 +1,4 @@
-"""Newton's cradle: n pendulums in a row, x_i'' = -(g / l) x_i, 0 <= s + x_{i+1} - x_i perp p_i >= 0.
+"""Newton's cradle: n pendulums, x_i'' = -(g / l) x_i, 0 <= s + x_{i+1} - x_i perp p_i >= 0.
 
 With a spacing s > 0 the impacts come one after the other and the last ball leaves alone. Touching
 balls (s = 0) collide at once, and Newton's law for all contacts together gives another answer,

@@ -50,7 +50,10 @@ def rocking_block() -> MechanicalSystem:
     )
     x = -H / 2 * sp.sin(a) - sp.sign(a) * B / 2 * (1 - sp.cos(a))
     corners = [
-        (x + i * B / 2 * sp.cos(a) - j * H / 2 * sp.sin(a), y + i * B / 2 * sp.sin(a) + j * H / 2 * sp.cos(a))
+        (
+            x + i * B / 2 * sp.cos(a) - j * H / 2 * sp.sin(a),
+            y + i * B / 2 * sp.sin(a) + j * H / 2 * sp.cos(a),
+        )
         for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))
     ]
     system.sketch(ground((-1.5, 0), (1.5, 0)), line(*corners, closed=True))

@@ -1,7 +1,7 @@
 """Ball on a vibrating table: y'' = -g, 0 <= y - A sin(omega t) perp p >= 0 (a rheonomic gap).
 
-Luck and Mehta, Phys. Rev. E 48 (1993) 3988: one impact in each period is stable for A omega^2 / g in
-[G1, G2], G1 = pi (1 - e) / (1 + e), G2 = sqrt(G1^2 + (2 (1 + e^2) / (1 + e)^2)^2).
+Luck and Mehta, Phys. Rev. E 48 (1993) 3988: one impact in each period is stable for
+A omega^2 / g in [G1, G2], G1 = pi (1 - e) / (1 + e), G2 = sqrt(G1^2 + (2 (1 + e^2) / (1 + e)^2)^2).
 """
 
 import numpy as np
@@ -39,9 +39,7 @@ def vibrating_table() -> MechanicalSystem:
     ball.mass, ball.force, ball.potential = [[m]], [-m * g], m * g * y
     ball.contact(Contact(gap=y - table, e=e, name="table"))
     ball.start(q=[y0], v=[0], t_end=6, h=1e-3)
-    ball.sketch(
-        line((-0.03, table), (0.03, table), role="ground"), circle(0, y + 0.004, 0.004)
-    )
+    ball.sketch(line((-0.03, table), (0.03, table), role="ground"), circle(0, y + 0.004, 0.004))
     ball.published = {"period one up to, e = 0.8": (1.07084, 2e-3, "Luck and Mehta 1993")}
     ball.preset("locked", "One impact in each period of the table.", a=0.6, e=0.8)
     ball.preset("doubled", "Above 1.07 the period doubles.", a=1.15, e=0.8, t_end=10)

@@ -19,7 +19,7 @@ def snippet(session: Session) -> str:
     lines = ["import explorer as ex", ""]
     if state["model"] == "own":
         lines += ["from explorer import systems", "", "model = systems.from_spec("]
-        lines += [f"    {_wrapped(system.to_spec())}", ")"]  # type: ignore[attr-defined]
+        lines += [f"    {_wrapped(system.to_spec())}", ")"]
     else:
         sizes = ", ".join(f"{k}={v}" for k, v in state["sizes"].items())
         lines.append(f"model = ex.models.{state['model']}({sizes})")

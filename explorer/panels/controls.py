@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.models import models
-from explorer.panels.session import OWN, Session
+from explorer.panels.session import Session
+from explorer.panels.state import OWN
 from explorer.parameters import Knob, Param, knobs_of
 from explorer.schemes import schemes
 from explorer.simulation import schemes_for
@@ -17,7 +18,7 @@ __all__ = ["groups", "values"]
 
 def values(session: Session) -> dict[str, Any]:
     """Return the value of every control by its full key; what is pending stays as typed."""
-    state, coordinates = session.state, session.system.coordinates  # type: ignore[attr-defined]
+    state, coordinates = session.state, session.system.coordinates
     q, v = session.start()
     return {
         "model": state["model"],
@@ -37,20 +38,27 @@ def groups(session: Session) -> list[dict[str, Any]]:
     state, system = session.state, session.system
     now = values(session)
     names = [(name, name.replace("_", " ")) for name in sorted(models)]
-    if session._own is not None:
-        names.insert(0, (OWN, session._own.name))
+    if session.states.own is not None:
+        names.insert(0, (OWN, session.states.own.name))
     model = [_choice("model", "model", now, names, "What is simulated")]
     model += [_slider(f"size.{k}", k, p, now, integer=True) for k, p in system.sizes.items()]
     parameters = [_slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
-    units = system.units  # type: ignore[attr-defined]
-    coordinates = system.coordinates  # type: ignore[attr-defined]
+    units = system.units
+    coordinates = system.coordinates
     if len(coordinates) <= 12:
         for c, u in zip(coordinates, units, strict=True):
             start.append(_number(f"q0.{c}", f"{label(c)}(0)", u, now, now[f"q0.{c}"], "start"))
             rate = f"{u}/s" if u else ""
             start.append(
-                _number(f"v0.{c}", f"{label(c, dot=True)}(0)", rate, now, now[f"v0.{c}"], "start velocity")
+                _number(
+                    f"v0.{c}",
+                    f"{label(c, dot=True)}(0)",
+                    rate,
+                    now,
+                    now[f"v0.{c}"],
+                    "start velocity",
+                )
             )
     offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
@@ -91,10 +99,10 @@ def _slider(key: str, name: str, p: Param, now: dict, integer: bool = False) -> 
     typed = value if isinstance(value, (int, float)) else p.value
     low, high = p.low, p.high
     if not integer:
-        low, high = min(low, typed), max(high, typed)  # type: ignore[type-var]
+        low, high = min(low, typed), max(high, typed)
     return {
         "key": key, "kind": "slider", "label": label(name), "text": p.text, "unit": unit(p.unit),
-        "low": low, "high": high, "log": p.log and low > 0, "integer": integer,  # type: ignore[operator]
+        "low": low, "high": high, "log": p.log and low > 0, "integer": integer,
         "value": value, "default": p.value,
     }  # fmt: skip
 
@@ -108,5 +116,7 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
     whole = isinstance(default, int)
-    control = _slider(key, name, Param(default, low, high, meta.unit, meta.text, meta.log), now, False)
+    control = _slider(
+        key, name, Param(default, low, high, meta.unit, meta.text, meta.log), now, False
+    )
     return {**control, "label": text, "integer": whole}

@@ -117,7 +117,9 @@ class _Answer:
             f"answered in {_ms(seconds)}",
         ]
         if run.system.contacts:
-            parts.append(f"LCP residual {lcp:.1e} m/s, deepest penetration {-min(0, run.gap.min()):.1e} m")
+            parts.append(
+                f"LCP residual {lcp:.1e} m/s, deepest penetration {-min(0, run.gap.min()):.1e} m"
+            )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
         return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}

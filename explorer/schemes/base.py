@@ -1,4 +1,4 @@
-"""What a scheme is: a frozen dataclass of knobs above a kernel, and a statement of what it takes."""
+"""What a scheme is: a frozen dataclass of knobs above a kernel, and what it says it takes."""
 
 from __future__ import annotations
 
@@ -40,6 +40,11 @@ class Scheme:
     def __post_init__(self) -> None:
         check_knobs(self)
 
-    def run(self, compiled: Compiled, rho: Any, t_end: float, **start: Any) -> Solution:
-        """Integrate from 0 to `t_end`; return a Solution whose status may be a failure."""
+    def run(
+        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
+    ) -> Solution:
+        """Integrate from 0 to `t_end`; return a Solution whose status may be a failure.
+
+        The start is (q0, v0) if given, else the model's own.
+        """
         raise TypeError(f"{type(self).__name__} does not say how it runs.")

@@ -151,7 +151,8 @@ class MoreauJean(Scheme):
         return Solution(
             t[end], q[end], v[end], p[end], gap[end], gap_dot[end], active[end], iterations[end],
             residuals[end], Status.of(code, done, float(t[done]), float(failed), detail),
-            compiled.system, self, dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
+            compiled.system, self,
+            dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )  # fmt: skip
 

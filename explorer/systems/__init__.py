@@ -7,12 +7,20 @@ from typing import Any
 
 from explorer.errors import BadModel, suggest
 from explorer.systems.base import System
+from explorer.systems.lagrangian import Contact, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
-from explorer.systems.mechanical import Contact, MechanicalSystem
+from explorer.systems.mechanical import MechanicalSystem
 
-__all__ = ["Contact", "LinearMechanicalSystem", "MechanicalSystem", "System", "from_spec"]
+__all__ = [
+    "Contact",
+    "LagrangianSystem",
+    "LinearMechanicalSystem",
+    "MechanicalSystem",
+    "System",
+    "from_spec",
+]
 
-_TYPES = {c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem)}
+_TYPES: dict[str, Any] = {c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem)}
 
 
 def from_spec(spec: Mapping[str, Any]) -> System:

@@ -93,9 +93,7 @@ class System:
         values = {name: p.value for name, p in self.parameters.items()}
         for name, value in (changes or {}).items():
             if name not in values:
-                raise BadValue(
-                    f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}"
-                )
+                raise BadValue(f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}")
             values[name] = number(value, name, self.parameters[name].unit)
         return list(values.values())
 
@@ -122,7 +120,7 @@ class System:
         names, what = self.symbols(), f"sketch of '{self.name}'"
         self.shapes = tuple(
             Shape(
-                tuple((expression(x, names, what), expression(y, names, what)) for x, y in s.points),
+                tuple(tuple(expression(c, names, what) for c in point) for point in s.points),
                 s.kind, s.role, s.closed, expression(s.radius, names, what),
             )
             for s in shapes

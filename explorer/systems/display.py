@@ -76,7 +76,8 @@ def mechanical(system: Any) -> str:
         parts.append(rf"$${left} = {_column(system.force)}{impulses}$$")
     else:
         parts.append(
-            rf"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{{\top}} p, \qquad q \in \mathbb{{R}}^{{{system.n}}}$$"
+            r"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{\top} p, \qquad "
+            rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
     parts += _contacts(system.contacts)
     parts += _parameters(system)
@@ -93,7 +94,8 @@ def linear(system: Any) -> str:
     """Return the general equation with its sizes, contacts, parameters."""
     parts = [
         f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
-        rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} p, \qquad q \in \mathbb{{R}}^{{{system.n}}}$$",
+        r"$$M \dot v + C v + K q = f(t) + H^{\top} p, \qquad "
+        rf"q \in \mathbb{{R}}^{{{system.n}}}$$",
     ]
     if system.contacts:
         parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")

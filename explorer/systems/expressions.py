@@ -98,7 +98,9 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
     try:
         tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise BadModel(f"{what}: {text!r} is not a formula (is a bracket or '*' missing?).") from None
+        raise BadModel(
+            f"{what}: {text!r} is not a formula (is a bracket or '*' missing?)."
+        ) from None
     try:
         return walk(tree)
     except (TypeError, AttributeError, RecursionError) as error:
@@ -153,8 +155,8 @@ def expression(
     unknown = sorted(s.name for s in expr.free_symbols if s.name not in names)
     if unknown:
         raise BadModel(
-            f"{what}: {unknown[0]!r} is neither a state nor a parameter.{suggest(unknown[0], names)}"
-            " Declare parameters with .params(...)."
+            f"{what}: {unknown[0]!r} is neither a state nor a parameter."
+            f"{suggest(unknown[0], names)} Declare parameters with .params(...)."
         )
     if expr.has(sp.I, sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise BadModel(f"{what}: {expr} is not a finite real number.")

@@ -14,16 +14,15 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import BadModel
-from explorer.parameters import Param, number
+from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.base import System
 from explorer.systems.expressions import expression, text
-from explorer.systems.mechanical import Contact
+from explorer.systems.lagrangian import Contact, LagrangianSystem
 
 __all__ = ["LinearMechanicalSystem"]
 
 
-class LinearMechanicalSystem(System):
+class LinearMechanicalSystem(LagrangianSystem):
     """A linear mechanical system given by matrices.
 
     Parameters
@@ -40,7 +39,7 @@ class LinearMechanicalSystem(System):
         Offsets in m and restitutions (numbers or formulas of the parameters).
     names : sequence of str, optional
         Names of the contacts.
-    params, start, text : as for `MechanicalSystem`; `start` is a dict with q, v, t_end, h.
+    params, start, units, text : as for `MechanicalSystem`; `start` is a dict: q, v, t_end, h.
 
     Raises
     ------
@@ -64,21 +63,19 @@ class LinearMechanicalSystem(System):
         names: Sequence[str] = (),
         params: Mapping[str, Param | float] | None = None,
         start: Mapping[str, Any] | None = None,
+        units: str | Sequence[str] = "m",
         text: str = "",
     ) -> None:
-        super().__init__(name, text)
+        self.name = name
         self.M = self._array(M, "M", None)
         n = len(self.M)
+        super().__init__(name, [f"q{i + 1}" for i in range(n)], units, text)
         if self.M.shape != (n, n):
             raise BadModel(f"M of '{name}' must be square, but it is {self.M.shape}.")
         if not np.allclose(self.M, self.M.T, rtol=1e-10, atol=0):
             raise BadModel(f"M of '{name}' must be symmetric.")
         self.K = np.zeros((n, n)) if K is None else self._array(K, "K", (n, n))
         self.C = np.zeros((n, n)) if C is None else self._array(C, "C", (n, n))
-        self.coordinates = tuple(f"q{i + 1}" for i in range(n))
-        self.q = tuple(sp.Symbol(c) for c in self.coordinates)
-        self.v = tuple(sp.Symbol(f"v_{c}") for c in self.coordinates)
-        self.units = ("m",) * n
         self.params(**(params or {}))
         given = [0] * n if f is None else list(f)
         if len(given) != n:
@@ -101,17 +98,7 @@ class LinearMechanicalSystem(System):
             )
             for row, o, x, label in zip(self.H, offsets, restitutions, labels, strict=True)
         )
-        self.start_q: tuple = (0.0,) * n
-        self.start_v: tuple = (0.0,) * n
         self.start(**(start or {}))
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return len(self.M)
-
-    def _state_names(self) -> tuple[str, ...]:
-        return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
 
     def _array(self, value: Any, what: str, shape: tuple | None) -> np.ndarray:
         if hasattr(value, "toarray"):
@@ -130,22 +117,6 @@ class LinearMechanicalSystem(System):
             raise BadModel(f"{what} of '{self.name}' holds an entry that is not finite.")
         return array
 
-    def start(
-        self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None
-    ) -> None:
-        """Set the initial state (formulas of the parameters allowed), time span and step in s."""
-        names = self.symbols(state=False)
-        for which, value in (("start_q", q), ("start_v", v)):
-            if value is None:
-                continue
-            items = [value] * self.n if np.ndim(value) == 0 else list(value)
-            if len(items) != self.n:
-                raise BadModel(f"{which} of '{self.name}' needs {self.n} components.")
-            setattr(self, which, tuple(expression(_plain(x), names, which) for x in items))
-        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s")
-        self.h = self.h if h is None else number(h, "h", "s")
-        self.touch()
-
     def _repr_markdown_(self) -> str:
         return display.linear(self)
 
@@ -155,14 +126,15 @@ class LinearMechanicalSystem(System):
             "type": "LinearMechanicalSystem",
             "name": self.name,
             "text": self.text,
+            "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
             **{k: getattr(self, k).tolist() for k in ("M", "K", "C", "H", "b")},
             "f": [text(x) for x in self.f],
             "e": [text(c.e) for c in self.contacts],
             "names": [c.name for c in self.contacts],
             "start": {
-                "q": [text(sp.sympify(x)) for x in self.start_q],
-                "v": [text(sp.sympify(x)) for x in self.start_v],
+                "q": [text(x) for x in self.start_q],
+                "v": [text(x) for x in self.start_v],
                 "t_end": self.t_end,
                 "h": self.h,
             },
@@ -176,7 +148,7 @@ class LinearMechanicalSystem(System):
             spec["name"], spec["M"], spec["K"], spec["C"], spec["f"],
             H=np.reshape(spec["H"], (-1, n)), b=spec["b"], e=spec["e"], names=spec["names"],
             params={k: Param(**p) for k, p in spec["params"].items()},
-            start=spec["start"], text=spec["text"],
+            start=spec["start"], units=spec["units"], text=spec["text"],
         )  # fmt: skip
 
 

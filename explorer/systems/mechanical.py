@@ -1,4 +1,4 @@
-"""`MechanicalSystem`: M(q, rho) v' = F(t, q, v, rho) + G' p, q' = v, 0 <= gap(t, q, rho) perp p >= 0.
+"""`MechanicalSystem`: M(q) v' = F(t, q, v) + G' p, q' = v, 0 <= gap(t, q) perp p >= 0.
 
 At an impact v+ = v- + M^-1 G' p with Newton's law: the normal velocity of a contact that receives
 an impulse satisfies gap'(+) = -e gap'(-). (Event-capturing schemes, "Lagrangian systems" and
@@ -8,40 +8,20 @@ an impulse satisfies gap'(+) = -e gap'(-). (Event-capturing schemes, "Lagrangian
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sympy as sp
 
 from explorer.errors import BadModel
-from explorer.parameters import Param, number
+from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.base import _NAME, System
 from explorer.systems.expressions import expression, matrix, text, vector
+from explorer.systems.lagrangian import Contact, LagrangianSystem
 
-__all__ = ["Contact", "MechanicalSystem"]
-
-
-@dataclass(frozen=True)
-class Contact:
-    """A unilateral contact.
-
-    Parameters
-    ----------
-    gap : formula
-        Distance in m, >= 0 when open; may depend on t, q and parameters.
-    e : formula
-        Newton restitution in [0, 1]; may depend on parameters.
-    name : str
-        Shown in event lists; "contact 1", ... if empty.
-    """
-
-    gap: Any
-    e: Any = 0
-    name: str = ""
+__all__ = ["MechanicalSystem"]
 
 
-class MechanicalSystem(System):
+class MechanicalSystem(LagrangianSystem):
     """A mechanical system given by its equations.
 
     Parameters
@@ -88,31 +68,15 @@ class MechanicalSystem(System):
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
-        super().__init__(name, text)
         if isinstance(q, int):
             q = [f"q{i + 1}" for i in range(q)]
         items = q.replace(",", " ").split() if isinstance(q, str) else list(q)
-        self._replace: dict[Any, sp.Symbol] = {}
-        names = [self._coordinate(item) for item in items]
-        if not names or len(set(names)) != len(names):
-            raise BadModel(f"'{name}' needs at least one coordinate, each with its own name.")
-        for coordinate in names:
-            if not _NAME.match(coordinate) or coordinate == "t":
-                raise BadModel(f"{coordinate!r} cannot name a coordinate.")
-        self.coordinates = tuple(names)
-        self.q = tuple(sp.Symbol(n) for n in names)
-        self.v = tuple(sp.Symbol(f"v_{n}") for n in names)
-        self._replace_dynamic(items, list(u))
+        super().__init__(name, [_coordinate(item) for item in items], units, text)
+        self._replace = self._dynamic(items, list(u))
         n = self.n
-        self.units = tuple([units] * n if isinstance(units, str) else units)
-        if len(self.units) != n:
-            raise BadModel(f"'{name}' has {n} coordinates, but {len(self.units)} units are given.")
         self._mass: tuple = matrix(sp.eye(n), n, {}, "mass")
         self._force: tuple = (sp.Integer(0),) * n
         self._potential: sp.Expr | None = None
-        self.contacts: tuple[Contact, ...] = ()
-        self.start_q: tuple = (sp.Integer(0),) * n
-        self.start_v: tuple = (sp.Integer(0),) * n
         self.params(**(params or {}))
         if mass is not None:
             self.mass = mass
@@ -126,14 +90,6 @@ class MechanicalSystem(System):
             self.start(**start)
         if sketch:
             self.sketch(*sketch)
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return len(self.coordinates)
-
-    def _state_names(self) -> tuple[str, ...]:
-        return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
 
     # -- equations ----------------------------------------------------------------------------
 
@@ -180,7 +136,7 @@ class MechanicalSystem(System):
         self.touch()
 
     def _derived_potential(self) -> sp.Expr | None:
-        at_rest = {v: 0 for v in self.v}
+        at_rest = dict.fromkeys(self.v, 0)
         s = sp.Symbol("_s")
         total = sp.Integer(0)
         F = [f.xreplace(at_rest) if f.free_symbols & set(self.v) else f for f in self._force]
@@ -216,45 +172,19 @@ class MechanicalSystem(System):
         self.contacts = (*self.contacts, Contact(gap, e, label))
         self.touch()
 
-    def start(
-        self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None
-    ) -> None:
-        """Set the initial state (formulas of the parameters), and the time span and step in s.
-
-        Raises
-        ------
-        BadModel
-            Wrong lengths, or a start that depends on the state.
-        """
-        names = self.symbols(state=False)
-        if q is not None:
-            self.start_q = vector(q, self.n, names, f"start q of '{self.name}'")
-        if v is not None:
-            self.start_v = vector(v, self.n, names, f"start v of '{self.name}'")
-        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s")
-        self.h = self.h if h is None else number(h, "h", "s")
-        self.touch()
-
     # -- sympy.physics.mechanics --------------------------------------------------------------
 
-    def _coordinate(self, item: Any) -> str:
-        if isinstance(item, (str, sp.Symbol)):
-            return str(item)
-        if isinstance(item, sp.Function) and len(item.args) == 1:
-            return type(item).__name__
-        raise BadModel(f"{item!r} is no coordinate: give names or dynamicsymbols.")
-
-    def _replace_dynamic(self, items: list[Any], speeds: list[Any]) -> None:
-        """Map q(t), q'(t), q''(t) and Kane's u(t) to our symbols, derivatives first."""
-        for item, v in zip(items, self.v, strict=True):
-            if isinstance(item, sp.Function):
-                self._replace[sp.Derivative(item, item.args[0])] = v
+    def _dynamic(self, items: list[Any], speeds: list[Any]) -> dict[Any, sp.Symbol]:
+        """Map q'(t), Kane's u(t) and q(t) to our symbols, derivatives first."""
+        pairs = list(zip(items, self.q, self.v, strict=True))
         if speeds and len(speeds) != len(items):
             raise BadModel(f"{len(items)} coordinates need {len(items)} speeds, not {len(speeds)}.")
-        self._replace |= dict(zip(speeds, self.v, strict=False))
-        for item, q in zip(items, self.q, strict=True):
-            if isinstance(item, sp.Function):
-                self._replace[item] = q
+        functions = [(item, q, v) for item, q, v in pairs if isinstance(item, sp.Function)]
+        return (
+            {sp.Derivative(item, *item.args): v for item, _, v in functions}
+            | dict(zip(speeds, self.v, strict=False))
+            | {item: q for item, q, _ in functions}
+        )
 
     @classmethod
     def from_mechanics(cls, name: str, method: Any, **declared: Any) -> MechanicalSystem:
@@ -281,7 +211,7 @@ class MechanicalSystem(System):
                 "or kanes_equations() first."
             ) from None
         u = list(getattr(method, "u", ()))
-        kinematic = getattr(method, "kindiffdict", dict)()
+        kinematic: dict = getattr(method, "kindiffdict", dict)()
         rates = [sp.Derivative(x, *x.args) for x in q]
         if kinematic and any(kinematic.get(r) != s for r, s in zip(rates, u, strict=False)):
             raise BadModel(f"'{name}': only speeds u = q' are taken; choose them in KanesMethod.")
@@ -329,3 +259,11 @@ class MechanicalSystem(System):
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
         )  # fmt: skip
+
+
+def _coordinate(item: Any) -> str:
+    if isinstance(item, (str, sp.Symbol)):
+        return str(item)
+    if isinstance(item, sp.Function) and len(item.args) == 1:
+        return type(item).__name__
+    raise BadModel(f"{item!r} is no coordinate: give names or dynamicsymbols.")

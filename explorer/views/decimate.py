@@ -94,7 +94,10 @@ def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
     width = last // buckets
     used = buckets * width
     start = np.arange(buckets) * width
-    found = [np.linspace(0, last, buckets).astype(int), np.arange(used, last + 1, max(width // 2, 1))]
+    found = [
+        np.linspace(0, last, buckets).astype(int),
+        np.arange(used, last + 1, max(width // 2, 1)),
+    ]
     for j in range(curves):
         block = solution.v[:used, j].reshape(buckets, width)
         found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]

@@ -54,9 +54,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 
 def _impacts(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
-    found = [
-        (i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)
-    ]
+    found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
     if not found:
         return OFF
     row, contact = np.array(found).T

@@ -34,10 +34,16 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
         [time, [phase_plot(solution, points, other), energy_plot(solution, points, other)]],
         [1.25, 1],
     )
-    small = {"orientation": "h", "yanchor": "bottom", "font": {"size": 11}, "bgcolor": "rgba(0,0,0,0)"}
+    small = {
+        "orientation": "h",
+        "yanchor": "bottom",
+        "font": {"size": 11},
+        "bgcolor": "rgba(0,0,0,0)",
+    }
     xaxis, last = f"xaxis{len(time) + 2}", len(time) + 2
     picture.layout["legend2"] = {
-        **small, "x": picture.layout[xaxis]["domain"][0], "y": picture.layout[f"yaxis{last}"]["domain"][1],
+        **small, "x": picture.layout[xaxis]["domain"][0],
+        "y": picture.layout[f"yaxis{last}"]["domain"][1],
     }  # fmt: skip
     if solution.system.contacts:
         picture.layout["legend3"] = {

@@ -1,12 +1,13 @@
 """`Plot`: one subplot as plain data.  `Picture`: subplots on a grid, drawn by plotly.
 
-Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds on
-white and on black; yellow is left out.
+Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds
+on white and on black; yellow is left out.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,15 +76,16 @@ class Picture:
         return go.Figure(data, layout)
 
 
-def view(function: Callable[..., Picture]) -> Callable[..., Any]:
+class view:  # noqa: N801 (a decorator)
     """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
 
-    @functools.wraps(function)
-    def figure(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs).figure()
+    def __init__(self, function: Callable[..., Picture]) -> None:
+        functools.update_wrapper(self, function)
+        self.picture = function
 
-    figure.picture = function  # type: ignore[attr-defined]
-    return figure
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a plain ``plotly.graph_objects.Figure``."""
+        return self.picture(*args, **kwargs).figure()
 
 
 def nice(low: float, high: float) -> tuple[float, float]:
@@ -97,7 +99,9 @@ def nice(low: float, high: float) -> tuple[float, float]:
     unit = 10.0 ** np.floor(np.log10(span / 4))
     unit *= next(k for k in (1, 2, 5, 10) if k * unit >= span / 8)
     margin = 0.02 * (high - low)
-    return float(np.floor((low - margin) / unit) * unit), float(np.ceil((high + margin) / unit) * unit)
+    return float(np.floor((low - margin) / unit) * unit), float(
+        np.ceil((high + margin) / unit) * unit
+    )
 
 
 def extent(*arrays: Any) -> tuple[float, float]:
@@ -135,7 +139,13 @@ def compose(
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "showlegend": True,
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0, "font": {"size": 12}},
+        "legend": {
+            "orientation": "h",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "x": 0,
+            "font": {"size": 12},
+        },
         "margin": {"l": 58, "r": 12, "t": 34, "b": 44, "autoexpand": False},
         "hovermode": "closest",
         "uirevision": "keep",
@@ -149,7 +159,7 @@ def compose(
     for column, width in zip(columns, widths, strict=True):
         right = left + (width / total) * (1 - space * (len(columns) - 1))
         n, gap = len(column), 0.06
-        tall = (1 - sum(_below(p, q, gap) for p, q in zip(column[:-1], column[1:], strict=True))) / n
+        tall = (1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))) / n
         top, first_time = 1.0, ""
         for i, plot in enumerate(column):
             k += 1
@@ -159,7 +169,8 @@ def compose(
             shown = not (plot.time and follower is not None and follower.time)
             xaxis: dict[str, Any] = {"domain": [left, right], "anchor": y, "showticklabels": shown}
             yaxis: dict[str, Any] = {
-                "domain": [max(0.0, top - tall), top], "anchor": x, "title": {"text": plot.y_title, "standoff": 4},
+                "domain": [max(0.0, top - tall), top], "anchor": x,
+                "title": {"text": plot.y_title, "standoff": 4},
             }  # fmt: skip
             if shown:
                 xaxis["title"] = {"text": plot.x_title, "standoff": 6}

@@ -31,9 +31,7 @@ def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _curves(
-    solution: Solution, points: Rows, ghost: bool, dot: bool
-) -> list[dict[str, Any]]:
+def _curves(solution: Solution, points: Rows, ghost: bool, dot: bool) -> list[dict[str, Any]]:
     names = solution.system.coordinates
     several = len(names) > 1
     values = points.v if dot else points.q
@@ -48,7 +46,8 @@ def _curves(
                 points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
                 name=f"pinned {text}" if ghost else text, mode=mode, marker={"size": 2},
                 line={"dash": "dot", "width": 1.2} if ghost else {},
-                hovertemplate=f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>",
+                hovertemplate=f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}"
+                f"<extra>{extra}</extra>",
                 **({} if ghost else {"meta": {"t": points.t}}),
             )
         )  # fmt: skip
@@ -79,9 +78,7 @@ def positions_plot(
     traces = [*ghosts, *_curves(solution, points, ghost=False, dot=False), *exact]
     names = solution.system.coordinates
     title = label(names[0]) if len(names) == 1 else "q"
-    return Plot(
-        traces, TIME, title + unit_of(solution), _span(solution, pinned), extent(*seen)
-    )
+    return Plot(traces, TIME, title + unit_of(solution), _span(solution, pinned), extent(*seen))
 
 
 def velocities_plot(

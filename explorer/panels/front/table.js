@@ -56,7 +56,7 @@ class EventTable {
   share({ columns, rows }) {
     const wanted = columns.map((name, k) => {
       const value = rows[0]?.[k];
-      const content = typeof value !== "number" ? String(value ?? "").length
+      const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 4)
         : Number.isInteger(value) ? 2 : 7;
       return Math.max(plainLabel(name).length, content) + 2;
     });

@@ -1,0 +1,179 @@
+"""The state of a session as plain data, and what one changed entry makes of it.
+
+``{"model", "sizes", "scheme", "knobs", "rho", "t_end", "q0", "v0"}``; q0 and v0 are None as long as
+the model's own start holds. Full keys: "model", "scheme", "t_end", "size.n", "rho.e", "knob.h",
+"q0.y", "v0.y".
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from explorer.compiled import compile_system
+from explorer.errors import BadValue, ExplorerError, suggest
+from explorer.models import models
+from explorer.parameters import knobs_of, number
+from explorer.schemes import schemes
+from explorer.simulation import choose
+from explorer.systems import LagrangianSystem, from_spec
+
+__all__ = ["OWN", "States"]
+
+OWN = "own"
+State = dict[str, Any]
+
+
+class States:
+    """Makes and changes states; knows the systems they name.
+
+    Parameters
+    ----------
+    own : system, optional
+        A system that is not in the gallery; states call it "own".
+    """
+
+    def __init__(self, own: LagrangianSystem | None = None) -> None:
+        self.own = own
+        self._built: tuple[str, LagrangianSystem] | None = None
+
+    def system(self, state: Mapping[str, Any]) -> LagrangianSystem:
+        """Return the system of a state; the same object as long as it stays the same model."""
+        if state["model"] == OWN and self.own is not None:
+            return self.own
+        key = json.dumps([state["model"], state["sizes"]])
+        if self._built is None or self._built[0] != key:
+            self._built = (key, models[state["model"]](**state["sizes"]))  # type: ignore[assignment]
+        return self._built[1]  # type: ignore[index]
+
+    def fresh(
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+    ) -> State:
+        """Return the default state of a model."""
+        system = self.system({"model": model, "sizes": dict(sizes or {})})
+        chosen = choose(system, scheme)
+        knobs = {k: getattr(chosen, k) for k in knobs_of(chosen)}
+        if (scheme is None or isinstance(scheme, (str, type))) and "h" in knobs:
+            knobs["h"] = system.h
+        return {
+            "model": model,
+            "sizes": {k: int(p.value) for k, p in system.sizes.items()},
+            "scheme": type(chosen).__name__,
+            "knobs": knobs,
+            "rho": {k: p.value for k, p in system.parameters.items()},
+            "t_end": system.t_end,
+            "q0": None,
+            "v0": None,
+        }
+
+    def start(self, state: Mapping[str, Any]) -> tuple[list[float], list[float]]:
+        """Return the initial q and v, by the model's formulas where nothing else is set."""
+        q, v, _ = compile_system(self.system(state)).start(list(state["rho"].values()))
+        return (
+            q.tolist() if state["q0"] is None else list(state["q0"]),
+            v.tolist() if state["v0"] is None else list(state["v0"]),
+        )
+
+    def keys(self, state: Mapping[str, Any]) -> list[str]:
+        """Return the full key of everything that can be changed."""
+        coordinates = self.system(state).coordinates
+        return [
+            "model", "scheme", "t_end",
+            *(f"size.{k}" for k in state["sizes"]), *(f"rho.{k}" for k in state["rho"]),
+            *(f"knob.{k}" for k in state["knobs"]),
+            *(f"q0.{c}" for c in coordinates), *(f"v0.{c}" for c in coordinates),
+        ]  # fmt: skip
+
+    def key(self, state: Mapping[str, Any], name: str) -> str:
+        """Return the full key of a name: a parameter before a knob before a size.
+
+        Raises
+        ------
+        BadValue
+            If there is no such thing, with the nearest name.
+        """
+        keys = self.keys(state)
+        for candidate in (name, f"rho.{name}", f"knob.{name}", f"size.{name}"):
+            if candidate in keys:
+                return candidate
+        short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0."))]
+        raise BadValue(f"There is nothing called {name!r} to set here.{suggest(name, short)}")
+
+    def change(self, state: State, key: str, value: Any) -> State:
+        """Return `state` with one entry changed, checked on its own.
+
+        Raises
+        ------
+        ExplorerError
+            A value that cannot be, or a name that is unknown.
+        """
+        group, _, name = key.partition(".")
+        if group == "model":
+            return self.fresh(str(value))
+        new, system = copy.deepcopy(state), self.system(state)
+        if group == "scheme":
+            chosen = choose(system, str(value))
+            kept = {k: v for k, v in state["knobs"].items() if k in knobs_of(chosen)}
+            new["scheme"] = type(chosen).__name__
+            new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept
+        elif group == "t_end":
+            new["t_end"] = number(value, "The time span t_end", "s", positive=True)
+        elif group == "size":
+            param, wanted = system.sizes[name], number(value, name)
+            if wanted != int(wanted) or not param.low <= wanted <= param.high:
+                raise BadValue(
+                    f"{name} = {wanted:g} must be a whole number from {param.low:g} to "
+                    f"{param.high:g}."
+                )
+            fresh = self.fresh(state["model"], {**state["sizes"], name: int(wanted)})
+            return fresh | {k: new[k] for k in ("scheme", "knobs", "t_end", "rho")}
+        elif group == "rho":
+            new["rho"][name] = number(value, name, system.parameters[name].unit)
+        elif group == "knob":
+            checked = schemes[state["scheme"]](**{**state["knobs"], name: value})
+            new["knobs"][name] = getattr(checked, name)
+        else:
+            values = self.start(state)[group == "v0"]
+            what = f"{'The start velocity' if group == 'v0' else 'The start'} of {name}"
+            values[system.coordinates.index(name)] = number(value, what)
+            new[group] = values
+        return new
+
+    def to_json(self, state: State) -> str:
+        """Return a state as JSON, with the equations if the model is not in the gallery."""
+        model = self.own.to_spec() if state["model"] == OWN and self.own else state["model"]
+        return json.dumps({"format": 1, **state, "model": model})
+
+    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+        """Return what `to_json` wrote; nothing in it is ever executed.
+
+        Raises
+        ------
+        ExplorerError
+            If it is no such state.
+        """
+        try:
+            given = json.loads(text) if isinstance(text, str) else dict(text)
+            if not isinstance(given, dict) or given.get("format") != 1:
+                raise BadValue('This is not a saved state (JSON with "format": 1).')
+            states, model = self, given["model"]
+            if isinstance(model, dict):
+                states, model = States(from_spec(model)), OWN  # type: ignore[arg-type]
+            state = states.fresh(str(model), given["sizes"], scheme=str(given["scheme"]))
+            for group, values in (("rho", given["rho"]), ("knob", given["knobs"])):
+                for name, value in values.items():
+                    state = states.change(state, states.key(state, f"{group}.{name}"), value)
+            state = states.change(state, "t_end", given["t_end"])
+            for k in ("q0", "v0"):
+                if given[k] is not None:
+                    for c, x in zip(states.system(state).coordinates, given[k], strict=True):
+                        state = states.change(state, f"{k}.{c}", x)
+            return states, state
+        except ExplorerError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise BadValue(
+                f"This is not a saved state ({type(error).__name__}: {error})."
+            ) from None

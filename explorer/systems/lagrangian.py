@@ -1,0 +1,106 @@
+"""What the mechanical system types share: coordinates, velocities, contacts, a start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from explorer.errors import BadModel
+from explorer.parameters import number
+from explorer.systems.base import System
+from explorer.systems.expressions import vector
+
+__all__ = ["Contact", "LagrangianSystem"]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A unilateral contact.
+
+    Parameters
+    ----------
+    gap : formula
+        Distance in m, >= 0 when open; may depend on t, q and parameters.
+    e : formula
+        Newton restitution in [0, 1]; may depend on parameters.
+    name : str
+        Shown in event lists; "contact 1", ... if empty.
+    """
+
+    gap: Any
+    e: Any = 0
+    name: str = ""
+
+
+class LagrangianSystem(System):
+    """Base of the systems with coordinates q, velocities v = q' and contacts.
+
+    Attributes
+    ----------
+    coordinates, units : tuple of str
+        Names and units of the coordinates.
+    q, v : tuple of sympy.Symbol
+        Velocities are named ``v_<coordinate>``.
+    contacts : tuple of Contact
+    start_q, start_v : tuple of sympy.Expr
+        Initial state, formulas of the parameters.
+    """
+
+    def __init__(
+        self, name: str, coordinates: Sequence[str], units: str | Sequence[str], text: str
+    ) -> None:
+        super().__init__(name, text)
+        n = len(coordinates)
+        if not n or len(set(coordinates)) != n:
+            raise BadModel(f"'{name}' needs at least one coordinate, each with its own name.")
+        for coordinate in coordinates:
+            if not _NAME.match(coordinate) or coordinate == "t":
+                raise BadModel(f"{coordinate!r} cannot name a coordinate.")
+        self.coordinates = tuple(coordinates)
+        self.q = tuple(sp.Symbol(c) for c in coordinates)
+        self.v = tuple(sp.Symbol(f"v_{c}") for c in coordinates)
+        self.units = tuple([units] * n if isinstance(units, str) else units)
+        if len(self.units) != n:
+            raise BadModel(f"'{name}' has {n} coordinates, but {len(self.units)} units are given.")
+        self.contacts: tuple[Contact, ...] = ()
+        self.start_q: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
+        self.start_v: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+        return len(self.coordinates)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return everything that defines the system as plain data (JSON)."""
+        raise BadModel(f"{type(self).__name__} cannot be written down.")
+
+    def _state_names(self) -> tuple[str, ...]:
+        return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
+
+    def start(
+        self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None
+    ) -> None:
+        """Set the initial state (formulas of the parameters), and the time span and step in s.
+
+        Raises
+        ------
+        BadModel
+            Wrong lengths, or a start that depends on the state.
+        BadValue
+            A time span or a step that is not a positive number.
+        """
+        names = self.symbols(state=False)
+        if q is not None:
+            self.start_q = vector(q, self.n, names, f"start q of '{self.name}'")
+        if v is not None:
+            self.start_v = vector(v, self.n, names, f"start v of '{self.name}'")
+        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+        self.h = self.h if h is None else number(h, "h", "s", positive=True)
+        self.touch()
