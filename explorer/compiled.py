@@ -24,7 +24,7 @@ from explorer import cache
 from explorer.errors import BadModel, BadValue
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
 
-__all__ = ["Bundle", "Compiled", "compile_system"]
+__all__ = ["Bundle", "Compiled", "compile_system", "short"]
 
 _POINTER = ctypes.POINTER(ctypes.c_double)
 
@@ -204,7 +204,8 @@ class Compiled:
             return np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
         rows = -np.hstack([self.system.K, self.system.C])
         i, j = np.nonzero(rows)
-        return np.searchsorted(i, np.arange(self.n + 1)).astype(np.int64), j, rows[i, j]
+        ptr = np.searchsorted(i, np.arange(self.n + 1)).astype(np.int64)
+        return ptr, np.ascontiguousarray(j), rows[i, j]
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -250,6 +251,21 @@ class Compiled:
         C[self.place_C] = -step[n + self.place_K.size :]
         return M.reshape(n, n), K.reshape(n, n), C.reshape(n, n), G
 
+    def culprit(self, inp: np.ndarray) -> str:
+        """Return a sentence that names the formula that is not finite here, or nothing."""
+        M, K, C, G = self.matrices(inp)
+        for what, value in (
+            ("mass", M), ("force", self.bundles["force"](inp)), ("gap", self.bundles["gap"](inp)),
+            ("derivative of the force", np.append(K, C)), ("gradient of a gap", G),
+        ):  # fmt: skip
+            if not np.isfinite(value).all():
+                return f" The {what} is not finite {self._where(inp)}."
+        return ""
+
+    def _where(self, inp: np.ndarray) -> str:
+        q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
+        return f"at t = {inp[0]:g} s, q = {short(q)}, v = {short(v)}"
+
     def check(self, inp: np.ndarray) -> None:
         """Refuse a state at which the equations make no sense.
 
@@ -259,21 +275,14 @@ class Compiled:
             A formula gives NaN or infinity (named, with time and state); M is not symmetric or
             not positive definite; the start lies below a contact's floor.
         """
-        n, system = self.n, self.system
-        q, v = _short(inp[1 : n + 1]), _short(inp[n + 1 : 2 * n + 1])
-        where = f"at t = {inp[0]:g} s, q = {q}, v = {v}"
-        M, K, C, G = self.matrices(inp)
+        n, system, where = self.n, self.system, self._where(inp)
+        M, *_ = self.matrices(inp)
         gap = self.bundles["gap"](inp)[: self.nc]
-        force = self.bundles["force"](inp)
-        for what, value in (
-            ("mass", M), ("force", force), ("derivative of the force", np.append(K, C)),
-            ("gap", gap), ("gradient of a gap", G),
-        ):  # fmt: skip
-            if not np.isfinite(value).all():
-                raise BadModel(
-                    f"The {what} of '{system.name}' is not finite {where}. A root or logarithm "
-                    "of a negative number, or a division by zero, does that."
-                )
+        if culprit := self.culprit(inp):
+            raise BadModel(
+                f"'{system.name}':{culprit} A root or logarithm of a negative number, or a "
+                "division by zero, does that."
+            )
         size = np.abs(M).max()
         if not np.abs(M - M.T).max() <= 1e-10 * size:
             raise BadModel(f"The mass matrix of '{system.name}' is not symmetric {where}.")
@@ -295,7 +304,8 @@ class Compiled:
                 )
 
 
-def _short(values: np.ndarray) -> str:
+def short(values: np.ndarray) -> str:
+    """Return the first few numbers of a vector as text."""
     text = ", ".join(f"{x:.6g}" for x in values[:6])
     return f"({text}{', ...' if len(values) > 6 else ''})"
 

@@ -15,6 +15,7 @@ LCP_ITERATIONS = 2
 NEWTON_CAP = 3
 NOT_FINITE = 4
 SINGULAR = 5
+INDEFINITE = 6
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),
@@ -44,6 +45,11 @@ _WORDS = {
         "the iteration matrix W = M + h theta C + (h theta)^2 K is singular at this state. "
         "The mass matrix may lose its rank there; try other parameters or another h",
     ),
+    INDEFINITE: (
+        "indefinite",
+        "the mass matrix is no longer positive definite at this state. Every coordinate needs "
+        "inertia everywhere: look at the mass formula, or keep the motion where it holds",
+    ),
 }
 
 
@@ -56,7 +62,8 @@ class Status:
     code : int
         0 is success.
     name : str
-        "success", "lcp_ray", "lcp_iterations", "newton_cap", "not_finite" or "singular".
+        "success", "lcp_ray", "lcp_iterations", "newton_cap", "not_finite", "singular" or
+        "indefinite".
     message : str
         One sentence, with advice where there is any.
     step : int

@@ -7,7 +7,7 @@ loops serve a full matrix (kl = ku = n - 1) and a tridiagonal one, the latter in
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["bandwidth", "lu_factor", "lu_solve"]
+__all__ = ["bandwidth", "lu_factor", "lu_solve", "positive_definite"]
 
 
 @kernel("void(float64[:, ::1], int64, int64[::1])", inner=True)
@@ -76,3 +76,20 @@ def lu_solve(A, n, kl, ku, pivots, b):
         for j in range(k + 1, min(n, k + kl + ku + 1)):
             total -= A[k, j] * b[j]
         b[k] = total / A[k, k]
+
+
+@kernel("int64(float64[:, ::1], int64, float64[:, ::1])", inner=True)
+def positive_definite(A, n, L):
+    """Whether the leading n x n block of the symmetric `A` has a Cholesky factor (kept in `L`)."""
+    for j in range(n):
+        for i in range(j, n):
+            total = A[i, j]
+            for k in range(j):
+                total -= L[i, k] * L[j, k]
+            if i > j:
+                L[i, j] = total / L[j, j]
+            elif total > 0.0:
+                L[j, j] = total**0.5
+            else:
+                return 0
+    return 1

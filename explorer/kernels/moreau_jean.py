@@ -17,8 +17,8 @@ import numpy as np
 
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.lcp import solve
-from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
-from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
+from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve, positive_definite
+from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["run"]
 
@@ -119,6 +119,7 @@ def run(
     last = t.size - 1
     h0, t_end, theta, forecast, gamma = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
     constant, q_star, rheonomic = options[0] == 1, options[1] == 1, options[2] == 1
+    state_force = place_K.size + place_C.size + lin_val.size > 0
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
     D, A = cc[0], cc[1]
     F0, F1, R, rhs = vec[0], vec[1], vec[2], vec[3]
@@ -185,6 +186,8 @@ def run(
                     inp[1 + j] = q[i, j] + h * gamma * v[i, j]
             call(table[1, 0], table[1, 1], out, inp)
             scatter(M_flat, 1.0, out, 0, place_M)
+            if not positive_definite(M, n, W):
+                return INDEFINITE if np.isfinite(M.sum()) else NOT_FINITE
         if m > 0 and (rheonomic or not constant):
             call(table[3, 0], table[3, 1], out, inp)
             if not constant:
@@ -307,7 +310,8 @@ def run(
                 return NOT_FINITE
             fill(inp, t1, q1, v1, n)
             if constant:
-                force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+                if state_force:
+                    force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
                 residuals[i + 1, 1] = 0.0
                 converged = True
                 break

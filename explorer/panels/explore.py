@@ -22,6 +22,7 @@ __all__ = ["ExplorePanel", "explore"]
 _ACTIONS = [
     {"name": "copy_code", "label": "Copy as Python", "title": "A script that makes this picture"},
     {"name": "copy_state", "label": "Copy state (JSON)", "title": "To send to somebody"},
+    {"name": "copy_link", "label": "Copy link", "title": "This page in this very state"},
     {"name": "load_state", "label": "Load state …", "title": "Paste a copied state"},
     {"name": "export_csv", "label": "Save CSV", "title": "All steps, all digits"},
     {"name": "export_html", "label": "Save HTML", "title": "This picture as a page of its own"},
@@ -103,7 +104,7 @@ class _Answer:
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
-            "table": event_table(run, 30 if drag else 100) if run.system.contacts else None,
+            "table": event_table(run, 20 if drag else 100) if run.system.contacts else None,
         }
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
@@ -140,6 +141,9 @@ class _Answer:
                 case "copy_state":
                     said = "State copied: paste it into 'Load state'."
                     return [{"type": "clipboard", "text": session.to_json(), "said": said}]
+                case "copy_link":
+                    text, said = session.to_json(), "Link copied."
+                    return [{"type": "clipboard", "text": text, "said": said, "link": True}]
                 case "export_csv":
                     text = session.solution.to_csv()
                     return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]

@@ -198,6 +198,8 @@ class LivePanel(anywidget.AnyWidget):
             if content.get("plotly") != version("plotly"):
                 release, packed = plotly_bundle(self._cache_dir)
                 self.send({"type": "plotly", "version": release}, [packed])
+            if content.get("state"):  # the page was opened by a link that holds a state
+                self._answer.do("load_state", content["state"])
             self._post({"type": "schema", **self._answer.schema()})
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from explorer.parameters import check_knobs
+from explorer.parameters import check_knobs, knobs_of
 from explorer.systems import System
 
 if TYPE_CHECKING:
@@ -36,6 +36,15 @@ class Scheme:
     takes: ClassVar[str] = ""
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
+
+    def __repr__(self) -> str:
+        """Return what one would type: the knobs that differ from their defaults."""
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, (default, _) in knobs_of(self).items()
+            if getattr(self, name) != default or name == "h"
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     def __post_init__(self) -> None:
         check_knobs(self)

@@ -16,13 +16,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from explorer.compiled import Compiled
+from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.solution import Solution
-from explorer.status import NOT_FINITE, Status
+from explorer.status import NOT_FINITE, SUCCESS, Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["MoreauJean"]
@@ -32,7 +32,7 @@ _LCP = ("lemke", "enumeration", "pgs")
 
 
 @schemes.register
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MoreauJean(Scheme):
     """Moreau-Jean time stepping.
 
@@ -146,8 +146,14 @@ class MoreauJean(Scheme):
         failed = residuals[min(done + 1, steps)].max()
         end = slice(0, done + 1)
         detail = ""
-        if code == NOT_FINITE:
-            detail = f" Last state: q = {q[done]}, v = {v[done]}."
+        if code != SUCCESS:
+            last = inp.copy()
+            last[: 1 + 2 * n] = t[done], *q[done], *v[done]
+            detail = f" Last state: q = {short(q[done])}, v = {short(v[done])}."
+            if code == NOT_FINITE:
+                last[0] += self.h
+                last[1 : 1 + n] += self.h * v[done]
+                detail += compiled.culprit(last)
         return Solution(
             t[end], q[end], v[end], p[end], gap[end], gap_dot[end], active[end], iterations[end],
             residuals[end], Status.of(code, done, float(t[done]), float(failed), detail),

@@ -12,7 +12,9 @@ import numpy as np
 
 from explorer.solution import Solution
 
-__all__ = ["Rows", "rows"]
+__all__ = ["MOST_CURVES", "Rows", "rows"]
+
+MOST_CURVES = 12
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Rows:
 def rows(solution: Solution, budget: int | None = None) -> Rows:
     """Choose about `budget` points (by default what keeps a picture below 40 kB)."""
     n = solution.q.shape[1]
-    budget = budget or int(np.clip(6500 / (2 * n + 5), 80, 480))
+    budget = budget or int(np.clip(4600 / (2 * min(n, MOST_CURVES) + 5), 80, 420))
     last = len(solution.t) - 1
     jumps = solution.jump_rows
     shown = jumps

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from explorer.solution import Solution
-from explorer.views.decimate import Rows, rows
+from explorer.views.decimate import MOST_CURVES, Rows, rows
 from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, extent, label, view
 
 __all__ = ["positions", "positions_plot", "trajectory", "velocities", "velocities_plot"]
@@ -20,6 +20,12 @@ def unit_of(solution: Solution, per_second: bool = False) -> str:
     units = [u for u in dict.fromkeys(solution.system.units) if u]
     text = ", ".join(f"{u}/s" if per_second else u for u in units)
     return f" ({text})" if text else ""
+
+
+def drawn(solution: Solution) -> list[int]:
+    """Return which coordinates are drawn: all, or a dozen spread evenly over many."""
+    n = len(solution.system.coordinates)
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_CURVES)).round().astype(int)).tolist()
 
 
 def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
@@ -37,17 +43,18 @@ def _curves(solution: Solution, points: Rows, ghost: bool, dot: bool) -> list[di
     values = points.v if dot else points.q
     mode = "lines+markers" if points.hidden and dot else "lines"
     traces = []
-    for j, name in enumerate(names):
+    for j in drawn(solution):
+        name = names[j]
         text = label(name, dot=dot)
-        extra = "pinned" if ghost else ""
         unit = solution.system.units[j] + ("/s" if dot and solution.system.units[j] else "")
+        extra = "pinned" if ghost else ""
+        hover = f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>"
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
                 name=f"pinned {text}" if ghost else text, mode=mode, marker={"size": 2},
                 line={"dash": "dot", "width": 1.2} if ghost else {},
-                hovertemplate=f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}"
-                f"<extra>{extra}</extra>",
+                **({} if len(names) > 6 else {"hovertemplate": hover}),
                 **({} if ghost else {"meta": {"t": points.t}}),
             )
         )  # fmt: skip

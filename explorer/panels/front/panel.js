@@ -78,7 +78,7 @@ class Panel {
     const plotly = await versionOnPage();
     if (this.abort.signal.aborted) return;
     if (plotly) this.usePlotly(LIBRARIES[plotly]);
-    this.puller.send({ type: "hello", view: this.view, plotly });
+    this.puller.send({ type: "hello", view: this.view, plotly, state: stateInLink() });
   }
 
   async usePlotly(promise) {
@@ -204,7 +204,8 @@ class Panel {
     } else this.puller.act(action, value);
   }
 
-  async clipboard({ text, said }) {
+  async clipboard({ text: given, said, link }) {
+    const text = link ? linkWith(given) : given;
     if (await copyText(this.root, text)) this.status.briefly(said ?? "Copied");
     else await textDialog(this.root, { title: "Copy this text (Ctrl+C)", text });
   }

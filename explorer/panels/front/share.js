@@ -61,3 +61,33 @@ function textDialog(root, { title, text = "", accept = null }) {
     area.select();
   });
 }
+
+// A link holds a state as base64url JSON. JupyterLab takes the query out of the address while it
+// loads; the navigation entry still knows it. Only the first panel of the page takes it, once.
+const LINK_KEY = "nsx";
+
+function stateInLink() {
+  if (globalThis.__nonsmoothExplorerLinked) return null;
+  globalThis.__nonsmoothExplorerLinked = true;
+  const address = performance.getEntriesByType("navigation")[0]?.name ?? location.href;
+  const found = new URL(address).searchParams.get(LINK_KEY);
+  if (!found) return null;
+  try {
+    const bytes = Uint8Array.from(
+      atob(found.replaceAll("-", "+").replaceAll("_", "/")), (one) => one.charCodeAt(0),
+    );
+    return new TextDecoder().decode(bytes);
+  } catch {
+    return null; // a torn link: the panel opens as it is
+  }
+}
+
+function linkWith(state) {
+  const bytes = new TextEncoder().encode(state);
+  const text = btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join(""));
+  const address = new URL(location.href);
+  address.searchParams.delete("token"); // a link is for others
+  const value = text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  address.searchParams.set(LINK_KEY, value);
+  return address.href;
+}

@@ -1,0 +1,144 @@
+"""The order of the layers, read from the imports; the size of files."""
+
+from __future__ import annotations
+
+import ast
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+EXPLORER = Path(__file__).parent.parent / "explorer"
+ORDER = (
+    "errors", "registry", "parameters", "cache", "progress", "status", "systems", "solution",
+    "kernels", "compiled", "schemes", "simulation", "models", "views", "panels",
+)  # fmt: skip
+TOP = ("server", "app", "__main__", "__init__")
+RANK = {name: i for i, name in enumerate(ORDER)} | dict.fromkeys(TOP, len(ORDER))
+HOMES = {  # package: layers that may import it
+    "numba": {"kernels"},
+    "symengine": {"compiled"},
+    "plotly": {"views", "panels"},
+    "ipywidgets": {"panels"},
+    "anywidget": {"panels"},
+    "casadi": set(),
+}
+SOURCES = sorted(EXPLORER.rglob("*.py"))
+
+
+def _is_type_checking(test: ast.expr) -> bool:
+    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    """Yield every module a source text imports, in functions too, not under TYPE_CHECKING."""
+    match node:
+        case ast.If(test=test) if _is_type_checking(test):
+            for child in node.orelse:
+                yield from imports(child)
+            return
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            prefix = "." * level + (module or "")
+            if prefix == "explorer":
+                yield from (f"explorer.{alias.name}" for alias in names)
+            else:
+                yield prefix
+        case ast.Call(func=function, args=[ast.Constant(value=str() as name), *_]):
+            if "import_module" in (getattr(function, "id", ""), getattr(function, "attr", "")):
+                yield name
+        case ast.Call(func=function, args=[ast.JoinedStr(values=[ast.Constant(value=name), *_])]):
+            if "import_module" in (getattr(function, "id", ""), getattr(function, "attr", "")):
+                yield name
+    for child in ast.iter_child_nodes(node):
+        yield from imports(child)
+
+
+def layer(path: Path) -> str:
+    """Return the layer of a file of the package: its first folder, or its own name."""
+    return path.relative_to(EXPLORER).parts[0].removesuffix(".py")
+
+
+def complaints(own: str, source: str) -> list[str]:
+    """Return a sentence for each import that a file of layer `own` may not make."""
+    found = []
+    for name in imports(ast.parse(source)):
+        if name.startswith("."):
+            found.append(f"{own}: the relative import {name} hides its layer")
+            continue
+        head, _, rest = name.partition(".")
+        if head in HOMES and own not in HOMES[head]:
+            found.append(f"{own} imports {head}")
+        if head != "explorer":
+            continue
+        target = rest.partition(".")[0] or "__init__"
+        rank = RANK.get(target, len(ORDER))  # a lazy name of explorer/__init__.py
+        if target != own and rank >= RANK[own] and own != "__init__" and RANK[own] < len(ORDER):
+            found.append(f"{own} imports {name}, which stands below it")
+        if target == "models" != own and RANK[own] < RANK["panels"]:
+            found.append(f"{own} imports {name}; only panels and what stands below them may")
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(EXPLORER)))
+def test_imports_point_upwards(path):
+    """A file imports its own package and layers above it; each library has its one home."""
+    assert complaints(layer(path), path.read_text()) == []
+
+
+def test_every_layer_is_named():
+    """A new file or folder in explorer/ must be given its place in the order."""
+    assert {layer(p) for p in SOURCES} <= set(RANK)
+
+
+@pytest.mark.parametrize(
+    ("own", "source"),
+    [
+        ("kernels", "from explorer.compiled import Compiled"),
+        ("systems", "def f():\n    from explorer import simulation"),
+        ("solution", "import explorer.kernels.lcp"),
+        ("schemes", "import explorer"),
+        ("views", "from explorer.models import models"),
+        ("compiled", "class A:\n    def f(self):\n        import numba.core"),
+        ("models", "import symengine as se"),
+        ("simulation", "import plotly.graph_objects as go"),
+        ("views", "import ipywidgets"),
+        ("panels", "import casadi"),
+        ("errors", "import importlib\nimportlib.import_module('explorer.schemes')"),
+        ("registry", "import importlib\nimportlib.import_module(f'explorer.panels.{1}')"),
+        ("status", "from . import errors"),
+        ("parameters", "if TYPE_CHECKING:\n    pass\nelse:\n    import explorer.systems"),
+        ("cache", "try:\n    from explorer import simulate\nexcept ImportError:\n    pass"),
+    ],
+)
+def test_a_wrong_arrow_is_caught(own, source):
+    """The check itself is checked: each of these texts breaks one rule."""
+    assert complaints(own, source)
+
+
+@pytest.mark.parametrize(
+    ("own", "source"),
+    [
+        ("systems", "if TYPE_CHECKING:\n    from explorer.compiled import Compiled"),
+        ("kernels", "import numba\nfrom explorer import cache\nfrom explorer.kernels import jit"),
+        ("panels", "from explorer.models import models\nimport plotly, ipywidgets"),
+        ("app", "from explorer.server import serve\nimport explorer"),
+    ],
+)
+def test_a_right_arrow_is_let_through(own, source):
+    """The check does not refuse what is allowed."""
+    assert complaints(own, source) == []
+
+
+def test_no_file_is_longer_than_400_lines():
+    """The ceiling holds for Python, JavaScript and style sheets."""
+    files = [p for kind in ("py", "js", "css") for p in EXPLORER.rglob(f"*.{kind}")]
+    lines = {str(p.relative_to(EXPLORER)): len(p.read_text().splitlines()) for p in files}
+    assert {name: n for name, n in lines.items() if n > 400} == {}
+
+
+def test_median_file_has_at_most_150_lines():
+    """Half of the Python files can be read in one go."""
+    assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150

@@ -1,0 +1,326 @@
+"""LCP solvers: the defining property, agreement, ray termination, the 17 problems of Siconos."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
+
+from explorer import status
+from explorer.kernels import lcp as kernels
+
+TOL = 1e-9
+METHODS = {"lemke": kernels.LEMKE, "enumeration": kernels.ENUMERATION, "pgs": kernels.PGS}
+NAMES = sorted(p.stem.removeprefix("lcp_") for p in (DATA / "lcp").glob("*.dat"))
+BY_SICONOS = set(NAMES) - {"CPS_3", "Pang_isolated_sol_perturbed"}
+
+
+class Work:
+    """Work arrays for problems of size m, whose index list is `act` of a matrix of size n."""
+
+    def __init__(self, m: int, n: int | None = None) -> None:
+        n = m if n is None else n
+        self.z, self.T = np.zeros(m), np.zeros((m, 2 * m + 2))
+        self.A, self.b = np.zeros((m, m)), np.zeros(m)
+        self.pivots, self.factored = np.zeros(max(m, 2), np.int64), np.zeros(m, np.int64)
+        self.state, self.member = np.full(3, -1, np.int64), np.zeros(n, np.int8)
+        self.out = np.zeros(1)
+
+
+def run_solve(method, M, q, *, act=None, work=None, tol=TOL, cap=20_000):
+    """Call `solve` as the time loop does; return status, z, residual reported."""
+    m = len(q)
+    act = np.arange(m) if act is None else act
+    work = Work(m, len(M)) if work is None else work
+    code = kernels.solve(
+        METHODS[method], M, act, m, m, q, tol, cap, work.z, work.member, work.T, work.A,
+        work.pivots, work.factored, work.state, work.b, work.out,
+    )  # fmt: skip
+    return code, work.z.copy(), float(work.out[0])
+
+
+def run_lemke(M, q, cap=10_000):
+    """Call Lemke alone."""
+    m, w = len(q), Work(len(q))
+    code = kernels.lemke(M, np.arange(m), m, q, cap, w.z, w.T, w.pivots, w.b)
+    return code, w.z
+
+
+def run_block_pivot(M, q, work=None):
+    """Call block pivoting alone, cold or from a kept working set."""
+    m = len(q)
+    w = Work(m) if work is None else work
+    code = kernels.block_pivot(
+        M, np.arange(m), m, m, q, w.z, w.member, w.A, w.pivots, w.factored, w.state, w.b
+    )
+    return code, w.z.copy()
+
+
+def solved(M, q, z, tol=1e-7):
+    """z >= 0, w >= 0, z w = 0, in one number, beside the size of q."""
+    size = np.abs(q).max(initial=1e-300)
+    return (z >= 0).all() and natural_residual(M, q, z) <= tol * size
+
+
+KINDS = ("definite", "nonsymmetric", "m_matrix", "p_triangular")
+
+
+def matrix(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return a P-matrix of a kind; the problem has exactly one solution for every q."""
+    B = rng.normal(size=(n, n))
+    if kind == "definite":
+        return B @ B.T + 0.1 * n * np.eye(n)
+    if kind == "nonsymmetric":
+        return B @ B.T + 0.1 * n * np.eye(n) + 2 * (B - B.T)
+    if kind == "m_matrix":
+        off = np.abs(B) * (rng.random((n, n)) < 0.5)
+        np.fill_diagonal(off, 0)
+        return np.diag(off.sum(axis=1) + 0.1 + rng.random(n)) - off
+    return np.tril(B, -1) + np.diag(0.5 + rng.random(n))
+
+
+@st.composite
+def problems(draw, kinds=KINDS, high=12):
+    """Draw a matrix, a right side, and a scale of each; zeros and ties in q are common."""
+    n, seed = draw(st.integers(1, high)), draw(st.integers(0, 2**32 - 1))
+    rng = np.random.default_rng(seed)
+    M = matrix(draw(st.sampled_from(kinds)), n, rng)
+    q = rng.normal(size=n) - draw(st.sampled_from([0.0, 1.0]))
+    if draw(st.booleans()):
+        q = np.round(q)
+    scales = st.sampled_from([1e-9, 1e-4, 1.0, 1e5, 1e9])
+    return draw(scales) * M, draw(scales) * q
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(problems())
+def test_each_solver_solves_p_matrices(problem):
+    """Lemke, the cascade and enumeration agree with the twin, at every scale of M and of q."""
+    M, q = problem
+    expected = lcp(M, q) if len(q) <= 7 else run_lemke(M, q)[1]
+    size = np.abs(expected).max() + np.abs(q).max() / np.diag(M).min()
+    for method in ("lemke", "enumeration"):
+        code, z, res = run_solve(method, M, q)
+        assert code == status.SUCCESS, method
+        assert solved(M, q, z), method
+        assert res == pytest.approx(natural_residual(M, q, z), rel=1e-3, abs=1e-14 * np.abs(q).max())
+        assert np.abs(z - expected).max() <= 1e-6 * size, method
+    code, z = run_lemke(M, q)
+    assert code == status.SUCCESS
+    assert solved(M, q, z)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(problems(kinds=("definite", "m_matrix")))
+def test_projected_gauss_seidel_solves_definite_and_m_matrices(problem):
+    """Where its convergence is proved it arrives, at the solution that Lemke finds."""
+    M, q = problem
+    code, z, _ = run_solve("pgs", M, q, cap=100_000)
+    assert code == status.SUCCESS
+    assert solved(M, q, z)
+    assert np.abs(z - run_lemke(M, q)[1]).max() <= 1e-5 * np.abs(q).max() / np.diag(M).min()
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(problems(kinds=("definite", "m_matrix")), st.integers(0, 2**32 - 1))
+def test_warm_block_pivoting_equals_cold(problem, seed):
+    """A working set and a factorisation kept from another q change nothing but the time."""
+    M, q = problem
+    rng, n = np.random.default_rng(seed), len(q)
+    warm = Work(n)
+    warm.member[:] = rng.random(n) < 0.5
+    for _ in range(4):
+        code, z = run_block_pivot(M, q, warm)
+        cold_code, cold = run_block_pivot(M, q)
+        if code == cold_code == status.SUCCESS:
+            size = np.abs(cold).max() + np.abs(q).max() / np.diag(M).min()
+            assert np.abs(z - cold).max() <= 1e-8 * size
+            assert solved(M, q, z)
+        q = q + 0.3 * np.abs(q).max() * rng.normal(size=n)
+    again, same = run_block_pivot(M, q, warm)
+    if again == status.SUCCESS:
+        warm_state = warm.state.copy()
+        second, z = run_block_pivot(M, q, warm)
+        assert second == status.SUCCESS
+        assert np.array_equal(z, same)
+        assert np.array_equal(warm.state, warm_state)
+
+
+def test_block_pivoting_mostly_arrives_in_the_range_it_is_used_for():
+    """The test above is not empty: cold starts succeed on nearly all diagonally dominant problems."""
+    rng = np.random.default_rng(3)
+    codes = []
+    for _ in range(200):
+        n = int(rng.integers(4, 13))
+        M = matrix("m_matrix", n, rng)
+        codes.append(run_block_pivot(M, rng.normal(size=n))[0])
+    assert np.mean(np.array(codes) == status.SUCCESS) > 0.95
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.integers(2, 12), st.integers(1, 4), st.integers(0, 2**32 - 1), st.booleans())
+def test_redundant_contacts_are_solved(n, rank, seed, repeated):
+    """M = G W^-1 G' of a rank below n, compatible q: a solution, and the same velocity G'z."""
+    rng = np.random.default_rng(seed)
+    G = rng.normal(size=(n, rank))
+    if repeated:
+        G = G[rng.integers(0, max(1, n // 2), n)]
+    M = G @ G.T
+    q = G @ rng.normal(size=rank) + (rng.random(n) < 0.3) * rng.random(n)
+    code, z, _ = run_solve("lemke", M, q, tol=1e-8)
+    assert code == status.SUCCESS
+    assert solved(M, q, z, 1e-7)
+    if n <= 7:
+        for other in lcp_solutions(M, q):
+            assert np.abs(G.T @ (z - other)).max() <= 1e-5 * np.abs(q).max()
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+@pytest.mark.parametrize("hard", [False, True])
+def test_lexicographic_rule_ends_on_murty(n, hard):
+    """Murty's matrices, on which some rules need 2^n pivots or cycle; z = (0, ..., 0, 1) known."""
+    M = np.eye(n) + 2 * np.triu(np.ones((n, n)), 1)
+    q = -np.ones(n)
+    if hard:
+        q = -np.cumsum(2.0 ** np.arange(n, 0, -1))
+    code, z = run_lemke(M, q, cap=2 ** (n + 1))
+    assert code == status.SUCCESS
+    assert solved(M, q, z, 1e-12)
+    if not hard:
+        assert z == pytest.approx(np.eye(n)[-1], abs=1e-12)
+    assert run_solve("lemke", M, q)[0] == status.SUCCESS
+
+
+@pytest.mark.parametrize("n", [2, 5, 12])
+def test_lexicographic_rule_ends_on_ties(n):
+    """Every ratio ties: equal rows, equal q, zeros in q; at most a few pivots a row."""
+    M = np.ones((n, n))
+    for q in (-np.ones(n), -np.ones(n) + np.eye(n)[0], np.where(np.arange(n) % 2, -1.0, 0.0)):
+        code, z = run_lemke(M, q, cap=20 * n)
+        assert code == status.SUCCESS
+        assert solved(M, q, z, 1e-12)
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(problems(kinds=("definite",), high=6), st.integers(0, 2**32 - 1))
+def test_a_sub_problem_reads_only_its_own_rows(problem, seed):
+    """The index list picks rows and columns; NaN everywhere else does not matter."""
+    small, q = problem
+    m = len(q)
+    act = np.sort(np.random.default_rng(seed).choice(9, m, replace=False))
+    M = np.full((9, 9), np.nan)
+    M[np.ix_(act, act)] = small
+    for method in METHODS:
+        code, z, res = run_solve(method, M, q, act=act, cap=100_000)
+        plain = run_solve(method, small, q, cap=100_000)
+        assert (code, res) == (plain[0], plain[2])
+        assert np.array_equal(z, plain[1])
+
+
+UNSOLVABLE = [
+    ([[0.0]], [-1.0]),
+    ([[-1.0]], [-1.0]),
+    ([[0.0, 0.0], [0.0, 1.0]], [-1.0, -1.0]),
+    ([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0]),  # two contacts pressed against each other
+    ([[-1.0, 0.0], [0.0, -2.0]], [-3.0, -1.0]),
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("M", "q"), UNSOLVABLE)
+def test_unsolvable_problem_has_a_status(M, q, method):
+    """No solution exists: never SUCCESS, from any method, and the twin finds none either."""
+    M, q = np.array(M), np.array(q)
+    assert list(lcp_solutions(M, q)) == []
+    code, _, res = run_solve(method, M, q, cap=200)
+    assert code in (status.LCP_RAY, status.LCP_ITERATIONS)
+    assert not res <= TOL * np.abs(q).max()
+    assert run_lemke(M, q)[0] == status.LCP_RAY
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_matrix_that_is_not_finite_is_no_success(method, value, n):
+    """NaN or infinity in M ends with a status."""
+    M, q = 3 * np.eye(n) + 0.1, -np.ones(n)
+    M[0, 0] = value
+    assert run_solve(method, M, q, cap=100)[0] != status.SUCCESS
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_right_side_that_is_not_finite_is_no_wrong_success(method, value, n):
+    """NaN or -infinity ends with a status; +infinity too, unless the other rows are solved."""
+    M, q = 3 * np.eye(n) + 0.1, -np.ones(n)
+    q[0] = value
+    code, z, _ = run_solve(method, M, q, cap=100)
+    right = value == np.inf and np.isfinite(z).all() and solved(M[1:, 1:], q[1:], z[1:])
+    assert code != status.SUCCESS or right
+
+
+@pytest.mark.parametrize(
+    ("M", "q", "z"), [(np.nan, -1, 0), (1, np.nan, 0), (1, np.nan, 1), (1, -1, np.nan)]
+)
+def test_a_nan_comes_out_of_the_residual(M, q, z):
+    """The residual judges every answer, so NaN in anything must show in it."""
+    arguments = np.full((1, 1), M, float), np.zeros(1, np.int64), 1, 1
+    assert np.isnan(kernels.residual(*arguments, np.full(1, q, float), np.full(1, z, float)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_to_do_when_q_is_not_negative(method):
+    """z = 0, residual 0."""
+    for q in (np.zeros(4), np.arange(4.0)):
+        code, z, res = run_solve(method, np.eye(4), q)
+        assert (code, res) == (status.SUCCESS, 0.0)
+        assert not z.any()
+
+
+def test_the_data_are_read_as_written():
+    """Sizes; a column-wise matrix (Murty's is upper triangular); comments are not numbers."""
+    assert len(NAMES) == 17
+    assert {n: len(read_lcp(n)[1]) for n in ("mmc", "tobenna", "ortiz", "CPS_1")} == {
+        "mmc": 26, "tobenna": 40, "ortiz": 4, "CPS_1": 2,
+    }  # fmt: skip
+    M, q = read_lcp("exp_murty")
+    assert np.array_equal(M, np.eye(6) + 2 * np.triu(np.ones((6, 6)), 1))
+    assert np.array_equal(q, -np.ones(6))
+
+
+@pytest.mark.parametrize("name", sorted(BY_SICONOS))
+def test_lemke_solves_what_siconos_lemke_solves(name):
+    """Residual max |min(z, M z + q)| below 1e-6, as in Siconos's own tests; by Lemke alone too."""
+    M, q = read_lcp(name)
+    code, z, _ = run_solve("lemke", M, q)
+    assert code == status.SUCCESS
+    assert (z >= 0).all()
+    assert np.abs(np.minimum(z, M @ z + q)).max() <= 1e-6
+    code, z = run_lemke(M, q)
+    assert code == status.SUCCESS
+    assert np.abs(np.minimum(z, M @ z + q)).max() <= 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", NAMES)
+def test_success_means_a_small_residual(name, method):
+    """Never a silent wrong answer: SUCCESS and a small residual come together, or a status."""
+    M, q = read_lcp(name)
+    if method == "enumeration" and len(q) > 12:
+        M, q = np.ascontiguousarray(M[:12, :12]), q[:12].copy()
+    code, z, res = run_solve(method, M, q, cap=2000)
+    true = natural_residual(M, q, z)
+    assert code in (status.SUCCESS, status.LCP_RAY, status.LCP_ITERATIONS)
+    assert (code == status.SUCCESS) == (true <= TOL * np.abs(q).max() and (z >= 0).all())
+    assert res == pytest.approx(true, rel=1e-6, abs=1e-12 * np.abs(q).max(), nan_ok=True)
+
+
+def test_the_problem_without_solution_ends_with_a_status():
+    """Pang's perturbed problem has no exact solution: enumeration in NumPy finds none."""
+    M, q = read_lcp("Pang_isolated_sol_perturbed")
+    assert list(lcp_solutions(M, q, 1e-6)) == []
+    for method in METHODS:
+        assert run_solve(method, M, q, cap=2000)[0] != status.SUCCESS
