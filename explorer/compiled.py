@@ -266,8 +266,8 @@ class Compiled:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
         return f"at t = {inp[0]:g} s, q = {short(q)}, v = {short(v)}"
 
-    def check(self, inp: np.ndarray) -> None:
-        """Refuse a state at which the equations make no sense.
+    def check(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return `matrices` at a state; refuse it if the equations make no sense there.
 
         Raises
         ------
@@ -275,33 +275,41 @@ class Compiled:
             A formula gives NaN or infinity (named, with time and state); M is not symmetric or
             not positive definite; the start lies below a contact's floor.
         """
-        n, system, where = self.n, self.system, self._where(inp)
-        M, *_ = self.matrices(inp)
-        gap = self.bundles["gap"](inp)[: self.nc]
-        if culprit := self.culprit(inp):
+        system = self.system
+        M, K, C, G = matrices = self.matrices(inp)
+        gap, force = self.bundles["gap"](inp)[: self.nc], self.bundles["force"](inp)
+        if not np.isfinite(M.sum() + K.sum() + C.sum() + G.sum() + gap.sum() + force.sum()):
             raise BadModel(
-                f"'{system.name}':{culprit} A root or logarithm of a negative number, or a "
-                "division by zero, does that."
+                f"'{system.name}':{self.culprit(inp)} A root or logarithm of a negative number, or "
+                "a division by zero, does that."
             )
-        size = np.abs(M).max()
-        if not np.abs(M - M.T).max() <= 1e-10 * size:
-            raise BadModel(f"The mass matrix of '{system.name}' is not symmetric {where}.")
-        scale = np.sqrt(np.abs(np.diag(M)))
-        scaled = M / np.where(np.outer(scale, scale) > 0, np.outer(scale, scale), 1)
-        lowest = np.linalg.eigvalsh(scaled)[0] if n <= 400 else 1.0
-        if not lowest > 1e-13:
-            kind = "singular" if lowest > -1e-13 else "indefinite"
-            raise BadModel(
-                f"The mass matrix of '{system.name}' is {kind} {where}: its smallest eigenvalue "
-                f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove "
-                "a coordinate that has none, or check the signs."
-            )
+        self._check_mass(M, inp)
         for contact, g in zip(system.contacts, gap, strict=True):
             if g < -1e-9:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{g:.6g} m {where}. Start with every gap >= 0."
+                    f"{g:.6g} m {self._where(inp)}. Start with every gap >= 0."
                 )
+        return matrices
+
+    def _check_mass(self, M: np.ndarray, inp: np.ndarray) -> None:
+        name = self.system.name
+        if not np.abs(M - M.T).max() <= 1e-10 * np.abs(M).max():
+            raise BadModel(f"The mass matrix of '{name}' is not symmetric {self._where(inp)}.")
+        size = np.sqrt(np.abs(np.diag(M)))
+        scaled = M / np.outer(size, size) if size.all() else M
+        try:
+            if np.diag(np.linalg.cholesky(scaled)).min() > 1e-7:
+                return
+        except np.linalg.LinAlgError:
+            pass
+        lowest = np.linalg.eigvalsh(scaled)[0]
+        kind = "singular" if lowest > -1e-13 else "indefinite"
+        raise BadModel(
+            f"The mass matrix of '{name}' is {kind} {self._where(inp)}: its smallest eigenvalue "
+            f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
+            "coordinate that has none, or check the signs."
+        )
 
 
 def short(values: np.ndarray) -> str:

@@ -3,7 +3,7 @@
 Event-capturing schemes, "Lagrangian systems" and its summary, with the corrections listed in the
 docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at velocity level::
 
-    active set   A = {a : gap_a + forecast h gap'_a <= 0}, values of the start of the step
+    active set   A = {a : gap_a + forecast h gap'_a <= 0 (TOUCH)}, values of the step's start
     Newton       W = M + h theta C + (h theta)^2 K,  C = -F_v,  K = -F_q
                  v_free = v - W^-1 [M (v - v_i) - h theta F_{i+1} - h (1 - theta) F_i]
     LCP on A     0 <= G v_free + gap_t + e gap'_i + G W^-1 G' p  perp  p >= 0
@@ -20,7 +20,10 @@ from explorer.kernels.lcp import solve
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve, positive_definite
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
-__all__ = ["run"]
+__all__ = ["TOUCH", "run", "workspaces"]
+
+# a gap that round-off alone has opened (in m) is closed: else a column at rest starts to tremble
+TOUCH = 1e-13
 
 
 @kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inner=True)
@@ -165,7 +168,7 @@ def run(
         for a in range(nc):
             p[i + 1, a] = 0.0
             active[i + 1, a] = 0
-            if gap[i, a] + forecast * h * gap_dot[i, a] <= 0.0:
+            if gap[i, a] + forecast * h * gap_dot[i, a] <= TOUCH:
                 active[i + 1, a] = 1
                 act[m] = a
                 e_dot[m] = e[a] * gap_dot[i, a]
