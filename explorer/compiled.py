@@ -82,18 +82,41 @@ class Bundle:
         return out[: self.size]
 
 
-def _smooth(expr: sp.Expr) -> Any:
-    """Write Abs, sign, Min, Max, Heaviside as cases, whose derivatives SymEngine knows."""
-    if expr.has(sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside):
-        expr = expr.replace(sp.Abs, lambda u: sp.Piecewise((u, u >= 0), (-u, True)))
-        expr = expr.replace(sp.sign, lambda u: sp.Piecewise((1, u > 0), (-1, u < 0), (0, True)))
-        expr = expr.replace(
-            sp.Heaviside,
-            lambda u, *half: sp.Piecewise((0, u < 0), (1, u > 0), (half[0] if half else 0.5, True)),
-        )
-        for kind in (sp.Min, sp.Max):
-            expr = expr.replace(kind, lambda *a, kind=kind: kind(*a).rewrite(sp.Piecewise))
-    return se.sympify(expr)
+_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
+
+
+def _smooth(expr: Any) -> Any:
+    """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
+
+    SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
+    SymPy would fold nested cases into conditions that have no counterpart.
+    """
+    if not expr.has(*_SHARP):
+        return se.sympify(expr)
+    if isinstance(expr, sp.Piecewise):
+        return se.Piecewise(*((_smooth(value), _condition(when)) for value, when in expr.args))
+    args = [_smooth(a) for a in expr.args]
+    u = args[0]
+    if isinstance(expr, sp.Abs):
+        return se.Piecewise((u, u >= 0), (-u, True))
+    if isinstance(expr, sp.sign):
+        return se.Piecewise((1, u > 0), (-1, u < 0), (0, True))
+    if isinstance(expr, sp.Heaviside):
+        return se.Piecewise((0, u < 0), (1, u > 0), (args[1] if len(args) > 1 else 0.5, True))
+    if isinstance(expr, (sp.Min, sp.Max)):
+        for v in args[1:]:
+            u = se.Piecewise((u, u >= v if isinstance(expr, sp.Max) else u <= v), (v, True))
+        return u
+    return getattr(se, type(expr).__name__)(*args)
+
+
+def _condition(when: Any) -> Any:
+    if when in (sp.true, sp.false):
+        return bool(when)
+    if isinstance(when, (sp.And, sp.Or, sp.Not)):
+        return getattr(se, type(when).__name__)(*map(_condition, when.args))
+    kinds = {sp.Lt: se.Lt, sp.Le: se.Le, sp.Gt: se.Gt, sp.Ge: se.Ge, sp.Eq: se.Eq, sp.Ne: se.Ne}
+    return kinds[type(when)](*map(_smooth, when.args))
 
 
 class Compiled:

@@ -166,9 +166,9 @@ def test_rheonomic_gap_is_its_twin(theta, a):
         e=np.array([e]),
     )
     model = ex.models.vibrating_table()
-    sol = ex.simulate(model, ex.MoreauJean(h=1e-3, theta=theta), t_end=1.5, a=a, e=e)
+    sol = ex.simulate(model, ex.MoreauJean(h=1e-3, theta=theta), t_end=1.5, a=a, e=e, y0=0.02, v0=0)
     t, q, v, p = moreau_jean(table, [0.02], [0.0], 1e-3, 1.5, theta=theta)
-    assert (p > 0).sum() > 5
+    assert (p > 0).sum() > 3
     for got, expected in ((sol.t, t), (sol.q, q), (sol.v, v), (sol.p, p)):
         close(got, expected, 1e-9)  # errors grow with each impact
 

@@ -30,9 +30,9 @@ def residual(M, act, m, band, q, z):
             w += M[act[i], act[j]] * z[j]
         diagonal = M[act[i], act[i]]
         scaled = z[i] * diagonal if diagonal > 0.0 else z[i]
-        gap = abs(min(scaled, w))
-        if not gap <= worst:  # a NaN must come out
-            worst = gap
+        if not np.isfinite(scaled + w):  # min() would swallow a NaN
+            return np.nan
+        worst = max(worst, abs(min(scaled, w)))
     return worst
 
 
@@ -252,11 +252,18 @@ def solve(
     status = SUCCESS
     size = 0.0
     lowest = 0.0
+    total = 0.0
     for i in range(m):
         z[i] = 0.0
+        for j in range(max(0, i - band), min(m, i + band + 1)):
+            total += abs(M[act[i], act[j]])
+        total += abs(q[i])
         size = max(size, abs(q[i]))
         if not q[i] >= lowest:
             lowest = q[i]
+    if not np.isfinite(total):
+        out[0] = np.nan
+        return LCP_RAY
     if lowest >= 0.0:
         out[0] = 0.0
         return status
@@ -286,8 +293,6 @@ def solve(
             if pgs(M, act, m, band, q, tol, max_iter, z) == SUCCESS:
                 status = SUCCESS
     out[0] = residual(M, act, m, band, q, z)
-    if not np.isfinite(out[0]):
-        status = LCP_RAY
-    elif status == SUCCESS and out[0] > tol * size:
+    if status == SUCCESS and not out[0] <= tol * size:
         status = LCP_ITERATIONS
     return status

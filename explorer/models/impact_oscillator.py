@@ -50,5 +50,5 @@ def impact_oscillator() -> MechanicalSystem:
     system.preset("grazing", "The free response just touches the stop: move s by a hair.",
                   omega=0.8, c=0.1, s=2.7, e=0.8, x0=0, t_end=120)  # fmt: skip
     system.preset("chatter", "Impacts accumulate, then the mass sticks to the stop.",
-                  omega=2.7, s=0, e=0.5, x0=-0.3, t_end=40)  # fmt: skip
+                  omega=0.4, s=0, e=0.6, x0=-0.3, t_end=60)  # fmt: skip
     return system

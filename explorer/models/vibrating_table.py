@@ -27,22 +27,24 @@ def vibrating_table() -> MechanicalSystem:
         text="Locks to the table, doubles its period, then becomes chaotic.",
     )  # fmt: skip
     (y,), t = ball.q, ball.t
-    m, g, e, a, w, y0 = ball.params(
+    m, g, e, a, w, y0, v0 = ball.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
         g=Param(9.81, 1, 20, "m/s2", "gravity"),
         e=Param(0.8, 0, 0.95, "", "restitution"),
         a=Param(0.6, 0, 2.5, "", "table acceleration A omega^2 / g"),
         omega=Param(20, 5, 60, "rad/s", "table frequency"),
-        y0=Param(0.02, 0, 0.2, "m", "drop height"),
+        y0=Param(0.0741, 0, 0.2, "m", "start height"),
+        v0=Param(-1.075, -2, 2, "m/s", "start velocity"),
     )
     table = a * g / w**2 * sp.sin(w * t)
     ball.mass, ball.force, ball.potential = [[m]], [-m * g], m * g * y
     ball.contact(Contact(gap=y - table, e=e, name="table"))
-    ball.start(q=[y0], v=[0], t_end=6, h=1e-3)
+    ball.start(q=[y0], v=[v0], t_end=6, h=1e-3)
     ball.sketch(line((-0.03, table), (0.03, table), role="ground"), circle(0, y + 0.004, 0.004))
     ball.published = {"period one up to, e = 0.8": (1.07084, 2e-3, "Luck and Mehta 1993")}
     ball.preset("locked", "One impact in each period of the table.", a=0.6, e=0.8)
-    ball.preset("doubled", "Above 1.07 the period doubles.", a=1.15, e=0.8, t_end=10)
+    ball.preset("doubled", "Above 1.07 the period doubles.",
+                a=1.15, e=0.8, y0=0.1046, v0=-0.922, t_end=12, h=5e-4)  # fmt: skip
     ball.preset("chaos", "No period at all.", a=2.2, e=0.8, t_end=10)
     ball.preset("chatter", "A weak table: the ball comes to rest and is carried.", a=0.9, e=0.3)
     return ball

@@ -41,7 +41,10 @@ def groups(session: Session) -> list[dict[str, Any]]:
     if session.states.own is not None:
         names.insert(0, (OWN, session.states.own.name))
     model = [_choice("model", "model", now, names, "What is simulated")]
-    model += [_slider(f"size.{k}", k, p, now, integer=True) for k, p in system.sizes.items()]
+    # typed, not dragged: another size is another system, whose equations have to be compiled
+    for k, p in system.sizes.items():
+        typed = _number(f"size.{k}", label(k), "", now, p.value, p.text)
+        model.append({**typed, "low": p.low, "high": p.high, "integer": True})
     parameters = [_slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
     units = system.units
@@ -94,15 +97,13 @@ def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) ->
     }  # fmt: skip
 
 
-def _slider(key: str, name: str, p: Param, now: dict, integer: bool = False) -> dict[str, Any]:
+def _slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
     value = now[key]
     typed = value if isinstance(value, (int, float)) else p.value
-    low, high = p.low, p.high
-    if not integer:
-        low, high = min(low, typed), max(high, typed)
+    low, high = min(p.low, typed), max(p.high, typed)
     return {
         "key": key, "kind": "slider", "label": label(name), "text": p.text, "unit": unit(p.unit),
-        "low": low, "high": high, "log": p.log and low > 0, "integer": integer,
+        "low": low, "high": high, "log": p.log and low > 0, "integer": False,
         "value": value, "default": p.value,
     }  # fmt: skip
 
@@ -116,7 +117,6 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
     whole = isinstance(default, int)
-    control = _slider(
-        key, name, Param(default, low, high, meta.unit, meta.text, meta.log), now, False
-    )
+    param = Param(default, low, high, meta.unit, meta.text, meta.log)
+    control = _slider(key, name, param, now)
     return {**control, "label": text, "integer": whole}

@@ -111,7 +111,7 @@ class MoreauJean(Scheme):
         inp = compiled.input(rho)
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
-        M, K, C, G = (np.array(x) for x in compiled.check(inp))
+        M, K, C, G = (np.array(x, order="C") for x in compiled.check(inp))
 
         from explorer.kernels.moreau_jean import run, workspaces  # loads compiled code
 

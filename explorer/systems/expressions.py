@@ -26,6 +26,7 @@ FUNCTIONS: dict[str, Any] = {
     )},
     "abs": sp.Abs, "min": sp.Min, "max": sp.Max,
 }  # fmt: skip
+_LONGEST = 100_000
 _CONSTANTS = {"pi": sp.pi, "E": sp.E, "True": sp.true, "False": sp.false}
 _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -79,6 +80,8 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                 return walk(inside)
             case ast.UnaryOp(op=ast.Invert() | ast.Not(), operand=inside):
                 return sp.Not(walk(inside))
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return power(walk(left), walk(right))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
                 return _BINARY[type(op)](walk(left), walk(right))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
@@ -95,6 +98,15 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                 return FUNCTIONS[name](*map(walk, args))
         raise BadModel(f"{what}: {text!r} holds something that is not arithmetic.")
 
+    def power(base: Any, exponent: Any) -> Any:
+        """Exact arithmetic on 9**9**9 would never end: large powers of numbers are refused."""
+        numbers = getattr(base, "is_Number", False) and getattr(exponent, "is_Number", False)
+        if numbers and (abs(exponent) > 400 or abs(base) > 1e300):
+            raise BadModel(f"{what}: {text!r} holds a power too large to be meant.")
+        return base**exponent
+
+    if len(text) > _LONGEST:
+        raise BadModel(f"{what} is {len(text)} characters long; at most {_LONGEST} are read.")
     try:
         tree = ast.parse(text.strip().replace("^", "**"), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):

@@ -84,11 +84,26 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
         self.H = np.zeros((0, n)) if H is None else self._array(H, "H", (None, n))
         nc = len(self.H)
-        offsets = np.broadcast_to(np.asarray(b, float), nc)
+        try:
+            offsets = np.broadcast_to(np.asarray(b, float), nc)
+        except ValueError:
+            raise BadModel(
+                f"b of '{name}' must be a number or {nc} numbers, but {np.size(b)} are given."
+            ) from None
         restitutions = [e] * nc if np.ndim(e) == 0 else list(e)
         if len(restitutions) != nc:
             raise BadModel(f"e of '{name}' needs {nc} entries, but {len(restitutions)} given.")
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
+        empty = [x for x, row in zip(labels, self.H, strict=False) if not row.any()]
+        if empty:
+            raise BadModel(
+                f"The row of H of {empty[0]!r} has no entry: its gap depends on nothing."
+            )
+        twice = [x for i, x in enumerate(labels) if x in labels[:i]]
+        if twice:
+            raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")
+        if len(labels) != nc:
+            raise BadModel(f"'{name}' has {nc} contacts, but {len(labels)} names are given.")
         self.b = np.array(offsets)
         self.contacts = tuple(
             Contact(

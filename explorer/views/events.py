@@ -36,7 +36,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         t, p = _impacts(solution, a)
         top = max(top, p.max(initial=0.0))
         stem_t, stem_p = np.repeat(t, 3), np.repeat(p, 3)
-        stem_p[0::3], stem_p[2::3] = 0, np.nan
+        stem_p[0::3], stem_p[2::3] = np.minimum(p, 0), np.nan
         colour = COLOURS[k % len(COLOURS)]
         text = f"t = %{{x:.5g}} s<br>impulse = %{{y:.4g}} N s<extra>{name}</extra>"
         traces += [

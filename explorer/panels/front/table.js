@@ -58,10 +58,10 @@ class EventTable {
       const value = rows[0]?.[k];
       const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 4)
         : Number.isInteger(value) ? 2 : 7;
-      return Math.max(plainLabel(name).length, content) + 2;
+      return Math.max(plainLabel(name).length, content) + 1.5;
     });
     const total = wanted.reduce((sum, one) => sum + one, 0);
-    this.table.style.minWidth = `${(0.85 * total).toFixed(1)}ch`; // below that it scrolls sideways, in its own box
+    this.table.style.minWidth = `${(0.8 * total).toFixed(1)}ch`; // below that it scrolls sideways, in its own box
     [...this.head.cells].forEach((cell, k) => {
       cell.style.width = `${(100 * wanted[k]) / total}%`;
     });

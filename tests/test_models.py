@@ -1,0 +1,477 @@
+"""Every model with every scheme that takes it; closed forms and published numbers.
+
+`conforms` is what any model or scheme has to satisfy; both lists come from the registries, so a
+new file is tested without an edit here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ellipk
+
+import explorer as ex
+from explorer.compiled import compile_system
+from explorer.models import models
+from explorer.simulation import observe
+from explorer.systems import from_spec
+
+CASES = [
+    (name, type(scheme).__name__)
+    for name, build in models.items()
+    for scheme in ex.schemes_for(build())
+]
+PRESETS = [(name, preset) for name, build in models.items() for preset in build().presets]
+
+
+def weight(sol) -> float:
+    """Return the largest F M^-1 F along a solution, in N^2/kg: the scale of a resting impulse."""
+    compiled, found = compile_system(sol.system), 0.0
+    for i in np.linspace(0, len(sol.t) - 1, 30).astype(int):
+        inp = compiled.input(list(sol.rho.values()))
+        inp[: 1 + 2 * compiled.n] = [sol.t[i], *sol.q[i], *sol.v[i]]
+        F = compiled.bundles["force"](inp)
+        found = max(found, float(F @ np.linalg.solve(compiled.matrices(inp)[0], F)))
+    return found
+
+
+def conforms(system, scheme) -> None:
+    """Assert what every model has to satisfy with every scheme that takes it."""
+    sol = ex.simulate(system, scheme)
+    n, nc, rows = len(system.coordinates), len(system.contacts), len(sol.t)
+    assert sol.status.ok
+    shapes = {
+        "t": (rows,), "q": (rows, n), "v": (rows, n), "p": (rows, nc), "gap": (rows, nc),
+        "gap_dot": (rows, nc), "active": (rows, nc), "iterations": (rows,), "residuals": (rows, 2),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        assert getattr(sol, name).shape == shape, name
+        assert np.isfinite(getattr(sol, name)).all(), name
+    assert sol.t[0] == 0
+    assert sol.t[-1] == system.t_end
+    assert (np.diff(sol.t) > 0).all()
+    assert not sol.p[0].any()
+
+    # it starts where it says, outside of every obstacle
+    compiled = compile_system(system)
+    rho = list(sol.rho.values())
+    q0, v0, e = compiled.start(rho)
+    assert np.array_equal(sol.q[0], q0)
+    assert np.array_equal(sol.v[0], v0)
+    assert (sol.gap[0] >= -1e-9).all()
+
+    # the law of contact
+    step = np.diff(sol.t).max()
+    fast = np.abs(sol.gap_dot).max(initial=0.0)
+    assert sol.gap.min(initial=0.0) >= -(1.1 * step * fast + 1e-9)
+    assert (sol.p >= 0).all()
+    assert np.array_equal(sol.active == 2, sol.p > 0)
+    reach = sol.gap[:-1] + step * np.minimum(sol.gap_dot[:-1], 0)
+    assert (reach[sol.p[1:] > 0] <= 1e-9).all()
+    assert sol.residuals[:, 0].max() <= 1e-9 * (fast + 1)
+    closing = sol.p[1:] > 0
+    if compiled.constant:
+        law = sol.gap_dot[1:] + e * sol.gap_dot[:-1]
+        assert np.abs(law[closing]).max(initial=0.0) <= 1e-9 * (fast + 1)
+
+    # no energy is born at an impact
+    work = np.diff(sol.contact_work, axis=0).sum(axis=1)
+    if not compiled.rheonomic:
+        assert work.max(initial=0.0) <= 0.1 * step**2 * weight(sol) + 1e-12
+        if sol.potential is not None and nc:
+            change = np.diff(sol.energy)[closing.any(axis=1)]
+            assert change.max(initial=0.0) <= 0.1 * step * sol.kinetic.max() + 1e-12
+    for event in sol.events:
+        assert event.kind in ("impact", "closed", "released")
+        assert event.kind == "released" or event.impulse > 0 or event.row == 0
+
+    # it can be shown
+    text = system._repr_markdown_()
+    assert system.name in text
+    assert all(p.unit == "" or "|" in text for p in system.parameters.values())
+    if system.shapes:
+        drawn = observe(sol, "sketch")
+        points = sum(len(s.points) for s in system.shapes)
+        assert drawn.shape == (rows, 2 * points + len(system.shapes))
+        assert np.isfinite(drawn).all()
+
+    # and written down: the same numbers, bit by bit
+    spec = json.loads(json.dumps(system.to_spec()))
+    again = ex.simulate(from_spec(spec), scheme)
+    for name in shapes:
+        assert np.array_equal(getattr(sol, name), getattr(again, name)), name
+
+
+@pytest.mark.parametrize(("name", "scheme"), CASES)
+def test_model_conforms(name, scheme):
+    """Each model of the gallery with each scheme that takes it."""
+    system = models[name]()
+    conforms(system, next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme))
+
+
+@pytest.mark.parametrize("knobs", [{"theta": 1.0}, {"mass_point": "iterate"}, {"forecast": 1.0}])
+@pytest.mark.parametrize("name", list(models))
+def test_model_conforms_with_other_knobs(name, knobs):
+    """The same properties away from the defaults."""
+    system = models[name]()
+    conforms(system, ex.MoreauJean(h=system.h, **knobs))
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
+def test_preset_runs(name, preset):
+    """Each preset is a run that succeeds, through the session that panels use."""
+    from explorer.panels.session import Session
+
+    session = Session(name)
+    session.preset(preset)
+    assert session.solution.status.ok
+    assert session.system.presets[preset]["text"]
+    settings = {k: v for k, v in session.system.presets[preset].items() if k in session.state["rho"]}
+    assert settings == {k: session.solution.rho[k] for k in settings}
+
+
+def test_every_model_is_taken_by_a_scheme():
+    """The table of applicability has a yes in each row, and agrees with schemes_for."""
+    table = ex.applicability({name: build() for name, build in models.items()})
+    assert list(table) == list(models)
+    for name, row in table.items():
+        assert {s for s, taken in row.items() if taken} == {s for n, s in CASES if n == name}
+        assert any(row.values())
+
+
+MODEL = '''
+"""A bead on a rod between two stops: x'' = a - c x', written by somebody else."""
+
+from explorer import Contact, MechanicalSystem, Param, circle, ground
+from explorer.models import register
+
+
+@register
+def bead_between_stops():
+    """Return the bead."""
+    bead = MechanicalSystem("bead between stops", q="x", units="m", text="Added as one file.")
+    (x,), (v,) = bead.q, bead.v
+    a, c, e = bead.params(a=Param(2, 0, 5, "m/s2"), c=Param(0.3, 0, 2, "1/s"), e=0.7)
+    bead.force = [a - c * v]
+    bead.contact(Contact(gap=1 - x, e=e, name="right"))
+    bead.contact(Contact(gap=1 + x, e=e, name="left"))
+    bead.start(q=[0], v=[-3], t_end=4, h=2e-3)
+    bead.sketch(ground((-1, 0), (1, 0)), circle(x, 0.05, 0.05))
+    bead.preset("hard", "No loss.", e=1)
+    return bead
+'''
+
+CHECK = '''
+import explorer as ex
+import test_models
+from explorer.models import models
+from explorer.panels.controls import groups
+from explorer.panels.session import Session
+
+name = "bead_between_stops"
+assert name in models and name in ex.models.models
+system = getattr(ex.models, name)()
+choices = groups(Session())[0]["controls"][0]["choices"]
+assert name in [key for key, _ in choices], choices
+table = ex.applicability({k: build() for k, build in models.items()})
+assert any(table[name].values()), table[name]
+assert [s for n, s in test_models.CASES if n == name], test_models.CASES
+assert (name, "hard") in test_models.PRESETS
+session = Session(name)
+keys = {c["key"] for g in groups(session) for c in g["controls"]}
+assert {"rho.a", "rho.c", "rho.e", "q0.x", "v0.x"} <= keys, keys
+for scheme in ex.schemes_for(system):
+    test_models.conforms(system, scheme)
+print("conforms with", len(ex.schemes_for(system)))
+'''
+
+
+def test_a_model_is_added_by_one_file(tmp_path):
+    """A file in a folder of the user appears in registry, panel, table and conformance tests."""
+    (tmp_path / "bead_between_stops.py").write_text(MODEL)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", CHECK], capture_output=True, text=True, check=False,
+        env=os.environ | {
+            "NONSMOOTH_EXPLORER_MODELS": str(tmp_path), "PYTHONPATH": str(Path(__file__).parent),
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "conforms with 1" in done.stdout
+    assert "bead_between_stops" not in models
+
+
+# -- closed forms and published numbers ---------------------------------------------------------
+
+
+def published(name: str) -> tuple[float, float]:
+    """Return the one published number of a model whose description begins so, and its tolerance."""
+    found = [x for b in models.values() for k, x in b().published.items() if k.startswith(name)]
+    assert len(found) == 1
+    return found[0][:2]
+
+
+def impacts(sol, index: int = 0) -> list:
+    """Return the impacts at one contact."""
+    return [e for e in sol.events if e.kind == "impact" and e.index == index]
+
+
+def ball_by_events(t: np.ndarray, y0: float, g: float, e: float) -> np.ndarray:
+    """Fly from impact to impact, one quadratic after the other: y at the times t."""
+    y = np.zeros_like(t)
+    start, height, speed = 0.0, y0, 0.0
+    for _ in range(3000):
+        flight = (speed + np.sqrt(speed**2 + 2 * g * height)) / g
+        inside = (t >= start) & (t < start + flight)
+        s = t[inside] - start
+        y[inside] = height + speed * s - g * s**2 / 2
+        start, height, speed = start + flight, 0.0, e * (g * flight - speed)
+        if speed < 1e-14:
+            break
+    return y
+
+
+@pytest.mark.parametrize("e", [0.0, 0.3, 0.8, 0.9, 1.0])
+@pytest.mark.parametrize(("y0", "g"), [(1.0, 9.81), (0.3, 2.5)])
+def test_closed_form_of_the_ball_is_an_event_recursion(e, y0, g):
+    """`exact` against flights computed one by one, also beyond the Zeno time."""
+    model = models["bouncing_ball"]()
+    t = np.sort(np.random.default_rng(5).uniform(0, 12, 4000))
+    got = model.exact(t, {"y0": y0, "g": g, "e": e, "m": 1.0})
+    assert got["q"].shape == got["v"].shape == (4000, 1)
+    assert np.abs(got["q"][:, 0] - ball_by_events(t, y0, g, e)).max() <= 1e-9
+    flying = np.abs(got["v"][:, 0]) > 0
+    energy = g * got["q"][:, 0] + got["v"][:, 0] ** 2 / 2
+    if e == 1:
+        assert energy == pytest.approx(np.full(4000, g * y0), rel=1e-9)
+    else:
+        assert (np.diff(energy[flying]) <= 1e-9).all()
+
+
+def test_zeno_time_is_the_published_one():
+    """8.57895 s for y0 = 1, g = 9.81, e = 0.9; sqrt(2 y0 / g) (1 + e) / (1 - e)."""
+    zeno_time = sys.modules["explorer.models.bouncing_ball"].zeno_time
+    number, tolerance = published("Zeno time")
+    assert zeno_time(1, 9.81, 0.9) == pytest.approx(number, abs=tolerance)
+    assert number == pytest.approx(8.57895, abs=1e-5)
+    assert zeno_time(1, 9.81, 1.0) == np.inf
+
+
+def test_ball_comes_to_rest_at_the_zeno_time():
+    """Impacts accumulate; afterwards the ball lies still, a contact that lasts."""
+    sol = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=2e-4), e=0.9, t_end=10)
+    (closed,) = [e for e in sol.events if e.kind == "closed"]
+    assert closed.t == pytest.approx(8.57895, abs=0.1)
+    assert np.abs(sol.v[sol.t > 8.7]).max() < 1e-9
+    path = np.abs(np.diff(sol.q[:, 0])).sum()
+    assert path == pytest.approx(1.81 / 0.19, rel=1e-2)  # y0 (1 + e^2) / (1 - e^2)
+
+
+@pytest.mark.parametrize("h", [4e-3, 1e-3, 2.5e-4])
+@pytest.mark.parametrize("e", [0.5, 0.8])
+def test_ball_follows_its_closed_form_to_first_order(h, e):
+    """|y - exact| <= C h with one C for all step sizes."""
+    model = models["bouncing_ball"]()
+    sol = ex.simulate(model, ex.MoreauJean(h=h), e=e, t_end=4.5)
+    exact = model.exact(sol.t, sol.rho)
+    assert np.abs(sol.q - exact["q"]).max() <= 12 * h
+
+
+def locked_orbit(a: float, e: float, w: float, g: float = 9.81) -> tuple[float, float]:
+    """Return y and y' at t = 0 on the orbit with one impact a period at the phase G1 = a cos."""
+    low, _ = sys.modules["explorer.models.vibrating_table"].period_one(e)
+    phase, period = np.arccos(low / a), 2 * np.pi / w
+    since = period - phase / w
+    rise = g * period / 2
+    return a * g / w**2 * np.sin(phase) + rise * since - g * since**2 / 2, rise - g * since
+
+
+def test_table_locks_below_G2_and_doubles_above():
+    """One impact in each period for a in [G1, G2] (Luck and Mehta); above, two speeds alternate.
+
+    Started on the orbit: balanced speeds give a cos(phase) = G1 and a relative speed before the
+    impact of 2 pi g / (w (1 + e)).
+    """
+    low, high = sys.modules["explorer.models.vibrating_table"].period_one(0.8)
+    number, tolerance = published("period one up to")
+    assert high == pytest.approx(number, abs=tolerance)
+    assert (low, number) == pytest.approx((0.34907, 1.07084), abs=1e-5)
+    e, w = 0.8, 20.0
+
+    def settled(a):
+        y0, v0 = locked_orbit(a, e, w)
+        sol = ex.simulate(
+            models["vibrating_table"](), ex.MoreauJean(h=2e-4), a=a, e=e, omega=w, t_end=25,
+            q0=[y0], v0=[v0],
+        )  # fmt: skip
+        hits = impacts(sol)[-16:]
+        return np.diff([e.t for e in hits]), np.array([-e.gap_dot_minus for e in hits])
+
+    for a in (0.6, 1.03):
+        times, speeds = settled(a)
+        assert times == pytest.approx(np.full(15, 2 * np.pi / w), abs=2e-3), a
+        assert speeds == pytest.approx(2 * np.pi * 9.81 / (w * (1 + e)), rel=5e-3), a
+    times, speeds = settled(1.13)
+    assert np.abs(np.diff(times)).min() > 0.05
+    assert times[1:] + times[:-1] == pytest.approx(np.full(14, 4 * np.pi / w), abs=4e-3)
+    assert np.abs(np.diff(speeds)).min() > 0.02 * speeds.mean()
+
+
+def run_preset(name: str, preset: str):
+    """Return the solution that a panel shows for a preset."""
+    from explorer.panels.session import Session
+
+    session = Session(name)
+    session.preset(preset)
+    return session.solution
+
+
+def test_preset_locked_shows_one_impact_in_each_period():
+    """As its sentence says: the last impacts are a period of the table apart."""
+    sol = run_preset("vibrating_table", "locked")
+    times = np.diff([e.t for e in impacts(sol)[-6:]])
+    assert times == pytest.approx(np.full(5, 2 * np.pi / sol.rho["omega"]), abs=0.01)
+
+
+def test_preset_doubled_shows_two_impacts_in_two_periods():
+    """As its sentence says: long and short flights alternate."""
+    sol = run_preset("vibrating_table", "doubled")
+    times = np.diff([e.t for e in impacts(sol)[-8:]])
+    period = 2 * np.pi / sol.rho["omega"]
+    assert times[1:] + times[:-1] == pytest.approx(np.full(6, 2 * period), abs=0.01)
+    assert np.abs(np.diff(times)).min() > 0.01
+
+
+@pytest.mark.parametrize("name", ["vibrating_table", "impact_oscillator"])
+def test_preset_chatter_comes_to_rest_on_the_obstacle(name):
+    """As its sentence says: impacts accumulate, then the contact stays closed."""
+    sol = run_preset(name, "chatter")
+    assert "closed" in [e.kind for e in sol.events]
+
+
+def test_preset_one_impact_has_its_speed():
+    """As its sentence says: 2 w / ((w^2 - 1) (1 - e)), in each of the last impacts."""
+    sol = run_preset("impact_oscillator", "one impact")
+    w, e = sol.rho["omega"], sol.rho["e"]
+    for hit in impacts(sol)[-5:]:
+        assert -hit.gap_dot_minus == pytest.approx(2 * w / ((w**2 - 1) * (1 - e)), rel=1e-2)
+
+
+@pytest.mark.parametrize(("omega", "speed"), [(2.0, 6.66667), (4.0, 2.66667)])
+def test_one_impact_orbit_has_the_published_speed(omega, speed):
+    """V = 2 w / ((w^2 - 1) (1 - e)) for w = 2 n (Budd and Dux), one impact in n periods.
+
+    The start: x = -b sin(t - t0) + cos(w t) / (1 - w^2) with w t0 = pi / 2 hits x = 0 at t0 at the
+    speed V and leaves at e V if b = -e V - w / (w^2 - 1).
+    """
+    e = 0.8
+    V = 2 * omega / ((omega**2 - 1) * (1 - e))
+    assert pytest.approx(speed, abs=1e-5) == V
+    if omega == 2:
+        assert published("impact speed for omega = 2")[0] == pytest.approx(V, abs=1e-5)
+    t0, b = np.pi / 2 / omega, -e * V - omega / (omega**2 - 1)
+    x0, v0 = b * np.sin(t0) + 1 / (1 - omega**2), -b * np.cos(t0)
+    sol = ex.simulate(
+        models["impact_oscillator"](), ex.MoreauJean(h=2e-4), t_end=30, m=1, c=0, k=1, f=1,
+        omega=omega, s=0, e=e, x0=x0, v0=v0,
+    )  # fmt: skip
+    hits = impacts(sol)
+    assert [e.t for e in hits] == pytest.approx(t0 + np.pi * np.arange(len(hits)), abs=5e-3)
+    assert len(hits) == 1 + int((30 - t0) / np.pi)
+    assert [-h.gap_dot_minus for h in hits] == pytest.approx([V] * len(hits), rel=1e-2)
+
+
+def test_grazing_happens_at_the_published_place():
+    """The free response touches s = 1 / sqrt((1 - w^2)^2 + (2 z w)^2) = 2.71163, w = .8, z = .05."""
+    w, c = 0.8, 0.1
+    s = 1 / np.hypot(1 - w**2, c * w)
+    assert s == pytest.approx(2.71163, abs=1e-5)
+    phase = np.arctan2(c * w, 1 - w**2)
+
+    def run(stop):
+        return ex.simulate(
+            models["impact_oscillator"](), ex.MoreauJean(h=1e-3), t_end=30, m=1, c=c, k=1, f=1,
+            omega=w, e=0.8, s=stop, x0=s * np.cos(phase), v0=s * w * np.sin(phase),
+        )  # fmt: skip
+
+    free = run(s + 1e-3)
+    assert not free.p.any()
+    assert free.q.max() == pytest.approx(s, abs=1e-5)
+    hit = run(s - 1e-3)
+    assert impacts(hit)
+    first = impacts(hit)[0]  # the square root: speed ~ w sqrt(2 s depth)
+    assert -first.gap_dot_minus == pytest.approx(w * np.sqrt(2 * s * 1e-3), rel=0.05)
+
+
+@pytest.mark.parametrize("theta0", [0.3, 1.5, 3.0])
+@pytest.mark.parametrize("length", [1.0, 0.4])
+def test_pendulum_quarter_period(theta0, length):
+    """With d = 0 the wall is met after sqrt(l / g) K(sin(theta0 / 2)), at the speed of the drop."""
+    h = 2e-4
+    sol = ex.simulate(
+        models["pendulum_wall"](), ex.MoreauJean(h=h), t_end=2, d=0, e=1, theta0=theta0, l=length
+    )
+    first = impacts(sol)[0]
+    quarter = np.sqrt(length / 9.81) * ellipk(np.sin(theta0 / 2) ** 2)
+    assert first.t == pytest.approx(quarter, abs=1.5 * h)
+    speed = np.sqrt(2 * 9.81 * length * (1 - np.cos(theta0)))
+    assert -first.gap_dot_minus == pytest.approx(speed, rel=1e-3)
+
+
+@pytest.mark.parametrize(("B", "H"), [(0.5, 2.0), (0.4, 1.0), (1.0, 4.0)])
+def test_rocking_block_loses_housners_share_of_speed(B, H):
+    """Angular speeds before and after: 1 - 1.5 sin^2(alpha), 0.911765 for B/H = 1/4."""
+    sol = ex.simulate(models["rocking_block"](), ex.MoreauJean(h=1e-4), B=B, H=H, t_end=3)
+    hits = [e for e in sol.events if e.kind == "impact" and abs(e.v_minus[1]) > 0.1]
+    expected = 1 - 1.5 * np.sin(np.arctan(B / H)) ** 2
+    if B / H == 0.25:
+        assert published("ratio of angular speeds")[0] == pytest.approx(expected, abs=1e-6)
+    assert len(hits) >= 2
+    for hit in hits[:3]:
+        assert hit.v_plus[1] / hit.v_minus[1] == pytest.approx(expected, abs=2e-3)
+
+
+@pytest.mark.parametrize("tilt", [0.25, 0.5, 0.9])
+def test_rocking_block_quarter_period(tilt):
+    """From tilt alpha to upright: quadrature of the energy of the turning block."""
+    B, H, g, h = 0.5, 2.0, 9.81, 1e-4
+    alpha, R = np.arctan(B / H), np.hypot(B, H) / 2
+    theta0, p2 = tilt * alpha, 3 * g / (4 * R)
+
+    def integrand(s):  # theta = theta0 - s^2 removes the root at the turning point
+        drop = np.cos(alpha - theta0) - np.cos(alpha - theta0 + s**2)
+        return 2 * s / np.sqrt(2 * p2 * drop) if s > 0 else 2 / np.sqrt(2 * p2 * np.sin(alpha - theta0))
+
+    quarter = quad(integrand, 0, np.sqrt(theta0))[0]
+    sol = ex.simulate(models["rocking_block"](), ex.MoreauJean(h=h), tilt=tilt, t_end=1.5)
+    hit = next(e for e in sol.events if e.kind == "impact")
+    assert hit.t == pytest.approx(quarter, abs=2 * h)
+    housner = np.arccosh(1 / (1 - tilt)) / np.sqrt(p2)
+    assert housner == pytest.approx(quarter, rel=1e-2)
+    if tilt == 0.5:
+        number, tolerance = published("quarter period for tilt")
+        assert number == pytest.approx(housner, abs=1e-6)
+        assert hit.t == pytest.approx(number, rel=tolerance)
+
+
+def test_cradle_sequential_impacts_pass_the_speed_on():
+    """Three equal balls with a small spacing, e = 1: (0, 0, 1)."""
+    sol = ex.simulate(models["newtons_cradle"](3), ex.MoreauJean(h=1e-4), t_end=1.0, s=0.002, e=1)
+    first, second = sol.events[:2]
+    assert [first.kind, second.kind] == ["impact", "impact"]
+    assert [first.index, second.index] == [0, 1]
+    assert second.t > first.t
+    assert second.v_plus / first.v_minus[0] == pytest.approx([0, 0, 1], abs=0.02)
+
+
+def test_cradle_simultaneous_impact_is_newtons_law_for_all_contacts():
+    """Three touching balls, e = 1: (-1/3, 2/3, 2/3), another answer (Acary and Brogliato 2008)."""
+    sol = ex.simulate(models["newtons_cradle"](3), ex.MoreauJean(h=1e-4), t_end=0.6, s=0, e=1)
+    hit = next(e for e in sol.events if e.kind == "impact" and e.v_minus[0] > 0.5)
+    assert hit.v_plus / hit.v_minus[0] == pytest.approx([-1 / 3, 2 / 3, 2 / 3], abs=1e-3)

@@ -1,0 +1,124 @@
+"""Orders of convergence: four step sizes or more, +-0.15, smooth stretches and impacts apart."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import explorer as ex
+
+STEPS = (0.02, 0.01, 0.005, 0.0025, 0.00125)
+SMOOTH = {"t_end": 2.0, "d": 50.0, "theta0": 0.8, "r0": 1.1}
+
+
+def slope(h, errors) -> float:
+    """Return the slope of log(error) over log(h)."""
+    return float(np.polyfit(np.log(h), np.log(errors), 1)[0])
+
+
+@functools.cache
+def smooth_reference() -> np.ndarray:
+    """Return (q, v) at the end from Runge-Kutta at tight tolerance, walls out of reach."""
+    from scipy.integrate import solve_ivp
+
+    k, length, g = 60.0, 1.0, 9.81
+
+    def rate(t, x):
+        r, a, vr, w = x
+        return [
+            vr, w, r * w**2 + g * np.cos(a) - k * (r - length),
+            (-2 * vr * w - g * np.sin(a)) / r,
+        ]  # fmt: skip
+
+    run = solve_ivp(rate, (0, 2.0), [1.1, 0.8, 0, 0], method="DOP853", rtol=1e-13, atol=1e-13)
+    return run.y[:, -1]
+
+
+def smooth_errors(**knobs) -> list[float]:
+    """Return the error of (q, v) at the end for each step size."""
+    errors = []
+    for h in STEPS:
+        scheme = ex.MoreauJean(h=h, newton_tol=1e-13, **knobs)
+        sol = ex.simulate(ex.models.elastic_pendulum(), scheme, **SMOOTH)
+        assert not sol.events
+        end = np.concatenate([sol.q[-1], sol.v[-1]])
+        errors.append(np.abs(end - smooth_reference()).max())
+    return errors
+
+
+@pytest.mark.parametrize(
+    ("order", "knobs"),
+    [
+        (2, {"mass_point": "q_star", "gamma": 0.5, "theta": 0.5}),
+        (1, {"mass_point": "iterate", "theta": 0.5}),
+        (1, {"mass_point": "q_star", "gamma": 0.0, "theta": 0.5}),
+        (1, {"mass_point": "q_star", "gamma": 1.0, "theta": 0.5}),
+        (1, {"mass_point": "q_star", "gamma": 0.5, "theta": 1.0}),
+        (1, {"mass_point": "iterate", "theta": 1.0}),
+    ],
+)
+def test_order_on_a_smooth_stretch(order, knobs):
+    """q_star with gamma = theta = 1/2 is second order, everything else here first."""
+    errors = smooth_errors(**knobs)
+    assert slope(STEPS, errors) == pytest.approx(order, abs=0.15), errors
+
+
+def test_declared_order_is_that_of_the_default_knobs():
+    """The number a user reads off the class is measured."""
+    assert slope(STEPS, smooth_errors()) == pytest.approx(ex.MoreauJean.order, abs=0.15)
+
+
+def test_frozen_mass_point_beats_the_refreshed_one():
+    """Errata of the event-capturing paper, 5: q* frozen at q_i + (h/2) v_i is second order, while
+    gamma = 1, whose q* is the refreshed iterate of Siconos, is first order: far larger errors."""
+    frozen = smooth_errors(mass_point="q_star", gamma=0.5)
+    refreshed = smooth_errors(mass_point="iterate")
+    assert all(a < b for a, b in zip(frozen, refreshed, strict=True))
+    assert frozen[-1] < refreshed[-1] / 20
+
+
+@pytest.mark.parametrize("theta", [0.5, 1.0])
+def test_linear_oscillator_order(theta):
+    """Constant matrices: order 2 for the midpoint rule, 1 for implicit Euler, by closed form."""
+    system = ex.LinearMechanicalSystem(
+        "oscillator", [[2.0]], [[18.0]], start={"q": [1.0], "v": [0.0]}
+    )
+    errors = []
+    for h in STEPS:
+        sol = ex.simulate(system, ex.MoreauJean(h=h, theta=theta), t_end=2)
+        errors.append(np.abs(sol.q[-1, 0] - np.cos(6.0)))
+    assert slope(STEPS, errors) == pytest.approx(2 if theta == 0.5 else 1, abs=0.15)
+
+
+@pytest.mark.parametrize(("t", "impacts"), [(1.0, 1), (1.55, 2)])
+def test_order_across_impacts(t, impacts):
+    """Ball at an instant off the events: the error of q is of first order.
+
+    The error of one run depends on where the impact falls in its step, so its mean over many step
+    sizes near h is taken.
+    """
+    model = ex.models.bouncing_ball()
+    exact = model.exact(np.array([t]), {"y0": 1.0, "g": 9.81, "e": 0.8})["q"][0, 0]
+    centres = (0.005, 0.0025, 0.00125, 0.000625)
+    means = []
+    for centre in centres:
+        found = []
+        for h in centre * np.linspace(0.8, 1.25, 60):
+            sol = ex.simulate(model, ex.MoreauJean(h=h), t_end=t, e=0.8)
+            found.append(abs(sol.q[-1, 0] - exact))
+        means.append(np.mean(found))
+    assert sum(k == "impact" for _, k, _ in sol.event_rows) == impacts
+    assert slope(centres, means) == pytest.approx(ex.MoreauJean.order_across_events, abs=0.15)
+
+
+def test_penetration_is_of_first_order():
+    """Errata 6: the gap may be violated by O(h), and by no more."""
+    depth = []
+    steps = np.geomspace(0.02, 0.001, 30)
+    for h in steps:
+        sol = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=h), t_end=1, e=0.5)
+        depth.append(-sol.gap.min() / h)
+        assert sol.gap.min() >= -1.01 * h * np.abs(sol.v).max()
+    assert max(depth) > 0.5

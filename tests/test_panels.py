@@ -1,0 +1,332 @@
+"""Every panel on every model, without a browser: each control moved, each action done."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+import explorer as ex
+from explorer.models import models
+from explorer.panels import Session, panels
+from explorer.panels.live import plotly_bundle
+
+BUDGET = 40_000
+CASES = [(p, m) for p in panels for m in sorted(models)]
+
+
+class Wire:
+    """Plays the browser: messages through the widget's own handler, answers kept."""
+
+    def __init__(self, panel) -> None:
+        self.panel, self.sent, self.seq = panel, [], 0
+        panel.send = lambda content, buffers=None: self.sent.append((content, buffers or []))
+
+    def say(self, **content) -> list[tuple[dict, list]]:
+        self.sent.clear()
+        self.seq += 1
+        self.panel._handle_custom_msg({"view": "v", "seq": self.seq, **content}, [])
+        return list(self.sent)
+
+    def hello(self) -> list[tuple[dict, list]]:
+        return self.say(type="hello", plotly=plotly_bundle()[0])
+
+    def pull(self, drag: bool = False, **values) -> tuple[dict, list]:
+        return self.frame(self.say(type="pull", set=values, drag=drag))
+
+    def do(self, action: str, value=None) -> tuple[dict, list]:
+        return self.frame(self.say(type="do", action=action, value=value))
+
+    def frame(self, messages) -> tuple[dict, list]:
+        """The one frame among the messages, checked."""
+        frames = [m for m in messages if m[0]["type"] == "frame"]
+        assert len(frames) == 1, [m[0]["type"] for m in messages]
+        content, buffers = frames[0]
+        assert (content["view"], content["seq"]) == ("v", self.seq)
+        check(content, buffers)
+        return content, buffers
+
+    def controls(self) -> dict[str, dict]:
+        schema = next(c for c, _ in self.hello() if c["type"] == "schema")
+        return {c["key"]: c for g in schema["groups"] for c in g["controls"]}
+
+
+def opened(panel: str, model) -> Wire:
+    return Wire(panels[panel](Session(model)))
+
+
+def size(content: dict, buffers: list) -> int:
+    return len(json.dumps(content)) + sum(map(len, buffers))
+
+
+def check(content: dict, buffers: list) -> None:
+    """A frame that a browser can draw: all numbers finite or a gap, all ranges proper."""
+    json.dumps(content, allow_nan=False)
+    assert content["status"]["text"]
+    assert content["status"]["level"] in ("ok", "warn", "error", "busy")
+    named = set()
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "buf" in value:
+                named.add(value["buf"])
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list):
+            for item in value:
+                walk(item)
+
+    walk(content)
+    assert named == set(range(len(buffers)))
+    for raw in buffers:
+        assert not np.isinf(np.frombuffer(raw, "<f4")).any()
+    for trace in content["figure"]["data"]:
+        assert len(buffers[trace["x"]["buf"]]) == len(buffers[trace["y"]["buf"]])
+    for name, axis in content["figure"].get("layout", {}).items():
+        if name[1:5] == "axis":
+            low, high = axis["range"]
+            assert low < high, name
+    film = content["mechanism"]
+    if film is not None:
+        points = sum(item["n"] for item in film["items"])
+        frames = len(buffers[film["t"]["buf"]]) // 4
+        assert len(buffers[film["xy"]["buf"]]) == 8 * points * frames
+        assert film["box"][0] < film["box"][1]
+        assert film["box"][2] < film["box"][3]
+    table = content["table"]
+    if table is not None:
+        assert all(len(row) == len(table["columns"]) for row in table["rows"])
+
+
+def trials(control: dict) -> list:
+    """Values to try: the ends and the middle of what is offered, and garbage."""
+    if control["kind"] == "choice":
+        return [c[0] for c in control["choices"]]
+    if control["kind"] == "toggle":
+        return [True, False]
+    garbage = ["", "abc", "1,,5", "1e999", -1e300, 1e300, 0]
+    if control["kind"] != "slider":
+        return [control["default"] / 2, control["default"] + 0.25, "1/3", *garbage]
+    low, high = control["low"], control["high"]
+    middle = (low * high) ** 0.5 if control["log"] else (low + high) / 2
+    ends = [max(low, 5e-4) if control["key"] == "knob.h" else low, high]
+    middle = round(middle) if control["integer"] else middle
+    return [*ends, middle, str(middle), *garbage]
+
+
+@pytest.mark.parametrize(("panel", "model"), CASES)
+def test_every_control_moved_on_every_model(panel, model):
+    wire = opened(panel, model)
+    controls = wire.controls()
+    assert {"model", "scheme", "t_end", "knob.h"} <= set(controls)
+    for key, control in controls.items():
+        start = control["value"]
+        for k, value in enumerate(trials(control)):
+            content, _ = wire.pull(drag=bool(k % 2), **{key: value})
+            refused = key in content["errors"]
+            assert refused == (content["status"]["level"] == "error"), (key, value)
+            if refused:
+                assert content["values"][key] == value, "what was typed stays"
+                assert len(content["errors"][key]) > 15
+            elif not isinstance(value, str):
+                assert content["values"][key] == pytest.approx(value), key
+        content, _ = wire.pull(**{key: start})
+        assert content["errors"] == {}, key
+        if key == "model":
+            wire.do("reset")
+    assert wire.panel.session.solution.status.ok
+
+
+@pytest.mark.parametrize(("panel", "model"), CASES)
+def test_every_action_on_every_model(panel, model):
+    wire = opened(panel, model)
+    schema = next(c for c, _ in wire.hello() if c["type"] == "schema")
+    key = next(k for k in wire.controls() if k.startswith("rho."))
+    wire.pull(**{key: wire.controls()[key]["value"] * 1.01})
+    for preset in schema["presets"]:
+        assert preset["text"]
+        content, _ = wire.do("preset", preset["name"])
+        assert content["status"]["level"] == "ok"
+    for action in ("pin", "undo", "redo", "reset", "undo", "unpin"):
+        content, _ = wire.do(action)
+        assert content["status"]["level"] == "ok", action
+    kinds = {"copy_code": "clipboard", "copy_state": "clipboard", "export_csv": "file",
+             "export_html": "file"}  # fmt: skip
+    for action in schema["actions"]:
+        if action["name"] in kinds:
+            messages = wire.say(type="do", action=action["name"])
+            assert [c["type"] for c, _ in messages] == [kinds[action["name"]]]
+    state = wire.say(type="do", action="copy_state")[0][0]["text"]
+    content, _ = wire.do("load_state", state)
+    assert content["status"]["level"] == "ok"
+
+
+@pytest.mark.parametrize("panel", sorted(panels))
+@pytest.mark.parametrize(
+    ("action", "value"),
+    [("load_state", "{"), ("load_state", None), ("preset", "nobody"), ("preset", None), ("dance", 1),
+     ("undo", None), ("redo", None), ("load_state", "[" * 100_000)],
+)  # fmt: skip
+def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel, action, value):
+    wire = opened(panel, "bouncing_ball")
+    before = wire.panel.session.state
+    messages = wire.say(type="do", action=action, value=value)
+    status = next(c for c, _ in messages if c["type"] == "frame")["status"]
+    assert status["level"] == ("ok" if action in ("undo", "redo") else "error")
+    assert wire.panel.session.state == before
+
+
+@pytest.mark.parametrize("panel", sorted(panels))
+@pytest.mark.parametrize(
+    "content",
+    [{}, {"type": "pull"}, {"type": "pull", "set": None}, {"type": "pull", "set": []}, {"type": "do"},
+     {"type": "pull", "set": {"nothing": 1}}, {"type": "pull", "set": {"rho.e": None}},
+     {"type": "pull", "set": {"rho.e": [1]}}, {"type": "pull", "set": {"rho.e": {"a": 1}}}],
+)  # fmt: skip
+def test_a_message_that_makes_no_sense_harms_nothing(panel, content):
+    wire = opened(panel, "bouncing_ball")
+    wire.say(**content)
+    frame, _ = wire.pull(**{"rho.e": 0.5})
+    assert frame["status"]["level"] == "ok"
+    assert wire.panel.session.solution.rho["e"] == 0.5
+
+
+@pytest.mark.parametrize(("panel", "model"), CASES)
+@pytest.mark.parametrize("pinned", [False, True])
+def test_a_picture_is_at_most_40_kb(panel, model, pinned):
+    wire = opened(panel, model)
+    key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
+    sizes = {}
+    for preset in wire.panel.session.system.presets:
+        wire.do("preset", preset)
+        wire.do("pin" if pinned else "unpin")
+        for drag in (True, False):
+            sizes[preset, drag] = size(*wire.pull(drag, **{key: control["value"] * 1.001}))
+    assert max(sizes.values()) <= BUDGET, sizes
+
+
+def test_the_layout_travels_only_when_it_changed():
+    wire = opened("explore", "bouncing_ball")
+    wire.hello()
+    sent = ["layout" in wire.pull(True, **{"rho.e": e})[0]["figure"] for e in (0.79, 0.78, 0.77)]
+    assert sent == [False, False, False]
+    assert "layout" in wire.pull(**{"t_end": 3.0})[0]["figure"]
+    assert "layout" not in wire.pull(**{"rho.e": 0.8})[0]["figure"]
+    assert "layout" in wire.frame(wire.hello())[0]["figure"]
+
+
+def test_the_schema_travels_only_when_it_changed():
+    wire = opened("explore", "bouncing_ball")
+    wire.hello()
+    for values, expected in [({"rho.e": 0.5}, False), ({"rho.g": 50}, True), ({"rho.g": 9}, True),
+                             ({"rho.e": "abc"}, False), ({"model": "column"}, True),
+                             ({"size.n": 3}, True), ({"rho.e": 0.5}, False)]:  # fmt: skip
+        kinds = [c["type"] for c, _ in wire.say(type="pull", set=values, drag=False)]
+        assert ("schema" in kinds) == expected, values
+
+
+def test_a_script_moves_the_picture_too():
+    wire = opened("explore", "bouncing_ball")
+    wire.hello()
+    wire.sent.clear()
+    wire.panel.session.set(e=0.25)
+    assert [c["type"] for c, _ in wire.sent] == ["schema", "frame"]
+    content, buffers = wire.sent[1]
+    check(content, buffers)
+    assert (content["view"], content["seq"]) == (None, None)
+    assert content["values"]["rho.e"] == 0.25
+
+
+def test_the_frame_holds_what_a_script_draws():
+    wire = opened("explore", "column")
+    content, buffers = wire.pull(**{"rho.e": 0.5})
+    figure = ex.views.explore(wire.panel.session.solution)
+    assert len(figure.data) == len(content["figure"]["data"])
+    for drawn, trace in zip(content["figure"]["data"], figure.data, strict=True):
+        for axis in "xy":
+            sent = np.frombuffer(buffers[drawn[axis]["buf"]], "<f4")
+            np.testing.assert_array_equal(sent, np.asarray(trace[axis], np.float32))
+
+
+@pytest.mark.parametrize("model", sorted(models))
+def test_the_csv_holds_every_step_with_all_digits(model):
+    wire = opened("explore", model)
+    message = wire.say(type="do", action="export_csv")[0][0]
+    assert (message["name"], message["mime"]) == ("run.csv", "text/csv")
+    header, *rows = csv.reader(io.StringIO(message["text"]))
+    run = wire.panel.session.solution
+    assert header[: 1 + run.q.shape[1]] == ["t", *run.system.coordinates]
+    table = np.array(rows, float)
+    np.testing.assert_array_equal(table[:, 0], run.t)
+    np.testing.assert_array_equal(table[:, 1 : 1 + run.q.shape[1]], run.q)
+    assert table.shape == (len(run.t), len(header))
+
+
+def test_the_html_is_a_page_of_its_own():
+    wire = opened("explore", "bouncing_ball")
+    wire.say(type="do", action="pin")
+    wire.pull(**{"rho.e": 0.3})
+    message = wire.say(type="do", action="export_html")[0][0]
+    assert (message["name"], message["mime"]) == ("run.html", "text/html")
+    page = message["text"]
+    assert page.lower().lstrip().startswith(("<html", "<!doctype"))
+    assert "pinned" in page
+    assert "Plotly.newPlot" in page
+    assert not re.search(r"<script[^>]+src=", page), "it shows without a network"
+
+
+def test_static_pages_get_a_plain_figure(monkeypatch):
+    monkeypatch.setenv("EXPLORER_STATIC", "1")
+    figure = ex.explore("bouncing_ball", e=0.5)
+    assert type(figure) is go.Figure
+    assert figure.data[0].y[0] == 1
+    monkeypatch.delenv("EXPLORER_STATIC")
+    assert isinstance(ex.explore("bouncing_ball"), panels["explore"])
+
+
+def test_explore_takes_settings_and_refuses_nonsense():
+    panel = ex.explore("bouncing_ball", "MoreauJean", e=0.5, h=0.01, t_end=2)
+    assert (panel.session.solution.rho["e"], panel.session.scheme.h) == (0.5, 0.01)
+    for model, settings in [("bouncing_bal", {}), (3, {}), ("bouncing_ball", {"e": 2}),
+                            ("bouncing_ball", {"nothing": 2})]:  # fmt: skip
+        with pytest.raises(ex.ExplorerError) as refusal:
+            ex.explore(model, **settings)
+        assert len(str(refusal.value)) > 15
+
+
+def test_two_panels_share_nothing():
+    one, other = opened("explore", "bouncing_ball"), opened("explore", "bouncing_ball")
+    other.hello()
+    before = json.dumps(other.panel.session.state), other.panel.session.solution
+    presets = json.dumps(ex.models.bouncing_ball().presets)
+    first, _ = other.pull(**{"rho.e": 0.8})
+    one.pull(**{"rho.e": 0.3, "knob.h": 0.01})
+    one.pull(**{"q0.y": 1.5})
+    one.pull(**{"rho.g": "abc"})
+    one.do("pin")
+    one.do("preset", "clay")
+    one.pull(model="column")
+    assert (json.dumps(other.panel.session.state), other.panel.session.solution) == before
+    again, _ = other.pull(**{"rho.e": 0.8})
+    for key in ("values", "errors", "undo", "redo", "pinned", "table"):
+        assert again[key] == first[key]
+    assert json.dumps(ex.models.bouncing_ball().presets) == presets
+
+
+def test_an_own_model_that_fails_while_open_keeps_its_picture():
+    model = ex.MechanicalSystem(
+        "root", q="y", params={"a": ex.Param(2, 0.1, 3)}, force=["-sqrt(a - y)"], start={"q": [1]}
+    )
+    wire = opened("explore", model)
+    good = wire.panel.session.solution
+    content, _ = wire.pull(**{"rho.a": 0.5})
+    assert content["status"]["level"] == "error"
+    assert content["values"]["rho.a"] == 0.5
+    assert wire.panel.session.solution is good
+    content, _ = wire.pull(**{"rho.a": 3})
+    assert content["status"]["level"] == "ok"
