@@ -13,7 +13,7 @@ from typing import Any
 
 from explorer.errors import BadValue
 
-__all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number"]
+__all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,3 +178,12 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")
     return result
+
+
+def roomy(least: float) -> float:
+    """Return a short number a little above `least`, to be named in advice.
+
+    >>> roomy(2.25e-6)
+    2.5e-06
+    """
+    return float(f"{1.1 * least:.1e}")

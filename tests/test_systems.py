@@ -316,7 +316,7 @@ def hand_written():
 DECLARED = {
     "params": {"m": 1.3, "k": 60, "l": 1, "g": 9.81},
     "contacts": [ex.Contact("0.45 - r*sin(theta)", e=0.7)],
-    "start": {"q": [1.1, 0.4], "v": [0.2, -0.3], "t_end": 3.0},
+    "start": {"q": [1.1, 0.4], "v": [0.2, -0.3], "t_end": 12.0},
 }
 
 

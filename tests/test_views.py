@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import explorer as ex
 from explorer.models import models
-from explorer.views.decimate import rows
+from explorer.views.decimate import rows, usual
 from explorer.views.picture import COLOURS, GREY, label, nice, steady
 
 NAMES = sorted(models)
@@ -226,7 +226,7 @@ def test_few_points_with_the_extremes_and_the_events(name, preset, budget):
     solution = run(name, preset)
     points = rows(solution, budget)
     n = solution.q.shape[1]
-    wanted = budget or int(np.clip(6500 / (2 * n + 5), 80, 480))
+    wanted = budget or usual(n)
     assert len(points.t) <= 1.5 * wanted + 20
     assert (np.diff(points.position) >= 0).all()
     assert (points.position[0], points.position[-1]) == (0, len(solution.t) - 1)

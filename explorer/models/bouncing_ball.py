@@ -21,8 +21,11 @@ def zeno_time(y0: float, g: float, e: float) -> float:
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return q and v (right limits), (n_t, 1), of the ball dropped at rest."""
     y0, g, e = rho["y0"], rho["g"], rho["e"]
-    first = np.sqrt(2 * y0 / g)
     t = np.asarray(t, float)
+    if y0 == 0 or g <= 0:  # it lies on the floor, or never comes down
+        fall = 0.0 if y0 == 0 and g >= 0 else g
+        return {"q": (y0 - fall * t**2 / 2)[:, None], "v": (-fall * t)[:, None]}
+    first = np.sqrt(2 * y0 / g)
     tau = np.maximum(t - first, 0.0) / (2 * first)
     with np.errstate(divide="ignore", invalid="ignore"):
         if e == 1:

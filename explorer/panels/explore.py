@@ -93,9 +93,9 @@ class _Answer:
         same = self._drawn == (run.system, run.t[-1])
         self._layout = steady(picture.layout, self._layout if same else None)
         self._drawn = (run.system, run.t[-1])
-        film = frames(run)
+        film = frames(run, 1.0 if pinned is None else 0.6)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
-            ghost = frames(pinned)
+            ghost = frames(pinned, 0.4)
             film["ghost"] = ghost and {k: ghost[k] for k in ("t", "xy")}
         return {
             "values": values(session),
@@ -104,7 +104,7 @@ class _Answer:
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
-            "table": event_table(run, 20 if drag else 100) if run.system.contacts else None,
+            "table": event_table(run, 20 if drag else 60) if run.system.contacts else None,
         }
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:

@@ -6,6 +6,7 @@ sentence, is shown as typed, and is tried again with the next change.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.panels.state import OWN, State, States
+from explorer.parameters import roomy
 from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
@@ -22,6 +24,17 @@ __all__ = ["Session"]
 
 _LIVE_STEPS = 2_000_000
 _STEPS_BACK = 200
+_KEPT = (
+    "states",
+    "state",
+    "solution",
+    "pending",
+    "errors",
+    "problem",
+    "pinned",
+    "_past",
+    "_future",
+)
 
 
 class Session:
@@ -99,7 +112,7 @@ class Session:
         if state["t_end"] / h > _LIVE_STEPS:
             raise BadValue(
                 f"h = {h:g} s over {state['t_end']:g} s makes {state['t_end'] / h:.2g} steps, too "
-                f"many for a live picture; h = {state['t_end'] / _LIVE_STEPS:.1g} s would do."
+                f"many for a live picture; h = {roomy(state['t_end'] / _LIVE_STEPS):g} s would do."
             )
         arguments = {k: state[k] for k in ("t_end", "q0", "v0", "rho")}
         solution = simulate(states.system(state), scheme, throw=False, **arguments)
@@ -130,12 +143,11 @@ class Session:
             if "model" in values:  # names are those of the new model
                 state = self.states.fresh(str(values["model"]))
             full = {self.states.key(state, k): v for k, v in values.items()}
+            kept = {k: copy.copy(getattr(self, k)) for k in _KEPT}
             errors = self.change(full, drag=drag)
-            for key in errors:
-                self.pending.pop(key, None)
-                self.errors.pop(key, None)
-        if errors:
-            raise BadValue("; ".join(dict.fromkeys(errors.values())))
+            if errors:
+                vars(self).update(kept)
+                raise BadValue("; ".join(dict.fromkeys(errors.values())))
 
     def change(self, values: Mapping[str, Any], *, drag: bool = False) -> dict[str, str]:
         """Change entries by full key as far as possible; return ``{key: sentence}`` of the rest.
@@ -191,13 +203,16 @@ class Session:
     def _replace(self, states: States, state: State) -> None:
         """Go to another state, or raise and stay."""
         solution = self._run(states, state)
-        self._settle(clear=state["model"] != self.state["model"])
+        if self._drag_from is not None:  # its release was lost with the page
+            self._remember(self._drag_from)
+            self._drag_from = None
+        self._settle(clear=states is not self.states or state["model"] != self.state["model"])
         self.states, self.state, self.solution = states, state, solution
 
     # -- history ------------------------------------------------------------------------------
 
     def _remember(self, before: tuple[States, State]) -> None:
-        if self.state != before[1]:
+        if (self.states, self.state) != before:
             self._past = [*self._past[1 - _STEPS_BACK :], before]
             self._future = []
 

@@ -161,8 +161,9 @@ class States:
             states, model = self, given["model"]
             if isinstance(model, dict):
                 states, model = States(from_spec(model)), OWN  # type: ignore[arg-type]
-            state = states.fresh(str(model), given["sizes"], scheme=str(given["scheme"]))
-            for group, values in (("rho", given["rho"]), ("knob", given["knobs"])):
+            state = states.fresh(str(model), scheme=str(given["scheme"]))
+            groups = (("size", given["sizes"]), ("rho", given["rho"]), ("knob", given["knobs"]))
+            for group, values in groups:
                 for name, value in values.items():
                     state = states.change(state, states.key(state, f"{group}.{name}"), value)
             state = states.change(state, "t_end", given["t_end"])
@@ -173,7 +174,7 @@ class States:
             return states, state
         except ExplorerError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
             raise BadValue(
                 f"This is not a saved state ({type(error).__name__}: {error})."
             ) from None

@@ -18,7 +18,7 @@ import numpy as np
 
 from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
-from explorer.parameters import knob
+from explorer.parameters import knob, roomy
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.solution import Solution
@@ -176,6 +176,6 @@ class MoreauJean(Scheme):
             raise BadValue(
                 f"h = {self.h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
                 f"{steps * row / _BYTES:.3g} GB and about {steps * 1e-6 * compiled.n:.3g} s. "
-                f"h = {float(f'{1.1 * fits:.1e}'):g} s would fit, or a shorter t_end."
+                f"h = {roomy(fits):g} s would fit, or a shorter t_end."
             )
         return steps

@@ -96,9 +96,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
         empty = [x for x, row in zip(labels, self.H, strict=False) if not row.any()]
         if empty:
-            raise BadModel(
-                f"The row of H of {empty[0]!r} has no entry: its gap depends on nothing."
-            )
+            raise BadModel(f"The row of H of {empty[0]!r} is zero: its gap has no coordinate.")
         twice = [x for i, x in enumerate(labels) if x in labels[:i]]
         if twice:
             raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")

@@ -20,6 +20,8 @@ from explorer.systems.lagrangian import Contact, LagrangianSystem
 
 __all__ = ["MechanicalSystem"]
 
+_MOST = 2000
+
 
 class MechanicalSystem(LagrangianSystem):
     """A mechanical system given by its equations.
@@ -69,6 +71,11 @@ class MechanicalSystem(LagrangianSystem):
         text: str = "",
     ) -> None:
         if isinstance(q, int):
+            if not 0 < q <= _MOST:
+                raise BadModel(
+                    f"'{name}' with {q} coordinates: 1 to {_MOST} can be written as formulas; "
+                    "LinearMechanicalSystem takes matrices of any size."
+                )
             q = [f"q{i + 1}" for i in range(q)]
         items = q.replace(",", " ").split() if isinstance(q, str) else list(q)
         super().__init__(name, [_coordinate(item) for item in items], units, text)

@@ -43,10 +43,15 @@ class Rows:
     v: list[np.ndarray]
 
 
+def usual(n: int) -> int:
+    """Return the number of points that keeps a picture of n coordinates near 30 kB."""
+    return int(np.clip(3200 / (2 * min(n, MOST_CURVES) + 5), 80, 420))
+
+
 def rows(solution: Solution, budget: int | None = None) -> Rows:
-    """Choose about `budget` points (by default what keeps a picture below 40 kB)."""
+    """Choose about `budget` points (by default `usual`)."""
     n = solution.q.shape[1]
-    budget = budget or int(np.clip(4600 / (2 * min(n, MOST_CURVES) + 5), 80, 420))
+    budget = budget or usual(n)
     last = len(solution.t) - 1
     jumps = solution.jump_rows
     shown = jumps
@@ -100,6 +105,7 @@ def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
         np.linspace(0, last, buckets).astype(int),
         np.arange(used, last + 1, max(width // 2, 1)),
     ]
+    found += [solution.v.argmin(axis=0), solution.v.argmax(axis=0)]
     for j in range(curves):
         block = solution.v[:used, j].reshape(buckets, width)
         found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]

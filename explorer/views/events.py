@@ -12,7 +12,7 @@ from explorer.views.trajectory import TIME, curve
 
 __all__ = ["event_table", "impulses", "impulses_plot"]
 
-_MOST = 100
+_MOST = 80
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
 OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 

@@ -26,12 +26,13 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     points = rows(solution)
     other = None
     if pinned is not None and pinned.q.shape[1] == solution.q.shape[1]:
-        other = (pinned, rows(pinned, 300))
-    time = [positions_plot(solution, points, other), velocities_plot(solution, points, other)]
+        other = (pinned, rows(pinned, 400 // (1 + pinned.q.shape[1])))
+    few = other if solution.q.shape[1] <= 3 else None  # more ghosts would hide what they haunt
+    time = [positions_plot(solution, points, other), velocities_plot(solution, points, few)]
     if solution.system.contacts:
         time.append(impulses_plot(solution, pinned if other else None))
     picture = compose(
-        [time, [phase_plot(solution, points, other), energy_plot(solution, points, other)]],
+        [time, [phase_plot(solution, points, few), energy_plot(solution, points, other)]],
         [1.25, 1],
     )
     small = {

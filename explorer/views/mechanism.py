@@ -14,8 +14,10 @@ __all__ = ["frames", "mechanism"]
 _BYTES = 7000
 
 
-def frames(solution: Solution, most: int = 240) -> dict[str, Any] | None:
+def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
     """Return the animation of a solution, or None if its system has no sketch.
+
+    `share` of the usual number of frames is made.
 
     Returns
     -------
@@ -27,7 +29,7 @@ def frames(solution: Solution, most: int = 240) -> dict[str, Any] | None:
     if not shapes or solution.observe is None:
         return None
     points = sum(len(s.points) for s in shapes)
-    count = int(np.clip(_BYTES / (8 * points), 24, most))
+    count = int(np.clip(share * _BYTES / (8 * points), 24, 240))
     times = np.linspace(0, solution.t[-1], count)
     at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
     values = solution.observe(_Part(solution, at), "sketch")

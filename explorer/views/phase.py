@@ -21,12 +21,13 @@ def phase_plot(
             continue
         q, v = run[1].q, run[1].v
         for j, name in enumerate(names):
+            x_text, y_text = label(name), label(name, dot=True)
+            hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
             traces.append(
                 curve(
                     q[j], v[j], GREY if ghost else COLOURS[j], name=label(name),
                     line={"width": 1.0, "dash": "dot"} if ghost else {"width": 1.4},
-                    hovertemplate=f"{label(name)} = %{{x:.4g}}<br>"
-                    f"{label(name, dot=True)} = %{{y:.4g}}<extra></extra>",
+                    **({} if len(solution.system.coordinates) > 6 else {"hovertemplate": hover}),
                     **({} if which is None else {"meta": {"t": which.t}}),
                 )
             )  # fmt: skip

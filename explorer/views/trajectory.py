@@ -73,8 +73,10 @@ def positions_plot(
         seen += pinned[1].q
     exact = []
     if solution.system.exact is not None:
-        shape = solution.system.exact(points.t.astype(float), solution.rho)["q"].astype(np.float32)
-        if np.abs(solution.q[0] - shape[0]).max() <= 1e-6:  # the start is the model's own
+        form = solution.system.exact(points.t.astype(float), solution.rho)
+        shape = form["q"].astype(np.float32)
+        away = np.abs([solution.q[0] - form["q"][0], solution.v[0] - form["v"][0]])
+        if away.max() <= 1e-6:  # the start is the model's own
             exact = [
                 curve(
                     points.t, shape[:, j], GREY, name="exact", showlegend=j == 0,

@@ -1,0 +1,171 @@
+"""A page with live panels: what a test does with the first of them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+import numpy as np
+
+WATCH = """() => {       // remembers when the slider got which value, and when which was drawn
+  const root = document.querySelector(".nsx-panel");
+  const gd = root.querySelector(".nsx-plot");
+  const log = (window.nsxLog = { set: [], drawn: [], seen: root.dataset.frames });
+  window.nsxWatch?.disconnect();
+  window.nsxWatch = new MutationObserver(() => {
+    if (root.dataset.frames === log.seen) return;
+    log.seen = root.dataset.frames;
+    log.drawn.push([performance.now(), gd._fullData.find((t) => t.name === "y").y[0]]);
+  });
+  window.nsxWatch.observe(root, { attributes: true, attributeFilter: ["data-frames"] });
+  const slider = root.querySelector('input[type=range][data-key="rho.y0"]');
+  const field = root.querySelector('input[type=text][data-key="rho.y0"]');
+  window.nsxHear && slider.removeEventListener("keydown", window.nsxHear);
+  window.nsxHear = () => log.set.push([performance.now(), Number(field.value)]);
+  slider.addEventListener("keydown", window.nsxHear);  // after the panel's own listener
+}"""
+
+
+class Lab:
+    """One page; `traffic` counts what came over its websockets."""
+
+    def __init__(self, context, address: str, *, tolerated=()) -> None:
+        self.page = context.new_page()
+        self.problems: list[str] = []
+        self.abroad: list[str] = []
+        self.traffic = self.sent = 0
+        self.page.on("pageerror", lambda error: self.heard(str(error), tolerated))
+        self.page.on("request", self.asked)
+        self.page.on("websocket", self.listen)
+        self.began = time.perf_counter()
+        self.page.goto(address)
+        self.first_picture()
+        self.seconds = time.perf_counter() - self.began
+
+    def heard(self, text: str, tolerated) -> None:
+        if not any(part in text for part in tolerated):
+            self.problems.append(text)
+
+    def asked(self, request) -> None:
+        if request.url.startswith("http") and "//127.0.0.1" not in request.url:
+            self.abroad.append(request.url)
+
+    def listen(self, socket) -> None:
+        def count(payload):
+            self.traffic += len(payload) if isinstance(payload, bytes) else len(payload.encode())
+
+        socket.on("framereceived", count)
+
+    def js(self, code: str, argument=None):
+        return self.page.evaluate(code, argument)
+
+    def wait(self, code: str, argument=None, seconds: float = 10) -> None:
+        self.page.wait_for_function(code, arg=argument, timeout=1000 * seconds)
+
+    def first_picture(self) -> None:
+        self.page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=60_000)
+
+    @property
+    def panel(self):
+        return self.page.locator(".nsx-panel").first
+
+    def slider(self, key: str):
+        return self.panel.locator(f'input[type=range][data-key="{key}"]')
+
+    def field(self, key: str):
+        return self.panel.locator(f'input[type=text][data-key="{key}"]')
+
+    def action(self, name: str):
+        return self.panel.locator(f'[data-action="{name}"]')
+
+    def seq(self) -> int:
+        return int(self.js("() => document.querySelector('.nsx-plot').dataset.seq ?? 0"))
+
+    @contextlib.contextmanager
+    def answered(self):
+        """Wait until a question asked inside the block is on the screen."""
+        before = self.seq()
+        yield
+        self.wait("(n) => (document.querySelector('.nsx-plot').dataset.seq ?? 0) > n", before)
+
+    def drawn(self) -> list[list]:
+        """All curves as plotly has them: [name, dash, y]."""
+        return self.js(
+            """() => document.querySelector(".nsx-plot")._fullData.map((t) =>
+                 [t.name, t.line?.dash, [...t.y].map((v) => Number.isFinite(v) ? v : null)])"""
+        )
+
+    def curve(self, name: str) -> np.ndarray:
+        return np.array(next(y for n, _, y in self.drawn() if n == name), float)
+
+    def state(self) -> str:
+        """Everything drawn, as one text: two of them differ if anything on the plots moved."""
+        return self.js(
+            """() => JSON.stringify(document.querySelector(".nsx-plot")._fullData.map((t) =>
+                 [t.name, [...t.x], [...t.y]]))"""
+        )
+
+    def changes(self, before: str) -> None:
+        self.wait(
+            """(before) => JSON.stringify(document.querySelector(".nsx-plot")._fullData.map((t) =>
+                 [t.name, [...t.x], [...t.y]])) !== before""",
+            before,
+        )
+
+    def title(self) -> str:
+        return self.panel.locator(".nsx-title strong").inner_text()
+
+    def model(self, name: str) -> None:
+        """Choose a model in the list."""
+        choice = self.panel.locator('select[data-key="model"]')
+        before = self.title()
+        if choice.evaluate("(s) => s.options[s.selectedIndex]?.text") == name:
+            return
+        choice.select_option(label=name)
+        self.wait(
+            "(t) => document.querySelector('.nsx-panel .nsx-title strong').textContent !== t", before
+        )
+
+    def settle(self) -> None:
+        """Back to where a test may start."""
+        self.model("bouncing ball")
+        if self.action("pin").get_attribute("aria-pressed") == "true":
+            with self.answered():
+                self.action("pin").click()
+        with self.answered():
+            self.action("reset").click()
+        self.wait("() => document.querySelector('.nsx-status').dataset.level === 'ok'")
+
+    def hold(self, key: str, seconds: float, *, per_second: float = 30) -> dict:
+        """Hold arrow keys on a slider, there and back; return what was set and what was drawn."""
+        slider = self.slider(key)
+        slider.focus()
+        self.js(WATCH)
+        traffic = self.traffic
+        begin = time.perf_counter()
+        count = 0
+        for direction in ("ArrowRight", "ArrowLeft"):
+            while time.perf_counter() - begin < seconds * (1 if direction == "ArrowLeft" else 0.5):
+                self.page.keyboard.down(direction)
+                count += 1
+                self.page.wait_for_timeout(
+                    max(0.0, 1000 * (begin + count / per_second - time.perf_counter()))
+                )
+            self.page.keyboard.up(direction)
+        self.wait(
+            """() => { const set = nsxLog.set.at(-1)[1], drawn = nsxLog.drawn.at(-1)[1];
+                 return Math.abs(set - drawn) < 1e-6 * Math.abs(set); }"""
+        )
+        log = self.js("() => nsxLog")
+        log["bytes"] = self.traffic - traffic
+        return log
+
+
+def lags(log: dict) -> np.ndarray:
+    """(pictures, 2): when drawn, and how long before that its value was set, in ms."""
+    found = []
+    for now, value in log["drawn"]:
+        before = [t for t, v in log["set"] if t <= now and abs(v - value) < 1e-5 * abs(value)]
+        if before:
+            found.append((now, now - before[-1]))
+    return np.array(found)

@@ -1,0 +1,301 @@
+"""The panel in JupyterLab as the command opens it. Everything waits on values, never on time."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from lab import WATCH, Lab, lags
+
+from explorer.models import models
+
+pytestmark = pytest.mark.browser
+
+SIZE = {"width": 1280, "height": 720}
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, address):
+    context = chromium.new_context(viewport=SIZE, accept_downloads=True)
+    lab = Lab(context, address)
+    lab.opening_traffic = lab.traffic
+    yield lab
+    assert lab.problems == []
+    assert lab.abroad == []
+    context.close()
+
+
+@pytest.fixture
+def lab(opened):
+    opened.settle()
+    opened.problems.clear()
+    yield opened
+    assert opened.problems == []
+
+
+def test_the_tour_opens_with_a_picture(opened):
+    print(f"\nfirst picture after {opened.seconds:.2f} s, {opened.opening_traffic / 1e6:.2f} MB")
+    assert opened.title() == "Bouncing ball"
+    y = opened.curve("y")
+    assert y[0] == 1
+    assert np.ptp(y) > 0.9
+    assert opened.panel.locator(".nsx-table tbody tr").count() > 5
+    assert opened.js("""() => { const c = document.querySelector(".nsx-mechanism");
+        return [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]
+          .some((v) => v > 0); }""")  # fmt: skip
+    assert "steps" in opened.panel.locator(".nsx-status").inner_text()
+
+
+def test_opening_moves_at_most_2_mb(opened):
+    assert 50_000 < opened.opening_traffic <= 2_000_000
+
+
+def test_the_panel_fits_into_1280_x_720(lab):
+    box = lab.panel.bounding_box()
+    assert box["height"] <= 620
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= SIZE["width"]
+    wide = lab.js(
+        """() => { const root = document.querySelector(".nsx-panel"), out = [];
+          for (let n = root; n; n = n.parentElement)
+            if (n.scrollWidth > n.clientWidth + 1 && getComputedStyle(n).overflowX !== "visible"
+                && n.clientWidth) out.push([n.className, n.scrollWidth, n.clientWidth]);
+          return out; }"""
+    )
+    assert wide == []
+
+
+@pytest.mark.parametrize("name", sorted(models))
+def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
+    lab.model(name.replace("_", " "))
+    lab.panel.screenshot(path=shots / f"{name}.png")
+    lab.js("() => document.querySelectorAll('.nsx-panel details.nsx-group')"
+           ".forEach((d) => { d.open = true; })")  # fmt: skip
+    keys = lab.js("""() => [...document.querySelector(".nsx-panel")
+        .querySelectorAll(".nsx-controls input[type=range]")].map((s) => s.dataset.key)""")
+    assert {"knob.h", "knob.theta"} < set(keys)
+    silent = []
+    for key in keys:
+        written = lab.field(key).input_value()
+        before = lab.state()
+        for press in ("ArrowLeft", "ArrowRight", "PageUp", "PageDown"):
+            with lab.answered():
+                lab.slider(key).press(press)
+            if lab.state() != before:
+                break
+        else:
+            silent.append(key)
+        assert lab.field(key).input_value() != written or key in silent
+    numerics = {"knob.newton_tol", "knob.newton_max", "knob.lcp_tol", "knob.lcp_max", "knob.gamma",
+                "knob.theta", "knob.forecast", "rho.m"}  # fmt: skip
+    assert set(silent) <= numerics, "a slider that shows nothing"
+
+
+def test_a_slider_shows_its_value_with_its_unit(lab):
+    slider = lab.slider("rho.y0")
+    with lab.answered():
+        slider.press("ArrowRight")
+    assert lab.field("rho.y0").input_value() == "1.02"
+    assert slider.get_attribute("aria-valuetext") == "1.02 m"
+    assert lab.curve("y")[0] == pytest.approx(1.02, rel=1e-6)
+
+
+def test_a_typed_number_counts(lab):
+    with lab.answered():
+        lab.field("rho.y0").fill("1/4")
+        lab.field("rho.y0").press("Enter")
+    assert lab.curve("y")[0] == 0.25
+    assert lab.field("rho.y0").input_value() == "0.25"
+
+
+def test_typed_garbage_stays_with_its_sentence(lab):
+    before = lab.state()
+    with lab.answered():
+        lab.field("rho.e").fill("0,8o")
+        lab.field("rho.e").press("Enter")
+    assert lab.field("rho.e").input_value() == "0,8o"
+    assert lab.field("rho.e").get_attribute("aria-invalid") == "true"
+    note = lab.panel.locator(".nsx-note:visible")
+    assert "0,8o" in note.inner_text()
+    assert lab.panel.locator(".nsx-status").get_attribute("data-level") == "error"
+    assert lab.state() == before
+    with lab.answered():
+        lab.slider("rho.y0").press("ArrowRight")  # another slider goes on working
+    assert lab.curve("y")[0] == pytest.approx(1.02, rel=1e-6)
+    assert lab.field("rho.e").input_value() == "0,8o"
+    with lab.answered():
+        lab.field("rho.e").fill("0.5")
+        lab.field("rho.e").press("Enter")
+    assert note.count() == 0
+
+
+def test_undo_by_key_and_by_button(lab):
+    before = lab.state()
+    for _ in range(3):
+        with lab.answered():
+            lab.slider("rho.e").press("ArrowLeft")
+    for _ in range(2):
+        with lab.answered():
+            lab.page.keyboard.press("Control+z")
+    with lab.answered():
+        lab.action("undo").click()
+    assert lab.state() == before
+    assert lab.field("rho.e").input_value() == "0.8"
+    with lab.answered():
+        lab.action("redo").click()
+    assert lab.field("rho.e").input_value() == "0.79"
+
+
+def test_a_preset(lab):
+    with lab.answered():
+        lab.panel.locator(".nsx-presets").select_option(label="clay")
+    assert lab.field("rho.e").input_value() == "0"
+    assert lab.curve("y")[-1] == pytest.approx(0, abs=0.01)
+
+
+def test_a_pinned_run_is_dotted_and_goes_again(lab, shots):
+    own = lab.curve("y")
+    with lab.answered():
+        lab.action("pin").click()
+    with lab.answered():
+        lab.field("rho.e").fill("0.5")
+        lab.field("rho.e").press("Enter")
+    dotted = {name for name, dash, _ in lab.drawn() if dash == "dot"}
+    assert {"pinned y", "pinned y\u0307"} <= dotted
+    assert np.nanmax(lab.curve("pinned y")) == pytest.approx(np.nanmax(own), rel=0.01)
+    lab.panel.screenshot(path=shots / "pinned.png")
+    with lab.answered():
+        lab.action("pin").click()
+    assert not [name for name, dash, _ in lab.drawn() if dash == "dot"]
+
+
+def test_playing_moves_the_mechanism_and_the_cursor(lab):
+    picture = "() => document.querySelector('.nsx-mechanism').toDataURL()"
+    place = "() => document.querySelector('.nsx-cursor-dot').getAttribute('transform')"
+    still, there = lab.js(picture), lab.js(place)
+    lab.panel.locator(".nsx-play").click()
+    lab.wait(f"(still) => ({picture})() !== still", still)
+    lab.wait(f"(there) => ({place})() !== there", there)
+    with lab.answered():
+        lab.slider("rho.e").press("ArrowLeft")  # it goes on playing meanwhile
+    assert lab.panel.locator(".nsx-play").get_attribute("aria-label") == "Pause"
+    lab.page.keyboard.press("Space")
+    assert lab.panel.locator(".nsx-play").get_attribute("aria-label") == "Play"
+
+
+def test_a_table_row_moves_the_cursor(lab):
+    row = lab.panel.locator(".nsx-table tbody tr").nth(2)
+    wanted = float(row.locator("td").first.inner_text())
+    row.click()
+    time_ = lab.js("() => Number(document.querySelector('.nsx-scrub').value)")
+    assert time_ == pytest.approx(wanted, abs=5e-3)
+    assert row.get_attribute("aria-current") == "true"
+
+
+def test_the_keys_of_jupyterlab_rest_while_a_slider_has_the_focus(lab):
+    cells = "() => document.querySelectorAll('.jp-Notebook .jp-Cell').length"
+    before = lab.js(cells)
+    lab.slider("rho.e").focus()
+    for key in ("b", "a", "d", "d", "x"):
+        lab.page.keyboard.press(key)
+    with lab.answered():
+        lab.page.keyboard.press("ArrowLeft")
+    assert lab.js(cells) == before
+    assert lab.field("rho.e").input_value() == "0.79"
+
+
+def test_dark_theme(lab, shots):
+    lab.page.wait_for_function("() => Boolean(window.jupyterapp)")
+    colours = """() => { const p = document.querySelector(".nsx-plot");
+      return [".xtick text", ".ytick text", ".xtitle", ".ytitle"].map((s) =>
+        getComputedStyle(p.querySelector(s)).fill); }"""
+    light = lab.js(colours)
+    change = "(theme) => jupyterapp.commands.execute('apputils:change-theme', { theme })"
+    try:
+        lab.js(change, "JupyterLab Dark")
+        lab.page.wait_for_selector('.nsx-panel[data-theme="dark"]')
+        lab.wait(f"(light) => ({colours})().every((c, i) => c !== light[i])", light)
+        lab.panel.screenshot(path=shots / "dark.png")
+        dark = lab.js(colours)
+        for colour in dark:  # legible: bright on dark
+            red, green, blue = [float(v) for v in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+            assert 0.3 * red + 0.59 * green + 0.11 * blue > 140
+    finally:
+        lab.js(change, "JupyterLab Light")
+    lab.wait(f"(light) => ({colours})().every((c, i) => c === light[i])", light)
+
+
+def test_the_menu_saves_and_copies(lab):
+    for action, name in (("export_csv", "run.csv"), ("export_html", "run.html"),
+                         ("export_png", "bouncing_ball.png")):  # fmt: skip
+        lab.panel.locator(".nsx-menu summary").click()
+        with lab.page.expect_download() as download:
+            lab.action(action).click()
+        assert download.value.suggested_filename == name
+        assert download.value.path().stat().st_size > 5000
+    lab.panel.locator(".nsx-menu summary").click()
+    lab.action("load_state").click()
+    dialog = lab.page.locator("dialog.nsx-dialog")
+    dialog.locator("textarea").fill("{}")
+    dialog.get_by_text("Load", exact=True).click()
+    lab.wait("() => document.querySelector('.nsx-status').dataset.level === 'error'")
+    assert dialog.count() == 0
+
+
+def test_single_steps(lab):
+    """How long from the key to the picture; the numbers are printed, only sanity is asserted."""
+    slider = lab.slider("rho.y0")
+    slider.focus()
+    lab.js(WATCH)
+    for k in range(40):
+        with lab.answered():
+            slider.press("ArrowRight" if k < 20 else "ArrowLeft")
+    log = lab.js("() => nsxLog")
+    steps = []
+    for when, value in log["set"]:
+        steps += [t - when for t, v in log["drawn"] if t > when and abs(v - value) < 1e-5][:1]
+    assert len(steps) == 40
+    median, late = np.percentile(steps, [50, 95])
+    print(f"\nsingle step: median {median:.0f} ms, 95 % {late:.0f} ms")
+    assert median < 1000
+
+
+def test_a_held_key_never_falls_behind(lab):
+    log = lab.hold("rho.y0", 4)
+    found = lags(log)
+    middle = (found[0, 0] + found[-1, 0]) / 2
+    first, second = (np.median(found[part, 1]) for part in
+                     (found[:, 0] < middle, found[:, 0] >= middle))  # fmt: skip
+    seconds = (log["drawn"][-1][0] - log["set"][0][0]) / 1000
+    rate = len(log["drawn"]) / seconds
+    print(f"\nheld key: {rate:.1f} pictures/s, lag {first:.0f} then {second:.0f} ms, "
+          f"{log['bytes'] / len(log['drawn']) / 1000:.1f} kB a picture, {len(log['set'])} keys")  # fmt: skip
+    assert len(log["drawn"]) >= 8
+    assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
+    assert second <= 2 * first + 50
+    with lab.answered():
+        lab.action("undo").click()  # the second half is one step of undo, as it was one gesture
+    assert float(lab.field("rho.y0").input_value()) == pytest.approx(
+        max(v for _, v in log["set"]), rel=1e-6
+    )
+
+
+def test_a_reload_brings_the_panel_back_alive(lab):
+    with lab.answered():
+        lab.field("rho.y0").fill("1.5")
+        lab.field("rho.y0").press("Enter")
+    with lab.answered():
+        lab.field("rho.e").fill("0.4")
+        lab.field("rho.e").press("Enter")
+    begin = time.perf_counter()
+    lab.page.reload()
+    lab.first_picture()
+    print(f"\npicture back after {time.perf_counter() - begin:.2f} s")
+    assert lab.field("rho.y0").input_value() == "1.5"
+    assert lab.field("rho.e").input_value() == "0.4"
+    assert lab.curve("y")[0] == 1.5
+    with lab.answered():
+        lab.slider("rho.e").press("ArrowRight")
+    assert lab.field("rho.e").input_value() == "0.41"
+    assert lab.curve("y")[0] == 1.5
