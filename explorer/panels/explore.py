@@ -6,6 +6,8 @@ import os
 import time
 from typing import Any
 
+import numpy as np
+
 from explorer import cache, views
 from explorer.errors import ExplorerError
 from explorer.panels import panels
@@ -86,6 +88,7 @@ class _Answer:
     def frame(self) -> dict[str, Any]:
         return self._frame(time.perf_counter(), False)
 
+    @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session = self.session
         run, pinned = session.solution, session.pinned
@@ -104,7 +107,7 @@ class _Answer:
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
-            "table": event_table(run, 20 if drag else 60) if run.system.contacts else None,
+            "table": event_table(run, 20 if drag else 30) if run.system.contacts else None,
         }
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:

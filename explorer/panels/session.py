@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.panels.state import OWN, State, States
@@ -172,6 +174,7 @@ class Session:
             self._tell()
             return {k: self.errors[k] for k in values if k in self.errors}
 
+    @np.errstate(all="ignore")
     def _try(self, values: Mapping[str, Any]) -> bool:
         """Run with `values`; on success they are the state, else `problem` says why not."""
         state = self.state

@@ -45,7 +45,7 @@ class Rows:
 
 def usual(n: int) -> int:
     """Return the number of points that keeps a picture of n coordinates near 30 kB."""
-    return int(np.clip(3200 / (2 * min(n, MOST_CURVES) + 5), 80, 420))
+    return int(np.clip(2400 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
 
 
 def rows(solution: Solution, budget: int | None = None) -> Rows:
@@ -105,7 +105,8 @@ def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
         np.linspace(0, last, buckets).astype(int),
         np.arange(used, last + 1, max(width // 2, 1)),
     ]
-    found += [solution.v.argmin(axis=0), solution.v.argmax(axis=0)]
+    for values in (solution.q, solution.v):
+        found += [values.argmin(axis=0), values.argmax(axis=0)]
     for j in range(curves):
         block = solution.v[:used, j].reshape(buckets, width)
         found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]

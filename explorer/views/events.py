@@ -12,7 +12,7 @@ from explorer.views.trajectory import TIME, curve
 
 __all__ = ["event_table", "impulses", "impulses_plot"]
 
-_MOST = 80
+_MOST = 100
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
 OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 
@@ -24,7 +24,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     groups = [("contacts", None)] if merged else [(c.name, a) for a, c in enumerate(contacts)]
     traces, top = [], 0.0
     if pinned is not None:
-        t, p = _impacts(pinned, None)
+        t, p = _impacts(pinned, None, 40)
         top = max(top, p.max(initial=0.0))
         traces.append(
             {
@@ -53,14 +53,14 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (-0.04 * high, high))
 
 
-def _impacts(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _impacts(solution: Solution, a: int | None, most: int = _MOST) -> tuple[np.ndarray, np.ndarray]:
     found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
     if not found:
         return OFF
     row, contact = np.array(found).T
     p = solution.p[row, contact]
-    if len(p) > _MOST:
-        strongest = np.sort(np.argsort(-p)[:_MOST])
+    if len(p) > most:
+        strongest = np.sort(np.argsort(-p)[:most])
         row, p = row[strongest], p[strongest]
     return solution.t[row].astype(np.float32), p.astype(np.float32)
 
@@ -73,7 +73,7 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
             t += [solution.t[first], solution.t[after - 1], np.nan]
     if not t:
         return OFF
-    x = np.array(t[: 3 * _MOST], np.float32)
+    x = np.array(t[: 2 * _MOST // 3 * 3], np.float32)
     return x, np.where(np.isnan(x), np.nan, 0).astype(np.float32)
 
 

@@ -11,7 +11,7 @@ from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, view
 
 __all__ = ["frames", "mechanism"]
 
-_BYTES = 7000
+_BYTES = 5600
 
 
 def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
@@ -29,7 +29,7 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
     if not shapes or solution.observe is None:
         return None
     points = sum(len(s.points) for s in shapes)
-    count = int(np.clip(share * _BYTES / (8 * points), 24, 240))
+    count = int(np.clip(share * _BYTES / (8 * points), 16, 240))
     times = np.linspace(0, solution.t[-1], count)
     at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
     values = solution.observe(_Part(solution, at), "sketch")

@@ -22,10 +22,10 @@ def unit_of(solution: Solution, per_second: bool = False) -> str:
     return f" ({text})" if text else ""
 
 
-def drawn(solution: Solution) -> list[int]:
-    """Return which coordinates are drawn: all, or a dozen spread evenly over many."""
+def drawn(solution: Solution, most: int = MOST_CURVES) -> list[int]:
+    """Return which coordinates are drawn: all, or `most` spread evenly over many."""
     n = len(solution.system.coordinates)
-    return np.unique(np.linspace(0, n - 1, min(n, MOST_CURVES)).round().astype(int)).tolist()
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
 
 
 def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def _curves(solution: Solution, points: Rows, ghost: bool, dot: bool) -> list[di
     values = points.v if dot else points.q
     mode = "lines+markers" if points.hidden and dot else "lines"
     traces = []
-    for j in drawn(solution):
+    for j in drawn(solution, 4 if ghost else MOST_CURVES):
         name = names[j]
         text = label(name, dot=dot)
         unit = solution.system.units[j] + ("/s" if dot and solution.system.units[j] else "")
