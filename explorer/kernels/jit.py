@@ -48,7 +48,9 @@ def _folder() -> Path:
     return cache.directory(f"kernels-{_digest()}")
 
 
-def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
+def kernel(
+    signature: str, *, inner: bool = False, inline: bool = False
+) -> Callable[[Callable], Any]:
     """Compile a function for `signature` now, or load it from the cache.
 
     Parameters
@@ -57,6 +59,8 @@ def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
         numba signature; arrays and scalars only.
     inner : bool
         The function is called by other kernels only and needs no Python wrapper.
+    inline : bool
+        And is small: handing over a dozen arrays would cost more than the work.
     """
 
     def decorate(function: Callable) -> Any:
@@ -68,8 +72,10 @@ def kernel(signature: str, *, inner: bool = False) -> Callable[[Callable], Any]:
             "cache": True,
             "_nrt": False,
         }
-        if inner:
+        # no reference counts: no kernel allocates, and counting costs as much as a step
+        if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+            options["forceinline"] = inline
         before, config.CACHE_DIR = config.CACHE_DIR, str(_folder())
         try:
             compiled = njit(signature, **options)(function)

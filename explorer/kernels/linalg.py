@@ -60,7 +60,7 @@ def lu_factor(A, n, kl, ku, pivots):
     return 0
 
 
-@kernel("void(float64[:, ::1], int64, int64, int64, int64[::1], float64[::1])", inner=True)
+@kernel("void(float64[:, ::1], int64, int64, int64, int64[::1], float64[::1])", inline=True)
 def lu_solve(A, n, kl, ku, pivots, b):
     """Overwrite `b` by the solution of A x = b, `A` factored by `lu_factor`."""
     for k in range(n):

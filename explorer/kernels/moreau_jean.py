@@ -26,14 +26,14 @@ __all__ = ["TOUCH", "run", "workspaces"]
 TOUCH = 1e-13
 
 
-@kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inner=True)
+@kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inline=True)
 def scatter(flat, sign, values, start, places):
     """Put ``sign * values[start:]`` to `places` of a matrix; its other entries stay zero."""
     for k in range(places.size):
         flat[places[k]] = sign * values[start + k]
 
 
-@kernel("void(float64[::1], float64, float64[::1], float64[::1], int64)", inner=True)
+@kernel("void(float64[::1], float64, float64[::1], float64[::1], int64)", inline=True)
 def fill(inp, t, q, v, n):
     """Write (t, q, v) to the head of the input vector; the parameters behind it stay."""
     inp[0] = t
@@ -45,7 +45,7 @@ def fill(inp, t, q, v, n):
 @kernel(
     "void(int64[:, ::1], int64, float64[::1], float64[::1], int64, int64[::1], int64[::1],"
     " float64[::1], float64[::1])",
-    inner=True,
+    inline=True,
 )
 def force(table, bundle, inp, out, n, ptr, col, val, F):
     """F = first block of the bundle, plus the sparse rows (ptr, col, val) times (q, v)."""
