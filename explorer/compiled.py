@@ -316,10 +316,12 @@ class Compiled:
         return matrices
 
     def _check_mass(self, M: np.ndarray, inp: np.ndarray) -> None:
-        name = self.system.name
+        name, diagonal = self.system.name, np.diag(M)
+        if diagonal.min() > 0 and np.count_nonzero(M) == self.n:
+            return
         if not np.abs(M - M.T).max() <= 1e-10 * np.abs(M).max():
             raise BadModel(f"The mass matrix of '{name}' is not symmetric {self._where(inp)}.")
-        size = np.sqrt(np.abs(np.diag(M)))
+        size = np.sqrt(np.abs(diagonal))
         scaled = M / np.outer(size, size) if size.all() else M
         try:
             if np.diag(np.linalg.cholesky(scaled)).min() > 1e-7:

@@ -337,7 +337,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
         If the file is none of ours.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             return {k: file[k] for k in _ARRAYS}, json.loads(str(file["spec"]))
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None

@@ -105,7 +105,9 @@ def test_each_solver_solves_p_matrices(problem):
         code, z, res = run_solve(method, M, q)
         assert code == status.SUCCESS, method
         assert solved(M, q, z), method
-        assert res == pytest.approx(natural_residual(M, q, z), rel=1e-3, abs=1e-14 * np.abs(q).max())
+        assert res == pytest.approx(
+            natural_residual(M, q, z), rel=1e-3, abs=1e-14 * np.abs(q).max()
+        )
         assert np.abs(z - expected).max() <= 1e-6 * size, method
     code, z = run_lemke(M, q)
     assert code == status.SUCCESS

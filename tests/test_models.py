@@ -133,7 +133,9 @@ def test_preset_runs(name, preset):
     session.preset(preset)
     assert session.solution.status.ok
     assert session.system.presets[preset]["text"]
-    settings = {k: v for k, v in session.system.presets[preset].items() if k in session.state["rho"]}
+    settings = {
+        k: v for k, v in session.system.presets[preset].items() if k in session.state["rho"]
+    }
     assert settings == {k: session.solution.rho[k] for k in settings}
 
 
@@ -168,7 +170,7 @@ def bead_between_stops():
     return bead
 '''
 
-CHECK = '''
+CHECK = """
 import explorer as ex
 import test_models
 from explorer.models import models
@@ -190,7 +192,7 @@ assert {"rho.a", "rho.c", "rho.e", "q0.x", "v0.x"} <= keys, keys
 for scheme in ex.schemes_for(system):
     test_models.conforms(system, scheme)
 print("conforms with", len(ex.schemes_for(system)))
-'''
+"""
 
 
 def test_a_model_is_added_by_one_file(tmp_path):
@@ -446,7 +448,11 @@ def test_rocking_block_quarter_period(tilt):
 
     def integrand(s):  # theta = theta0 - s^2 removes the root at the turning point
         drop = np.cos(alpha - theta0) - np.cos(alpha - theta0 + s**2)
-        return 2 * s / np.sqrt(2 * p2 * drop) if s > 0 else 2 / np.sqrt(2 * p2 * np.sin(alpha - theta0))
+        return (
+            2 * s / np.sqrt(2 * p2 * drop)
+            if s > 0
+            else 2 / np.sqrt(2 * p2 * np.sin(alpha - theta0))
+        )
 
     quarter = quad(integrand, 0, np.sqrt(theta0))[0]
     sol = ex.simulate(models["rocking_block"](), ex.MoreauJean(h=h), tilt=tilt, t_end=1.5)

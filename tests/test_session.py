@@ -524,7 +524,9 @@ def hostile() -> dict[str, object]:
 
 
 @pytest.mark.parametrize("what", hostile())
-def test_a_garbled_or_hostile_state_is_refused_and_changes_nothing(ball, what, tmp_path, monkeypatch):
+def test_a_garbled_or_hostile_state_is_refused_and_changes_nothing(
+    ball, what, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     state = hostile()[what]
     before = frozen(ball)
@@ -581,7 +583,10 @@ def move(session: Session, rng: np.random.Generator) -> None:
         elif control["kind"] == "number":
             value = float(control["default"] + rng.normal())
         elif control["log"]:
-            low, high = max(control["low"], 5e-4) if key == "knob.h" else control["low"], control["high"]
+            low, high = (
+                max(control["low"], 5e-4) if key == "knob.h" else control["low"],
+                control["high"],
+            )
             value = float(np.exp(rng.uniform(*np.log([low, high]))))
         else:
             value = float(rng.uniform(control["low"], control["high"]))

@@ -141,9 +141,7 @@ def linear_moreau_jean(
         ti, qi, vi = t[-1], q[-1], v[-1]
         W = M + dt * theta * C + dt**2 * theta**2 * K
         load = dt * (theta * f(t1) + (1 - theta) * f(ti))
-        v_free = vi + np.linalg.solve(
-            W, -(dt * C + dt**2 * theta * K) @ vi - dt * K @ qi + load
-        )
+        v_free = vi + np.linalg.solve(W, -(dt * C + dt**2 * theta * K) @ vi - dt * K @ qi + load)
         on = np.flatnonzero(H @ qi + b + forecast * dt * (H @ vi) <= 0)
         P = np.zeros(len(b))
         if on.size:

@@ -70,9 +70,9 @@ def kernel(
             "nogil": True,
             "error_model": "numpy",
             "cache": True,
+            # no reference counts: no kernel allocates, and counting costs as much as a step
             "_nrt": False,
         }
-        # no reference counts: no kernel allocates, and counting costs as much as a step
         if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline

@@ -123,7 +123,8 @@ class Lab:
             return
         choice.select_option(label=name)
         self.wait(
-            "(t) => document.querySelector('.nsx-panel .nsx-title strong').textContent !== t", before
+            "(t) => document.querySelector('.nsx-panel .nsx-title strong').textContent !== t",
+            before,
         )
 
     def settle(self) -> None:

@@ -1,0 +1,84 @@
+"""Speed of the kernels: ratios within one run; microseconds a step are printed, not asserted."""
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.models import models
+
+CASES = {
+    "ball": (models["bouncing_ball"](), {"h": 5e-3}, {"t_end": 10, "rho": {"e": 0.9}}),
+    "elastic pendulum": (models["elastic_pendulum"](), {"h": 1e-3}, {"t_end": 2}),
+    "elastic pendulum, iterate": (
+        models["elastic_pendulum"](), {"h": 1e-3, "mass_point": "iterate"}, {"t_end": 2},
+    ),
+}  # fmt: skip
+REST = {"e": 0.9, "R": 0.125, "d": 0.25, "y0": 0.125}  # sums of these are exact in binary
+
+
+def per_step(system, scheme, arguments, rounds=7) -> float:
+    """Return the best kernel time a step in microseconds."""
+    runs = [ex.simulate(system, scheme, **arguments) for _ in range(rounds)]
+    return min(run.seconds / (len(run.t) - 1) for run in runs) * 1e6
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_step(benchmark, name):
+    system, knobs, arguments = CASES[name]
+    run = benchmark(ex.simulate, system, ex.MoreauJean(**knobs), **arguments)
+    benchmark.extra_info["us a step"] = per_step(system, ex.MoreauJean(**knobs), arguments)
+    assert run.status.ok
+
+
+@pytest.mark.parametrize("n", [10, 100, 200])
+def test_a_step_of_a_column_at_rest(benchmark, n):
+    system = models["column"](n)
+    run = benchmark(ex.simulate, system, ex.MoreauJean(h=1e-3), t_end=0.2, rho=REST)
+    benchmark.extra_info["us a step"] = per_step(
+        system, ex.MoreauJean(h=1e-3), {"t_end": 0.2, "rho": REST}, 3
+    )
+    assert np.abs(run.v).max() < 1e-10
+    assert (run.p[1:] > 0).all()
+
+
+def test_the_cost_of_a_column_grows_almost_linearly():
+    """Bands are used: 20 times the balls cost far less than 20^2 times the time."""
+    times = [
+        per_step(models["column"](n), ex.MoreauJean(h=1e-3), {"t_end": 0.2, "rho": REST}, 5)
+        for n in (10, 200)
+    ]
+    assert times[1] < 120 * times[0]
+
+
+def test_a_factored_matrix_beats_newton_at_every_step():
+    """The linear fast path against the same column with a spring too weak to matter."""
+    scheme, arguments = ex.MoreauJean(h=1e-3), {"t_end": 0.1}
+    plain = models["column"](30)
+    bent = models["column"](30)
+    bent.force = [f + 1e-9 * y**2 for f, y in zip(bent.force, bent.q, strict=True)]
+    assert per_step(plain, scheme, arguments, 3) < 0.5 * per_step(bent, scheme, arguments, 3)
+
+
+def test_simulate_adds_little_to_its_kernel(benchmark):
+    """Everything around the kernel costs less than a hundred matrix products of 100 x 100."""
+    import time
+
+    system, scheme = models["bouncing_ball"](), ex.MoreauJean(h=5e-3)
+    run = benchmark(ex.simulate, system, scheme, t_end=10)
+    assert run.status.ok
+
+    def around() -> float:
+        begin = time.perf_counter()
+        seconds = ex.simulate(system, scheme, t_end=10).seconds
+        return time.perf_counter() - begin - seconds
+
+    def products() -> float:
+        a = np.ones((100, 100))
+        begin = time.perf_counter()
+        for _ in range(100):
+            a @ a
+        return time.perf_counter() - begin
+
+    best = min(around() for _ in range(20))
+    benchmark.extra_info["us around the kernel"] = best * 1e6
+    assert best < 4 * min(products() for _ in range(5))

@@ -1,0 +1,39 @@
+"""The panel as a page without code: Voila."""
+
+from __future__ import annotations
+
+import nbformat
+import pytest
+from conftest import free_port, served
+from lab import Lab
+
+pytestmark = pytest.mark.browser
+
+CODE = 'import explorer as ex\n\nex.explore("bouncing_ball", e=0.5)'
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    home = tmp_path_factory.mktemp("voila")
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE)])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    nbformat.write(notebook, home / "page.ipynb")
+    port = free_port()
+    command = ["-m", "voila", home / "page.ipynb", "--no-browser", "--port", port]
+    with served(command, home, "http://"):
+        yield f"http://127.0.0.1:{port}/"
+
+
+def test_a_page_without_code_is_alive(page, chromium, shots):
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    # Voila looks for other widgets' code on the network, which is not there
+    lab = Lab(context, page, tolerated=("requirejs", "Script error", "require is not defined"))
+    assert lab.field("rho.e").input_value() == "0.5"
+    before = lab.state()
+    with lab.answered():
+        lab.slider("rho.y0").press("ArrowRight")
+    assert lab.state() != before
+    assert lab.curve("y")[0] == pytest.approx(1.02, rel=1e-6)
+    lab.panel.screenshot(path=shots / "voila.png")
+    assert lab.problems == []
+    context.close()

@@ -1,0 +1,235 @@
+"""Solutions: both sides of a jump, events, statuses, files; and a cache that fails softly."""
+
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.models import models
+
+
+def ball(**changes):
+    """Return a run of the bouncing ball."""
+    return ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=1e-3), **changes)
+
+
+def spring(force="-x"):
+    """Return a mass above a floor at x = 0."""
+    return ex.MechanicalSystem(
+        "mass", "x", mass=2, force=force, contacts=[ex.Contact("x", e=0.5, name="floor")],
+        start={"q": [0.5], "t_end": 3.0}, units="m",
+    )  # fmt: skip
+
+
+# -- sides and events -----------------------------------------------------------------------------
+
+
+def test_both_sides_of_an_impact_obey_newtons_law():
+    run = ball(e=0.8)
+    for hit in [x for x in run.events if x.kind == "impact"][:5]:
+        left, right = run.at(hit.t, side="left"), run.at(hit.t)
+        np.testing.assert_array_equal(left.v, hit.v_minus)
+        np.testing.assert_array_equal(right.v, hit.v_plus)
+        assert hit.gap_dot_plus == pytest.approx(-0.8 * hit.gap_dot_minus, rel=1e-12)
+        np.testing.assert_array_equal(left.q, right.q)
+
+
+def test_the_impulse_is_the_change_of_momentum():
+    run = ball(m=2.5)
+    hit = run.events[0]
+    gravity = -2.5 * 9.81 * 1e-3
+    assert hit.impulse == pytest.approx(2.5 * (hit.v_plus - hit.v_minus)[0] - gravity, rel=1e-12)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_between_two_rows_the_state_is_between_theirs(side):
+    run = ball()
+    sample = run.at(0.2005, side=side)
+    assert run.q[201, 0] < sample.q[0] < run.q[200, 0]
+    assert run.v[201, 0] < sample.v[0] < run.v[200, 0]
+
+
+@pytest.mark.parametrize(
+    ("t", "side"), [(-1, "right"), (99, "left"), (1, "above"), (np.nan, "left")]
+)
+def test_no_state_outside_the_run(t, side):
+    with pytest.raises(ex.BadValue):
+        ball().at(t, side=side)
+
+
+def test_accumulating_impacts_end_in_a_closed_contact():
+    run = ball(e=0.8, t_end=5)
+    assert [x.kind for x in run.events].count("closed") == 1
+    closed = next(x for x in run.events if x.kind == "closed")
+    assert closed.t == pytest.approx(np.sqrt(2 / 9.81) * 9, abs=0.1)
+    assert np.abs(run.v[-100:]).max() < 1e-12
+
+
+def test_a_contact_that_is_pulled_away_is_released():
+    system = spring("-60 + 40*t")
+    system.start(q=[0.1])
+    run = ex.simulate(system, ex.MoreauJean(h=1e-3))
+    kinds = [x.kind for x in run.events]
+    assert kinds[-2:] == ["closed", "released"]
+    assert run.events[-1].t == pytest.approx(1.5, abs=5e-3)
+    assert run.events[-1].impulse == 0
+
+
+def test_a_contact_closed_from_the_start_is_no_impact():
+    system = spring("-9.81")
+    system.start(q=[0.0])
+    assert ex.simulate(system).events == []
+
+
+def test_the_final_step_ends_exactly_at_the_end():
+    run = ball(t_end=0.12345)
+    assert run.t[-1] == 0.12345
+    assert run.t[-1] - run.t[-2] == pytest.approx(0.00045)
+
+
+# -- statuses -------------------------------------------------------------------------------------
+
+WRONG = {
+    "not_finite": (spring("1/(1 - t)"), ex.MoreauJean(h=1e-2)),
+    "newton_cap": (spring("-100*x - 1e5*x**3"), ex.MoreauJean(h=5e-2, newton_max=1)),
+    "indefinite": (
+        ex.MechanicalSystem("m", "x", mass="1 - x", force=1, start={"t_end": 3.0}),
+        ex.MoreauJean(h=1e-2),
+    ),
+    "singular": (
+        ex.MechanicalSystem("s", "x", mass=1, force="4*x", start={"q": [1], "t_end": 2}),
+        ex.MoreauJean(h=1, theta=0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_failed_run_raises_or_returns_what_it_has(name):
+    system, scheme = WRONG[name]
+    run = ex.simulate(system, scheme, throw=False)
+    assert (run.status.name, run.status.ok) == (name, False)
+    assert len(run.t) == run.status.step + 1 == len(run.q) == len(run.p)
+    assert np.isfinite(run.q).all()
+    assert f"t = {run.t[-1]:.6g}" in run.status.message
+    with pytest.raises(ex.StepFailed, match="Stopped at t") as caught:
+        ex.simulate(system, scheme)
+    np.testing.assert_array_equal(caught.value.solution.q, run.q)
+
+
+def test_contradictory_contacts_end_with_the_ray():
+    """Two contacts that push one coordinate together, with a wall that must be left both ways."""
+    system = ex.LinearMechanicalSystem(
+        "vice", np.eye(1), H=[[1.0], [-1.0]], b=[0.0, 0.0], e=[1.0, 0.0], names=["a", "b"],
+        start={"v": [-1.0], "t_end": 0.1},
+    )  # fmt: skip
+    run = ex.simulate(system, ex.MoreauJean(h=1e-2, forecast=0), throw=False)
+    assert run.status.name == "lcp_ray"
+    assert "residual" in run.status.message
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(models))
+def test_a_saved_run_comes_back_and_runs_again_bitwise(name, tmp_path):
+    run = ex.simulate(models[name](), t_end=0.5)
+    back = ex.load(run.save(tmp_path / "run"))
+    again = ex.rerun(back)
+    for key in ("t", "q", "v", "p", "gap", "active", "iterations", "residuals"):
+        np.testing.assert_array_equal(getattr(back, key), getattr(run, key))
+        np.testing.assert_array_equal(getattr(again, key), getattr(run, key))
+    np.testing.assert_allclose(back.energy, run.energy)
+    assert back.spec["versions"]["numba"]
+
+
+@pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 torn"])
+def test_a_file_that_is_none_of_ours_is_refused(content, tmp_path):
+    path = tmp_path / "x.npz"
+    path.write_bytes(content)
+    with pytest.raises(ex.BadValue, match="not a saved solution"):
+        ex.load(path)
+    with pytest.raises(ex.BadValue, match="no file"):
+        ex.load(tmp_path / "nowhere.npz")
+
+
+def test_csv_holds_every_digit():
+    run = ball()
+    text = run.to_csv()
+    assert text.splitlines()[0] == "t,y,v_y,p_floor,gap_floor"
+    table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(table[:, 1], run.q[:, 0])
+
+
+def test_pandas_and_xarray_hold_the_run_and_its_recipe():
+    run = ball()
+    frame, data = run.to_pandas(), run.to_xarray()
+    assert list(frame.columns) == list(run.columns)
+    assert frame.attrs["spec"]["rho"] == run.rho
+    assert dict(data.sizes) == {
+        "sample": len(run.t),
+        "state": 1,
+        "contact": 1,
+        "event": len(run.events),
+    }
+    np.testing.assert_array_equal(data.event_time, [x.t for x in run.events])
+    assert "time" not in data.indexes  # an impact may repeat a time
+    assert data.time.attrs["units"] == "s"
+
+
+def test_energy_is_kept_between_impacts_and_lost_in_them():
+    run = ball(e=0.5)
+    lost = run.contact_work[-1, 0]
+    assert run.energy[-1] - run.energy[0] == pytest.approx(lost, abs=1e-10)
+    # an unresolved rebound may give back what one step of gravity did: m (g h)^2
+    assert (np.diff(run.contact_work[:, 0]) <= (9.81 * 1e-3) ** 2).all()
+
+
+# -- the cache ------------------------------------------------------------------------------------
+
+SCRIPT = """
+import warnings, sys
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import explorer as ex
+    run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-2), t_end=1)
+said = [str(w.message) for w in caught if issubclass(w.category, ex.CacheWarning)]
+sys.stdout.write(f"{run.q[-1, 0]!r}|{len(said)}|{' '.join(said)}")
+"""
+
+
+def in_new_process(cache):
+    """Run SCRIPT with a cache folder; return the last height, the warnings, their text."""
+    import os
+
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300,
+        env={**os.environ, "NONSMOOTH_EXPLORER_CACHE": str(cache)}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    height, count, text = done.stdout.split("|")
+    return height, int(count), text
+
+
+@pytest.fixture(scope="module")
+def height():
+    """Return the height of the same run in this process."""
+    return repr(ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=1e-2), t_end=1).q[-1, 0])
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_harmless(tmp_path, height):
+    (tmp_path / "file").write_text("in the way")
+    found, count, text = in_new_process(tmp_path / "file" / "cache")
+    assert (found, count) == (height, 1)
+    assert "NONSMOOTH_EXPLORER_CACHE" in text
+
+
+def test_a_damaged_cache_is_replaced(tmp_path, height):
+    assert in_new_process(tmp_path)[0] == height
+    damaged = [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size]
+    assert len(damaged) > 10
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:40] + b"damage")
+    assert in_new_process(tmp_path)[0] == height
