@@ -235,7 +235,8 @@ class Solution:
     def contact_work(self) -> np.ndarray:
         """Work of each contact's impulses since the start in J, (n_t, n_c).
 
-        p (gap'(-) + gap'(+)) / 2 per step: never positive for a fixed obstacle and e <= 1.
+        p (gap'(-) + gap'(+)) / 2 per step; their sum takes energy away if e <= 1 (up to O(h^2)),
+        while in a multiple impact one contact may give what another one takes.
         """
         step = np.zeros_like(self.p)
         step[1:] = 0.5 * self.p[1:] * (self.gap_dot[1:] + self.gap_dot[:-1])

@@ -83,13 +83,6 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path, capsys):
     assert "--dir" in said
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write all")
-def test_a_read_only_folder_is_refused(tmp_path, capsys):
-    source = _notebooks(tmp_path / "source", PANEL)
-    (tmp_path / "locked").mkdir(mode=0o500)
-    assert "--dir" in _refused(capsys, "--notebooks", source, "--dir", tmp_path / "locked")
-
-
 def test_a_missing_tour_is_refused(tmp_path, capsys):
     (tmp_path / "empty").mkdir()
     said = _refused(capsys, "--notebooks", tmp_path / "empty", "--dir", tmp_path / "mine")

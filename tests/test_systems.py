@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -295,6 +297,44 @@ def test_a_changed_formula_is_compiled_anew():
 def test_numbers_are_read_as_people_type_them(typed, number):
     """Fractions, a decimal comma, spaces, SymPy numbers."""
     assert run(e=typed).rho["e"] == number
+
+
+GAPS_THAT_END = {  # the ball falls from 1 m, each formula ends (NaN) at a time or a height
+    "while open, by time": "y - 0.3*sqrt(0.4 - t)",
+    "while open, by place": "y + sqrt(y - 0.5) - 0.2",
+    "while closed": "y - 0.1*sqrt(1 - t)",
+}
+
+
+@pytest.mark.parametrize("where", GAPS_THAT_END)
+@pytest.mark.parametrize("mass_point", ["q_star", "iterate"])
+def test_a_gap_that_becomes_nan_stops_the_run(where, mass_point):
+    """Never a ball that falls through its floor with success: the status says not finite, when."""
+    system = ball(contacts=[ex.Contact(GAPS_THAT_END[where], name="floor")])
+    sol = run(system, ex.MoreauJean(h=1e-2, mass_point=mass_point), throw=False, t_end=2)
+    assert sol.status.name == "not_finite", sol.status
+    assert f"t = {sol.t[-1]:.6g}" in sol.status.message
+    assert "q = " in sol.status.message
+    for record in (sol.q, sol.v, sol.p, sol.gap, sol.gap_dot):
+        assert np.isfinite(record).all()
+
+
+LARGE = """
+import explorer as ex
+from explorer.systems import from_spec
+spec = ex.MechanicalSystem("pair", "x y", force=["-x", "-y"]).to_spec()
+spec["force"] = ["-(x + y + 1)**300", "-(x + y + 1)**300"]
+try:
+    ex.simulate(from_spec(spec), t_end=0.01, throw=False)
+except ex.ExplorerError:
+    pass
+"""
+
+
+def test_a_loaded_formula_is_not_expanded_without_end():
+    """The potential is derived by expanding; a large power in a link must not hang the panel."""
+    done = subprocess.run([sys.executable, "-c", LARGE], timeout=25, check=False)
+    assert done.returncode == 0
 
 
 # -- sympy.physics.mechanics --------------------------------------------------------------------

@@ -227,7 +227,7 @@ def test_few_points_with_the_extremes_and_the_events(name, preset, budget):
     points = rows(solution, budget)
     n = solution.q.shape[1]
     wanted = budget or usual(n)
-    assert len(points.t) <= 1.5 * wanted + 20
+    assert len(points.t) <= 2 * wanted
     assert (np.diff(points.position) >= 0).all()
     assert (points.position[0], points.position[-1]) == (0, len(solution.t) - 1)
     for j in range(min(n, 3)):

@@ -268,6 +268,8 @@ def run(
                     for k in range(gap_ptr[a], gap_ptr[a + 1]):
                         total += gap_val[k] * vf[gap_col[k]]
                     w[i1] = total
+                    if not np.isfinite(total):
+                        return NOT_FINITE
                 status = solve(
                     options[4],
                     D,
@@ -372,6 +374,8 @@ def run(
                         gap_val[k] = out[2 * nc + k]
                     total += gap_val[k] * v1[gap_col[k]]
                 gap_dot[i + 1, a] = total
+                if not np.isfinite(gap[i + 1, a] + total):
+                    return NOT_FINITE  # a comparison with NaN would let everything through
         ints[0, 0] = i + 1
     return SUCCESS
 

@@ -149,7 +149,9 @@ class MechanicalSystem(LagrangianSystem):
         F = [f.xreplace(at_rest) if f.free_symbols & set(self.v) else f for f in self._force]
         for i, (f, q) in enumerate(zip(F, self.q, strict=True)):
             inside = [x for x in self.q if x in f.free_symbols]
-            if self.t in f.free_symbols or (inside and not f.is_polynomial(*inside)):
+            if self.t in f.free_symbols or not _expandable(f):
+                return None
+            if inside and not f.is_polynomial(*inside):
                 return None
             for j, other in enumerate(self.q[:i]):
                 if sp.expand(f.diff(other) - F[j].diff(q)) != 0:
@@ -266,6 +268,18 @@ class MechanicalSystem(LagrangianSystem):
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
         )  # fmt: skip
+
+
+def _expandable(f: sp.Expr) -> bool:
+    """Whether multiplying `f` out is quick: a formula of a few factors of low degree."""
+    degrees = [p.exp for p in f.atoms(sp.Pow)]
+    products = [sum(isinstance(a, sp.Add) for a in m.args) for m in f.atoms(sp.Mul)]
+    return (
+        f.count_ops() <= 200
+        and all(d.is_Integer for d in degrees if d.free_symbols or d.is_number)
+        and sum(abs(int(d)) for d in degrees if d.is_Integer) <= 24
+        and max(products, default=0) <= 3
+    )
 
 
 def _coordinate(item: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.solution import Solution
-from explorer.views.decimate import rows
+from explorer.views.decimate import rows, usual
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
 from explorer.views.phase import phase_plot
@@ -23,11 +23,12 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     pinned : Solution, optional
         A run to compare with: dotted grey.
     """
-    points = rows(solution)
+    n = solution.q.shape[1]
+    points = rows(solution, usual(n) if pinned is None else 3 * usual(n) // 5)
     other = None
-    if pinned is not None and pinned.q.shape[1] == solution.q.shape[1]:
-        other = (pinned, rows(pinned, 400 // (1 + pinned.q.shape[1])))
-    few = other if solution.q.shape[1] <= 3 else None  # more ghosts would hide what they haunt
+    if pinned is not None and pinned.q.shape[1] == n:
+        other = (pinned, rows(pinned, 400 // (1 + n)))
+    few = other if n <= 3 else None  # more ghosts would hide what they haunt
     time = [positions_plot(solution, points, other), velocities_plot(solution, points, few)]
     if solution.system.contacts:
         time.append(impulses_plot(solution, pinned if other else None))

@@ -82,3 +82,25 @@ def test_simulate_adds_little_to_its_kernel(benchmark):
     best = min(around() for _ in range(20))
     benchmark.extra_info["us around the kernel"] = best * 1e6
     assert best < 4 * min(products() for _ in range(5))
+
+
+def test_time_grows_like_the_number_of_steps():
+    """Ten times the steps cost ten times the time: nothing in the loop looks back."""
+    system = models["bouncing_ball"]()
+    short, long = (
+        min(ex.simulate(system, ex.MoreauJean(h=h), t_end=5).seconds for _ in range(15))
+        for h in (5e-4, 5e-5)
+    )
+    assert 4 < long / short < 25
+
+
+def test_no_model_compiles_a_kernel():
+    """A slider, another model, another size: numbers and addresses only."""
+    from explorer.kernels import jit
+
+    ex.simulate(models["bouncing_ball"]())
+    before = jit.cache_statistics()
+    for system in (models["newtons_cradle"](4), models["rocking_block"](), models["column"](3)):
+        ex.simulate(system, t_end=0.1)
+    ex.simulate(models["bouncing_ball"](), e=0.3, g=3)
+    assert jit.cache_statistics() == before

@@ -64,6 +64,7 @@ class Panel {
     watchTheme(() => this.retheme(), signal);
     document.addEventListener("visibilitychange", () => this.picture.pump(), { signal });
     const resized = new ResizeObserver((entries) => {
+      this.retheme(); // a restored panel is made before it is in the page, where it has no colours
       for (const { target } of entries) {
         if (target === this.plots) this.picture.resize();
         else this.mechanism.resize();
