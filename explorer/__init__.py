@@ -29,7 +29,7 @@ _HOMES = {
     "systems": ("Contact", "LinearMechanicalSystem", "MechanicalSystem"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
     "solution": ("Event", "Solution"),
-    "schemes": ("Scheme", "schemes"),
+    "schemes": ("Scheme",),
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
     "panels": ("explore",),
     "models": (),

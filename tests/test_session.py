@@ -89,6 +89,11 @@ def test_set_by_short_and_full_name(ball):
     assert ball.scheme.h == 0.005
 
 
+def test_the_schemes_are_found_by_name_again_and_again():
+    for _ in range(2):
+        assert ex.MoreauJean is ex.schemes.schemes["MoreauJean"]
+
+
 def test_sizes_models_and_schemes_are_set_alike(ball):
     ball.set(model="column")
     ball.set(n=3)

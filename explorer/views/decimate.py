@@ -45,7 +45,7 @@ class Rows:
 
 def usual(n: int) -> int:
     """Return the number of points that keeps a picture of n coordinates near 30 kB."""
-    return int(np.clip(2400 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
+    return int(np.clip(2100 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
 
 
 def rows(solution: Solution, budget: int | None = None) -> Rows:
@@ -55,11 +55,12 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     last = len(solution.t) - 1
     jumps = solution.jump_rows
     shown = jumps
-    if len(jumps) > budget // 6:
+    if len(jumps) > budget // 8:
         size = np.abs(solution.v[jumps] - solution.v[jumps - 1]).max(axis=1)
-        shown = np.sort(jumps[np.argsort(-size)[: budget // 6]])
-    kept = _curve_rows(solution, max(budget - 3 * len(shown), budget // 3))
+        shown = np.sort(jumps[np.argsort(-size)[: budget // 8]])
+    kept = _curve_rows(solution, budget - 3 * len(shown))
     kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0), [0, last]]))
+    kept = _refined(solution.q, kept, budget // 4)
 
     # each drawn jump row becomes three points: left limit, gap, right limit; where a jump that is
     # not drawn lies between two kept rows, one gap stands before the second of them
@@ -97,17 +98,36 @@ def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
     if last < budget:
         return np.arange(last + 1)
     curves = min(solution.v.shape[1], 3)
-    buckets = max(budget // (2 * curves), 8)
+    buckets = max(budget // (4 * curves), 4)
     width = last // buckets
     used = buckets * width
     start = np.arange(buckets) * width
-    found = [
-        np.linspace(0, last, buckets).astype(int),
-        np.arange(used, last + 1, max(width // 2, 1)),
-    ]
+    found = [np.linspace(0, last, budget // 2).astype(int)]
     for values in (solution.q, solution.v):
         found += [values.argmin(axis=0), values.argmax(axis=0)]
     for j in range(curves):
         block = solution.v[:used, j].reshape(buckets, width)
         found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]
     return np.concatenate(found)
+
+
+def _refined(q: np.ndarray, kept: np.ndarray, most: int) -> np.ndarray:
+    """Add rows where the straight line between two kept ones would be seen to miss the curve."""
+    last = len(q) - 1
+    looked = np.unique(np.append(np.arange(0, last, max(last // 3000, 1)), last))
+    columns = [q[:, j] for j in range(min(q.shape[1], 6)) if np.ptp(q[:, j]) > 0]
+    for _ in range(3):
+        if not columns or most <= 0 or len(kept) < 2:
+            break
+        error = np.max(
+            [np.abs(np.interp(looked, kept, c[kept]) - c[looked]) / np.ptp(c) for c in columns],
+            axis=0,
+        )
+        interval = np.searchsorted(kept, looked)
+        order = np.lexsort((error, interval))
+        worst = order[np.append(np.diff(interval[order]) > 0, True)]  # of each interval
+        worst = worst[error[worst] > 0.01]
+        worst = worst[np.argsort(-error[worst])[:most]]
+        most -= len(worst)
+        kept = np.union1d(kept, looked[worst])
+    return kept

@@ -194,4 +194,4 @@ def compose(
 
 def _below(plot: Plot, follower: Plot, gap: float) -> float:
     """Space under a plot: more if it shows its own axis title."""
-    return gap if plot.time and follower.time else 2.4 * gap
+    return gap if plot.time and follower.time else 2.8 * gap

@@ -80,11 +80,11 @@ def positions_plot(
             exact = [
                 curve(
                     points.t, shape[:, j], GREY, name="exact", showlegend=j == 0,
-                    line={"dash": "dash", "width": 1.4}, hoverinfo="skip",
+                    line={"dash": "dash", "width": 4}, hoverinfo="skip",
                 )
                 for j in range(shape.shape[1])
             ]  # fmt: skip
-    traces = [*ghosts, *_curves(solution, points, ghost=False, dot=False), *exact]
+    traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False)]
     names = solution.system.coordinates
     title = label(names[0]) if len(names) == 1 else "q"
     return Plot(traces, TIME, title + unit_of(solution), _span(solution, pinned), extent(*seen))

@@ -28,7 +28,9 @@ class EventTable {
       const other = !this.columns?.startsWith(table.columns.join("\n"));
       this.columns = shape;
       this.sizes = other ? words : sizes;
-      const cells = table.columns.map((name) => make("th", { scope: "col" }, labelNodes(name)));
+      const cells = table.columns.map((name, k) => (
+        make("th", { scope: "col", class: this.sizes[k] ? "nsx-words" : null }, labelNodes(name))
+      ));
       this.head.replaceChildren(...cells);
       this.share(table);
       this.body.replaceChildren();
