@@ -59,8 +59,8 @@ class EventTable {
     const wanted = columns.map((name, k) => {
       const value = rows[0]?.[k];
       const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 4)
-        : Number.isInteger(value) ? 2 : 7;
-      return Math.max(plainLabel(name).length, content) + 1.5;
+        : Number.isInteger(value) ? 2 : 5;
+      return Math.max(plainLabel(name).length, content) + 1;
     });
     const total = wanted.reduce((sum, one) => sum + one, 0);
     this.table.style.minWidth = `${(0.8 * total).toFixed(1)}ch`; // below that it scrolls sideways, in its own box
