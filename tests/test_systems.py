@@ -479,7 +479,7 @@ def test_friction_law_by_sign_runs():
 MALICIOUS = [
     "__import__('os').system('true')",
     "().__class__.__bases__[0].__subclasses__()",
-    "open('/etc/passwd').read()",
+    "open('secret').read()",
     "(lambda: 1)()",
     "[x for x in (1, 2)]",
     "x.__class__",
