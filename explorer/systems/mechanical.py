@@ -276,8 +276,8 @@ def _expandable(f: sp.Expr) -> bool:
     products = [sum(isinstance(a, sp.Add) for a in m.args) for m in f.atoms(sp.Mul)]
     return (
         f.count_ops() <= 200
-        and all(d.is_Integer for d in degrees if d.free_symbols or d.is_number)
-        and sum(abs(int(d)) for d in degrees if d.is_Integer) <= 24
+        and all(d.is_Integer for d in degrees)
+        and sum(abs(int(d)) for d in degrees) <= 24
         and max(products, default=0) <= 3
     )
 
