@@ -531,7 +531,7 @@ def test_a_formula_cannot_hang_or_overflow(formula):
         parse(formula, {"x": sp.Symbol("x")})
     except ex.ExplorerError:
         pass
-    assert time.perf_counter() - begin < 1
+    assert time.perf_counter() - begin < 10
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
