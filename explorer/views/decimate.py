@@ -114,7 +114,7 @@ def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
 def _refined(q: np.ndarray, kept: np.ndarray, most: int) -> np.ndarray:
     """Add rows where the straight line between two kept ones would be seen to miss the curve."""
     last = len(q) - 1
-    looked = np.unique(np.append(np.arange(0, last, max(last // 3000, 1)), last))
+    looked = np.unique(np.append(np.arange(0, last, max(last // 1500, 1)), last))
     columns = [q[:, j] for j in range(min(q.shape[1], 6)) if np.ptp(q[:, j]) > 0]
     for _ in range(3):
         if not columns or most <= 0 or len(kept) < 2:

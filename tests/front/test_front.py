@@ -186,10 +186,16 @@ def test_keys_stay_inside_and_undo(stage):
 
 @pytest.mark.browser
 def test_table_row_moves_the_cursor(stage):
+    wanted = bounce(stage.answer.values)[3][1][0]
+    stage.page.wait_for_function(  # the table follows the picture within a fifth of a second
+        "(t) => Math.abs(Number(document.querySelectorAll('.nsx-table tbody tr')[1]"
+        "?.cells[1].textContent) - t) < 1e-3",
+        arg=wanted,
+    )
     row = stage.page.locator(".nsx-table tbody tr").nth(1)
     row.click()
     time = stage.js("() => Number(document.querySelector('.nsx-scrub').value)")
-    assert time == pytest.approx(bounce(stage.answer.values)[3][1][0], abs=2e-3)
+    assert time == pytest.approx(wanted, abs=2e-3)
     assert row.get_attribute("aria-current") == "true"
     row.press("ArrowDown")
     stage.page.keyboard.press("Enter")
