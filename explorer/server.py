@@ -31,6 +31,10 @@ __all__ = ["TourServer", "configuration", "without_nagle"]
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 CELL_SECONDS = 600
+UNWANTED = (
+    "@jupyterlab/apputils-extension:announcements",
+    "@jupyterlab/application-extension:faviconbusy",  # fetches two icons at every picture
+)
 PAGE = "doc/tree"  # one document: more room for the panel than in the full interface
 
 
@@ -67,7 +71,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 def _quiet_page(handler: Any, page: dict[str, Any]) -> dict[str, Any]:
     """Settle the browser's side: no question about news, no check whether to build anew."""
-    off = [*page.get("disabledExtensions", ()), "@jupyterlab/apputils-extension:announcements"]
+    off = [*page.get("disabledExtensions", ()), *UNWANTED]
     # the check would start a busy node process where node is installed
     return page | {"disabledExtensions": off, "buildCheck": False}
 

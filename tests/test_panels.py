@@ -345,3 +345,13 @@ def test_an_own_model_that_fails_while_open_keeps_its_picture():
     assert wire.panel.session.solution is good
     content, _ = wire.pull(**{"rho.a": 3})
     assert content["status"]["level"] == "ok"
+
+
+def test_gestures_that_fell_together_stay_two_steps_of_undo():
+    wire = opened("explore", "bouncing_ball")
+    first = wire.controls()["rho.e"]["value"]
+    messages = wire.say(type="pull", ended={"rho.e": 0.5}, set={"rho.e": 0.6}, drag=True)
+    assert wire.frame(messages)[0]["values"]["rho.e"] == 0.6
+    wire.pull(False, **{"rho.e": 0.7})
+    assert wire.do("undo")[0]["values"]["rho.e"] == 0.5
+    assert wire.do("undo")[0]["values"]["rho.e"] == first

@@ -186,8 +186,11 @@ class LivePanel(anywidget.AnyWidget):
     def _respond(self, content: dict[str, Any], origin: dict[str, Any]) -> None:
         kind = content.get("type")
         if kind == "pull":
+            schema = None
+            if ended := content.get("ended"):  # a gesture that was over before this one began
+                schema = self._answer.pull(ended, False).get("schema")
             frame = dict(self._answer.pull(content.get("set", {}), bool(content.get("drag"))))
-            if schema := frame.pop("schema", None):  # a range grew, controls came or went
+            if schema := frame.pop("schema", schema):  # a range grew, controls came or went
                 self._post({"type": "schema", **schema})
             self._post({"type": "frame", **frame, **origin})
         elif kind == "do":

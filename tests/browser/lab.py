@@ -145,19 +145,23 @@ class Lab:
         traffic = self.traffic
         begin = time.perf_counter()
         count = 0
-        for direction in ("ArrowRight", "ArrowLeft"):
-            while time.perf_counter() - begin < seconds * (1 if direction == "ArrowLeft" else 0.5):
+        ends = []
+        for turn in range(round(seconds)):  # a second each way: no slider comes to its end
+            direction = ("ArrowRight", "ArrowLeft")[turn % 2]
+            while time.perf_counter() - begin < seconds * (turn + 1) / round(seconds):
                 self.page.keyboard.down(direction)
                 count += 1
                 self.page.wait_for_timeout(
                     max(0.0, 1000 * (begin + count / per_second - time.perf_counter()))
                 )
             self.page.keyboard.up(direction)
+            ends.append(float(self.field(key).input_value()))
         self.wait(
             """() => { const set = nsxLog.set.at(-1)[1], drawn = nsxLog.drawn.at(-1)[1];
                  return Math.abs(set - drawn) < 1e-6 * Math.abs(set); }"""
         )
         log = self.js("() => nsxLog")
+        log["ends"] = ends  # of each gesture
         log["bytes"] = self.traffic - traffic
         return log
 

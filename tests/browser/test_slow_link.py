@@ -54,7 +54,7 @@ def test_a_held_key_at_a_distance(far):
         print(f"\nslow link: {rate:.1f} pictures/s, lag {lag:.0f} ms, {weight / 1000:.1f} kB each")
         assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
         assert weight <= 40_000
-        assert late <= 3 * lag + 150  # a queue would be seconds late
+        assert late <= 2 * lag + 50  # a queue would be seconds late
         if rate >= 12:
             break
-    assert rate >= 5  # a sanity bound: CI's machine may be busy; the number is printed
+    assert rate >= 8  # a sanity bound: CI's machine may be busy; the number is printed

@@ -1,9 +1,10 @@
-// The time cursor over the plots: own SVG above plotly's, so playing costs no plotly call.
+// The time cursor over the plots, on its own canvas: playing costs no plotly call and no layout.
 
 class Cursor {
   constructor(holder) {
-    this.svg = makeSvg("svg", { class: "nsx-cursor", "aria-hidden": "true" });
-    holder.append(this.svg);
+    this.canvas = make("canvas", { class: "nsx-cursor", "aria-hidden": "true" });
+    this.pen = this.canvas.getContext("2d");
+    holder.append(this.canvas);
     this.marks = [];
   }
 
@@ -11,10 +12,12 @@ class Cursor {
   place(graph, layout, data, theme) {
     const full = graph._fullLayout;
     if (!full) return;
+    this.ratio = fit(this.canvas, full.width, full.height);
+    this.theme = theme;
     const axis = (id) => full[`${id[0]}axis${id.slice(1)}`];
-    const marks = [];
+    this.marks = [];
     for (const [x, y] of layout.meta?.time_axes ?? []) {
-      if (axis(x) && axis(y)) marks.push({ kind: "line", x: axis(x), y: axis(y) });
+      if (axis(x) && axis(y)) this.marks.push({ x: axis(x), y: axis(y) });
     }
     for (const trace of data) {
       const t = trace.meta?.t;
@@ -22,43 +25,43 @@ class Cursor {
       const x = axis(trace.xaxis ?? "x");
       const y = axis(trace.yaxis ?? "y");
       const colour = onGround(trace.line?.color ?? trace.marker?.color, theme) ?? theme.text;
-      if (x && y) marks.push({ kind: "dot", x, y, t, trace, colour });
+      if (x && y) this.marks.push({ x, y, t, trace, colour });
     }
-    // Reuse the nodes: twenty-five pictures a second should not churn the page.
-    const kinds = marks.map((mark) => mark.kind).join();
-    if (kinds !== this.kinds) this.svg.replaceChildren(...marks.map((mark) => this.node(mark)));
-    this.kinds = kinds;
-    marks.forEach((mark, i) => {
-      mark.node = this.svg.childNodes[i];
-      if (mark.kind === "dot") mark.node.setAttribute("fill", mark.colour);
-      else {
-        mark.node.setAttribute("y1", mark.y._offset);
-        mark.node.setAttribute("y2", mark.y._offset + mark.y._length);
-      }
-    });
-    this.marks = marks;
     this.move(this.time);
-  }
-
-  node(mark) {
-    if (mark.kind === "line") return makeSvg("line", { class: "nsx-cursor-line" });
-    return makeSvg("circle", { r: 4.5, class: "nsx-cursor-dot" });
   }
 
   move(time) {
     this.time = time;
-    if (time === undefined) return;
-    for (const { kind, node, x, y, t, trace } of this.marks) {
-      const i = kind === "dot" ? lastIndex(t, time) : 0;
-      const across = pixel(x, kind === "dot" ? trace.x[i] : time);
-      const along = kind === "dot" ? pixel(y, trace.y[i]) : y._offset;
-      const seen = across !== null && along !== null;
-      node.style.display = seen ? "" : "none";
-      if (!seen) continue;
-      if (kind === "line") node.setAttribute("transform", `translate(${across.toFixed(1)},0)`);
-      else node.setAttribute("transform", `translate(${across.toFixed(1)},${along.toFixed(1)})`);
+    if (time === undefined || !this.theme) return;
+    const { pen, canvas, theme, ratio } = this;
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    for (const { x, y, t, trace, colour } of this.marks) {
+      pen.beginPath();
+      if (trace) {
+        const i = lastIndex(t, time);
+        const [across, along] = [pixel(x, trace.x[i]), pixel(y, trace.y[i])];
+        if (across === null || along === null) continue;
+        pen.arc(across, along, 4.5, 0, 2 * Math.PI);
+        pen.fillStyle = colour;
+        pen.fill();
+        stroke(pen, theme.paper, 1.5, []);
+      } else {
+        const across = pixel(x, time);
+        if (across === null) continue;
+        pen.moveTo(across, y._offset);
+        pen.lineTo(across, y._offset + y._length);
+        stroke(pen, theme.muted, 1, [3, 3]);
+      }
     }
   }
+}
+
+function stroke(pen, colour, width, dash) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = width;
+  pen.setLineDash(dash);
+  pen.stroke();
 }
 
 // Where a value lies on the page, null outside the axis.

@@ -62,8 +62,24 @@ function labelNodes(html) {
 const plainLabel = (html) => labelNodes(html).textContent.trim();
 
 function setText(node, text) {
-  // Writing an equal text still costs a layout and wakes screen readers.
-  if (node.textContent !== text) node.textContent = text;
+  // Writing an equal text still costs a layout and wakes screen readers; a new text node costs more
+  // than new text in the old one.
+  if (node.textContent === text) return;
+  const only = node.childNodes.length === 1 && node.firstChild;
+  if (only && only.nodeType === Node.TEXT_NODE && text) only.data = text;
+  else node.textContent = text;
+}
+
+// A canvas of this size on the page, sharp on any screen; returns its pixels per CSS pixel.
+// Writing the size clears the canvas: only when it changed.
+function fit(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== across || canvas.height !== down) {
+    [canvas.width, canvas.height] = [across, down];
+    [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+  }
+  return ratio;
 }
 
 function inTextField(target) {

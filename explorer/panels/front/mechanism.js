@@ -16,13 +16,9 @@ class Stage {
   }
 
   resize() {
-    const ratio = window.devicePixelRatio || 1;
-    const { clientWidth, clientHeight } = this.canvas;
+    const { clientWidth, clientHeight } = this.canvas.parentNode;
     [this.width, this.height] = [clientWidth, clientHeight];
-    // Writing the size clears the canvas: only when it changed.
-    const [across, down] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
-    if (this.canvas.width !== across) this.canvas.width = across;
-    if (this.canvas.height !== down) this.canvas.height = down;
+    const ratio = fit(this.canvas, clientWidth, clientHeight);
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.draw();
   }

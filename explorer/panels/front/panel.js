@@ -1,6 +1,6 @@
 // The panel: puts the parts together and speaks the protocol with the kernel.
 
-const TABLE_MS = 150;
+const TABLE_MS = 250;
 
 class Panel {
   constructor(model, el) {
@@ -28,7 +28,8 @@ class Panel {
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable((time) => this.clock.seek(time));
     this.plot = make("div", { class: "nsx-plot", role: "group" });
-    this.plots = make("div", { class: "nsx-plots" }, this.plot);
+    this.ink = make("canvas", { class: "nsx-ink", "aria-hidden": "true" });
+    this.plots = make("div", { class: "nsx-plots" }, this.plot, this.ink);
     this.canvas = make("canvas", { class: "nsx-mechanism", role: "img" });
     this.stage = make("div", { class: "nsx-stage" }, this.canvas);
     this.side = make("div", { class: "nsx-side" }, this.stage, this.clock.node, this.table.node);
@@ -47,7 +48,7 @@ class Panel {
     this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.mechanism = new Stage(this.canvas, this.theme);
     this.cursor = new Cursor(this.plots);
-    this.picture = new Picture(this.plot, this.theme, {
+    this.picture = new Picture(this.plot, this.ink, this.theme, {
       onDrawn: () => this.placeCursor(),
       onError: (error) => this.status.say({
         level: "error", text: "The picture could not be drawn.", detail: String(error),
@@ -161,7 +162,7 @@ class Panel {
     this.root.classList.toggle("nsx-no-side", !mechanism && !table && !t?.length);
   }
 
-  // Nobody reads a table twenty-five times a second: a few times, and the last one surely.
+  // Nobody reads a table twenty-five times a second: four times, and the last one surely.
   tabulate(table) {
     clearTimeout(this.tableTimer);
     const wait = TABLE_MS - (performance.now() - (this.tabled ?? 0));
@@ -185,7 +186,10 @@ class Panel {
     this.cursor.place(plot, picture.layout, picture.data, this.theme);
     if (this.wired || !plot.on) return;
     this.wired = true;
-    const again = () => this.cursor.place(plot, picture.layout, picture.data, this.theme);
+    const again = () => {
+      this.cursor.place(plot, picture.layout, picture.data, this.theme);
+      picture.catchUp();
+    };
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
     plot.on("plotly_click", ({ points }) => {

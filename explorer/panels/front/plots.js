@@ -13,7 +13,7 @@ const STUCK_MS = 1500;
 const REST_MS = 700; // without a new picture for so long, hovering catches up
 
 class Picture {
-  constructor(node, theme, { onDrawn, onError }) {
+  constructor(node, overlay, theme, { onDrawn, onError }) {
     this.node = node;
     this.theme = theme;
     this.onDrawn = onDrawn;
@@ -22,7 +22,7 @@ class Picture {
     this.data = null; // last data drawn, unthemed
     this.waiting = null;
     this.redraw = this.resized = this.behind = this.gone = false;
-    this.strokes = new Strokes();
+    this.strokes = new Strokes(overlay);
     this.revision = 0;
   }
 
@@ -96,7 +96,7 @@ class Picture {
       await plotly.animate(node, { data: traces, traces: traces.map((_, i) => i) }, INSTANTLY);
     } else {
       if (!same || !this.styled) this.styled = themedLayout(this.layout, this.theme);
-      this.styled.datarevision = ++this.revision; // arrays were put in place by Strokes
+      this.styled.datarevision = ++this.revision; // Strokes wrote into the arrays plotly holds
       const options = { ...CONFIG, ...config };
       if (this.started) await plotly.react(node, traces, this.styled, options);
       else await plotly.newPlot(node, traces, this.styled, options);
@@ -109,6 +109,7 @@ class Picture {
 
   // Plotly's own picture of the newest data: what hovering, zooming and exporting look at.
   catchUp() {
+    if (!this.strokes.live) return;
     this.behind = true;
     this.pump();
   }

@@ -13,6 +13,7 @@ class Puller {
     this.answered = 0;
     this.flying = new Map(); // seq -> {sent, timer}
     this.pending = new Map(); // key -> newest value not yet sent
+    this.ended = {}; // where gestures ended whose end could not be sent before the next began
     this.drag = false;
     this.asked = new Map(); // key -> seq of the last question that set it
     this.trips = [];
@@ -24,6 +25,8 @@ class Puller {
   }
 
   change(key, value, drag) {
+    // Each gesture is one step of undo, also those that no picture had time for.
+    if (drag && !this.drag) Object.assign(this.ended, Object.fromEntries(this.pending));
     this.pending.set(key, value);
     this.drag = drag;
     this.flush();
@@ -46,7 +49,9 @@ class Puller {
     for (const key of this.pending.keys()) this.asked.set(key, seq);
     this.pending.clear();
     this.flying.set(seq, { sent: performance.now(), timer: this.expire(seq) });
-    this.send({ type: "pull", view: this.view, seq, set, drag: this.drag });
+    const { ended, drag } = this;
+    this.ended = {};
+    this.send({ type: "pull", view: this.view, seq, ended, set, drag });
   }
 
   send(message) {
