@@ -12,7 +12,7 @@ from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
 from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
-__all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve"]
+__all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "solve_one"]
 
 LEMKE, ENUMERATION, PGS = 0, 1, 2
 
@@ -236,6 +236,19 @@ def block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b):
     return LCP_ITERATIONS
 
 
+@kernel("int64(int64, float64, float64, float64[::1], float64[::1])", inline=True)
+def solve_one(method, diagonal, q, z, out):
+    """Solve a problem of one contact in closed form; 0, and nothing done, where that is no choice.
+
+    Most steps with contact are of this kind, and handing them to `solve` costs more than they do.
+    """
+    if method != LEMKE or not diagonal > 0.0:
+        return 0
+    z[0] = -q / diagonal if q < 0.0 else 0.0
+    out[0] = abs(min(z[0] * diagonal, diagonal * z[0] + q))
+    return 1
+
+
 @kernel(
     "int64(int64, float64[:, ::1], int64[::1], int64, int64, float64[::1], float64, int64,"
     " float64[::1], int8[::1], float64[:, ::1], float64[:, ::1], int64[::1], int64[::1],"
@@ -246,8 +259,7 @@ def solve(
 ):
     """Solve by the method asked for, with the cascade below; ``out[0]`` is the residual.
 
-    Lemke: closed form for one contact; the warm working set for more than three; Lemke; if that
-    fails enumeration (m <= 8) or projected Gauss-Seidel. The residual decides, whatever the path.
+    Lemke: the warm working set for more than three contacts; Lemke; if that fails enumeration (m <= 8) or projected Gauss-Seidel. The residual decides, whatever the path.
     """
     status = SUCCESS
     size = 0.0
@@ -272,8 +284,6 @@ def solve(
     elif method == ENUMERATION:
         status = enumerate_(M, act, m, q, tol, z, A, pivots, b)
         state[0] = -1
-    elif m == 1 and M[act[0], act[0]] > 0.0:
-        z[0] = -q[0] / M[act[0], act[0]]
     else:
         status = LCP_RAY
         if m > 3:

@@ -16,7 +16,7 @@ once and one iteration is exact.
 import numpy as np
 
 from explorer.kernels.jit import call, kernel
-from explorer.kernels.lcp import solve
+from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve, positive_definite
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
@@ -270,25 +270,28 @@ def run(
                     w[i1] = total
                     if not np.isfinite(total):
                         return NOT_FINITE
-                status = solve(
-                    options[4],
-                    D,
-                    act,
-                    m,
-                    min(delassus_band, m),
-                    w,
-                    knobs[6],
-                    options[5],
-                    z,
-                    member,
-                    T,
-                    A,
-                    lcp_pivots,
-                    factored,
-                    state,
-                    b,
-                    found,
-                )
+                status = SUCCESS
+                a = act[0]
+                if m > 1 or solve_one(options[4], D[a, a], w[0], z, found) == 0:
+                    status = solve(
+                        options[4],
+                        D,
+                        act,
+                        m,
+                        min(delassus_band, m),
+                        w,
+                        knobs[6],
+                        options[5],
+                        z,
+                        member,
+                        T,
+                        A,
+                        lcp_pivots,
+                        factored,
+                        state,
+                        b,
+                        found,
+                    )
                 residuals[i + 1, 0] = found[0]
                 if status != SUCCESS:
                     return status

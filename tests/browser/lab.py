@@ -37,10 +37,11 @@ class Lab:
         self.page.on("pageerror", lambda error: self.heard(str(error), tolerated))
         self.page.on("request", self.asked)
         self.page.on("websocket", self.listen)
-        self.began = time.perf_counter()
+        self.began = self.connected = time.perf_counter()
         self.page.goto(address)
         self.first_picture()
         self.seconds = time.perf_counter() - self.began
+        self.seconds_with_kernel = time.perf_counter() - self.connected
 
     def heard(self, text: str, tolerated) -> None:
         if not any(part in text for part in tolerated):
@@ -51,6 +52,9 @@ class Lab:
             self.abroad.append(request.url)
 
     def listen(self, socket) -> None:
+        if "/channels" in socket.url:
+            self.connected = time.perf_counter()
+
         def count(payload):
             self.traffic += len(payload) if isinstance(payload, bytes) else len(payload.encode())
 
