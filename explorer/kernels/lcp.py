@@ -259,7 +259,8 @@ def solve(
 ):
     """Solve by the method asked for, with the cascade below; ``out[0]`` is the residual.
 
-    Lemke: the warm working set for more than three contacts; Lemke; if that fails enumeration (m <= 8) or projected Gauss-Seidel. The residual decides, whatever the path.
+    Lemke: the warm working set for more than three contacts; Lemke; if that fails enumeration
+    (m <= 8) or projected Gauss-Seidel. The residual decides, whatever the path.
     """
     status = SUCCESS
     size = 0.0
