@@ -26,7 +26,7 @@ _HOMES = {
         "StepFailed",
     ),
     "parameters": ("Param",),
-    "systems": ("Contact", "LinearMechanicalSystem", "MechanicalSystem"),
+    "systems": ("Contact", "HybridSystem", "LinearMechanicalSystem", "MechanicalSystem"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
     "solution": ("Event", "Solution"),
     "schemes": ("Scheme",),

@@ -71,7 +71,7 @@ def simulate(
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     n = system.n
     q, v = _state(q0, n, "q0"), _state(v0, n, "v0")
-    solution = chosen.run(compile_system(system), values, span, q0=q, v0=v)
+    solution = chosen.run(chosen.compile(system), values, span, q0=q, v0=v)
     solution.observe = observe
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)

@@ -16,6 +16,11 @@ NEWTON_CAP = 3
 NOT_FINITE = 4
 SINGULAR = 5
 INDEFINITE = 6
+STEP_CAP = 7
+EVENT_CAP = 8
+STIFF = 9
+ZENO = 10
+CHATTERING = 11
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),
@@ -49,6 +54,31 @@ _WORDS = {
         "indefinite",
         "the mass matrix is no longer positive definite at this state. Every coordinate needs "
         "inertia everywhere: look at the mass formula, or keep the motion where it holds",
+    ),
+    STEP_CAP: (
+        "step_cap",
+        "max_steps steps did not reach the end. A shorter t_end, a looser rtol, or, for a stiff "
+        "flow, method='radau' would; so would a larger max_steps",
+    ),
+    EVENT_CAP: (
+        "event_cap",
+        "max_events events did not reach the end. A shorter t_end would, or a larger max_events; "
+        "a time-stepping scheme such as MoreauJean passes through any number of impacts",
+    ),
+    STIFF: (
+        "stiff",
+        "the flow is stiff: stability, not accuracy, holds the explicit method to tiny steps. "
+        "Use method='radau'",
+    ),
+    ZENO: (
+        "zeno",
+        "events accumulate here: infinitely many in finite time, and no mode is declared to go on "
+        "in. Give the guard zeno=<mode>, or end at this time",
+    ),
+    CHATTERING: (
+        "chattering",
+        "one event follows another without time passing: a reset lands on a guard again and "
+        "again. A mode for sliding or resting there is missing",
     ),
 }
 

@@ -49,6 +49,13 @@ class Scheme:
     def __post_init__(self) -> None:
         check_knobs(self)
 
+    @staticmethod
+    def compile(system: Any) -> Any:
+        """Return the system as this scheme's kernels take it."""
+        from explorer.compiled import compile_system
+
+        return compile_system(system)
+
     def run(
         self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
     ) -> Solution:

@@ -7,12 +7,14 @@ from typing import Any
 
 from explorer.errors import BadModel, suggest
 from explorer.systems.base import System
+from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import Contact, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
 
 __all__ = [
     "Contact",
+    "HybridSystem",
     "LagrangianSystem",
     "LinearMechanicalSystem",
     "MechanicalSystem",
@@ -20,7 +22,9 @@ __all__ = [
     "from_spec",
 ]
 
-_TYPES: dict[str, Any] = {c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem)}
+_TYPES: dict[str, Any] = {
+    c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem, HybridSystem)
+}
 
 
 def from_spec(spec: Mapping[str, Any]) -> System:

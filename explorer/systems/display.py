@@ -9,7 +9,7 @@ import sympy as sp
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
-__all__ = ["latex", "linear", "mechanical", "unit"]
+__all__ = ["hybrid", "latex", "linear", "mechanical", "unit"]
 
 _LARGE = 6
 
@@ -100,3 +100,53 @@ def linear(system: Any) -> str:
     if system.contacts:
         parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")
     return "\n\n".join(parts + _parameters(system))
+
+
+def hybrid(system: Any) -> str:
+    """Return the flow of each mode, the guards as a table, parameters, and the initial state."""
+    parts = [f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")]
+    states = [sp.latex(x) for x in system.x]
+    rates = [rf"\dot{{{x}}}" for x in states]
+    for mode in system.modes:
+        rows = [rf"{rate} &= {_plain(f)}" for rate, f in zip(rates, mode.flow, strict=True)]
+        equations = r" \\ ".join(rows)
+        parts.append(rf"mode *{mode.name}*: $$\begin{{aligned}}{equations}\end{{aligned}}$$")
+    parts += _guards(system)
+    parts += _parameters(system)
+    start = r",\; ".join(
+        rf"{x}(0) = {_plain(a)}" for x, a in zip(states, system.start_x, strict=True)
+    )
+    where = f", mode *{system.modes[system.start_mode].name}*" if system.modes else ""
+    return "\n\n".join([*parts, f"start: ${start}${where}"])
+
+
+def _plain(expr: Any) -> str:
+    """Return LaTeX in which v_x stays a state: x' = v_x is an equation here, not a name."""
+    return sp.latex(expr, full_prec=False)
+
+
+def _guards(system: Any) -> list[str]:
+    if not system.guards:
+        return []
+
+    def inline(expr: Any) -> str:
+        return f"${_plain(expr)}$".replace("|", r"\vert{}")  # a bar would end the cell
+
+    how = {-1: "falls through 0", 0: "crosses 0", 1: "rises through 0"}
+    names = [mode.name for mode in system.modes]
+    rows = []
+    for guard in system.guards:
+        event = f"{inline(guard.r)} {how[guard.direction]}"
+        event += "" if guard.when is None else f", while {inline(guard.when)} > 0"
+        jumps = [
+            f"{inline(x)} := {inline(after)}"
+            for x, after in zip(system.x, guard.reset, strict=True)
+            if after != x
+        ]
+        to = "the run ends" if guard.terminal else names[guard.to]
+        to += f" (accumulation: {names[guard.zeno]})" if guard.zeno >= 0 else ""
+        name = guard.name.replace("|", r"\|")
+        cells = [names[guard.mode], name, event, ", ".join(jumps) or "–", to]
+        rows.append(f"| {' | '.join(cells)} |")
+    head = "| from | event | when r crosses zero | reset | to |\n|---|---|---|---|---|"
+    return ["\n".join([head, *rows])]

@@ -1,123 +1,23 @@
-"""From a system's equations to native functions: the only door from expressions to kernels.
+"""A mechanical system as the time-stepping kernels take it.
 
-SymEngine takes the SymPy expressions, derives every Jacobian exactly and compiles *bundles* of
-outputs by LLVM to ``void f(double* out, const double* in, void* data)`` with the input vector
-``[t, q, v, rho]``. Only entries that are not identically zero are outputs; their places in the
-matrices are integer arrays. Machine code is kept on disk under a digest of the expressions, the
-versions and the processor.
+The input vector is ``[t, q, v, rho]``. Only entries that are not identically zero are outputs;
+their places in the matrices are integer arrays.
 """
 
 from __future__ import annotations
 
-import ctypes
-import hashlib
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer import cache
+from explorer.compiled.bundle import Bundle, smooth
 from explorer.errors import BadModel, BadValue
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
 
-__all__ = ["Bundle", "Compiled", "compile_system", "short"]
-
-_POINTER = ctypes.POINTER(ctypes.c_double)
-
-
-def _target() -> bytes:
-    features = llvm.get_host_cpu_features().flatten()
-    return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
-
-
-class Bundle:
-    """A native function of the input vector.
-
-    Parameters
-    ----------
-    args : sequence of symengine symbols
-    outputs : sequence of symengine expressions
-
-    Attributes
-    ----------
-    address, data : int
-        C address and data pointer, valid while this object lives.
-    size : int
-        Number of outputs.
-    """
-
-    def __init__(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
-        self.size = len(outputs)
-        content = list(outputs) or [se.Integer(0)]
-        names = ",".join(map(str, args)).encode()
-        key = hashlib.sha256(_target() + names + pickle.dumps(content)).hexdigest()[:32]
-        native = None
-        kept = cache.load(key, "models")
-        if kept is not None:
-            try:
-                native = pickle.loads(kept)
-            except Exception:  # of another SymEngine, say: compile anew
-                native = None
-        if native is None:
-            try:
-                native = se.Lambdify(args, content, cse=True, backend="llvm")
-            except RuntimeError as error:
-                raise BadModel(f"A formula cannot be compiled: {error}.") from None
-            cache.store(key, pickle.dumps(native), "models")
-        self._native = native
-        self._function, pointer = native.as_ctypes()
-        self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
-        self.data = int(pointer.value or 0)
-
-    def __call__(self, inp: np.ndarray) -> np.ndarray:
-        """Return the outputs at one input vector (float64, contiguous)."""
-        out = np.zeros(max(self.size, 1))
-        self._function(
-            out.ctypes.data_as(_POINTER), inp.ctypes.data_as(_POINTER), ctypes.c_void_p(self.data)
-        )
-        return out[: self.size]
-
-
-_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
-
-
-def _smooth(expr: Any) -> Any:
-    """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
-
-    SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
-    SymPy would fold nested cases into conditions that have no counterpart.
-    """
-    if not expr.has(*_SHARP):
-        return se.sympify(expr)
-    if isinstance(expr, sp.Piecewise):
-        return se.Piecewise(*((_smooth(value), _condition(when)) for value, when in expr.args))
-    args = [_smooth(a) for a in expr.args]
-    u = args[0]
-    if isinstance(expr, sp.Abs):
-        return se.Piecewise((u, u >= 0), (-u, True))
-    if isinstance(expr, sp.sign):
-        return se.Piecewise((1, u > 0), (-1, u < 0), (0, True))
-    if isinstance(expr, sp.Heaviside):
-        return se.Piecewise((0, u < 0), (1, u > 0), (args[1] if len(args) > 1 else 0.5, True))
-    if isinstance(expr, (sp.Min, sp.Max)):
-        for v in args[1:]:
-            u = se.Piecewise((u, u >= v if isinstance(expr, sp.Max) else u <= v), (v, True))
-        return u
-    return getattr(se, type(expr).__name__)(*args)
-
-
-def _condition(when: Any) -> Any:
-    if when in (sp.true, sp.false):
-        return bool(when)
-    if isinstance(when, (sp.And, sp.Or, sp.Not)):
-        return getattr(se, type(when).__name__)(*map(_condition, when.args))
-    kinds = {sp.Lt: se.Lt, sp.Le: se.Le, sp.Gt: se.Gt, sp.Ge: se.Ge, sp.Eq: se.Eq, sp.Ne: se.Ne}
-    return kinds[type(when)](*map(_smooth, when.args))
-
+__all__ = ["Compiled", "compile_system", "short"]
 
 class Compiled:
     """The native functions of a mechanical system and the layout of what they return.
@@ -149,11 +49,11 @@ class Compiled:
         self._args = [t, *q, *v, *rho]
         state = {t, *q, *v}
         if isinstance(system, MechanicalSystem):
-            F = [_smooth(x) for x in system.force]
-            M = [[_smooth(x) for x in row] for row in system.mass.tolist()]
+            F = [smooth(x) for x in system.force]
+            M = [[smooth(x) for x in row] for row in system.mass.tolist()]
         else:
-            F, M = [_smooth(x) for x in system.f], []
-        gaps = [_smooth(c.gap) for c in system.contacts]
+            F, M = [smooth(x) for x in system.f], []
+        gaps = [smooth(c.gap) for c in system.contacts]
 
         mass, self.place_M = self._entries(M)
         F_q, self.place_K = self._jacobian(F, q)
@@ -172,8 +72,8 @@ class Compiled:
             "step": self._bundle([*F, *F_q, *F_v]),
             "gap": self._bundle([*gaps, *gap_t, *G]),
             "start": self._bundle(
-                [_smooth(sp.sympify(x)) for x in (*system.start_q, *system.start_v)]
-                + [_smooth(c.e) for c in system.contacts]
+                [smooth(sp.sympify(x)) for x in (*system.start_q, *system.start_v)]
+                + [smooth(c.e) for c in system.contacts]
             ),
         }
         self._lazy(M, v)
@@ -190,7 +90,7 @@ class Compiled:
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
         self.bundles["sketch"] = self._bundle(
-            [_smooth(x) for x in [*points, *(s.radius for s in shapes)]]
+            [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
         )
         if not isinstance(self.system, MechanicalSystem):
             return
@@ -199,7 +99,7 @@ class Compiled:
             se.Integer(0),
         ) / se.Integer(2)
         potential = self.system.potential
-        outputs = [kinetic] if potential is None else [kinetic, _smooth(potential)]
+        outputs = [kinetic] if potential is None else [kinetic, smooth(potential)]
         self.bundles["energy"] = self._bundle(outputs)
 
     def _entries(self, rows: Sequence[Sequence[Any]]) -> tuple[list, np.ndarray]:

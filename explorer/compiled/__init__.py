@@ -1,0 +1,11 @@
+"""From a system's equations to native functions: the only door from expressions to kernels.
+
+SymEngine takes the SymPy expressions, derives every Jacobian exactly and compiles *bundles* of
+outputs by LLVM.
+"""
+
+from explorer.compiled.bundle import Bundle
+from explorer.compiled.flow import Flow, compile_flow
+from explorer.compiled.mechanical import Compiled, compile_system, short
+
+__all__ = ["Bundle", "Compiled", "Flow", "compile_flow", "compile_system", "short"]

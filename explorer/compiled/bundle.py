@@ -1,0 +1,115 @@
+"""A native function of one input vector, compiled by LLVM from SymEngine expressions.
+
+``void f(double* out, const double* in, void* data)``: numba kernels call it by its address. Machine
+code is kept on disk under a digest of the expressions, the versions and the processor.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import symengine as se
+import sympy as sp
+
+from explorer import cache
+from explorer.errors import BadModel
+
+__all__ = ["Bundle", "smooth"]
+
+_POINTER = ctypes.POINTER(ctypes.c_double)
+
+
+def _target() -> bytes:
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
+
+
+class Bundle:
+    """A native function of the input vector.
+
+    Parameters
+    ----------
+    args : sequence of symengine symbols
+    outputs : sequence of symengine expressions
+
+    Attributes
+    ----------
+    address, data : int
+        C address and data pointer, valid while this object lives.
+    size : int
+        Number of outputs.
+    """
+
+    def __init__(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+        self.size = len(outputs)
+        content = list(outputs) or [se.Integer(0)]
+        names = ",".join(map(str, args)).encode()
+        key = hashlib.sha256(_target() + names + pickle.dumps(content)).hexdigest()[:32]
+        native = None
+        kept = cache.load(key, "models")
+        if kept is not None:
+            try:
+                native = pickle.loads(kept)
+            except Exception:  # of another SymEngine, say: compile anew
+                native = None
+        if native is None:
+            try:
+                native = se.Lambdify(args, content, cse=True, backend="llvm")
+            except RuntimeError as error:
+                raise BadModel(f"A formula cannot be compiled: {error}.") from None
+            cache.store(key, pickle.dumps(native), "models")
+        self._native = native
+        self._function, pointer = native.as_ctypes()
+        self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+        self.data = int(pointer.value or 0)
+
+    def __call__(self, inp: np.ndarray) -> np.ndarray:
+        """Return the outputs at one input vector (float64, contiguous)."""
+        out = np.zeros(max(self.size, 1))
+        self._function(
+            out.ctypes.data_as(_POINTER), inp.ctypes.data_as(_POINTER), ctypes.c_void_p(self.data)
+        )
+        return out[: self.size]
+
+
+_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
+
+
+def smooth(expr: Any) -> Any:
+    """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
+
+    SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
+    SymPy would fold nested cases into conditions that have no counterpart.
+    """
+    if not expr.has(*_SHARP):
+        return se.sympify(expr)
+    if isinstance(expr, sp.Piecewise):
+        return se.Piecewise(*((smooth(value), _condition(when)) for value, when in expr.args))
+    args = [smooth(a) for a in expr.args]
+    u = args[0]
+    if isinstance(expr, sp.Abs):
+        return se.Piecewise((u, u >= 0), (-u, True))
+    if isinstance(expr, sp.sign):
+        return se.Piecewise((1, u > 0), (-1, u < 0), (0, True))
+    if isinstance(expr, sp.Heaviside):
+        return se.Piecewise((0, u < 0), (1, u > 0), (args[1] if len(args) > 1 else 0.5, True))
+    if isinstance(expr, (sp.Min, sp.Max)):
+        for v in args[1:]:
+            u = se.Piecewise((u, u >= v if isinstance(expr, sp.Max) else u <= v), (v, True))
+        return u
+    return getattr(se, type(expr).__name__)(*args)
+
+
+def _condition(when: Any) -> Any:
+    if when in (sp.true, sp.false):
+        return bool(when)
+    if isinstance(when, (sp.And, sp.Or, sp.Not)):
+        return getattr(se, type(when).__name__)(*map(_condition, when.args))
+    kinds = {sp.Lt: se.Lt, sp.Le: se.Le, sp.Gt: se.Gt, sp.Ge: se.Ge, sp.Eq: se.Eq, sp.Ne: se.Ne}
+    return kinds[type(when)](*map(smooth, when.args))

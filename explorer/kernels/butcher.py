@@ -1,0 +1,81 @@
+"""Coefficients of the Runge-Kutta methods, as the kernels take them; the pairs are SciPy's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import DOP853, RK45
+
+__all__ = ["METHODS", "Tableau"]
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """One method.
+
+    Attributes
+    ----------
+    code, stages, order : int
+    A : (16, 16), rows of stages, the end of the step (row `stages`), then rows for the polynomial
+    c : (16,) times of the rows
+    E : (2, 16) error weights
+    D : (4, 16) weights of the polynomial
+    exponent : float
+        The error of a step falls with h to the power of -1 / exponent.
+    stiff : float
+        h times the largest eigenvalue beyond which the method is unstable; 0 for a stiff method.
+    """
+
+    code: int
+    stages: int
+    order: int
+    A: np.ndarray
+    c: np.ndarray
+    E: np.ndarray
+    D: np.ndarray
+    exponent: float
+    stiff: float
+
+
+def _place(shape: tuple[int, int], *blocks: tuple[int, np.ndarray]) -> np.ndarray:
+    whole = np.zeros(shape)
+    for row, block in blocks:
+        block = np.atleast_2d(block)
+        whole[row : row + len(block), : block.shape[1]] = block
+    return whole
+
+
+def _times(*parts: np.ndarray) -> np.ndarray:
+    return np.concatenate([*parts, np.zeros(16)])[:16]
+
+
+_ONE = np.ones(1)
+METHODS = {
+    "dop853": Tableau(
+        1, 12, 8,
+        _place((16, 16), (0, DOP853.A), (12, DOP853.B), (13, DOP853.A_EXTRA)),
+        _times(DOP853.C[:12], _ONE, DOP853.C_EXTRA),
+        _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)), _place((4, 16), (0, DOP853.D)),
+        -1 / 8, 6.1,
+    ),
+    "dopri5": Tableau(
+        0, 6, 5,
+        _place((16, 16), (0, RK45.A), (6, RK45.B)), _times(RK45.C, _ONE),
+        _place((2, 16), (0, RK45.E)), _place((4, 16), (0, RK45.P.T)),
+        -1 / 5, 3.25,
+    ),
+    "radau": Tableau(
+        2, 3, 5,
+        _place(
+            (16, 16),
+            (0, np.array([
+                [(88 - 7 * 6**0.5) / 360, (296 - 169 * 6**0.5) / 1800, (-2 + 3 * 6**0.5) / 225],
+                [(296 + 169 * 6**0.5) / 1800, (88 + 7 * 6**0.5) / 360, (-2 - 3 * 6**0.5) / 225],
+                [(16 - 6**0.5) / 36, (16 + 6**0.5) / 36, 1 / 9],
+            ])),
+        ),
+        _times(np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])),
+        np.zeros((2, 16)), np.zeros((4, 16)), -1 / 4, 0.0,
+    ),
+}  # fmt: skip

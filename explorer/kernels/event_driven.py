@@ -1,0 +1,461 @@
+"""Event-driven integration: march, locate, jump, restart.
+
+Between events the flow and its tangent linear model are marched together with step control on all
+of them (Corner et al. 2019, eq. (18)); at an event the state jumps by its reset and every
+sensitivity by `explorer.kernels.jumps.saltate`. Whatever is returned comes from a Runge-Kutta step
+that ends there, never from an interpolant.
+"""
+
+import numpy as np
+
+from explorer.kernels.flows import (
+    CLOSED, CON, GUARDS, HELD, KIND, MODE, MODES, N, NC, NR, NX, PROBLEM, accelerate, flow,
+    guard_count, guards,
+)  # fmt: skip
+from explorer.kernels.jit import call, kernel
+from explorer.kernels.jumps import (
+    DTAU, F_MINUS, F_PLUS, LCP_WORK, P, REST, S_MINUS, S_PLUS, X_MINUS, X_PLUS, D, T,
+    guard_gradient, identity, impact, largest, reset, saltate, settle,
+)  # fmt: skip
+from explorer.kernels.locate import (
+    ARM, ARMED, BOUNDS, HAS_WHEN, LEAVING, SAMPLES, SHIFT, SIGN, TERMINAL, UNARMED, first_event,
+    flags_of, polish,
+)  # fmt: skip
+from explorer.kernels.runge_kutta import (
+    TABLEAU, explicit_error, explicit_step, interpolate, stiffness,
+)  # fmt: skip
+from explorer.status import (
+    CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO,
+)  # fmt: skip
+
+__all__ = ["evaluate", "march"]
+
+# kinds of events, in the integer record
+GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION = 0, 1, 2, 3, 4
+# knobs
+T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
+STIFF_LIMIT, EXPONENT, REST_MAX = 7, 8, 9
+
+
+@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, int64, float64[::1],"
+        " float64[::1], float64[::1], int64[::1])", inner=True)  # fmt: skip
+def rewatch(
+    table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, fired, rates, values, row,
+    lay,
+):  # fmt: skip
+    """Set every guard's watch at the start of a stretch; return one that fires at once, or -1.
+
+    `fired` is the guard (of this mode) whose event has just happened, -1 if none or another mode.
+    """
+    nx, n, nc = shape[NX], shape[N], shape[NC]
+    guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
+    count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+    for j in range(count):
+        rates[count + j] = out[count + j] if shape[KIND] == 0 else 1.0
+    if shape[KIND] == 1:
+        call(table[CON, 0], table[CON, 1], out, inp)
+    at_once = -1
+    for j in range(count):
+        watch[j, SIGN], watch[j, SHIFT] = 1.0, 0.0
+        if shape[KIND] == 1:
+            if state[CLOSED + j] == 1:
+                watch[j, ARM] = ARMED
+                continue
+            speed = out[nc + j]
+            for i in range(n):
+                speed += out[2 * nc + j * n + i] * y[n + i]
+            if values[j] > band:
+                watch[j, ARM] = ARMED
+            elif speed > 0.0 and fired != j + nc:
+                watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
+                if speed < 1e-12 * (1.0 + largest(y, n, 2 * n)):
+                    watch[j, ARM], watch[j, SHIFT] = UNARMED, 0.0
+            else:
+                watch[j, ARM] = UNARMED
+            continue
+        g = shape[shape[GUARDS] + state[MODE]] + j
+        direction = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * g]
+        flags = flags_of(table, shape, inp, out, W, pivots, vec, state, j)
+        for i in range(nx + 1):
+            row[lay[F_MINUS] + i] = rates[2 * count + i]
+        r = values[j]
+        guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)
+        slope = row[D]
+        sign = -1.0 if direction > 0 else 1.0
+        if direction == 0:
+            sign = 1.0 if r > band or (r >= -band and slope > 0.0) else -1.0
+        watch[j, SIGN] = sign
+        r, slope = sign * r, sign * slope
+        open_ = rates[count + j] > 0.0
+        if r > band:
+            watch[j, ARM] = ARMED
+        elif r >= -band:
+            if slope > 1e-12:
+                watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
+            else:
+                watch[j, ARM] = UNARMED
+                if slope < -1e-12 and j != fired and open_ and at_once < 0:
+                    at_once = j
+        else:
+            watch[j, ARM] = UNARMED
+            if (flags & BOUNDS) and open_ and at_once < 0:
+                at_once = j
+    return at_once
+
+
+@kernel(
+    f"int64({PROBLEM}, {TABLEAU}, int64, int64, int64, float64[:, ::1], float64[:, ::1],"
+    f" {LCP_WORK}, float64[::1], int64[::1], float64[::1], float64[::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[:, ::1], int64[:, ::1], int64[::1], float64[:, ::1], int64[:, ::1], int64[::1])"
+)
+def march(
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, extra, width, method, E, Dw,
+    matrix, A2, tab, vectors, ints, member,
+    knobs, caps, y, e, e_rho, K, dense, watch, samples, bench,
+    steps, step_state, lay, record, record_kind, counts,
+):  # fmt: skip
+    """Integrate from knobs[0] to knobs[1]; return a status.
+
+    Parameters
+    ----------
+    table .. state : the problem, see `explorer.kernels.flows`
+    A, c, s, extra, width, method, E, Dw : the Runge-Kutta pair; s is the row of the end of a step,
+        extra the last row for the polynomial; width the number of sensitivity columns
+    matrix .. member : workspaces of the contact problem
+    knobs, caps : (10,), (2,) most steps, most events
+    y : ((width + 1) (n_x + 1),) start, overwritten by the end
+    e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives
+    K, dense, watch, samples, bench : workspaces
+    steps, step_state : record of the steps: t, h, y at the start; mode or closed contacts
+    lay, record, record_kind : events: places in a row; numbers; (guard, kind, mode before, mode
+        after, number of the first step behind it, how many guards fired together)
+    counts : (4,) steps, events, right-hand sides, rejected steps
+    """
+    nx, n, nc = shape[NX], shape[N], shape[NC]
+    block = nx + 1
+    size = (width + 1) * block
+    t, t_end = knobs[T0], knobs[T_END]
+    rtol, atol, band = knobs[RTOL], knobs[ATOL], knobs[BAND]
+    stage, new, x, values, rates, found = (
+        bench[0], bench[1], bench[2], bench[3], bench[4], bench[5],
+    )  # fmt: skip
+    e_now, scratch, times = bench[6], bench[7], bench[8]
+    times[:] = -1e300
+    taken, events, at_same_time, stiff_count, calm = 0, 0, 0, 0, 0
+    counts[:] = 0
+    watch[:, 3] = np.inf
+    h = knobs[H0]
+    fresh = True  # a stretch begins: slopes, guards and watches have to be set
+    fired, rejected = -1, False
+    if shape[KIND] == 1:
+        inp[0] = t
+        for i in range(nx):
+            inp[1 + i] = y[i]
+        if nc > 0:
+            status = settle(
+                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
+                member, band, 1e-12 * (1.0 + largest(y, n, nx)),
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+
+    while True:
+        now = -1
+        tau = 0.0
+        if fresh:
+            status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
+            if status != SUCCESS:
+                return status
+            if not np.isfinite(largest(K[0], 0, size)):
+                return NOT_FINITE
+            count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+            for i in range(block):
+                rates[2 * count + i] = K[0, i]
+            now = rewatch(
+                table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, fired, rates,
+                values, scratch, lay,
+            )  # fmt: skip
+            if shape[KIND] == 1:  # touching and approaching: an impact at once
+                call(table[CON, 0], table[CON, 1], out, inp)
+                for a in range(nc):
+                    speed = out[nc + a]
+                    for i in range(n):
+                        speed += out[2 * nc + a * n + i] * y[n + i]
+                    if (
+                        state[CLOSED + a] == 0 and out[a] <= band
+                        and speed < -1e-12 * (1.0 + largest(y, n, nx)) and now < 0
+                    ):  # fmt: skip
+                        now = a
+            guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
+            for j in range(count):
+                samples[0, j] = values[j]
+            fresh = False
+            if h <= 0.0:  # Hairer, Norsett, Wanner, II.4: a first guess of the step
+                d0, d1 = 0.0, 0.0
+                for i in range(block):
+                    scale = atol + rtol * abs(y[i])
+                    d0 += (y[i] / scale) ** 2
+                    d1 += (K[0, i] / scale) ** 2
+                h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
+                h = min(max(h, 1e-8 * (t_end - t)), knobs[H_MAX])
+        if now < 0:
+            if t >= t_end:
+                break
+            if taken >= caps[0]:
+                return STEP_CAP
+            # march one step
+            h = min(h, knobs[H_MAX])
+            final = False
+            step = h
+            if t + 1.0000001 * h >= t_end:
+                step, final = t_end - t, True
+            status = explicit_step(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, step, K,
+                stage, new, width,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            counts[2] += s
+            error = explicit_error(method, E, s, K, y, new, step, block, width, rtol, atol)
+            if not error <= 1.0:
+                counts[3] += 1
+                rejected = True
+                factor = 0.9 * error ** knobs[EXPONENT] if np.isfinite(error) else 0.1
+                h = step * max(0.1, min(factor, 0.9))
+                if h <= 4e-16 * abs(t) or h < 1e-300:
+                    return NOT_FINITE
+                continue
+            factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** knobs[EXPONENT])
+            if rejected:
+                factor = min(factor, 1.0)
+            rejected = False
+            grown = step * max(factor, 0.2)
+            if final and h > step:
+                grown = max(grown, h)
+            if stiffness(K, s, stage, new, step, nx) > knobs[STIFF_LIMIT]:
+                calm = 0
+                stiff_count += 1
+                if stiff_count >= 40 and taken > 200:
+                    return STIFF
+            else:
+                calm += 1
+                if calm >= 6:
+                    stiff_count = 0
+            count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+            if count > 0:
+                if extra > s:
+                    status = explicit_step(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, s + 1, extra, t,
+                        y, step, K, stage, new, 0,
+                    )  # fmt: skip
+                    if status != SUCCESS:
+                        return status
+                interpolate(method, Dw, s, K, y, new, step, nx, dense)
+                now = first_event(
+                    table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, step,
+                    final, band, watch, samples, x, values, found,
+                )  # fmt: skip
+            if now >= 0:
+                tau = step
+                if watch[now, ARM] != UNARMED and found[0] < 1.0 - 1e-15:
+                    tau = polish(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, method,
+                        dense, y, t, step, K, stage, new, found[0], now, watch[now, SIGN],
+                        watch[now, SHIFT], x, values,
+                    )  # fmt: skip
+                elif watch[now, ARM] == UNARMED:
+                    tau = found[0] * step
+                if final and tau >= step:
+                    tau = step
+                if tau > 0.0:
+                    status = explicit_step(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, tau,
+                        K, stage, new, width,
+                    )  # fmt: skip
+                    if status != SUCCESS:
+                        return status
+            if now < 0 or tau > 0.0:
+                length = step if now < 0 else tau
+                steps[taken, 0], steps[taken, 1] = t, length
+                for m in range(size):
+                    steps[taken, 2 + m] = y[m]
+                    y[m] = new[m]
+                step_state[taken, 0] = state[MODE]
+                for a in range(nc):
+                    step_state[taken, 1 + a] = state[CLOSED + a]
+                taken += 1
+                counts[0] = taken
+                t = t_end if final and now < 0 or (final and tau == step) else t + length
+            if now < 0:
+                h = grown
+                for m in range(size):
+                    K[0, m] = K[s, m]
+                for j in range(count):
+                    samples[0, j] = samples[SAMPLES, j]
+                continue
+        # an event at (t, y)
+        if events >= caps[1]:
+            return EVENT_CAP
+        row, kind = record[events], record_kind[events]
+        stuck = events > 0 and t == record[events - 1, T]
+        if not stuck and watch[now, ARM] == UNARMED:
+            stuck = True
+        at_same_time = at_same_time + 1 if stuck else 0
+        if at_same_time > 60 + 30 * nc:
+            return CHATTERING
+        row[T], row[REST] = t, 0.0
+        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], 0)
+        if status != SUCCESS:
+            return status
+        for i in range(block):
+            row[lay[X_MINUS] + i] = y[i]
+            row[lay[X_PLUS] + i] = y[i]
+            row[lay[F_MINUS] + i] = K[0, i]
+        for k in range(width * block):
+            row[lay[S_MINUS] + k] = y[block + k]
+        for a in range(nc):
+            row[lay[P] + a] = 0.0
+        guard_gradient(table, shape, inp, out, W, pivots, vec, state, now, row, lay)
+        kind[0], kind[1], kind[2], kind[5] = now, GUARD, state[MODE], 1
+        terminal = False
+        if shape[KIND] == 0:
+            g = shape[shape[GUARDS] + state[MODE]] + now
+            kind[0] = g
+            at = shape[GUARDS] + shape[MODES] + 1 + 4 * g
+            terminal = (shape[at + 2] & TERMINAL) != 0
+            # do the intervals between this guard's events shrink towards a point?
+            first, second, third = t - times[3 * g], times[3 * g] - times[3 * g + 1], (
+                times[3 * g + 1] - times[3 * g + 2]
+            )
+            times[3 * g + 2], times[3 * g + 1], times[3 * g] = times[3 * g + 1], times[3 * g], t
+            ratio = first / second if second > 0.0 else 1.0
+            remains = first * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else np.inf
+            zeno = (
+                second < third < 1e200 and ratio < 0.999 and remains < knobs[REST_MAX]
+                and abs(ratio - second / third) < 0.05
+            )
+            before = state[MODE]
+            reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
+            fired = now if state[MODE] == before else -1
+            if zeno:
+                row[REST] = remains
+                kind[1] = ACCUMULATION
+                if shape[at + 3] < 0:
+                    terminal = True
+                else:
+                    state[MODE] = shape[at + 3]
+                    fired = -1
+        elif state[CLOSED + now] == 1:
+            kind[1] = RELEASE
+            identity(shape, row, lay)
+            state[CLOSED + now] = 0
+            state[HELD] -= 1
+            fired = now + nc
+        else:
+            kind[1] = STRIKE
+            fired = now
+            # the acceleration at which the gap closes again, to foresee an accumulation
+            accelerate(table, shape, inp, out, W, pivots, vec, state)
+            call(table[CON, 0], table[CON, 1], out, inp)
+            fall = -out[2 * nc + nc * n + now]
+            together = 0
+            for i in range(n):
+                fall -= out[2 * nc + now * n + i] * inp[1 + nx + shape[NR] + n + i]
+            for a in range(nc):
+                e_now[a] = e[a]
+                if out[a] <= band and state[CLOSED + a] == 0:
+                    together += 1
+            kind[5] = max(together, 1)
+            rest = np.inf
+            speed = -e[now] * row[D]
+            if fall > 0.0 and e[now] < 1.0:
+                rest = 2.0 * speed / (fall * (1.0 - e[now]))
+            crowd = 8 * (nc + 1)
+            if rest < knobs[REST_MAX] and e[now] > 0.0:
+                e_now[now] = 0.0
+                row[REST] = rest
+                kind[1] = ACCUMULATION
+            elif events >= crowd and t - record[events - crowd, T] < knobs[REST_MAX]:
+                for a in range(nc):
+                    e_now[a] = 0.0
+                kind[1] = ACCUMULATION
+            status = impact(
+                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
+                member, band, e_now, e_rho, row, lay, width,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            for i in range(nx):
+                inp[1 + i] = row[lay[X_PLUS] + i]
+            status = settle(
+                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
+                member, band, 1e-12 * (1.0 + largest(y, n, nx)),
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            if state[CLOSED + now] == 1 and kind[1] == STRIKE:
+                kind[1] = CLOSING
+        row[lay[X_PLUS] + nx] = y[nx]
+        status = flow(
+            table, shape, inp, out, W, pivots, vec, state, t, row[lay[X_PLUS] :], K[0], 0
+        )
+        if status != SUCCESS:
+            return status
+        for i in range(block):
+            row[lay[F_PLUS] + i] = K[0, i]
+            y[i] = row[lay[X_PLUS] + i]
+        saltate(shape, row, lay, width)
+        for k in range(width * block):
+            y[block + k] = row[lay[S_PLUS] + k]
+        kind[3], kind[4] = state[MODE], taken
+        events += 1
+        counts[1] = events
+        if not np.isfinite(largest(y, 0, block)):
+            return NOT_FINITE
+        if terminal:
+            return SUCCESS if kind[1] != ACCUMULATION else ZENO
+        fresh = True
+    return SUCCESS
+
+
+@kernel(
+    f"int64({PROBLEM}, {TABLEAU}, int64, float64[:, ::1], int64[:, ::1], float64[::1],"
+    " int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
+)
+def evaluate(
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, width, steps, step_state,
+    times, which, K, bench, result, rates,
+):  # fmt: skip
+    """Write y (and y') at each time, from its own step out of the start of step `which`."""
+    nc = shape[NC]
+    size = (width + 1) * (shape[NX] + 1)
+    stage, new = bench[0], bench[1]
+    for k in range(times.size):
+        i = which[k]
+        state[MODE] = step_state[i, 0]
+        state[HELD] = 0
+        for a in range(nc):
+            state[CLOSED + a] = step_state[i, 1 + a]
+            state[HELD] += state[CLOSED + a]
+        y = steps[i, 2:]
+        t = steps[i, 0]
+        h = times[k] - t
+        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
+        if status != SUCCESS:
+            return status
+        if h == 0.0:
+            for m in range(size):
+                result[k, m] = y[m]
+                rates[k, m] = K[0, m]
+        else:
+            status = explicit_step(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, h, K, stage,
+                new, width,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            for m in range(size):
+                result[k, m] = new[m]
+                rates[k, m] = K[s, m]
+    return SUCCESS

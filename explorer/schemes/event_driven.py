@@ -1,0 +1,364 @@
+"""Event-driven integration of hybrid systems, and of mechanical systems with contacts.
+
+x' = f_m(t, x, rho) is marched by an embedded Runge-Kutta pair up to the zero of a guard, which is
+found on the flow itself; there x+ = h(t, x-, rho) and the march begins anew. A mechanical system is
+rewritten exactly (`explorer.compiled.flow`): impacts by Newton's law with an LCP over all touching
+contacts, closed contacts by an LCP of forces and accelerations, released when the force falls to
+zero. Impacts that accumulate end in one event that closes the contact.
+(Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from explorer.compiled import Flow, compile_flow, short
+from explorer.errors import BadModel, BadValue
+from explorer.kernels.butcher import METHODS
+from explorer.parameters import knob
+from explorer.schemes import schemes
+from explorer.schemes.base import Scheme
+from explorer.status import SUCCESS, Status
+from explorer.systems import HybridSystem, MechanicalSystem
+from explorer.trajectory import KINDS, LocatedEvent, Trajectory
+
+__all__ = ["EventDriven", "March"]
+
+BAND = 1e-10  # a guard this close to zero has been reached
+REST_MAX = 1e-8  # impacts that would be over in this time (s) are over
+_FIELDS = (
+    "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
+    "s_minus", "s_plus",
+)  # fmt: skip
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class EventDriven(Scheme):
+    """Locate every event, jump, restart.
+
+    Parameters
+    ----------
+    rtol, atol : float
+        Tolerances of a step, for the state and for every sensitivity.
+    method : str
+        "dop853" (order 8), "dopri5" (order 5).
+    points : int
+        Rows of the result besides the events.
+    max_steps, max_events : int
+        Where a run gives up.
+    """
+
+    accepts = (MechanicalSystem, HybridSystem)
+    takes = "mechanical systems with contacts and hybrid systems"
+    order = 8
+    order_across_events = 8
+
+    rtol: float = knob(1e-9, 1e-13, 1e-3, text="relative tolerance", log=True, positive=True)
+    atol: float = knob(1e-10, 1e-14, 1e-3, text="absolute tolerance", log=True, positive=True)
+    method: str = knob("dop853", text="Runge-Kutta pair", choices=("dop853", "dopri5"))
+    points: int = knob(100, 2, 100_000, text="output points", positive=True, minor=True)
+    max_steps: int = knob(20_000, 100, 1_000_000, text="step cap", positive=True, minor=True)
+    max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
+
+    compile = staticmethod(compile_flow)
+
+    def run(  # type: ignore[override]
+        self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
+        x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
+    ) -> Trajectory:  # fmt: skip
+        """Integrate from t = 0 to `t_end`.
+
+        Parameters
+        ----------
+        compiled : Flow
+        rho : sequence of float
+        t_end : float
+            In s.
+        q0, v0, x0 : start, by default the model's own
+        t_eval : (k,) times of the rows, by default `points` even ones
+        wrt : indices of the parameters to differentiate by; -1 for a start value
+        seeds : (n_x, p) derivative of the start, by default the model's own
+
+        Raises
+        ------
+        BadModel, BadValue
+            The start makes no sense.
+        """
+        if not t_end > 0:
+            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+        march = March(compiled, self, np.asarray(rho, float), t_end, wrt)
+        start, by_rho = compiled.start(rho)
+        n = compiled.n
+        if x0 is not None:
+            start = np.array(x0, float)
+        if q0 is not None:
+            start[:n] = q0
+        if v0 is not None:
+            start[n:] = v0
+        S = np.zeros((compiled.n_x, len(wrt)))
+        for k, w in enumerate(wrt):
+            if w >= 0:
+                S[:, k] = by_rho[:, w]
+        march.check(start)
+        march.start(start, S if seeds is None else np.asarray(seeds, float))
+        march.go()
+        return march.trajectory(t_eval)
+
+
+@dataclass
+class March:
+    """One run of the kernel: its workspaces, its record, and exact evaluation from it."""
+
+    flow: Flow
+    scheme: EventDriven
+    rho: np.ndarray
+    t_end: float
+    wrt: tuple[int, ...] = ()
+    seconds: float = 0.0
+    code: int = SUCCESS
+    lay: dict[str, slice] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        flow, scheme = self.flow, self.scheme
+        n_x, nc, nr, p = flow.n_x, flow.n_c, flow.n_rho, len(self.wrt)
+        block = n_x + 1
+        self.size = size = block * (p + 1)
+        tableau = METHODS[scheme.method]
+        sizes = (
+            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, nc, p * block,
+            p * block,
+        )  # fmt: skip
+        at = np.cumsum([4, *sizes])
+        self.offsets = at.astype(np.int64)
+        self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
+        guards = len(flow.guards) if not flow.mechanical else nc
+        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
+        order = max(flow.n + nc, n_x)
+        state = np.zeros(8 + nc, np.int64)
+        if not flow.mechanical:
+            state[0] = flow.system.start_mode  # type: ignore[attr-defined]
+        # one block of problem arguments, one of the method's: every kernel takes them first
+        self.problem = (
+            flow.table, flow.shape(self.wrt), flow.input(self.rho), np.empty(flow.most + 1),
+            np.empty((order, order)), np.empty(order, np.int64), np.empty((3, max(order, n_x))),
+            state,
+        )  # fmt: skip
+        self.method = (tableau.A, tableau.c, tableau.stages)
+        self.tableau = tableau
+        w = max(nc, 1)
+        self.lcp = (
+            np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)), np.empty((5, w + 8)),
+            np.zeros((4, w + 8), np.int64), np.zeros(w, np.int8),
+        )  # fmt: skip
+        self.K = np.empty((17, size))
+        self.bench = np.empty((9, wide))
+        self.steps = np.empty((scheme.max_steps, 2 + size))
+        self.step_state = np.empty((scheme.max_steps, 1 + nc), np.int64)
+        self.record = np.empty((scheme.max_events, int(at[-1])))
+        self.kinds = np.empty((scheme.max_events, 6), np.int64)
+        self.counts = np.zeros(4, np.int64)
+        self.watch = np.zeros((max(guards, 1), 4))
+        self.y = np.zeros(size)
+
+    def check(self, start: np.ndarray) -> None:
+        """Refuse a start that makes no sense."""
+        flow, name = self.flow, self.flow.system.name
+        if not np.isfinite(start).all():
+            raise BadModel(f"The start of '{name}' is not finite: {short(start)}.")
+        if not flow.mechanical:
+            return
+        e, _ = flow.restitution(self.rho)
+        gaps = self.gaps(np.zeros(1), start[None])[0][0]
+        for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):  # type: ignore[attr-defined]
+            if not 0 <= value <= 1:
+                raise BadValue(
+                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
+                    "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
+                )
+            if gap < -1e-9:
+                raise BadModel(
+                    f"'{name}' starts inside an obstacle: the gap of {contact.name!r} is "
+                    f"{gap:.6g} m at x = {short(start)}. Start with every gap >= 0."
+                )
+
+    def start(self, x: np.ndarray, S: np.ndarray) -> None:
+        """Set the start and its derivative (n_x, p)."""
+        block = self.flow.n_x + 1
+        self.y[:] = 0.0
+        self.y[: block - 1] = x
+        for k in range(S.shape[1]):
+            self.y[(k + 1) * block : (k + 2) * block - 1] = S[:, k]
+
+    def go(self) -> None:
+        """Run the kernel."""
+        from explorer.kernels.event_driven import march
+        from explorer.kernels.locate import SAMPLES
+
+        flow, scheme, tableau = self.flow, self.scheme, self.tableau
+        e, e_rho = flow.restitution(self.rho)
+        knobs = np.array([
+            0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4, tableau.stiff,
+            tableau.exponent, REST_MAX,
+        ])  # fmt: skip
+        caps = np.array([scheme.max_steps, scheme.max_events])
+        extra = 15 if scheme.method == "dop853" else tableau.stages
+        begin = time.perf_counter()
+        self.code = march(
+            *self.problem, *self.method, extra, len(self.wrt), tableau.code, tableau.E, tableau.D,
+            *self.lcp, knobs, caps, self.y, e, np.ascontiguousarray(e_rho), self.K,
+            np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 1, len(self.watch))),
+            self.bench, self.steps, self.step_state, self.offsets, self.record, self.kinds,
+            self.counts,
+        )  # fmt: skip
+        self.seconds = time.perf_counter() - begin
+        steps, events = int(self.counts[0]), int(self.counts[1])
+        self.steps, self.step_state = self.steps[:steps], self.step_state[:steps]
+        self.record, self.kinds = self.record[:events], self.kinds[:events]
+
+    @property
+    def t_last(self) -> float:
+        """Time that was reached, in s."""
+        last = float(self.steps[-1, :2].sum()) if len(self.steps) else 0.0
+        return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
+
+    def sample(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y (k, size), y' and the number of the step that each time (increasing) lies in."""
+        from explorer.kernels.event_driven import evaluate
+
+        which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
+        which = np.clip(which, 0, max(len(self.steps) - 1, 0))
+        result, rates = np.empty((len(times), self.size)), np.empty((len(times), self.size))
+        if len(self.steps):
+            evaluate(
+                *self.problem, *self.method, len(self.wrt), self.steps, self.step_state,
+                np.ascontiguousarray(times, float), which, self.K, self.bench, result, rates,
+            )  # fmt: skip
+        else:
+            result[:], rates[:] = self.y, 0.0
+        return result, rates, which
+
+    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gap and gap' (k, n_c) at states x (k, n_x)."""
+        flow, nc, n = self.flow, self.flow.n_c, self.flow.n
+        if nc == 0:
+            return np.empty((len(t), 0)), np.empty((len(t), 0))
+        from explorer.kernels.rows import evaluate
+
+        native = flow.bundles[1]
+        out = np.empty((len(t), native.size))
+        q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
+        inp = flow.input(self.rho)
+        evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v, inp,
+                 np.empty(native.size), out)  # fmt: skip
+        G = out[:, 2 * nc : 2 * nc + nc * n].reshape(len(t), nc, n)
+        return out[:, :nc], out[:, nc : 2 * nc] + np.einsum("tcn,tn->tc", G, v)
+
+    def trajectory(self, t_eval: Any = None) -> Trajectory:
+        """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
+        end = self.t_last
+        if t_eval is None:
+            times = np.linspace(0.0, end, self.scheme.points + 1)
+        else:
+            times = np.array(t_eval, float)
+            if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
+                raise BadValue("t_eval needs increasing times.")
+            if len(times) and not (0 <= times[0] and times[-1] <= self.t_end):
+                raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+            times = times[times <= end]
+        return self._rows(times)
+
+    def rows(self, solution: Trajectory, points: int) -> Trajectory:
+        """Return `solution` with `points` even rows."""
+        return self._rows(np.linspace(0.0, self.t_last, points + 1))
+
+    def _rows(self, times: np.ndarray) -> Trajectory:
+        flow, lay, record = self.flow, self.lay, self.record
+        n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
+        block, events = n_x + 1, len(record)
+        hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
+        times = times[~np.isin(times, hits)]
+        y, dy, which = self.sample(times)
+        lam = np.zeros((len(times) + 2 * events, nc))
+        sides = np.concatenate([times, hits, hits])
+        order = np.lexsort((
+            np.concatenate([np.zeros(len(times)), 2.0 * np.arange(events), 2.0 * np.arange(events) + 1]),
+            sides,
+        ))  # fmt: skip
+        place = np.empty(len(order), int)
+        place[order] = np.arange(len(order))
+        right = place[len(times) + events :]
+
+        def woven(grid: np.ndarray, minus: np.ndarray, plus: np.ndarray) -> np.ndarray:
+            return np.concatenate([grid, minus, plus])[order]
+
+        xz = woven(y[:, :block], record[:, lay["x_minus"]], record[:, lay["x_plus"]])
+        rates = woven(dy[:, :block], record[:, lay["f_minus"]], record[:, lay["f_plus"]])
+        S = woven(y[:, block:], record[:, lay["s_minus"]], record[:, lay["s_plus"]])
+        S = S.reshape(len(S), p, block).transpose(0, 2, 1)
+        t = sides[order]
+        x = xz[:, :n_x]
+        modes = woven(self.step_state[which, 0] if len(self.step_state) else np.zeros(len(times), int),
+                      self.kinds[:, 2], self.kinds[:, 3])  # fmt: skip
+        closed = np.zeros((len(t), nc), np.int8)
+        impulses = np.zeros((len(t), nc))
+        if nc:
+            after = np.minimum(self.kinds[:, 4], len(self.step_state) - 1)
+            before = np.maximum(self.kinds[:, 4] - 1, 0)
+            of = np.concatenate([which, before, after])[order]
+            closed = self.step_state[of, 1:].astype(np.int8)
+            lam = self._forces(t, x, closed)
+            impulses[right] = record[:, lay["p"]]
+        gap, gap_dot = self.gaps(t, x)
+        q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
+        located = self._events(right, gap_dot)
+        status = Status.of(self.code, int(self.counts[0]), self.t_last, 0.0, "")
+        trajectory = Trajectory(
+            t, q, v, impulses, gap, gap_dot, closed, np.ones(len(t), np.int32),
+            np.zeros((len(t), 2)), status, flow.system, self.scheme,
+            dict(zip(flow.system.parameters, self.rho.tolist(), strict=True)),
+            seconds=self.seconds, x=x, rates=rates[:, :n_x], lam=lam, z=xz[:, n_x], S=S,
+            mode=modes, located=located, march=self,
+        )  # fmt: skip
+        if flow.mechanical:
+            trajectory.route = ("contacts as modes",) if nc else ()
+        return trajectory
+
+    def _forces(self, t: np.ndarray, x: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Contact forces at the rows, from the saddle system of the contacts closed there."""
+        lam = np.zeros(closed.shape)
+        rows = np.flatnonzero(closed.any(axis=1))
+        if not len(rows):
+            return lam
+        flow, n, nc = self.flow, self.flow.n, self.flow.n_c
+        inp = flow.input(self.rho)
+        for i in rows:
+            inp[0], inp[1 : 1 + flow.n_x] = t[i], x[i]
+            dyn, con = flow.bundles[0](inp), flow.bundles[1](inp)
+            on = closed[i] == 1
+            G = con[2 * nc : 2 * nc + nc * n].reshape(nc, n)[on]
+            K = np.block([[dyn[: n * n].reshape(n, n), G.T], [G, np.zeros((len(G), len(G)))]])
+            solved = np.linalg.solve(K, np.concatenate([dyn[n * n :], -con[2 * nc + nc * n :][on]]))
+            lam[i, on] = -solved[n:]
+        return lam
+
+    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
+        flow, lay, n = self.flow, self.lay, self.flow.n
+        names = [""] if flow.mechanical else [m.name for m in flow.system.modes]  # type: ignore[attr-defined]
+        found = []
+        for k, (row, kind) in enumerate(zip(self.record, self.kinds, strict=True)):
+            who, i = int(kind[0]), int(right[k])
+            x_minus, x_plus = row[lay["x_minus"]][:-1], row[lay["x_plus"]][:-1]
+            speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
+            impulse = float(row[lay["p"]][who]) if flow.mechanical else 0.0
+            found.append(LocatedEvent(
+                float(row[0] + row[2]), KINDS[kind[1]], flow.guard_name(who), who, i,
+                x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
+                x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
+                row[lay["dtau"]].copy() if self.wrt else None,
+            ))  # fmt: skip
+        return found

@@ -1,0 +1,395 @@
+"""`HybridSystem`: x' = f_m(t, x) in mode m; at an event x+ = h(t, x-) and the next mode.
+
+An event is a zero of a guard r(t, x) of the mode in force, crossed in the guard's direction while
+its condition `when` is positive (a hybrid automaton; Goebel, Sanfelice and Teel, *Hybrid Dynamical
+Systems*, 2012, ch. 1; with resets and one mode: an impulsive system).
+"""
+
+from __future__ import annotations
+
+import numbers
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from explorer.errors import BadModel, suggest
+from explorer.parameters import Param, number
+from explorer.systems import display
+from explorer.systems.base import System
+from explorer.systems.expressions import expression, text, vector
+
+__all__ = ["Guard", "HybridSystem", "Mode"]
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode: its name, its place in `HybridSystem.modes`, its right-hand side f(t, x, rho)."""
+
+    name: str
+    index: int
+    flow: tuple[sp.Expr, ...]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A guard of one mode.
+
+    Attributes
+    ----------
+    mode, to : int
+        The mode that it watches, and the one after the event.
+    r : sympy.Expr
+        Event function of t, x and rho.
+    direction : int
+        -1: r falls through zero, +1: it rises, 0: both.
+    reset : tuple of sympy.Expr
+        The state after the event, formulas of t, the state before it and rho, length n.
+    jumps : bool
+        Whether `reset` is not the identity.
+    when : sympy.Expr or None
+        Must be > 0 for the event to count.
+    name : str
+    terminal : bool
+        Whether the run ends at this event.
+    zeno : int
+        Mode to go on in where events of this guard accumulate; -1: the run stops there.
+    """
+
+    mode: int
+    r: sp.Expr
+    to: int
+    direction: int
+    reset: tuple[sp.Expr, ...]
+    jumps: bool
+    when: sp.Expr | None
+    name: str
+    terminal: bool
+    zeno: int
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the mode lives on one side: r >= 0 for direction -1, r <= 0 for +1."""
+        return self.direction != 0 and (self.to != self.mode or self.jumps)
+
+
+class HybridSystem(System):
+    """A system of modes with guards and resets.
+
+    Parameters
+    ----------
+    name : str
+    x : str or sequence of str
+        Names of the states, in one string or a list.
+    units : str or sequence of str, optional
+        Units of the states, for the axes of pictures.
+    params, start, sketch, text :
+        The same as the methods and attributes of these names, for a system in one call.
+    modes : mapping of str to flow, optional
+        Arguments of `mode`, in order.
+    guards : iterable of dict, optional
+        Arguments of `guard`, in order.
+
+    Attributes
+    ----------
+    coordinates, units : tuple of str
+        Names and units of the states.
+    x : tuple of sympy.Symbol
+    modes : tuple of Mode
+    guards : tuple of Guard
+        A guard of several modes is one entry for each.
+    start_x : tuple of sympy.Expr
+        Initial state, formulas of the parameters.
+    start_mode : int
+
+    Raises
+    ------
+    BadModel
+        Names that clash or are no identifiers; later, each formula that does not fit.
+
+    Examples
+    --------
+    >>> room = HybridSystem("room", x="T", modes={"on": ["30 - T"], "off": ["15 - T"]}, guards=[
+    ...     dict(mode="on", r="T - 21", direction=+1, to="off", name="too hot"),
+    ...     dict(mode="off", r="T - 19", to="on", name="too cold")], start=dict(x=[19]))
+    >>> room.guard_names
+    ('too hot', 'too cold')
+    """
+
+    kind = "hybrid system"
+    contacts = ()
+    potential = None
+
+    def __init__(
+        self,
+        name: str,
+        x: str | Sequence[str],
+        *,
+        params: Mapping[str, Param | float] | None = None,
+        modes: Mapping[str, Any] | None = None,
+        guards: Iterable[Mapping[str, Any]] = (),
+        start: Mapping[str, Any] | None = None,
+        sketch: Iterable[Any] = (),
+        units: str | Sequence[str] = "",
+        text: str = "",
+    ) -> None:
+        super().__init__(name, text)
+        states = tuple(map(str, x.replace(",", " ").split() if isinstance(x, str) else x))
+        n = len(states)
+        if not n or len(set(states)) != n:
+            raise BadModel(f"'{name}' needs at least one state, each with its own name.")
+        for state in states:
+            if not _NAME.match(state) or state == "t":
+                raise BadModel(f"{state!r} cannot name a state.")
+        self.coordinates = states
+        self.x = tuple(sp.Symbol(state) for state in states)
+        self.units = tuple([units] * n if isinstance(units, str) else units)
+        if len(self.units) != n:
+            raise BadModel(f"'{name}' has {n} states, but {len(self.units)} units are given.")
+        self.modes: tuple[Mode, ...] = ()
+        self.guards: tuple[Guard, ...] = ()
+        self.start_x: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
+        self.start_mode = 0
+        self.params(**(params or {}))
+        for label, flow in (modes or {}).items():
+            self.mode(label, flow)
+        for guard in guards:
+            self.guard(**guard)
+        if start is not None:
+            self.start(**start)
+        if sketch:
+            self.sketch(*sketch)
+
+    @property
+    def n(self) -> int:
+        """Number of states."""
+        return len(self.coordinates)
+
+    @property
+    def guard_names(self) -> tuple[str, ...]:
+        """The names of the guards, each once, in order."""
+        return tuple(dict.fromkeys(guard.name for guard in self.guards))
+
+    def _state_names(self) -> tuple[str, ...]:
+        return self.coordinates
+
+    # -- equations ----------------------------------------------------------------------------
+
+    def mode(self, name: str, flow: Any) -> Mode:
+        """Add a mode and return it.
+
+        Parameters
+        ----------
+        name : str
+        flow : sequence or dict
+            x' as a vector, or ``{state: formula}`` with each state.
+
+        Raises
+        ------
+        BadModel
+            A name that is taken, a flow of another length, an unknown symbol.
+        """
+        if not isinstance(name, str) or not name.strip() or name == "*":
+            raise BadModel(f"A mode of '{self.name}' needs a name (text), not {name!r}.")
+        if name in [mode.name for mode in self.modes]:
+            raise BadModel(f"Two modes of '{self.name}' are called {name!r}.")
+        made = Mode(name, len(self.modes), self._vector(flow, f"flow of {name!r}"))
+        self.modes = (*self.modes, made)
+        self.touch()
+        return made
+
+    def guard(
+        self,
+        mode: Any,
+        r: Any,
+        *,
+        to: Any = None,
+        direction: int = -1,
+        reset: Any = None,
+        when: Any = None,
+        name: str = "",
+        terminal: bool = False,
+        zeno: Any = None,
+    ) -> None:
+        """Add a guard to one or several modes.
+
+        Parameters
+        ----------
+        mode : Mode, str or list of them
+            "*": all modes declared so far.
+        r : formula
+            The event is a zero of r(t, x, rho).
+        to : Mode or str, optional
+            The mode after the event; the same one if omitted.
+        direction : int
+            -1: r falls through zero, +1: it rises, 0: both.
+        reset : sequence or dict, optional
+            The state after the event as formulas of (t, x-, rho): all of it, or
+            ``{state: formula}`` for those that jump. None: nothing jumps.
+        when : formula, optional
+            Must be > 0 for the event to count.
+        name : str
+            Shown in event lists; "guard 1", ... if empty.
+        terminal : bool
+            Whether the run ends at this event.
+        zeno : Mode or str, optional
+            The mode to go on in where events of this guard accumulate; without it the run stops.
+
+        Raises
+        ------
+        BadModel
+            An unknown mode, state or symbol, a name that is taken, an r that never changes.
+        """
+        label = name or f"guard {len(self.guard_names) + 1}"
+        if isinstance(mode, str) and mode == "*":
+            self.check()
+            watched = list(self.modes)
+        else:
+            several = isinstance(mode, (list, tuple))
+            watched = [self._mode(m, f"guard {label!r}") for m in (mode if several else [mode])]
+        what = f"r of guard {label!r}"
+        event = expression(r, self.symbols(), what)
+        if not event.free_symbols & {self.t, *self.x}:
+            raise BadModel(f"{what} = {event} depends neither on a state nor on t: no event.")
+        if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
+            raise BadModel(
+                f"direction of guard {label!r} must be -1 (r falls through zero), +1 (it rises) "
+                f"or 0 (both), not {direction!r}."
+            )
+        after = self.x
+        if reset is not None:
+            after = self._vector(reset, f"reset of guard {label!r}", self.x)
+        condition = None
+        if when is not None:
+            condition = expression(when, self.symbols(), f"when of guard {label!r}")
+        target = None if to is None else self._mode(to, f"to of guard {label!r}")
+        beyond = -1 if zeno is None else self._mode(zeno, f"zeno of guard {label!r}").index
+        taken = {guard.mode for guard in self.guards if guard.name == label}
+        made = []
+        for m in watched:
+            if m.index in taken:
+                raise BadModel(f"Two guards of mode {m.name!r} are called {label!r}.")
+            taken.add(m.index)
+            made.append(Guard(
+                m.index, event, (target or m).index, int(direction), after, after != self.x,
+                condition, label, bool(terminal), beyond,
+            ))  # fmt: skip
+        self.guards = (*self.guards, *made)
+        self.touch()
+
+    def start(
+        self, x: Any = None, mode: Any = None, *, t_end: float | None = None, h: float | None = None
+    ) -> None:
+        """Set the initial state (formulas of the parameters) and mode; time span and step in s.
+
+        Raises
+        ------
+        BadModel
+            A wrong length, a start that depends on the state or on t, an unknown mode.
+        BadValue
+            A time span or a step that is not a positive number.
+        """
+        if x is not None:
+            what = f"start x of '{self.name}'"
+            values = self._vector(x, what, self.start_x)
+            bad = {s.name for v in values for s in v.free_symbols} - set(self.parameters)
+            if bad:
+                raise BadModel(
+                    f"{what} depends on {min(bad)!r}; a start is a formula of the parameters."
+                )
+            self.start_x = values
+        if mode is not None:
+            self.start_mode = self._mode(mode, f"start mode of '{self.name}'").index
+        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+        self.h = self.h if h is None else number(h, "h", "s", positive=True)
+        self.touch()
+
+    def check(self) -> None:
+        """Refuse a system that cannot run.
+
+        Raises
+        ------
+        BadModel
+            If there is no mode.
+        """
+        if not self.modes:
+            raise BadModel(f"'{self.name}' has no mode yet: add one with .mode(name, flow).")
+
+    def _mode(self, mode: Any, what: str) -> Mode:
+        if isinstance(mode, Mode) and mode in self.modes:
+            return mode
+        found = {m.name: m for m in self.modes}
+        label = mode.name if isinstance(mode, Mode) else mode
+        if isinstance(mode, Mode) or not isinstance(label, str) or label not in found:
+            raise BadModel(
+                f"{what}: there is no such mode {label!r} in '{self.name}'.{suggest(label, found)}"
+            )
+        return found[label]
+
+    def _vector(self, value: Any, what: str, rest: tuple[sp.Expr, ...] = ()) -> tuple:
+        """Return n formulas; a dict by state takes the others from `rest`."""
+        if not isinstance(value, Mapping):
+            return vector(value, self.n, self.symbols(), what)
+        given = {str(state): formula for state, formula in value.items()}
+        unknown = [state for state in given if state not in self.coordinates]
+        if unknown:
+            raise BadModel(
+                f"{what}: {unknown[0]!r} is no state of '{self.name}'."
+                f"{suggest(unknown[0], self.coordinates)}"
+            )
+        missing = [state for state in self.coordinates if state not in given]
+        if missing and not rest:
+            raise BadModel(f"{what} has no formula for the state {missing[0]!r}.")
+        items = [given.get(s, old) for s, old in zip(self.coordinates, rest or self.x, strict=True)]
+        return vector(items, self.n, self.symbols(), what)
+
+    # -- display and specification ------------------------------------------------------------
+
+    def _repr_markdown_(self) -> str:
+        return display.hybrid(self)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return everything that defines the system as plain data (JSON)."""
+        names = [mode.name for mode in self.modes]
+        return {
+            "type": "HybridSystem",
+            "name": self.name,
+            "text": self.text,
+            "x": list(self.coordinates),
+            "units": list(self.units),
+            "params": {k: vars(p) for k, p in self.parameters.items()},
+            "modes": {mode.name: [text(f) for f in mode.flow] for mode in self.modes},
+            "guards": [
+                {
+                    "mode": names[guard.mode],
+                    "r": text(guard.r),
+                    "to": names[guard.to],
+                    "direction": guard.direction,
+                    "reset": [text(x) for x in guard.reset] if guard.jumps else None,
+                    "when": None if guard.when is None else text(guard.when),
+                    "name": guard.name,
+                    "terminal": guard.terminal,
+                    "zeno": None if guard.zeno < 0 else names[guard.zeno],
+                }
+                for guard in self.guards
+            ],
+            "start": {
+                "x": [text(x) for x in self.start_x],
+                "mode": names[self.start_mode] if names else None,
+                "t_end": self.t_end,
+                "h": self.h,
+            },
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> HybridSystem:
+        """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
+        return cls(
+            spec["name"], spec["x"], text=spec["text"], units=spec["units"],
+            params={k: Param(**p) for k, p in spec["params"].items()},
+            modes=spec["modes"], guards=spec["guards"], start=spec["start"],
+        )  # fmt: skip

@@ -1,0 +1,126 @@
+"""A solution located to its events: both sides of each, and exact evaluation anywhere between.
+
+Rows come in time order; an event has two, its left and its right limit at the same time. What lies
+between rows is not interpolated: `at` and `refined` march from the nearest step of the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.solution import Event, Sample, Solution
+
+__all__ = ["LocatedEvent", "Trajectory"]
+
+KINDS = ("event", "impact", "closed", "released", "zeno")
+
+
+@dataclass(frozen=True)
+class LocatedEvent(Event):
+    """An event at its exact time.
+
+    Attributes
+    ----------
+    kind : str
+        "impact", "closed" (impact after which the contact stays closed), "released", "zeno"
+        (infinitely many impacts end here) or "event" (a guard of a `HybridSystem`).
+    x_minus, x_plus : (n_x,) state on both sides
+    slope : float
+        dr/dt of the guard at the event: small means grazing.
+    together : int
+        How many contacts met at once; more than one: derivatives are directional only.
+    mode, to : str
+        Modes before and after ("" for a mechanical system).
+    dt_drho : (p,) float or None
+        Sensitivity of the event time, if sensitivities were asked for.
+    """
+
+    x_minus: np.ndarray
+    x_plus: np.ndarray
+    slope: float
+    together: int
+    mode: str
+    to: str
+    dt_drho: np.ndarray | None
+
+
+@dataclass(repr=False)
+class Trajectory(Solution):
+    """Result of `EventDriven`.
+
+    Attributes
+    ----------
+    x : (n_t, n_x) the whole state; of a mechanical system (q, v)
+    rates : (n_t, n_x) x'
+    lam : (n_t, n_c) contact forces, N
+    z : (n_t,) running cost
+    S : (n_t, n_x + 1, p) sensitivities of (x, z), or p = 0
+    mode : (n_t,) number of the mode (0 for a mechanical system)
+    located : list of LocatedEvent, also as `events`
+    march : what the kernel recorded
+    """
+
+    x: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    rates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    lam: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    z: np.ndarray = field(default_factory=lambda: np.empty(0))
+    S: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    mode: np.ndarray = field(default_factory=lambda: np.empty(0, int))
+    located: list[LocatedEvent] = field(default_factory=list)
+    march: Any = field(default=None, repr=False)
+
+    @cached_property
+    def events(self) -> list[LocatedEvent]:  # type: ignore[override]
+        """Events in order of time."""
+        return self.located
+
+    @cached_property
+    def event_rows(self) -> list[tuple[int, str, int]]:
+        """(row of the right limit, kind, contact or guard) in order of time."""
+        found = []
+        for event in self.located:
+            if event.kind in ("closed", "zeno") and event.impulse > 0:
+                found.append((event.row, "impact", event.index))
+            found.append((event.row, event.kind, event.index))
+        return found
+
+    def _runs(self, a: int) -> list[tuple[int, int]]:
+        closed = self.active[:, a] == 1
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], closed, [False]]).astype(np.int8)))
+        return [tuple(run) for run in edges.reshape(-1, 2).tolist()]
+
+    @cached_property
+    def jump_rows(self) -> np.ndarray:
+        """Rows behind an event at which the state or its derivative jumps."""
+        rows = [
+            e.row for e in self.located
+            if not np.array_equal(e.x_minus, e.x_plus) or self.S.shape[2] > 0
+        ]  # fmt: skip
+        return np.unique(rows).astype(int)
+
+    def at(self, t: float, side: str = "right") -> Sample:
+        """Return the state at `t`, marched to exactly there; see `Solution.at`."""
+        if side not in ("left", "right"):
+            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
+        if not self.t[0] <= t <= self.t[-1]:
+            raise BadValue(f"t = {t!r} s lies outside [{self.t[0]:g}, {self.t[-1]:g}] s.")
+        x = self.state(t, side)
+        n = self.q.shape[1]
+        gap = self.march.gaps(np.array([t]), x[None])[0][0]
+        return Sample(float(t), x[:n], x[n:], gap)
+
+    def state(self, t: float, side: str = "right") -> np.ndarray:
+        """Return x at one time; at an event its left or right limit."""
+        here = [e for e in self.located if e.t == t]
+        if here:
+            return here[0].x_minus if side == "left" else here[-1].x_plus
+        return self.march.sample(np.array([float(t)]))[0][0, : self.x.shape[1]]
+
+    def refined(self, points: int = 400) -> Trajectory:
+        """Return the same run with at least `points` rows, for drawing."""
+        return self if len(self.t) >= points else self.march.rows(self, points)
