@@ -7,5 +7,14 @@ outputs by LLVM.
 from explorer.compiled.bundle import Bundle
 from explorer.compiled.flow import Flow, compile_flow
 from explorer.compiled.mechanical import Compiled, compile_system, short
+from explorer.compiled.sketch import compile_sketch
 
-__all__ = ["Bundle", "Compiled", "Flow", "compile_flow", "compile_system", "short"]
+__all__ = [
+    "Bundle",
+    "Compiled",
+    "Flow",
+    "compile_flow",
+    "compile_sketch",
+    "compile_system",
+    "short",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import pickle
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from explorer.errors import BadModel
 
 __all__ = ["Bundle", "smooth"]
 
+_TAKEN = re.compile(r"x\d+\Z")
 _POINTER = ctypes.POINTER(ctypes.c_double)
 
 
@@ -49,6 +51,11 @@ class Bundle:
     def __init__(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
         self.size = len(outputs)
         content = list(outputs) or [se.Integer(0)]
+        # SymEngine calls common subexpressions x0, x1, ... and takes no notice of arguments
+        clash = {a: se.Symbol(f"{a}_") for a in args if _TAKEN.match(str(a))}
+        if clash:
+            args = [clash.get(a, a) for a in args]
+            content = [se.sympify(c).xreplace(clash) for c in content]
         names = ",".join(map(str, args)).encode()
         key = hashlib.sha256(_target() + names + pickle.dumps(content)).hexdigest()[:32]
         native = None

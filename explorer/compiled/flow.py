@@ -39,7 +39,7 @@ class Flow:
     ----------
     system : MechanicalSystem or HybridSystem
     cost : sympy expression, optional
-        Running cost g(t, x, x', rho); accelerations are `rates` symbols.
+        Running cost g(t, x, x', rho); accelerations are among `rates`.
 
     Attributes
     ----------
@@ -65,7 +65,9 @@ class Flow:
         else:
             raise BadModel(f"{type(system).__name__} is no system type that flows between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
-        self.rates = [sp.Symbol(f"_rate_{k}") for k in range(self.n_x)]
+        # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
+        own = [sp.Symbol(f"{'a' if self.n else 'd'}_{c}") for c in system.coordinates]  # type: ignore[attr-defined]
+        self.rates = [*(sp.Symbol(f"_rate_{k}") for k in range(self.n)), *own]
         t = se.Symbol("t")
         x = [se.sympify(s) for s in self.states]
         rho = [se.Symbol(k) for k in names]
@@ -169,6 +171,10 @@ class Flow:
         inp = np.zeros(len(self._args))
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
         return inp
+
+    def outputs(self, formulas: Sequence[Any]) -> Bundle:
+        """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
+        return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
     def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""

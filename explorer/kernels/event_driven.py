@@ -22,7 +22,7 @@ from explorer.kernels.locate import (
     flags_of, polish,
 )  # fmt: skip
 from explorer.kernels.runge_kutta import (
-    TABLEAU, explicit_error, explicit_step, interpolate, stiffness,
+    TABLEAU, dense_value, explicit_error, explicit_step, interpolate, stiffness,
 )  # fmt: skip
 from explorer.status import (
     CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO,
@@ -45,7 +45,8 @@ def rewatch(
 ):  # fmt: skip
     """Set every guard's watch at the start of a stretch; return one that fires at once, or -1.
 
-    `fired` is the guard (of this mode) whose event has just happened, -1 if none or another mode.
+    `fired` is the guard (of this mode) whose event has just happened, -1 if the event was of another
+    mode, -2 at the start.
     """
     nx, n, nc = shape[NX], shape[N], shape[NC]
     guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
@@ -94,11 +95,14 @@ def rewatch(
                 watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
             else:
                 watch[j, ARM] = UNARMED
-                if slope < -1e-12 and j != fired and open_ and at_once < 0:
+                # a guard that only watches does not fire for being started on
+                counts_now = (flags & BOUNDS) != 0 or fired > -2
+                if slope < -1e-12 and j != fired and open_ and counts_now and at_once < 0:
                     at_once = j
         else:
+            # landed beyond it: an event at once, unless it is on its way back
             watch[j, ARM] = UNARMED
-            if (flags & BOUNDS) and open_ and at_once < 0:
+            if (flags & BOUNDS) and not flags & HAS_WHEN and slope <= 0.0 and at_once < 0:
                 at_once = j
     return at_once
 
@@ -147,7 +151,7 @@ def march(
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
-    fired, rejected = -1, False
+    fired, rejected = -2, False
     if shape[KIND] == 1:
         inp[0] = t
         for i in range(nx):
@@ -335,6 +339,8 @@ def march(
                 second < third < 1e200 and ratio < 0.999 and remains < knobs[REST_MAX]
                 and abs(ratio - second / third) < 0.05
             )
+            if events >= 12 and t - record[events - 12, T] < knobs[REST_MAX]:
+                zeno, remains = True, 0.0  # several guards take turns
             before = state[MODE]
             reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
             fired = now if state[MODE] == before else -1
@@ -420,19 +426,29 @@ def march(
 
 
 @kernel(
-    f"int64({PROBLEM}, {TABLEAU}, int64, float64[:, ::1], int64[:, ::1], float64[::1],"
-    " int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1])"
+    f"int64({PROBLEM}, {TABLEAU}, int64, int64, float64[:, ::1], int64, float64[:, ::1],"
+    " int64[:, ::1], float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1])"
 )
 def evaluate(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, width, steps, step_state,
-    times, which, K, bench, result, rates,
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, extra, method, Dw, width, steps,
+    step_state, times, which, K, bench, dense, result, rates,
 ):  # fmt: skip
-    """Write y (and y') at each time, from its own step out of the start of step `which`."""
-    nc = shape[NC]
-    size = (width + 1) * (shape[NX] + 1)
+    """Write y and x' at increasing times, out of the start of the step `which` each lies in.
+
+    A time gets a Runge-Kutta step of its own, as exact as the run; with `extra` > s, where several
+    times lie in one step, they share that step's polynomial (order 7).
+    """
+    nx, nc = shape[NX], shape[NC]
+    block = nx + 1
+    size = (width + 1) * block
     stage, new = bench[0], bench[1]
-    for k in range(times.size):
+    k = 0
+    while k < times.size:
         i = which[k]
+        many = 1
+        while k + many < times.size and which[k + many] == i:
+            many += 1
         state[MODE] = step_state[i, 0]
         state[HELD] = 0
         for a in range(nc):
@@ -440,22 +456,36 @@ def evaluate(
             state[HELD] += state[CLOSED + a]
         y = steps[i, 2:]
         t = steps[i, 0]
-        h = times[k] - t
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
+        shared = extra > s and many > 1
+        if status == SUCCESS and shared:
+            status = explicit_step(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, extra, t, y, steps[i, 1],
+                K, stage, new, width,
+            )  # fmt: skip
+            interpolate(method, Dw, s, K, y, new, steps[i, 1], size, dense)
         if status != SUCCESS:
             return status
-        if h == 0.0:
-            for m in range(size):
-                result[k, m] = y[m]
-                rates[k, m] = K[0, m]
-        else:
-            status = explicit_step(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, h, K, stage,
-                new, width,
-            )  # fmt: skip
+        for one in range(k, k + many):
+            h = times[one] - t
+            if h == 0.0:
+                for m in range(size):
+                    new[m] = y[m]
+            elif shared:
+                dense_value(method, dense, y, h / steps[i, 1], size, new)
+            else:
+                status = explicit_step(
+                    table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, h, K,
+                    stage, new, width,
+                )  # fmt: skip
+            if status == SUCCESS:
+                status = flow(table, shape, inp, out, W, pivots, vec, state, times[one], new,
+                              stage, 0)  # fmt: skip
             if status != SUCCESS:
                 return status
             for m in range(size):
-                result[k, m] = new[m]
-                rates[k, m] = K[s, m]
+                result[one, m] = new[m]
+            for m in range(block):
+                rates[one, m] = stage[m]
+        k += many
     return SUCCESS

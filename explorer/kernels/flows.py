@@ -80,7 +80,7 @@ def accelerate(table, shape, inp, out, W, pivots, vec, state):
     return SUCCESS
 
 
-@kernel(f"void({PROBLEM}, int64)", inner=True)
+@kernel(f"void({PROBLEM}, int64)", inline=True)
 def tangent(table, shape, inp, out, W, pivots, vec, state, w):
     """vec[1] = (a', -lam') along the direction vec[2] of (q, v) and parameter w (-1: none, -2: t).
 

@@ -128,7 +128,7 @@ def first_event(
                 if g > band:
                     arm, shift = ARMED, 0.0
                     g = sign * samples[k, j]
-                elif g < -band and (flags & BOUNDS) and one < -band:
+                elif g < -band and (flags & (BOUNDS | HAS_WHEN)) == BOUNDS and one < -band:
                     low = (k - 1) / SAMPLES  # on the wrong side for good: never fall through
             elif g <= 0.0 or (final and k == SAMPLES and g <= band and g < one):
                 low = (k - 1) / SAMPLES

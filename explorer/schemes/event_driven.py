@@ -150,6 +150,7 @@ class March:
         )  # fmt: skip
         self.method = (tableau.A, tableau.c, tableau.stages)
         self.tableau = tableau
+        self.extra = 15 if scheme.method == "dop853" else tableau.stages
         w = max(nc, 1)
         self.lcp = (
             np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)), np.empty((5, w + 8)),
@@ -206,10 +207,9 @@ class March:
             tableau.exponent, REST_MAX,
         ])  # fmt: skip
         caps = np.array([scheme.max_steps, scheme.max_events])
-        extra = 15 if scheme.method == "dop853" else tableau.stages
         begin = time.perf_counter()
         self.code = march(
-            *self.problem, *self.method, extra, len(self.wrt), tableau.code, tableau.E, tableau.D,
+            *self.problem, *self.method, self.extra, len(self.wrt), tableau.code, tableau.E, tableau.D,
             *self.lcp, knobs, caps, self.y, e, np.ascontiguousarray(e_rho), self.K,
             np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 1, len(self.watch))),
             self.bench, self.steps, self.step_state, self.offsets, self.record, self.kinds,
@@ -226,17 +226,25 @@ class March:
         last = float(self.steps[-1, :2].sum()) if len(self.steps) else 0.0
         return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
 
-    def sample(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return y (k, size), y' and the number of the step that each time (increasing) lies in."""
+    def sample(
+        self, times: np.ndarray, *, exact: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y (k, size), (x', z') and the number of the step of each time (increasing).
+
+        Exact: each by a step of its own; else from the polynomial of the step, as good to the eye.
+        """
         from explorer.kernels.event_driven import evaluate
 
         which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps) - 1, 0))
-        result, rates = np.empty((len(times), self.size)), np.empty((len(times), self.size))
+        block = self.flow.n_x + 1
+        result, rates = np.empty((len(times), self.size)), np.empty((len(times), block))
         if len(self.steps):
             evaluate(
-                *self.problem, *self.method, len(self.wrt), self.steps, self.step_state,
-                np.ascontiguousarray(times, float), which, self.K, self.bench, result, rates,
+                *self.problem, *self.method, self.method[2] if exact else self.extra,
+                self.tableau.code, self.tableau.D, len(self.wrt), self.steps, self.step_state,
+                np.ascontiguousarray(times, float), which, self.K, self.bench,
+                np.empty((8, self.size)), result, rates,
             )  # fmt: skip
         else:
             result[:], rates[:] = self.y, 0.0
@@ -262,7 +270,7 @@ class March:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
         end = self.t_last
         if t_eval is None:
-            times = np.linspace(0.0, end, self.scheme.points + 1)
+            return self._rows(np.linspace(0.0, end, self.scheme.points + 1), exact=False)
         else:
             times = np.array(t_eval, float)
             if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
@@ -270,19 +278,19 @@ class March:
             if len(times) and not (0 <= times[0] and times[-1] <= self.t_end):
                 raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
             times = times[times <= end]
-        return self._rows(times)
+        return self._rows(times, exact=True)
 
     def rows(self, solution: Trajectory, points: int) -> Trajectory:
         """Return `solution` with `points` even rows."""
-        return self._rows(np.linspace(0.0, self.t_last, points + 1))
+        return self._rows(np.linspace(0.0, self.t_last, points + 1), exact=False)
 
-    def _rows(self, times: np.ndarray) -> Trajectory:
+    def _rows(self, times: np.ndarray, *, exact: bool) -> Trajectory:
         flow, lay, record = self.flow, self.lay, self.record
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
         block, events = n_x + 1, len(record)
         hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
         times = times[~np.isin(times, hits)]
-        y, dy, which = self.sample(times)
+        y, dy, which = self.sample(times, exact=exact)
         lam = np.zeros((len(times) + 2 * events, nc))
         sides = np.concatenate([times, hits, hits])
         order = np.lexsort((

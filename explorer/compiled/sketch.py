@@ -1,0 +1,23 @@
+"""The points of a system's sketch as one native function of ``[t, x, rho]``."""
+
+from __future__ import annotations
+
+import symengine as se
+
+from explorer.compiled.bundle import Bundle, smooth
+from explorer.systems import HybridSystem
+
+__all__ = ["compile_sketch"]
+
+
+def compile_sketch(system: HybridSystem) -> Bundle:
+    """Return the bundle of all points, then all radii; compiled once for each change."""
+    kept: tuple[int, Bundle] | None = system.__dict__.get("_sketched")
+    if kept is None or kept[0] != system.revision:
+        shapes = system.shapes
+        points = [c for s in shapes for p in s.points for c in p]
+        names = ["t", *system.coordinates, *system.parameters]
+        outputs = [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
+        kept = (system.revision, Bundle([se.Symbol(name) for name in names], outputs))
+        system.__dict__["_sketched"] = kept
+    return kept[1]

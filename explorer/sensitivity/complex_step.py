@@ -1,0 +1,223 @@
+"""Complex step through events: the whole run once more in complex arithmetic, one parameter each.
+
+Corner et al. 2019, eq. (21)-(23) with the sign corrected: dx/drho = Im x(rho + i eps) / eps. It is
+right through an event only if the event time itself is solved in complex arithmetic, by Newton on
+the length of the step that ends there. No derivative formula enters: an independent check.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import NotApplicable
+from explorer.sensitivity.direct import Question, Sensitivity, solve
+from explorer.trajectory import KINDS
+
+__all__ = ["solve_complex"]
+
+EPS = 1e-30
+_SHARP: dict[str, Callable] = {
+    "Abs": lambda z: z if np.real(z) >= 0 else -z,
+    "sign": lambda z: np.sign(np.real(z)),
+    "Heaviside": lambda z, mid=0.5: np.heaviside(np.real(z), mid),
+    "Min": lambda *z: min(z, key=np.real),
+    "Max": lambda *z: max(z, key=np.real),
+}
+
+
+class _Replay:
+    """The recorded run of a system, in complex arithmetic."""
+
+    def __init__(self, question: Question, solution: Any) -> None:
+        self.march, self.question = solution.march, question
+        flow, system = question.cost.flow, question.system
+        self.flow, self.mechanical = flow, flow.mechanical
+        self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
+        if self.mechanical:
+            q, v = flow.states[: flow.n], flow.states[flow.n :]
+            gap = sp.Matrix([c.gap for c in system.contacts] or [0])  # type: ignore[attr-defined]
+            G = gap.jacobian(q)
+            speed = G * sp.Matrix(v) + gap.diff(system.t)
+            gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
+            self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
+            self.force = self.native(list(system.force))  # type: ignore[attr-defined]
+            self.gap, self.G = self.native(list(gap)), self.native(list(G))
+            self.speed, self.gamma = self.native(list(speed)), self.native(list(gamma))
+            self.e = self.native([sp.sympify(c.e) for c in system.contacts])
+        else:
+            self.flows = [self.native(list(m.flow)) for m in system.modes]  # type: ignore[attr-defined]
+            self.guards = [self.native([g.r]) for g in flow.guards]
+            self.resets = [self.native(list(g.reset)) for g in flow.guards]
+        self.g = None if flow.cost is None else self.native([flow.cost], flow.rates)
+
+    def native(self, formulas: list, more: Any = ()) -> Callable[..., np.ndarray]:
+        if any(f.has(sp.Piecewise) for f in map(sp.sympify, formulas)):
+            raise NotApplicable(
+                "A formula made of cases has no complex continuation here: compare 'direct' with "
+                "'adjoint' and 'finite_difference' instead."
+            )
+        f = sp.lambdify([*self.args, *more], formulas, [_SHARP, "numpy"], cse=True)
+        return lambda *values: np.array(f(*values), complex)
+
+    def rate(self, t: complex, y: np.ndarray, mode: np.ndarray) -> np.ndarray:
+        flow, n, n_x = self.flow, self.flow.n, self.flow.n_x
+        at = (t, *y[:n_x], *self.rho)
+        if self.mechanical:
+            M, F = self.mass(*at).reshape(n, n), self.force(*at)
+            on = np.flatnonzero(mode[1:])
+            if len(on):
+                G, gamma = self.G(*at).reshape(-1, n)[on], self.gamma(*at)[on]
+                a = self.saddle(M, G, np.concatenate([F, -gamma]))[:n]
+            else:
+                a = np.linalg.solve(M, F)
+            rate = np.concatenate([y[n:n_x], a])
+        else:
+            rate = self.flows[int(mode[0])](*at)
+        cost = 0.0 if self.g is None else self.g(*at, *rate)[0]
+        return np.append(rate, cost)
+
+    @staticmethod
+    def saddle(M: np.ndarray, G: np.ndarray, right: np.ndarray) -> np.ndarray:
+        k = len(G)
+        return np.linalg.solve(np.block([[M, G.T], [G, np.zeros((k, k))]]), right)
+
+    def step(self, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> np.ndarray:
+        A, c, s = self.march.method
+        K = np.zeros((s, len(y)), complex)
+        for i in range(s):
+            K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)
+        return y + h * (A[s, :s] @ K)
+
+    def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
+        at = (t, *y[: self.flow.n_x], *self.rho)
+        who = int(self.march.kinds[k, 0])
+        if not self.mechanical:
+            return self.guards[who](*at)[0]
+        if not mode[1 + who]:
+            return self.gap(*at)[who]
+        n = self.flow.n
+        on = np.flatnonzero(mode[1:])
+        G, gamma = self.G(*at).reshape(-1, n)[on], self.gamma(*at)[on]
+        right = np.concatenate([self.force(*at), -gamma])
+        return -self.saddle(self.mass(*at).reshape(n, n), G, right)[n + list(on).index(who)]
+
+    def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
+        """Return the complex length of the step that ends on the guard of event k, and its end."""
+        # the real event time is known to round-off: Newton moves the imaginary part only
+        D = self.march.record[k][1]
+        new = self.step(t, y, h, mode)
+        for _ in range(3):
+            change = np.imag(self.guard(k, t + h, new, mode)) / D
+            h = h - 1j * change
+            new = self.step(t, y, h, mode)
+        return h, new
+
+    def jump(self, k: int, t: complex, y: np.ndarray) -> np.ndarray:
+        flow, n, n_x = self.flow, self.flow.n, self.flow.n_x
+        kind = self.march.kinds[k]
+        at = (t, *y[:n_x], *self.rho)
+        if not self.mechanical:
+            return np.append(self.resets[int(kind[0])](*at), y[n_x])
+        p = self.march.record[k][self.march.lay["p"]]
+        on = np.flatnonzero(p > 0)
+        if KINDS[kind[1]] == "released" or not len(on):
+            return y
+        e = self.e(*at)
+        if KINDS[kind[1]] == "zeno":
+            e[int(kind[0])] = 0.0
+        e_real, _ = flow.restitution(self.question.rho)
+        M, G, speed = self.mass(*at).reshape(n, n), self.G(*at).reshape(-1, n), self.speed(*at)
+        right = np.concatenate([np.zeros(n), -((1 + e) * speed)[on]])
+        out = y.copy()
+        out[n:n_x] += self.saddle(M, G[on], right)[:n]
+        return out
+
+    def go(self, rho: np.ndarray, y: np.ndarray, last: int | None) -> tuple:
+        """Return (states on both sides of every event, times of the events, end)."""
+        self.rho = rho
+        march, t = self.march, 0j
+        begins = [*march.kinds[:, 4].tolist(), len(march.steps) + 1]
+        sides, times, k = [], [], 0
+        t_end = self.question.t_end
+        i = 0
+        while True:
+            while begins[k] <= i and k < len(march.kinds):
+                if i == 0 or begins[k] < i:  # an event at once, without a step before it
+                    pass
+                sides.append([y, self.jump(k, t, y)])
+                times.append(t)
+                if last == k:
+                    return sides, times, sides[-1][0], t
+                y = sides[-1][1]
+                k += 1
+            if i >= len(march.steps):
+                return sides, times, y, t
+            mode, h = march.step_state[i], complex(march.steps[i, 1])
+            if k < len(march.kinds) and begins[k] == i + 1:
+                h, y = self.land(k, t, y, h, mode)
+            else:
+                if i + 1 == len(march.steps):
+                    h = t_end - t
+                y = self.step(t, y, h, mode)
+            t += h
+            i += 1
+
+
+def solve_complex(question: Question) -> Sensitivity:
+    """Complex step, one run for each parameter.
+
+    Returns
+    -------
+    Sensitivity
+        Cost gradient and the limits at every event in complex step; `S`, `Z` at the rows between
+        are the direct method's, whose largest distance at the events and at the end is in
+        ``residuals["direct"]``.
+    """
+    direct = solve(question)
+    solution = direct.solution
+    replay = _Replay(question, solution)
+    last = question.last(solution)
+    which = None if last is None else solution.located.index(last)
+    n_x, p = question.cost.flow.n_x, len(question.wrt)
+    gradient, apart = np.zeros(p), 0.0
+    seeds = question.seeds()
+    start, _ = question.cost.flow.start(question.rho)
+    for j, place in enumerate(question.places):
+        rho = question.rho.astype(complex)
+        if place >= 0:
+            rho[place] += 1j * EPS
+        y0 = np.append(start + 1j * EPS * seeds[:, j], 0.0)
+        sides, times, y, t = replay.go(rho, y0, which)
+        for k, (both, hit) in enumerate(zip(sides, times, strict=True)):
+            salt = direct.saltation(k)
+            row = np.column_stack([salt.S_minus[:, j], salt.S_plus[:, j]])
+            # left and right limits of S: the state at a fixed time, so the event's motion goes off
+            rates = solution.march.record[k]
+            lay = solution.march.lay
+            moved = np.imag(hit) / EPS
+            mine = np.column_stack([
+                np.imag(both[0]) / EPS - rates[lay["f_minus"]] * moved,
+                np.imag(both[1]) / EPS - rates[lay["f_plus"]] * moved,
+            ])  # fmt: skip
+            apart = max(apart, float((np.abs(mine - row) / (1 + np.abs(row))).max()))
+        value = y[n_x] + _terminal(question, t, y[:n_x], rho)
+        gradient[j] = np.imag(value) / EPS
+    size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
+    apart = max(apart, float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size))
+    return dataclasses.replace(
+        direct, method="complex_step", cost_gradient=gradient,
+        residuals={**direct.residuals, "direct": apart},
+    )  # fmt: skip
+
+
+def _terminal(question: Question, t: complex, x: np.ndarray, rho: np.ndarray) -> complex:
+    """w along the complex perturbation: its gradient times the imaginary parts, plus its value."""
+    w, w_t, w_x, w_rho = question.cost.terminal(
+        float(np.real(t)), np.ascontiguousarray(np.real(x)), np.real(rho)
+    )
+    return w + 1j * (w_t * np.imag(t) + w_x @ np.imag(x) + w_rho @ np.imag(rho))

@@ -1,0 +1,96 @@
+"""Cost functionals psi = int_0^T g(t, q, v, a, rho) dt + w(T, q, v, rho).
+
+Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of a `HybridSystem`:
+``d_<state>``); they are those of the flow, so an impulse never enters the integral.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.compiled import Bundle, Flow, compile_flow
+from explorer.errors import BadModel, BadValue
+from explorer.systems import System
+from explorer.systems.expressions import expression
+
+__all__ = ["Cost", "CompiledCost"]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A cost functional.
+
+    Parameters
+    ----------
+    g : formula, optional
+        Running cost of t, states, accelerations and parameters.
+    w : formula, optional
+        Terminal cost of t, states and parameters.
+
+    Examples
+    --------
+    >>> Cost(g="v_y**2", w="y - 1")
+    Cost(g='v_y**2', w='y - 1')
+    """
+
+    g: Any = None
+    w: Any = None
+
+    @classmethod
+    def of(cls, value: Any) -> Cost:
+        """Return a Cost from what a user gives: nothing, a formula (a running cost), or a dict."""
+        if value is None or isinstance(value, cls):
+            return value or cls()
+        if isinstance(value, Mapping):
+            unknown = set(value) - {"g", "w"}
+            if unknown:
+                raise BadValue(f"A cost has the parts g and w, not {sorted(unknown)[0]!r}.")
+            return cls(**value)
+        return cls(g=value)
+
+
+class CompiledCost:
+    """A cost for one system.
+
+    Attributes
+    ----------
+    flow : Flow
+        The system with the running cost.
+    """
+
+    def __init__(self, system: System, cost: Cost) -> None:
+        self.cost = cost
+        plain = compile_flow(system)
+        names = system.symbols()
+        rates = {s.name: s for s in plain.rates if not s.name.startswith("_")}
+        g = None
+        if cost.g is not None:
+            g = self._read(cost.g, names | rates, f"running cost of '{system.name}'")
+        self.flow: Flow = plain if g is None else compile_flow(system, g)
+        w = self._read(0 if cost.w is None else cost.w, names, f"terminal cost of '{system.name}'")
+        variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
+        self._terminal: Bundle = plain.outputs([w, *(w.diff(x) for x in variables)])
+
+    @staticmethod
+    def _read(formula: Any, names: dict[str, Any], what: str) -> sp.Expr:
+        try:
+            return expression(formula, names, what)
+        except BadModel as error:
+            raise BadValue(
+                f"{error} A cost may use t, the states, accelerations (a_<coordinate>) and "
+                "parameters; impulses do not enter it."
+            ) from None
+
+    def terminal(self, t: float, x: np.ndarray, rho: np.ndarray) -> tuple[float, ...]:
+        """Return w, w_t, w_x (n_x,), w_rho (n_rho,)."""
+        inp = self.flow.input(rho)
+        inp[0], inp[1 : 1 + self.flow.n_x] = t, x
+        w = self._terminal(inp)
+        n_x = self.flow.n_x
+        return w[0], w[1], w[2 : 2 + n_x], w[2 + n_x :]
+

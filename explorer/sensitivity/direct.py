@@ -1,0 +1,309 @@
+"""`sensitivity()`: derivatives of a run by its parameters, with their jumps at the events.
+
+The tangent linear model is marched with the state (Corner et al. 2019, eq. (14), (17), (18)); at an
+event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event-time sensitivity (33)
+for a general guard. A final time that is an event adds (g + w_t + w_x x') dT/drho to (20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.parameters import knobs_of, number
+from explorer.schemes.event_driven import EventDriven
+from explorer.sensitivity.cost import CompiledCost, Cost
+from explorer.systems import System
+from explorer.trajectory import LocatedEvent, Trajectory
+
+__all__ = ["Question", "Saltation", "Sensitivity", "columns", "solve"]
+
+
+@dataclass(frozen=True)
+class Saltation:
+    """How one event changes sensitivities: S+ = Xi S- + Pi, over (x, z).
+
+    Attributes
+    ----------
+    Xi : (n_x + 1, n_x + 1), Pi : (n_x + 1, p)
+    S_minus, S_plus : (n_x + 1, p) left and right limits
+    dt_drho : (p,) event-time sensitivity
+    slope : float
+        D = r_t + r_x f-; its smallness is grazing.
+    event : LocatedEvent
+    states, wrt : names of rows and columns
+    """
+
+    Xi: np.ndarray
+    Pi: np.ndarray
+    S_minus: np.ndarray
+    S_plus: np.ndarray
+    dt_drho: np.ndarray
+    slope: float
+    event: LocatedEvent
+    states: tuple[str, ...]
+    wrt: tuple[str, ...]
+
+    @property
+    def residual(self) -> float:
+        """Largest entry of S+ - (Xi S- + Pi), relative to S+."""
+        defect = np.abs(self.S_plus - self.Xi @ self.S_minus - self.Pi).max(initial=0.0)
+        return float(defect / (1 + np.abs(self.S_plus).max(initial=0.0)))
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: checked names and numbers, ready for any method."""
+
+    system: System
+    scheme: EventDriven
+    wrt: tuple[str, ...]
+    places: tuple[int, ...]
+    cost: CompiledCost
+    rho: np.ndarray
+    t_end: float
+    until: tuple[str, int] | None
+    t_eval: Any
+
+    def seeds(self) -> np.ndarray:
+        """Derivative of the start, (n_x, p)."""
+        flow = self.cost.flow
+        _, by_rho = flow.start(self.rho)
+        states = [s.name for s in flow.states]
+        seeds = np.zeros((flow.n_x, len(self.wrt)))
+        for k, (name, place) in enumerate(zip(self.wrt, self.places, strict=True)):
+            if place >= 0:
+                seeds[:, k] = by_rho[:, place]
+            else:
+                seeds[states.index(name), k] = 1.0
+        return seeds
+
+    def run(self, rho: np.ndarray | None = None, wrt: bool = True, **more: Any) -> Trajectory:
+        """Integrate, with the columns of this question or none."""
+        solution = self.scheme.run(
+            self.cost.flow, self.rho if rho is None else rho, self.t_end, t_eval=self.t_eval,
+            wrt=self.places if wrt else (), seeds=self.seeds() if wrt else None, **more,
+        )  # fmt: skip
+        if not solution.status.ok:
+            raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
+        return solution
+
+    def last(self, solution: Trajectory) -> LocatedEvent | None:
+        """Return the event that ends the cost, or None for the fixed final time."""
+        if self.until is None:
+            return None
+        name, count = self.until
+        hits = [e for e in solution.located if e.contact == name]
+        if len(hits) < count:
+            raise BadValue(
+                f"The final time is event {count} of {name!r}, but only {len(hits)} happen up to "
+                f"t = {solution.t[-1]:g} s; a longer t_end may reach it."
+            )
+        return hits[count - 1]
+
+
+@dataclass
+class Sensitivity:
+    """Derivatives of a trajectory, (n_t, ...) along the rows of `solution`.
+
+    Attributes
+    ----------
+    method : str
+    solution : Trajectory
+    wrt : names of the parameters (or of the states whose start is meant)
+    S : (n_t, n_x, p) derivative of the state
+    Z : (n_t, p) derivative of the running cost's integral
+    cost, cost_gradient : float, (p,) psi and its gradient
+    residuals : dict of what the method can say of its own exactness
+    """
+
+    method: str
+    solution: Trajectory
+    wrt: tuple[str, ...]
+    S: np.ndarray
+    Z: np.ndarray
+    cost: float
+    cost_gradient: np.ndarray
+    question: Question = field(repr=False)
+    residuals: dict[str, float] = field(default_factory=dict)
+    mu: np.ndarray | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return f"Sensitivity({self.method}, wrt={self.wrt}, {len(self.events)} events)"
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times of the rows in s, each event twice."""
+        return self.solution.t
+
+    @property
+    def events(self) -> list[LocatedEvent]:
+        """Events with their `dt_drho`."""
+        return self.solution.located
+
+    @property
+    def Q(self) -> np.ndarray:  # noqa: N802
+        """dq/drho, (n_t, n, p)."""
+        return self.S[:, : self.solution.q.shape[1]]
+
+    @property
+    def V(self) -> np.ndarray:  # noqa: N802
+        """dv/drho, (n_t, n, p)."""
+        return self.S[:, self.solution.q.shape[1] :]
+
+    def at(self, t: float, side: str = "right") -> np.ndarray:
+        """Return S (n_x, p) at one time; at an event its left or right limit."""
+        if side not in ("left", "right"):
+            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
+        march, n_x = self.solution.march, self.S.shape[1]
+        if not 0 <= t <= march.t_last:
+            raise BadValue(f"t = {t!r} s lies outside [0, {march.t_last:g}] s.")
+        for k in range(len(self.events))[:: 1 if side == "left" else -1]:
+            if self.events[k].t == t:
+                salt = self.saltation(k)
+                return (salt.S_minus if side == "left" else salt.S_plus)[:n_x]
+        y = march.sample(np.array([float(t)]))[0][0]
+        return y.reshape(-1, n_x + 1)[1:, :n_x].T
+
+    def saltation(self, k: int) -> Saltation:
+        """Return Xi and Pi at event `k`, with the limits on both sides.
+
+        Raises
+        ------
+        BadValue
+            If there is no such event.
+        """
+        events = self.events
+        if not -len(events) <= k < len(events):
+            raise BadValue(f"There is no event {k}: the run has {len(events)}.")
+        return saltation(self.solution, k, self.wrt, self.question.places)
+
+
+def saltation(
+    solution: Trajectory, k: int, wrt: tuple[str, ...], places: tuple[int, ...]
+) -> Saltation:
+    """Return Xi and Pi of an event from what the march recorded."""
+    march = solution.march
+    lay, row, n_x = march.lay, march.record[k], march.flow.n_x
+    D, p = row[1], len(wrt)
+    block = n_x + 1
+    parts = {name: row[part] for name, part in lay.items()}
+    h_x = parts["h_x"].reshape(n_x, n_x)
+    h_rho = parts["h_rho"].reshape(n_x, -1)
+    full = np.eye(block)
+    full[:n_x, :n_x] = h_x
+    # f+ - h_x f- - h_t, last row for the running cost: g+ - g-
+    kick = parts["f_plus"] - full @ parts["f_minus"]
+    kick[:n_x] -= parts["h_t"]
+    r_x = np.append(parts["r_x"], 0.0)
+    Xi = full + np.outer(kick, r_x) / D
+    Pi = np.zeros((block, p))
+    for j, place in enumerate(places):
+        if place >= 0:
+            Pi[:n_x, j] = h_rho[:, place]
+            Pi[:, j] += kick * parts["r_rho"][place] / D
+    names = (*(s.name for s in march.flow.states), "z")
+    return Saltation(
+        Xi, Pi, parts["s_minus"].reshape(p, block).T, parts["s_plus"].reshape(p, block).T,
+        parts["dtau"].copy(), float(D), solution.located[k], names, wrt,
+    )  # fmt: skip
+
+
+def columns(system: System, wrt: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the checked names, and each one's place in rho (-1: the start of a state)."""
+    names = list(system.parameters)
+    if wrt is None:
+        return tuple(names), tuple(range(len(names)))
+    chosen = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    places = []
+    states = system._state_names()
+    for name in chosen:
+        if name in names:
+            places.append(names.index(name))
+        elif name in states:
+            places.append(-1)
+        elif name in system.sizes:
+            raise BadValue(
+                f"{name!r} is a whole number that '{system.name}' was built with; there is no "
+                "derivative by it. Compare two systems instead."
+            )
+        elif name in knobs_of(EventDriven) or name in ("h", "theta"):
+            raise BadValue(
+                f"{name!r} is a knob of a scheme, not of the system; ask for parameters of "
+                f"'{system.name}': {', '.join(names)}."
+            )
+        else:
+            raise BadValue(
+                f"'{system.name}' has no parameter or state {name!r}."
+                f"{suggest(name, [*names, *states])}"
+            )
+    if len(set(chosen)) != len(chosen):
+        raise BadValue(f"wrt = {chosen} names a parameter twice.")
+    return chosen, tuple(places)
+
+
+def ask(
+    system: System, scheme: Any, wrt: Any, cost: Any, t_end: float | None, until: Any, t_eval: Any,
+    rho: Mapping[str, Any] | None,
+) -> Question:  # fmt: skip
+    """Check everything that is asked."""
+    from explorer.simulation import choose, warm
+
+    chosen = choose(system, EventDriven if scheme is None else scheme)
+    if not isinstance(chosen, EventDriven):
+        raise NotApplicable(
+            f"{type(chosen).__name__} does not locate events, so its sensitivities have no jumps: "
+            "use EventDriven. (method='discrete' differentiates time stepping, as a lesson.)"
+        )
+    warm()
+    names, places = columns(system, wrt)
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    if isinstance(until, str):
+        until = (until, 1)
+    if until is not None:
+        known = [c.name for c in system.contacts] or list(system.guard_names)  # type: ignore[attr-defined]
+        if until[0] not in known:
+            raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
+    return Question(
+        system, chosen, names, places, CompiledCost(system, Cost.of(cost)),
+        np.array(system.rho(rho)), span, until, t_eval,
+    )  # fmt: skip
+
+
+def solve(question: Question) -> Sensitivity:
+    """Direct method."""
+    solution = question.run()
+    value, gradient = gradient_of(question, solution)
+    n_x = question.cost.flow.n_x
+    found = Sensitivity(
+        "direct", solution, question.wrt, solution.S[:, :n_x], solution.S[:, n_x], value, gradient,
+        question,
+    )  # fmt: skip
+    jumps = [found.saltation(k).residual for k in range(len(solution.located))]
+    found.residuals["saltation"] = max(jumps, default=0.0)
+    return found
+
+
+def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
+    """Return psi and its gradient from the state and its sensitivities at the final time."""
+    last, n_x = question.last(solution), question.cost.flow.n_x
+    p = len(question.wrt)
+    if last is None:
+        t, x, z, S = solution.t[-1], solution.x[-1], solution.z[-1], solution.S[-1]
+    else:
+        row, lay = solution.march.record[solution.located.index(last)], solution.march.lay
+        t, x, z = row[0], row[lay["x_minus"]][:n_x], row[lay["x_minus"]][n_x]
+        S = row[lay["s_minus"]].reshape(p, n_x + 1).T
+    w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
+    by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
+    gradient = S[n_x] + w_x @ S[:n_x] + by_rho
+    if last is not None:
+        rates = row[lay["f_minus"]]
+        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * row[lay["dtau"]]
+    return float(z + w), gradient
+
+

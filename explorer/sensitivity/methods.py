@@ -1,0 +1,91 @@
+"""`sensitivity()`: one question, five ways to answer it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from explorer.errors import BadValue, suggest
+from explorer.sensitivity.adjoint import solve_adjoint
+from explorer.sensitivity.complex_step import solve_complex
+from explorer.sensitivity.differences import solve_difference, solve_discrete
+from explorer.sensitivity.direct import Sensitivity, ask, solve
+from explorer.systems import System
+
+__all__ = ["METHODS", "sensitivity"]
+
+METHODS: dict[str, Callable[..., Sensitivity]] = {
+    "direct": solve,
+    "adjoint": solve_adjoint,
+    "complex_step": solve_complex,
+    "finite_difference": solve_difference,
+    "discrete": solve_discrete,
+}
+
+
+def sensitivity(
+    system: System,
+    scheme: Any = None,
+    wrt: Any = None,
+    cost: Any = None,
+    method: str = "direct",
+    *,
+    t_end: float | None = None,
+    until: str | tuple[str, int] | None = None,
+    t_eval: Any = None,
+    rho: Mapping[str, Any] | None = None,
+    delta: float = 1e-6,
+    h: float | None = None,
+    **parameters: Any,
+) -> Sensitivity:
+    """Differentiate a trajectory and a cost by parameters.
+
+    Parameters
+    ----------
+    system : MechanicalSystem or HybridSystem
+    scheme : EventDriven, optional
+        Its tolerances hold for the sensitivities too.
+    wrt : str or sequence of str, optional
+        Parameters; the name of a state means its start. By default all parameters.
+    cost : Cost, formula or dict, optional
+        psi = int g dt + w; a formula alone is g. In g ``a_<coordinate>`` is an acceleration.
+    method : str
+        "direct", "adjoint", "complex_step", "finite_difference" or "discrete".
+    t_end : float, optional
+        Final time in s; by default the system's.
+    until : str or (str, int), optional
+        The final time is this event (of a contact or guard, by name; its number, from 1); the cost
+        takes the left limit there.
+    t_eval : (k,) times of the rows, optional
+    rho, **parameters
+        Parameters by name; those not given keep their default.
+    delta, h : float
+        Step of the finite difference (relative to a parameter > 1); step size of "discrete" in s.
+
+    Returns
+    -------
+    Sensitivity
+
+    Raises
+    ------
+    BadValue, BadModel, NotApplicable
+        The question makes no sense: a sentence says why and what would work.
+    StepFailed
+        The run stopped early.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> sens = ex.sensitivity(ex.models.bouncing_ball(), wrt=("g", "e"), t_end=1.0)
+    >>> sens.V.shape[1:], round(float(sens.events[0].dt_drho[0]), 6)
+    ((1, 2), -0.023013)
+    """
+    if method not in METHODS:
+        raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
+    values = {**(rho or {}), **parameters}
+    question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values)
+    if method == "finite_difference":
+        return solve_difference(question, delta)
+    if method == "discrete":
+        return solve_discrete(question, h)
+    return METHODS[method](question)
