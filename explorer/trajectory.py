@@ -6,6 +6,7 @@ between rows is not interpolated: `at` and `refined` march from the nearest step
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,10 @@ from explorer.solution import Event, Sample, Solution
 
 __all__ = ["LocatedEvent", "Trajectory"]
 
+_ROWS = (
+    "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
+    "z", "S", "mode", "located",
+)  # fmt: skip
 KINDS = ("event", "impact", "closed", "released", "zeno")
 
 
@@ -73,6 +78,22 @@ class Trajectory(Solution):
     mode: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     located: list[LocatedEvent] = field(default_factory=list)
     march: Any = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, march: Any, fill: Callable[[], dict[str, Any]], **known: Any) -> Trajectory:
+        """Return a trajectory whose rows are made by `fill` when first looked at."""
+        new = cls.__new__(cls)
+        new.__dict__.update(known, march=march, _fill=fill)
+        new.__post_init__()
+        return new
+
+    def __getattr__(self, name: str) -> Any:
+        fill = self.__dict__.get("_fill")
+        if fill is None or name not in _ROWS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        del self.__dict__["_fill"]
+        self.__dict__.update(fill())
+        return self.__dict__[name]
 
     @cached_property
     def events(self) -> list[LocatedEvent]:  # type: ignore[override]

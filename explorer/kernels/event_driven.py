@@ -34,7 +34,7 @@ __all__ = ["evaluate", "march"]
 GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION = 0, 1, 2, 3, 4
 # knobs
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
-STIFF_LIMIT, EXPONENT, REST_MAX = 7, 8, 9
+STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
 
 
 @kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, int64, float64[::1],"
@@ -127,7 +127,7 @@ def march(
     A, c, s, extra, width, method, E, Dw : the Runge-Kutta pair; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (10,), (2,) most steps, most events
+    knobs, caps : (11,), (2,) most steps, most events
     y : ((width + 1) (n_x + 1),) start, overwritten by the end
     e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives
     K, dense, watch, samples, bench : workspaces
@@ -151,7 +151,7 @@ def march(
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
-    fired, rejected = -2, False
+    fired, rejected, blurred = -2, False, 0
     if shape[KIND] == 1:
         inp[0] = t
         for i in range(nx):
@@ -258,8 +258,15 @@ def march(
                 interpolate(method, Dw, s, K, y, new, step, nx, dense)
                 now = first_event(
                     table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, step,
-                    final, band, watch, samples, x, values, found,
+                    final, band, watch, samples, x, values, found, blurred < 6,
                 )  # fmt: skip
+                if now == -2:
+                    blurred += 1
+                    counts[3] += 1
+                    h = step * max(0.2, 0.9 * found[1] ** -0.2)
+                    continue
+                blurred = 0
+                grown = min(grown, step * min(10.0, 0.9 * max(found[1], 1e-9) ** -0.2))
             if now >= 0:
                 tau = step
                 if watch[now, ARM] != UNARMED and found[0] < 1.0 - 1e-15:
@@ -378,7 +385,9 @@ def march(
             if fall > 0.0 and e[now] < 1.0:
                 rest = 2.0 * speed / (fall * (1.0 - e[now]))
             crowd = 8 * (nc + 1)
-            if rest < knobs[REST_MAX] and e[now] > 0.0:
+            # what is left of it lasts too short, or stays too low, to be told from contact
+            low = speed * speed < 2.0 * fall * knobs[LOWEST]
+            if (rest < knobs[REST_MAX] or (low and rest < np.inf)) and e[now] > 0.0:
                 e_now[now] = 0.0
                 row[REST] = rest
                 kind[1] = ACCUMULATION
@@ -394,9 +403,12 @@ def march(
                 return status
             for i in range(nx):
                 inp[1 + i] = row[lay[X_PLUS] + i]
+            slow = 1e-12 * (1.0 + largest(y, n, nx))
+            if row[D] >= 0.0:  # it never left: a bounce below the resolution of the gap
+                slow = max(slow, 2.0 * row[D])
             status = settle(
                 table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
-                member, band, 1e-12 * (1.0 + largest(y, n, nx)),
+                member, band, slow,
             )  # fmt: skip
             if status != SUCCESS:
                 return status

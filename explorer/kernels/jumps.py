@@ -148,7 +148,7 @@ def settle(
 ):  # fmt: skip
     """Decide which touching contacts stay closed: 0 <= gap'' perp lam >= 0 at the state in `inp`.
 
-    Contacts count that lie within `band` and move apart no faster than `slow`.
+    Contacts count that lie within `band` and neither part nor close faster than `slow`.
     """
     n, nc = shape[N], shape[NC]
     act = ints[0]
@@ -159,7 +159,7 @@ def settle(
         for i in range(n):
             speed += out[2 * nc + c * n + i] * inp[1 + n + i]
         state[CLOSED + c] = 0
-        if out[c] <= band and speed <= slow:
+        if out[c] <= band and abs(speed) <= slow:
             act[m] = c
             m += 1
     state[HELD] = 0

@@ -96,14 +96,17 @@ def root(
 
 @kernel(
     f"int64({PROBLEM}, int64, float64[:, ::1], float64[::1], float64, float64, int64, float64,"
-    " float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1])",
+    " float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], int64)",
     inner=True,
 )
 def first_event(
     table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h, final, band, watch,
-    samples, x, values, found,
+    samples, x, values, found, patient,
 ):  # fmt: skip
     """Return which guard fires first in the step (-1: none) and put the fraction in found[0].
+
+    A guard may vary faster than the flow whose error sets the step: found[1] > 1 says that the
+    samples do not show it, and with `patient` the answer is then -2.
 
     ``watch`` is brought up to date for the part of the step before the event; ``samples[0]`` holds
     the guards at the start of the step, its last row those at the end on exit.
@@ -114,6 +117,25 @@ def first_event(
         guards(table, shape, inp, out, W, pivots, vec, state, t + h * k / SAMPLES, x, values)
         for j in range(count):
             samples[k, j] = values[j]
+    # do the samples show the guards? The odd ones against the polynomial through the even ones
+    worst = 0.0
+    for j in range(count):
+        low, high = samples[0, j], samples[0, j]
+        for k in range(1, SAMPLES + 1):
+            low, high = min(low, samples[k, j]), max(high, samples[k, j])
+        a, b, d, e, f = (
+            samples[0, j], samples[2, j], samples[4, j], samples[6, j], samples[8, j],
+        )  # fmt: skip
+        off = max(
+            abs(samples[1, j] - (35 * a + 140 * b - 70 * d + 28 * e - 5 * f) / 128),
+            abs(samples[3, j] - (-5 * a + 60 * b + 90 * d - 20 * e + 3 * f) / 128),
+            abs(samples[5, j] - (3 * a - 20 * b + 90 * d + 60 * e - 5 * f) / 128),
+            abs(samples[7, j] - (-5 * a + 28 * b - 70 * d + 140 * e + 35 * f) / 128),
+        )
+        worst = max(worst, off / (0.03 * (high - low) + 10.0 * band))
+    found[1] = worst
+    if worst > 1.0 and patient:
+        return -2
     best, winner = 2.0, -1
     for j in range(count):
         sign, shift, arm = watch[j, SIGN], watch[j, SHIFT], watch[j, ARM]

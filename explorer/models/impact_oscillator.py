@@ -29,7 +29,7 @@ def impact_oscillator() -> MechanicalSystem:
         omega=Param(2, 0.1, 6, "rad/s", "forcing frequency"),
         s=Param(0.5, -1, 3, "m", "place of the stop"),
         e=Param(0.8, 0, 1, "", "restitution"),
-        x0=Param(-1, -6, 3, "m", "start"),
+        x0=Param(-1.5, -6, 3, "m", "start"),
         v0=Param(0, -6, 6, "m/s", "start velocity"),
     )
     system.mass, system.force = [[m]], [f * sp.cos(w * t) - k * x - c * v]

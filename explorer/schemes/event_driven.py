@@ -29,7 +29,8 @@ from explorer.trajectory import KINDS, LocatedEvent, Trajectory
 __all__ = ["EventDriven", "March"]
 
 BAND = 1e-10  # a guard this close to zero has been reached
-REST_MAX = 1e-8  # impacts that would be over in this time (s) are over
+REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
+LOWEST = 1e-13  # and so are bounces lower than this (m)
 _FIELDS = (
     "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
     "s_minus", "s_plus",
@@ -125,6 +126,7 @@ class March:
 
     def __post_init__(self) -> None:
         flow, scheme = self.flow, self.scheme
+        self.restitution = flow.restitution(self.rho)
         n_x, nc, nr, p = flow.n_x, flow.n_c, flow.n_rho, len(self.wrt)
         block = n_x + 1
         self.size = size = block * (p + 1)
@@ -173,7 +175,7 @@ class March:
             raise BadModel(f"The start of '{name}' is not finite: {short(start)}.")
         if not flow.mechanical:
             return
-        e, _ = flow.restitution(self.rho)
+        e, _ = self.restitution
         gaps = self.gaps(np.zeros(1), start[None])[0][0]
         for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):  # type: ignore[attr-defined]
             if not 0 <= value <= 1:
@@ -201,10 +203,10 @@ class March:
         from explorer.kernels.locate import SAMPLES
 
         flow, scheme, tableau = self.flow, self.scheme, self.tableau
-        e, e_rho = flow.restitution(self.rho)
+        e, e_rho = self.restitution
         knobs = np.array([
             0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4, tableau.stiff,
-            tableau.exponent, REST_MAX,
+            tableau.exponent, REST_MAX, LOWEST,
         ])  # fmt: skip
         caps = np.array([scheme.max_steps, scheme.max_events])
         begin = time.perf_counter()
@@ -268,23 +270,33 @@ class March:
 
     def trajectory(self, t_eval: Any = None) -> Trajectory:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
-        end = self.t_last
-        if t_eval is None:
-            return self._rows(np.linspace(0.0, end, self.scheme.points + 1), exact=False)
-        else:
+        end, exact = self.t_last, t_eval is not None
+        times = np.linspace(0.0, end, self.scheme.points + 1)
+        if exact:
             times = np.array(t_eval, float)
             if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
                 raise BadValue("t_eval needs increasing times.")
             if len(times) and not (0 <= times[0] and times[-1] <= self.t_end):
                 raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
             times = times[times <= end]
-        return self._rows(times, exact=True)
+        return self._lazy(times, exact=exact)
 
     def rows(self, solution: Trajectory, points: int) -> Trajectory:
         """Return `solution` with `points` even rows."""
-        return self._rows(np.linspace(0.0, self.t_last, points + 1), exact=False)
+        finer = self._lazy(np.linspace(0.0, self.t_last, points + 1), exact=False)
+        finer.observe = solution.observe
+        return finer
 
-    def _rows(self, times: np.ndarray, *, exact: bool) -> Trajectory:
+    def _lazy(self, times: np.ndarray, *, exact: bool) -> Trajectory:
+        system = self.flow.system
+        return Trajectory.of(
+            self, lambda: self._rows(times, exact=exact), system=system, scheme=self.scheme,
+            status=Status.of(self.code, int(self.counts[0]), self.t_last),
+            rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
+            route=("contacts as modes",) if self.flow.n_c else (), seconds=self.seconds,
+        )  # fmt: skip
+
+    def _rows(self, times: np.ndarray, *, exact: bool) -> dict[str, Any]:
         flow, lay, record = self.flow, self.lay, self.record
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
         block, events = n_x + 1, len(record)
@@ -304,7 +316,13 @@ class March:
         def woven(grid: np.ndarray, minus: np.ndarray, plus: np.ndarray) -> np.ndarray:
             return np.concatenate([grid, minus, plus])[order]
 
-        xz = woven(y[:, :block], record[:, lay["x_minus"]], record[:, lay["x_plus"]])
+        x_minus, x_plus = record[:, lay["x_minus"]], record[:, lay["x_plus"]]
+        late = np.flatnonzero((record[:, 2] > 0) & (hits <= self.t_last))
+        if len(late):  # the contact was closed a moment before its impacts have accumulated
+            x_plus = x_plus.copy()
+            x_plus[late] = self.sample(hits[late])[0][:, :block]
+            x_minus = x_plus + (x_minus - record[:, lay["x_plus"]])
+        xz = woven(y[:, :block], x_minus, x_plus)
         rates = woven(dy[:, :block], record[:, lay["f_minus"]], record[:, lay["f_plus"]])
         S = woven(y[:, block:], record[:, lay["s_minus"]], record[:, lay["s_plus"]])
         S = S.reshape(len(S), p, block).transpose(0, 2, 1)
@@ -323,18 +341,12 @@ class March:
             impulses[right] = record[:, lay["p"]]
         gap, gap_dot = self.gaps(t, x)
         q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
-        located = self._events(right, gap_dot)
-        status = Status.of(self.code, int(self.counts[0]), self.t_last, 0.0, "")
-        trajectory = Trajectory(
-            t, q, v, impulses, gap, gap_dot, closed, np.ones(len(t), np.int32),
-            np.zeros((len(t), 2)), status, flow.system, self.scheme,
-            dict(zip(flow.system.parameters, self.rho.tolist(), strict=True)),
-            seconds=self.seconds, x=x, rates=rates[:, :n_x], lam=lam, z=xz[:, n_x], S=S,
-            mode=modes, located=located, march=self,
-        )  # fmt: skip
-        if flow.mechanical:
-            trajectory.route = ("contacts as modes",) if nc else ()
-        return trajectory
+        return {
+            "t": t, "q": q, "v": v, "p": impulses, "gap": gap, "gap_dot": gap_dot,
+            "active": closed, "iterations": np.ones(len(t), np.int32),
+            "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam,
+            "z": xz[:, n_x], "S": S, "mode": modes, "located": self._events(right, gap_dot),
+        }  # fmt: skip
 
     def _forces(self, t: np.ndarray, x: np.ndarray, closed: np.ndarray) -> np.ndarray:
         """Contact forces at the rows, from the saddle system of the contacts closed there."""

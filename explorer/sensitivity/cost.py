@@ -18,7 +18,7 @@ from explorer.errors import BadModel, BadValue
 from explorer.systems import System
 from explorer.systems.expressions import expression
 
-__all__ = ["Cost", "CompiledCost"]
+__all__ = ["CompiledCost", "Cost", "compile_cost"]
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,11 @@ class CompiledCost:
         if cost.g is not None:
             g = self._read(cost.g, names | rates, f"running cost of '{system.name}'")
         self.flow: Flow = plain if g is None else compile_flow(system, g)
-        w = self._read(0 if cost.w is None else cost.w, names, f"terminal cost of '{system.name}'")
-        variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
-        self._terminal: Bundle = plain.outputs([w, *(w.diff(x) for x in variables)])
+        self._terminal: Bundle | None = None
+        if cost.w is not None:
+            w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
+            variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
+            self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
 
     @staticmethod
     def _read(formula: Any, names: dict[str, Any], what: str) -> sp.Expr:
@@ -86,11 +88,23 @@ class CompiledCost:
                 "parameters; impulses do not enter it."
             ) from None
 
-    def terminal(self, t: float, x: np.ndarray, rho: np.ndarray) -> tuple[float, ...]:
+    def terminal(self, t: float, x: np.ndarray, rho: np.ndarray) -> tuple[Any, ...]:
         """Return w, w_t, w_x (n_x,), w_rho (n_rho,)."""
+        if self._terminal is None:
+            return 0.0, 0.0, np.zeros(self.flow.n_x), np.zeros(self.flow.n_rho)
         inp = self.flow.input(rho)
         inp[0], inp[1 : 1 + self.flow.n_x] = t, x
         w = self._terminal(inp)
         n_x = self.flow.n_x
         return w[0], w[1], w[2 : 2 + n_x], w[2 + n_x :]
 
+
+def compile_cost(system: System, cost: Cost) -> CompiledCost:
+    """Return the compiled cost; compiled once for each change of the equations and each cost."""
+    kept: dict[Any, Any] = system.__dict__.setdefault("_costs", {})
+    key = (str(cost.g), str(cost.w))
+    if key not in kept or kept[key].flow.revision != system.revision:
+        while len(kept) > 8:
+            kept.pop(next(iter(kept)))
+        kept[key] = CompiledCost(system, cost)
+    return kept[key]

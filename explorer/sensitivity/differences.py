@@ -82,7 +82,7 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
     apart = float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size)
     return dataclasses.replace(
-        direct, method="finite_difference", S=S[place_of], Z=Z[place_of], cost_gradient=gradient,
+        direct, method="finite_difference", own=(S[place_of], Z[place_of]), cost_gradient=gradient,
         residuals={**direct.residuals, "direct": apart},
     )  # fmt: skip
 
@@ -144,6 +144,6 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
     size = 1 + np.abs(direct.S[-1]).max(initial=0.0)
     apart = float(np.abs(S[-1] - direct.S[-1]).max(initial=0.0) / size)
     return dataclasses.replace(
-        direct, method="discrete", S=S, Z=Z, cost=value, cost_gradient=gradient,
+        direct, method="discrete", own=(S, Z), cost=value, cost_gradient=gradient,
         residuals={"direct": apart},
     )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity.cost import CompiledCost, Cost
+from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.systems import System
 from explorer.trajectory import LocatedEvent, Trajectory
 
@@ -115,8 +115,6 @@ class Sensitivity:
     method : str
     solution : Trajectory
     wrt : names of the parameters (or of the states whose start is meant)
-    S : (n_t, n_x, p) derivative of the state
-    Z : (n_t, p) derivative of the running cost's integral
     cost, cost_gradient : float, (p,) psi and its gradient
     residuals : dict of what the method can say of its own exactness
     """
@@ -124,11 +122,10 @@ class Sensitivity:
     method: str
     solution: Trajectory
     wrt: tuple[str, ...]
-    S: np.ndarray
-    Z: np.ndarray
     cost: float
     cost_gradient: np.ndarray
     question: Question = field(repr=False)
+    own: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
     residuals: dict[str, float] = field(default_factory=dict)
     mu: np.ndarray | None = field(default=None, repr=False)
 
@@ -146,6 +143,16 @@ class Sensitivity:
         return self.solution.located
 
     @property
+    def S(self) -> np.ndarray:  # noqa: N802
+        """dx/drho, (n_t, n_x, p)."""
+        return self.solution.S[:, :-1] if self.own is None else self.own[0]
+
+    @property
+    def Z(self) -> np.ndarray:  # noqa: N802
+        """Derivative of the integral of the running cost, (n_t, p)."""
+        return self.solution.S[:, -1] if self.own is None else self.own[1]
+
+    @property
     def Q(self) -> np.ndarray:  # noqa: N802
         """dq/drho, (n_t, n, p)."""
         return self.S[:, : self.solution.q.shape[1]]
@@ -159,7 +166,7 @@ class Sensitivity:
         """Return S (n_x, p) at one time; at an event its left or right limit."""
         if side not in ("left", "right"):
             raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
-        march, n_x = self.solution.march, self.S.shape[1]
+        march, n_x = self.solution.march, self.question.cost.flow.n_x
         if not 0 <= t <= march.t_last:
             raise BadValue(f"t = {t!r} s lies outside [0, {march.t_last:g}] s.")
         for k in range(len(self.events))[:: 1 if side == "left" else -1]:
@@ -269,7 +276,7 @@ def ask(
         if until[0] not in known:
             raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
     return Question(
-        system, chosen, names, places, CompiledCost(system, Cost.of(cost)),
+        system, chosen, names, places, compile_cost(system, Cost.of(cost)),
         np.array(system.rho(rho)), span, until, t_eval,
     )  # fmt: skip
 
@@ -278,14 +285,7 @@ def solve(question: Question) -> Sensitivity:
     """Direct method."""
     solution = question.run()
     value, gradient = gradient_of(question, solution)
-    n_x = question.cost.flow.n_x
-    found = Sensitivity(
-        "direct", solution, question.wrt, solution.S[:, :n_x], solution.S[:, n_x], value, gradient,
-        question,
-    )  # fmt: skip
-    jumps = [found.saltation(k).residual for k in range(len(solution.located))]
-    found.residuals["saltation"] = max(jumps, default=0.0)
-    return found
+    return Sensitivity("direct", solution, question.wrt, value, gradient, question)
 
 
 def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
@@ -293,7 +293,8 @@ def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.nda
     last, n_x = question.last(solution), question.cost.flow.n_x
     p = len(question.wrt)
     if last is None:
-        t, x, z, S = solution.t[-1], solution.x[-1], solution.z[-1], solution.S[-1]
+        y = solution.march.y.reshape(-1, n_x + 1)
+        t, x, z, S = solution.march.t_last, y[0, :n_x], y[0, n_x], y[1:].T
     else:
         row, lay = solution.march.record[solution.located.index(last)], solution.march.lay
         t, x, z = row[0], row[lay["x_minus"]][:n_x], row[lay["x_minus"]][n_x]
