@@ -15,6 +15,7 @@ from explorer.kernels.runge_kutta import TABLEAU, dense_value, explicit_step
 from explorer.status import SUCCESS
 
 SAMPLES = 8
+END = 1 / 512
 UNARMED, ARMED, LEAVING = 0, 1, 2
 # columns of the watch list, one row a guard
 SIGN, SHIFT, ARM, NEAREST = 0, 1, 2, 3
@@ -117,6 +118,12 @@ def first_event(
         guards(table, shape, inp, out, W, pivots, vec, state, t + h * k / SAMPLES, x, values)
         for j in range(count):
             samples[k, j] = values[j]
+    for k in range(2):  # which way they go at both ends
+        side = END if k == 0 else 1.0 - END
+        dense_value(method, dense, y, side, shape[NX], x)
+        guards(table, shape, inp, out, W, pivots, vec, state, t + h * side, x, values)
+        for j in range(count):
+            samples[SAMPLES + 1 + k, j] = values[j]
     # do the samples show the guards? The odd ones against the polynomial through the even ones
     worst = 0.0
     for j in range(count):
@@ -154,9 +161,15 @@ def first_event(
                     low = (k - 1) / SAMPLES  # on the wrong side for good: never fall through
             elif g <= 0.0 or (final and k == SAMPLES and g <= band and g < one):
                 low = (k - 1) / SAMPLES
-            elif k >= 2 and two > one and one < g:
-                # a dip between three samples: does it touch?
-                a, b = (k - 2) / SAMPLES, k / SAMPLES
+            elif (
+                (k >= 2 and two > one and one < g)
+                or (k == 1 and sign * samples[SAMPLES + 1, j] - shift < one)
+                or (k == SAMPLES and sign * samples[SAMPLES + 2, j] - shift < g and g < one)
+            ):
+                # a dip between samples: does it touch?
+                wide = 2 if k >= 2 and two > one and one < g else 1
+                begin = (k - wide) / SAMPLES
+                a, b = begin, k / SAMPLES
                 for _ in range(24):
                     p, q = a + 0.382 * (b - a), a + 0.618 * (b - a)
                     gp = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state,
@@ -168,7 +181,7 @@ def first_event(
                     else:
                         a = p
                     if min(gp, gq) - shift < 0.0:
-                        low, high = (k - 2) / SAMPLES, p if gp < gq else q
+                        low, high = begin, p if gp < gq else q
                         break
                 if low < 0.0:
                     watch[j, NEAREST] = min(watch[j, NEAREST], min(gp, gq))

@@ -213,7 +213,7 @@ class March:
         self.code = march(
             *self.problem, *self.method, self.extra, len(self.wrt), tableau.code, tableau.E, tableau.D,
             *self.lcp, knobs, caps, self.y, e, np.ascontiguousarray(e_rho), self.K,
-            np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 1, len(self.watch))),
+            np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 3, len(self.watch))),
             self.bench, self.steps, self.step_state, self.offsets, self.record, self.kinds,
             self.counts,
         )  # fmt: skip
