@@ -187,7 +187,7 @@ def march(
                     for i in range(n):
                         speed += out[2 * nc + a * n + i] * y[n + i]
                     if (
-                        state[CLOSED + a] == 0 and out[a] <= band
+                        state[CLOSED + a] == 0 and out[a] <= band and fired != a + nc
                         and speed < -1e-12 * (1.0 + largest(y, n, nx)) and now < 0
                     ):  # fmt: skip
                         now = a
@@ -382,11 +382,11 @@ def march(
             kind[5] = max(together, 1)
             rest = np.inf
             speed = -e[now] * row[D]
-            if fall > 0.0 and e[now] < 1.0:
+            if fall > 0.0 and e[now] < 1.0 and row[D] < 0.0:
                 rest = 2.0 * speed / (fall * (1.0 - e[now]))
             crowd = 8 * (nc + 1)
             # what is left of it lasts too short, or stays too low, to be told from contact
-            low = speed * speed < 2.0 * fall * knobs[LOWEST]
+            low = row[D] < 0.0 and speed * speed < 2.0 * fall * knobs[LOWEST]
             if (rest < knobs[REST_MAX] or (low and rest < np.inf)) and e[now] > 0.0:
                 e_now[now] = 0.0
                 row[REST] = rest

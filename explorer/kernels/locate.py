@@ -16,6 +16,7 @@ from explorer.status import SUCCESS
 
 SAMPLES = 8
 END = 1 / 512
+NOISE = 1e-13  # a guard is no surer than this
 UNARMED, ARMED, LEAVING = 0, 1, 2
 # columns of the watch list, one row a guard
 SIGN, SHIFT, ARM, NEAREST = 0, 1, 2, 3
@@ -96,6 +97,35 @@ def root(
 
 
 @kernel(
+    f"float64({PROBLEM}, int64, float64[:, ::1], float64[::1], float64, float64, float64,"
+    " float64, int64, float64, float64, float64[::1], float64[::1], float64[::1])",
+    inner=True,
+)
+def dip(
+    table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h, a, b, j, sign, shift, x,
+    values, found,
+):  # fmt: skip
+    """Return a place in (a, b) where the guard is below zero, -1 if its least value is not.
+
+    found[2] is the least value seen. (Golden section.)
+    """
+    for _ in range(24):
+        p, q = a + 0.382 * (b - a), a + 0.618 * (b - a)
+        gp = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
+                                  t, h, p, j, x, values) - shift  # fmt: skip
+        gq = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
+                                  t, h, q, j, x, values) - shift  # fmt: skip
+        found[2] = min(gp, gq)
+        if found[2] < -NOISE:
+            return p if gp < gq else q
+        if gp < gq:
+            b = q
+        else:
+            a = p
+    return -1.0
+
+
+@kernel(
     f"int64({PROBLEM}, int64, float64[:, ::1], float64[::1], float64, float64, int64, float64,"
     " float64[:, ::1], float64[:, ::1], float64[::1], float64[::1], float64[::1], int64)",
     inner=True,
@@ -166,25 +196,35 @@ def first_event(
                 or (k == 1 and sign * samples[SAMPLES + 1, j] - shift < one)
                 or (k == SAMPLES and sign * samples[SAMPLES + 2, j] - shift < g and g < one)
             ):
-                # a dip between samples: does it touch?
                 wide = 2 if k >= 2 and two > one and one < g else 1
                 begin = (k - wide) / SAMPLES
-                a, b = begin, k / SAMPLES
-                for _ in range(24):
-                    p, q = a + 0.382 * (b - a), a + 0.618 * (b - a)
-                    gp = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state,
-                                              method, dense, y, t, h, p, j, x, values)  # fmt: skip
-                    gq = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state,
-                                              method, dense, y, t, h, q, j, x, values)  # fmt: skip
-                    if gp < gq:
-                        b = q
-                    else:
-                        a = p
-                    if min(gp, gq) - shift < 0.0:
-                        low, high = begin, p if gp < gq else q
+                touch = dip(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
+                            begin, k / SAMPLES, j, sign, shift, x, values, found)  # fmt: skip
+                if touch >= 0.0:
+                    low, high = begin, touch
+                else:
+                    watch[j, NEAREST] = min(watch[j, NEAREST], found[2])
+            if low < 0.0 and k == 1 and watch[j, ARM] != UNARMED and one < 0.01 * abs(g):
+                # it may leave and come back, or dip, long before the first sample
+                before, two_back, at = one, 0.0, 0.0
+                point = 1.0 / SAMPLES / 2**14
+                while point < 1.0 / SAMPLES:
+                    value = sign * on_polynomial(
+                        table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
+                        point, j, x, values,
+                    ) - shift  # fmt: skip
+                    if value < -NOISE:
+                        low, high = at, point
                         break
-                if low < 0.0:
-                    watch[j, NEAREST] = min(watch[j, NEAREST], min(gp, gq))
+                    if two_back > before and before < value:
+                        touch = dip(table, shape, inp, out, W, pivots, vec, state, method, dense,
+                                    y, t, h, 0.25 * point, point, j, sign, shift, x, values,
+                                    found)  # fmt: skip
+                        if touch >= 0.0:
+                            low, high = 0.25 * point, touch
+                            break
+                    two_back, before, at = before, value, point
+                    point *= 2.0
             if low >= 0.0:
                 if arm == UNARMED:
                     s = low
