@@ -379,6 +379,24 @@ class March:
                 float(row[0] + row[2]), KINDS[kind[1]], flow.guard_name(who), who, i,
                 x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
                 x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
-                row[lay["dtau"]].copy() if self.wrt else None,
+                self._motion(k) if self.wrt else None,
             ))  # fmt: skip
         return found
+
+    def _motion(self, k: int) -> np.ndarray:
+        """Event-time sensitivity; of an accumulation, the limit of those of its impacts.
+
+        Near it the intervals are (A + j B) r^j with r = e: two of them tell A and B, and the rest
+        of the series is A r / (1 - r) + B r / (1 - r)^2.
+        """
+        part = self.lay["dtau"]
+        dtau = self.record[k, part].copy()
+        who = self.kinds[k, 0]
+        mine = [i for i in range(k) if self.kinds[i, 0] == who]
+        if self.flow.mechanical and self.record[k, 2] > 0 and len(mine) >= 2:
+            r = self.restitution[0][who]
+            last, before = self.record[mine[-1], part], self.record[mine[-2], part]
+            A = dtau - last
+            B = A - r * (last - before)
+            dtau += A * r / (1 - r) + B * r / (1 - r) ** 2
+        return dtau

@@ -1,0 +1,285 @@
+"""Event-driven integration: closed forms, located events, and the traps of guards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer import Contact, HybridSystem, MechanicalSystem, Param
+from explorer.models import models
+
+TIGHT = ex.EventDriven(rtol=1e-12, atol=1e-12)
+
+
+def bounces(y0: float, g: float, e: float, count: int) -> np.ndarray:
+    k = np.arange(count)
+    return np.sqrt(2 * y0 / g) * (1 + 2 * e * (1 - e**k) / (1 - e))
+
+
+def ball(e: float = 0.8, y0: float = 1.0, v0: float = 0.0) -> MechanicalSystem:
+    return MechanicalSystem(
+        "ball", q="y", params={"g": 9.81, "e": Param(e, 0, 1)}, force="-g",
+        contacts=[Contact("y", e="e", name="floor")], start={"q": y0, "v": v0, "t_end": 3.0},
+    )  # fmt: skip
+
+
+def hybrid_ball(e: float = 0.8) -> HybridSystem:
+    return HybridSystem(
+        "ball as a hybrid system", x="y v", params={"g": 9.81, "e": Param(e, 0, 1)},
+        modes={"flight": ["v", "-g"]},
+        guards=[{"mode": "flight", "r": "y", "direction": -1, "reset": {"v": "-e*v"},
+                 "name": "floor"}],
+        start={"x": [1, 0], "t_end": 2.0},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_eleven_bounces_are_exact(method):
+    scheme = ex.EventDriven(rtol=1e-12, atol=1e-12, method=method)
+    sol = ex.simulate(models["bouncing_ball"](), scheme, t_end=6.0, e=0.9)
+    wanted = bounces(1, 9.81, 0.9, len(sol.events))
+    assert len(wanted) >= 11
+    np.testing.assert_allclose([e.t for e in sol.events], wanted, rtol=1e-12)
+    speeds = np.sqrt(2 * 9.81) * 0.9 ** np.arange(len(wanted))
+    np.testing.assert_allclose([-e.v_minus[0] for e in sol.events], speeds, rtol=1e-12)
+    np.testing.assert_allclose([e.v_plus[0] for e in sol.events], 0.9 * speeds, rtol=1e-12)
+    assert {e.kind for e in sol.events} == {"impact"}
+
+
+def test_both_sides_of_an_event_are_rows():
+    sol = ex.simulate(models["bouncing_ball"](), TIGHT, t_end=1.0)
+    hit = sol.events[0]
+    assert sol.t[hit.row] == sol.t[hit.row - 1] == hit.t
+    assert sol.v[hit.row, 0] == hit.v_plus[0]
+    assert sol.v[hit.row - 1, 0] == hit.v_minus[0]
+    assert sol.at(hit.t, side="left").v == pytest.approx(hit.v_minus)
+    assert sol.at(hit.t, side="right").v == pytest.approx(hit.v_plus)
+    assert sol.jump_rows.tolist() == [hit.row]
+
+
+def test_a_state_between_rows_is_exact():
+    system = models["bouncing_ball"]()
+    sol = ex.simulate(system, TIGHT, t_end=2.0)
+    t = np.linspace(0, 2, 57)
+    exact = system.exact(t, sol.rho)
+    got = np.array([[*sol.at(x).q, *sol.at(x).v] for x in t])
+    np.testing.assert_allclose(got, np.hstack([exact["q"], exact["v"]]), atol=1e-12)
+
+
+def test_impacts_that_accumulate_close_the_contact():
+    sol = ex.simulate(models["bouncing_ball"](), TIGHT, t_end=12.0, e=0.9)
+    last = sol.events[-1]
+    assert last.kind == "zeno"
+    assert last.t == pytest.approx(8.57895, abs=1e-5)
+    assert last.t == pytest.approx(np.sqrt(2 / 9.81) * 1.9 / 0.1, rel=1e-12)
+    after = sol.t > last.t
+    assert np.abs(sol.q[after]).max() < 1e-12
+    assert np.abs(sol.v[after]).max() < 1e-12
+    np.testing.assert_allclose(sol.lam[after], 9.81, rtol=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_a_ball_at_rest_on_the_floor_stays(e):
+    sol = ex.simulate(ball(e, y0=0.0), TIGHT)
+    assert not sol.events
+    assert np.abs(sol.q).max() == 0
+    np.testing.assert_allclose(sol.lam, 9.81)
+
+
+def test_thrown_up_from_the_floor_it_leaves_and_comes_back_once():
+    sol = ex.simulate(ball(0.5, y0=0.0, v0=3.0), TIGHT, t_end=0.9)
+    np.testing.assert_allclose([e.t for e in sol.events], [6 / 9.81, 9 / 9.81][: len(sol.events)])
+    assert len(sol.events) == 1
+
+
+def test_thrown_down_on_the_floor_it_bounces_at_once():
+    sol = ex.simulate(ball(0.5, y0=0.0, v0=-2.0), TIGHT, t_end=0.1)
+    assert [(e.t, e.kind) for e in sol.events] == [(0.0, "impact")]
+    assert sol.events[0].v_plus[0] == 1.0
+
+
+def test_a_plastic_impact_closes_the_contact():
+    sol = ex.simulate(ball(0.0), TIGHT, t_end=2.0)
+    assert [e.kind for e in sol.events] == ["closed"]
+    assert sol.events[0].impulse == pytest.approx(np.sqrt(2 * 9.81))
+
+
+def test_a_closed_contact_is_released_when_its_force_has_gone():
+    """A table that falls away faster than the ball: A omega^2 > g."""
+    system = models["vibrating_table"]()
+    sol = ex.simulate(system, TIGHT, e=0.0, a=1.5, y0=0.0, v0=0.0, t_end=2.0)
+    table = 1.5 * 9.81 / 20**2
+    kinds = [e.kind for e in sol.events]
+    assert "released" in kinds
+    assert "closed" in kinds
+    for event in sol.events:
+        if event.kind == "released":  # y'' = -g, as the table's own acceleration
+            assert np.sin(20 * event.t) == pytest.approx(1 / 1.5, abs=1e-9)
+    assert sol.refined(2000).gap.min() > -1e-9
+    assert np.abs(sol.q).max() < 3 * table + 0.2
+
+
+def test_guards_faster_than_the_flow_are_not_missed():
+    """The flight of the ball is a parabola: its own error would allow steps over many periods."""
+    system = models["vibrating_table"]()
+    sol = ex.simulate(system, ex.EventDriven(rtol=1e-9), omega=60, a=2.3, e=0.7)
+    fine = sol.refined(20_000)
+    assert fine.gap.min() > -1e-9
+
+
+def test_simultaneous_impacts_are_one_event():
+    system = models["newtons_cradle"](3)
+    sol = ex.simulate(system, TIGHT, s=0.0, t_end=0.6)
+    assert sol.events[0].together == 2
+
+
+def test_two_orders_of_methods_agree_with_time_stepping():
+    system = models["elastic_pendulum"]()
+    ends = [
+        ex.simulate(system, scheme, t_end=3).q[-1]
+        for scheme in (TIGHT, ex.EventDriven(rtol=1e-11, method="dopri5"))
+    ]
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-8)
+    coarse = ex.simulate(system, ex.MoreauJean(h=1e-4), t_end=3).q[-1]
+    np.testing.assert_allclose(ends[0], coarse, atol=2e-3)
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_the_error_falls_with_the_tolerance(method):
+    system = models["pendulum_wall"]()
+    truth = ex.simulate(system, ex.EventDriven(rtol=1e-13, atol=1e-13), t_end=4).x[-1]
+    errors = []
+    for rtol in (1e-5, 1e-7, 1e-9, 1e-11):
+        sol = ex.simulate(system, ex.EventDriven(rtol=rtol, atol=rtol, method=method), t_end=4)
+        errors.append(np.abs(sol.x[-1] - truth).max())
+    assert (np.diff(np.log10(errors)) < -1).all()
+    assert errors[-1] < 1e-8
+
+
+# -- hybrid systems ---------------------------------------------------------------------------
+
+
+def test_a_hybrid_system_is_the_mechanical_one():
+    a = ex.simulate(hybrid_ball(), TIGHT)
+    b = ex.simulate(ball(), TIGHT, t_end=2.0)
+    np.testing.assert_allclose([e.t for e in a.events], [e.t for e in b.events], rtol=1e-13)
+    np.testing.assert_allclose(a.x[-1], b.x[-1], atol=1e-12)
+
+
+def test_a_reset_that_lands_on_another_guard_fires_it_at_the_same_time():
+    system = HybridSystem(
+        "chain", x="x y", modes={"one": [1, 0]},
+        guards=[
+            {"mode": "one", "r": "x - 1", "direction": 1, "reset": {"x": 0, "y": "y + 1"},
+             "name": "first"},
+            {"mode": "one", "r": "y - 1", "direction": 1, "reset": {"y": -5}, "name": "second"},
+        ],
+        start={"x": [0, 0.5], "t_end": 1.5},
+    )  # fmt: skip
+    sol = ex.simulate(system, TIGHT)
+    assert [(round(e.t, 12), e.contact) for e in sol.events] == [(1, "first"), (1, "second")]
+    assert sol.x[-1] == pytest.approx([0.5, -5])
+
+
+def test_a_guard_may_depend_on_velocity_time_and_parameters():
+    system = HybridSystem(
+        "clock", x="x", params={"w": 2.0}, modes={"run": ["x"]},
+        guards=[{"mode": "run", "r": "x - exp(t/w) - 1", "direction": 1, "reset": {"x": 1}}],
+        start={"x": [1], "t_end": 3.0},
+    )  # fmt: skip
+    event = ex.simulate(system, TIGHT).events[0]
+    assert np.exp(event.t) - np.exp(event.t / 2) - 1 == pytest.approx(0, abs=1e-11)
+
+
+def test_several_crossings_in_one_step_are_found():
+    """x' = 0: every step would do; the guard turns through zero twenty times."""
+    system = HybridSystem(
+        "counter", x="n", modes={"on": [0]},
+        guards=[{"mode": "on", "r": "sin(20*t + 1/2)", "direction": 0, "reset": {"n": "n + 1"}}],
+        start={"x": [0], "t_end": np.pi},
+    )  # fmt: skip
+    sol = ex.simulate(system, TIGHT)
+    wanted = (np.arange(1, 21) * np.pi - 0.5) / 20
+    np.testing.assert_allclose([e.t for e in sol.events], wanted, rtol=1e-12)
+
+
+def test_a_tangent_guard_is_a_near_miss_or_an_event_never_a_crash():
+    for level in (1 - 1e-9, 1.0, 1 + 1e-9):
+        system = HybridSystem(
+            "graze", x="x v", modes={"on": ["v", "-x"]},
+            guards=[{"mode": "on", "r": f"{level!r} - x", "direction": -1, "name": "top"}],
+            start={"x": [0, 1], "t_end": 6.0},
+        )  # fmt: skip
+        sol = ex.simulate(system, TIGHT)
+        if level < 1:
+            assert len(sol.events) == 1
+            assert abs(sol.events[0].slope) < 1e-4
+        elif level > 1:
+            assert not sol.events
+
+
+def test_events_that_accumulate_without_a_mode_end_with_a_status():
+    tank = HybridSystem(
+        "two tanks", x="a b", modes={"fill_a": [0.25, -0.5], "fill_b": [-0.5, 0.25]},
+        guards=[{"mode": "fill_a", "r": "b", "to": "fill_b", "name": "b empty"},
+                {"mode": "fill_b", "r": "a", "to": "fill_a", "name": "a empty"}],
+        start={"x": [0, 1], "mode": "fill_a", "t_end": 10.0},
+    )  # fmt: skip
+    sol = ex.simulate(tank, TIGHT, throw=False)
+    assert sol.status.name == "zeno"
+    assert "zeno=" in sol.status.message
+    assert sol.events[-1].t == pytest.approx(4, abs=1e-6)
+    with pytest.raises(ex.StepFailed, match="accumulate"):
+        ex.simulate(tank, TIGHT)
+
+
+def test_resting_without_a_mode_for_it_is_said():
+    system = hybrid_ball(e=0.0)
+    sol = ex.simulate(system, TIGHT, throw=False)
+    assert sol.status.name in ("chattering", "zeno")
+
+
+def test_a_stiff_flow_says_so():
+    system = HybridSystem(
+        "stiff", x="x", params={"k": 1e7}, modes={"on": ["-k*(x - cos(t))"]},
+        start={"x": [0], "t_end": 10.0},
+    )  # fmt: skip
+    sol = ex.simulate(system, ex.EventDriven(rtol=1e-6), throw=False)
+    assert sol.status.name == "stiff"
+    assert "radau" in sol.status.message
+
+
+def test_names_like_those_of_a_compiler_do_no_harm():
+    """SymEngine calls its common subexpressions x0, x1, ..."""
+    system = HybridSystem(
+        "merge", x="x1 v1 x2 v2", params={"m1": 1.0, "m2": 2.0},
+        modes={"on": ["v1", 0, "v2", 0]},
+        guards=[{"mode": "on", "r": "x2 - x1", "name": "meet", "reset": {
+            "v1": "(m1*v1 + m2*v2)/(m1 + m2)", "v2": "(m1*v1 + m2*v2)/(m1 + m2)", "x1": "x2"}}],
+        start={"x": [-1, 2, 0, 0], "t_end": 0.6},
+    )  # fmt: skip
+    sol = ex.simulate(system, TIGHT)
+    assert sol.events[0].x_plus == pytest.approx([0, 2 / 3, 0, 2 / 3])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_parameters_neither_hang_nor_miss_an_impact(seed):
+    rng = np.random.default_rng(seed)
+    built = {name: make() for name, make in models.items()}
+    for name in sorted(built):
+        system = built[name]
+        for _ in range(6):
+            rho = {
+                k: rng.choice([p.low, p.high, rng.uniform(p.low, p.high)], p=[0.1, 0.1, 0.8])
+                for k, p in system.parameters.items()
+            }
+            scheme = ex.EventDriven(rtol=10 ** rng.uniform(-11, -8))
+            try:
+                sol = ex.simulate(system, scheme, rho=rho, throw=False)
+            except ex.ExplorerError:
+                continue
+            fine = sol.refined(1000)
+            assert np.isfinite(fine.x).all(), (name, rho)
+            if fine.gap.size:
+                assert fine.gap.min() > -1e-6, (name, rho)

@@ -1,0 +1,216 @@
+"""Sensitivities and their jumps: closed forms, duality, and five methods against each other."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer import HybridSystem
+from explorer.models import models
+
+TIGHT = ex.EventDriven(rtol=1e-12, atol=1e-12)
+
+
+def bounce(t_end, y0, g, e):
+    """(y, v) at t_end, (dropped from rest), event times, integral of y; in mpmath."""
+    hit = mp.sqrt(2 * y0 / g)
+    speed = e * g * hit
+    times, t, area = [hit], hit, y0 * hit - g * hit**3 / 6
+    while t + 2 * speed / g < t_end:
+        s = 2 * speed / g
+        area += speed * s**2 / 2 - g * s**3 / 6
+        t += s
+        times.append(t)
+        speed *= e
+    s = t_end - t
+    area += speed * s**2 / 2 - g * s**3 / 6
+    return [speed * s - g * s**2 / 2, speed - g * s, area, *times]
+
+
+def derivative(f, point, k):
+    """Partial derivative of every entry of f by mpmath, 30 digits."""
+    with mp.workdps(40):
+        count = len(f(*map(mp.mpf, point)))
+        step = mp.mpf(10) ** -12
+        out = []
+        ends = []
+        for sign in (-1, 1):
+            moved = [mp.mpf(x) for x in point]
+            moved[k] += sign * step
+            ends.append(f(*moved))
+        for i in range(count):
+            out.append(float((ends[1][i] - ends[0][i]) / (2 * step)))
+    return out
+
+
+@pytest.mark.parametrize(("t_end", "e"), [(2.0, "0.8"), (5.8, "0.9")])
+def test_ball_in_closed_form(t_end, e):
+    """Up to eleven bounces: Q, V, Z and every event time."""
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("y0", "g", "e"), "y", t_end=t_end,
+                          e=float(e))  # fmt: skip
+    point = ("1", "9.81", e)
+    for k in range(3):
+        y, v, area, *times = derivative(lambda *p: bounce(mp.mpf(t_end), *p), point, k)
+        assert sens.Q[-1, 0, k] == pytest.approx(y, rel=1e-9)
+        assert sens.V[-1, 0, k] == pytest.approx(v, rel=1e-9)
+        assert sens.Z[-1, k] == pytest.approx(area, rel=1e-9)
+        found = [event.dt_drho[k] for event in sens.events]
+        np.testing.assert_allclose(found, times[: len(found)], rtol=1e-9, atol=1e-12)
+    assert sens.cost_gradient == pytest.approx(sens.Z[-1])
+
+
+def test_the_zeno_time_has_a_derivative():
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("y0", "g", "e"), t_end=10, e=0.9)
+    last = sens.events[-1]
+    assert last.kind == "zeno"
+    first = np.sqrt(2 / 9.81)
+    by_e = first * 2 / 0.1**2
+    by_y0, by_g = last.t / 2, -last.t / (2 * 9.81)
+    np.testing.assert_allclose(last.dt_drho, [by_y0, by_g, by_e], rtol=1e-6)
+    assert np.abs(sens.S[-1]).max() < 1e-6  # at rest on the floor nothing depends on anything
+
+
+def test_left_and_right_limits():
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("g", "y0"), t_end=1.0, e=0.8)
+    event = sens.events[0]
+    v = event.v_minus[0]
+    # eq. (35): Q+ = Q- - (v+ - v-) dt/drho, and a ball on the floor cannot depend on y0 otherwise
+    left, right = sens.at(event.t, "left"), sens.at(event.t, "right")
+    np.testing.assert_allclose(right[0], left[0] - (-0.8 * v - v) * event.dt_drho, rtol=1e-12)
+    salt = sens.saltation(0)
+    np.testing.assert_allclose(salt.S_minus[:2], left, rtol=1e-12)
+    np.testing.assert_allclose(salt.S_plus[:2], right, rtol=1e-12)
+    np.testing.assert_allclose(salt.Xi[:2, :2], [[-0.8, 0], [-(1 + 0.8) * 9.81 / v, -0.8]],
+                               rtol=1e-10)  # fmt: skip
+    assert salt.residual < 1e-14
+
+
+def costs(system) -> dict:
+    rate = "a" if hasattr(system, "q") else "d"
+    first, last = system.coordinates[0], system._state_names()[-1]
+    return {"g": f"{first}**2 + {last}*{rate}_{first}", "w": f"{first}*{last} + {last}"}
+
+
+SMOOTH = ["bouncing_ball", "elastic_pendulum", "impact_oscillator", "newtons_cradle",
+          "pendulum_wall", "vibrating_table"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_direct_adjoint_and_complex_step_agree(name):
+    system = models[name]()
+    t_end = min(system.t_end, 3.0)
+    asked = {"cost": costs(system), "t_end": t_end, "e": 0.7}
+    direct = ex.sensitivity(system, TIGHT, **asked)
+    assert direct.events
+    for method in ("adjoint", "complex_step"):
+        other = ex.sensitivity(system, TIGHT, method=method, **asked)
+        size = 1 + np.abs(direct.cost_gradient)
+        assert (np.abs(other.cost_gradient - direct.cost_gradient) / size).max() < 1e-9
+        assert other.residuals["direct"] < 1e-9
+    adjoint = ex.sensitivity(system, TIGHT, method="adjoint", **asked)
+    assert adjoint.residuals["duality"] < 1e-13
+    difference = ex.sensitivity(system, TIGHT, method="finite_difference", **asked)
+    assert difference.residuals["direct"] < 1e-6
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step", "finite_difference"])
+def test_a_final_time_that_is_an_event(method):
+    """The second hit of the floor: y = 0 there, so psi = y + t has the gradient dT/drho."""
+    sens = ex.sensitivity(
+        models["bouncing_ball"](), TIGHT, ("g", "e", "y0"), {"g": "1", "w": "y"}, method,
+        until=("floor", 2), t_end=3.0, e=0.8,
+    )  # fmt: skip
+    assert sens.cost == pytest.approx(sens.events[1].t, rel=1e-12)
+    rel = 1e-6 if method == "finite_difference" else 1e-10
+    assert sens.cost_gradient == pytest.approx(sens.events[1].dt_drho, rel=rel)
+
+
+def test_a_start_value_can_be_asked_for():
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("y0", "y", "v_y"), t_end=1.0)
+    np.testing.assert_allclose(sens.S[:, :, 0], sens.S[:, :, 1])
+    assert np.abs(sens.S[0, :, 2] - [0, 1]).max() == 0
+
+
+def test_a_parameter_without_influence_is_a_zero_column():
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("m", "g"), "y", t_end=1.0)
+    assert np.abs(sens.S[:, :, 0]).max() == 0
+    assert sens.cost_gradient[0] == 0
+    assert sens.events[0].dt_drho[0] == 0
+
+
+def test_the_finite_difference_refuses_another_event_sequence():
+    system = models["bouncing_ball"]()
+    hit = np.sqrt(2 / 9.81)
+    with pytest.raises(ex.BadValue, match="meet different events"):
+        ex.sensitivity(system, TIGHT, "y0", method="finite_difference", t_end=hit, delta=1e-3)
+
+
+def test_the_derivative_of_time_stepping_is_wrong_and_stays_wrong():
+    system = models["bouncing_ball"]()
+    for h in (1e-2, 1e-3, 1e-4):
+        lesson = ex.sensitivity(system, TIGHT, "y0", method="discrete", t_end=1.0, h=h)
+        assert lesson.residuals["direct"] > 0.1
+
+
+def test_a_change_of_equations_without_impact():
+    """x'' = -x for x > 0, = -4 x - F for x < 0: a force jump, closed form in two pieces."""
+    system = HybridSystem(
+        "stop", x="x v", params={"F": 0.5, "k": 4.0},
+        modes={"free": ["v", "-x"], "on": ["v", "-k*x - F"]},
+        guards=[{"mode": "free", "r": "x", "to": "on"},
+                {"mode": "on", "r": "x", "direction": 1, "to": "free"}],
+        start={"x": [1, 0], "mode": "free", "t_end": 2.5},
+    )  # fmt: skip
+    sens = ex.sensitivity(system, TIGHT, ("F", "k"))
+
+    def end(F, k):
+        s, w = mp.mpf("2.5") - mp.pi / 2, mp.sqrt(k)
+        return [F / k * (mp.cos(w * s) - 1) - mp.sin(w * s) / w,
+                -F / w * mp.sin(w * s) - mp.cos(w * s)]  # fmt: skip
+
+    for j in range(2):
+        np.testing.assert_allclose(sens.S[-1, :, j], derivative(end, ("0.5", "4"), j), rtol=1e-9)
+    np.testing.assert_allclose(sens.events[0].dt_drho, 0, atol=1e-14)
+
+
+def test_the_error_falls_with_the_tolerance():
+    system = models["pendulum_wall"]()
+    truth = ex.sensitivity(system, ex.EventDriven(rtol=1e-13, atol=1e-13), t_end=4).S[-1]
+    errors = [
+        np.abs(ex.sensitivity(system, ex.EventDriven(rtol=r, atol=r), t_end=4).S[-1] - truth).max()
+        for r in (1e-6, 1e-8, 1e-10, 1e-12)
+    ]
+    assert (np.diff(np.log10(errors)) < -0.8).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"wrt": "gg"}, "no parameter or state 'gg'. Did you mean"),
+        ({"wrt": "rtol"}, "a knob of a scheme"),
+        ({"wrt": ("g", "g")}, "twice"),
+        ({"cost": "y + speed"}, "'speed'"),
+        ({"cost": {"h": "y"}}, "parts g and w"),
+        ({"cost": {"w": "a_y"}}, "'a_y'"),
+        ({"method": "diret"}, "Did you mean 'direct'"),
+        ({"until": "flor"}, "no event 'flor'"),
+        ({"until": ("floor", 9)}, "only"),
+        ({"t_eval": [0.5, 0.1]}, "increasing"),
+    ],
+)
+def test_bad_questions_get_a_sentence(asked, sentence):
+    with pytest.raises(ex.BadValue) as caught:
+        ex.sensitivity(models["bouncing_ball"](), **{"t_end": 1.0, **asked})
+    assert sentence in str(caught.value)
+
+
+def test_a_whole_number_of_the_model_has_no_derivative():
+    with pytest.raises(ex.BadValue, match="whole number"):
+        ex.sensitivity(models["column"](3), wrt="n")
+
+
+def test_time_stepping_is_refused_with_what_would_work():
+    with pytest.raises(ex.NotApplicable, match="EventDriven"):
+        ex.sensitivity(models["bouncing_ball"](), ex.MoreauJean(h=1e-3))
