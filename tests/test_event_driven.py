@@ -283,3 +283,23 @@ def test_random_parameters_neither_hang_nor_miss_an_impact(seed):
             assert np.isfinite(fine.x).all(), (name, rho)
             if fine.gap.size:
                 assert fine.gap.min() > -1e-6, (name, rho)
+
+
+def test_radau_takes_the_stiff_flow():
+    system = HybridSystem(
+        "stiff", x="x", params={"k": 1e7}, modes={"on": ["-k*(x - cos(t))"]},
+        start={"x": [0], "t_end": 10.0},
+    )  # fmt: skip
+    k = 1e7
+    exact = (k * k * np.cos(10) + k * np.sin(10)) / (k * k + 1)
+    sol = ex.simulate(system, ex.EventDriven(rtol=1e-8, atol=1e-8, method="radau"))
+    assert sol.x[-1, 0] == pytest.approx(exact, abs=1e-8)
+    assert len(sol.march.steps) < 500
+
+
+def test_radau_locates_the_same_events():
+    system = models["pendulum_wall"]()
+    a = ex.simulate(system, TIGHT, t_end=4)
+    b = ex.simulate(system, ex.EventDriven(rtol=1e-9, atol=1e-9, method="radau"), t_end=4)
+    np.testing.assert_allclose([e.t for e in a.events], [e.t for e in b.events], rtol=1e-8)
+    np.testing.assert_allclose(a.x[-1], b.x[-1], atol=1e-7)

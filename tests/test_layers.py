@@ -12,8 +12,8 @@ import pytest
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "registry", "parameters", "cache", "progress", "status", "systems", "solution",
-    "trajectory", "kernels", "compiled", "schemes", "simulation", "sensitivity", "models", "views",
-    "panels",
+    "trajectory", "kernels", "compiled", "schemes", "simulation", "sensitivity", "study",
+    "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")
 RANK = {name: i for i, name in enumerate(ORDER)} | dict.fromkeys(TOP, len(ORDER))

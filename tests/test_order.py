@@ -122,3 +122,56 @@ def test_penetration_is_of_first_order():
         depth.append(-sol.gap.min() / h)
         assert sol.gap.min() >= -1.01 * h * np.abs(sol.v).max()
     assert max(depth) > 0.5
+
+
+# -- located events: the tolerance is what counts -------------------------------------------------
+
+TOLERANCES = (1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11)
+ACROSS = [("pendulum_wall", {}, 8), ("elastic_pendulum", {"t_end": 6.0}, 3),
+          ("impact_oscillator", {"t_end": 12.0}, 1)]  # fmt: skip
+
+
+def by_tolerance(system, reference, method, **settings) -> list[float]:
+    """Return the error of the whole state at the end for each tolerance."""
+    schemes = [ex.EventDriven(rtol=r, atol=r / 10, method=method) for r in TOLERANCES]
+    ends = [ex.simulate(system, scheme, **settings).x[-1] for scheme in schemes]
+    return [float(np.abs(end - reference).max()) for end in ends]
+
+
+def falls_with_the_tolerance(errors) -> None:
+    """Assert error ~ rtol, over five powers of ten."""
+    assert slope(TOLERANCES, errors) == pytest.approx(1, abs=0.2), errors
+    assert (np.array(errors) <= 100 * np.array(TOLERANCES)).all(), errors
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+def test_located_events_follow_their_tolerance_on_a_smooth_stretch(method):
+    """Against Runge-Kutta by somebody else."""
+    system = ex.models.elastic_pendulum()
+    falls_with_the_tolerance(by_tolerance(system, smooth_reference(), method, **SMOOTH))
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5"])
+@pytest.mark.parametrize(("name", "settings", "impacts"), ACROSS)
+def test_located_events_follow_their_tolerance_across_impacts(name, settings, impacts, method):
+    """No order is lost at an event that is located on the flow itself."""
+    system = getattr(ex.models, name)()
+    tight = ex.simulate(system, ex.EventDriven(rtol=1e-13, atol=1e-14), **settings)
+    assert len(tight.events) >= impacts
+    falls_with_the_tolerance(by_tolerance(system, tight.x[-1], method, **settings))
+
+
+@pytest.mark.parametrize("name", ["pendulum_wall", "vibrating_table", "newtons_cradle"])
+def test_time_stepping_tends_to_the_located_run(name):
+    """Two schemes that share no line agree, to first order in h, between the events."""
+    system = getattr(ex.models, name)()
+    t = np.linspace(0, min(system.t_end, 2.0), 201)
+    located = ex.simulate(system, ex.EventDriven(), t_end=t[-1], t_eval=t)
+    errors = []
+    for h in (2e-3, 1e-3, 5e-4, 2.5e-4):
+        stepped = ex.simulate(system, ex.MoreauJean(h=h), t_end=t[-1])
+        at = [np.interp(t, stepped.t, q) - np.interp(t, located.t, x)
+              for q, x in zip(stepped.q.T, located.q.T, strict=True)]  # fmt: skip
+        errors.append(np.mean(np.abs(at)))
+    assert errors[-1] <= 2e-2 * np.abs(located.q).max(), errors
+    assert errors[-1] < errors[0] / 2, errors

@@ -15,9 +15,10 @@ import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.live import plotly_bundle
+from explorer.panels.sensitivity_state import offered
 
 BUDGET = 40_000
-CASES = [(p, m) for p in panels for m in sorted(models)]
+CASES = [(p, m) for p in panels for m in sorted(models) if p != "sensitivity" or offered(m)]
 
 
 class Wire:
@@ -98,6 +99,9 @@ def check(content: dict, buffers: list) -> None:
         assert len(buffers[film["xy"]["buf"]]) == 8 * points * frames
         assert film["box"][0] < film["box"][1]
         assert film["box"][2] < film["box"][3]
+    for card in content.get("cards", ()):
+        columns = len(card.get("columns", ()))
+        assert all(len(row) == columns + 1 for row in card.get("rows", ()) if columns)
     table = content["table"]
     if table is not None:
         assert all(len(row) == len(table["columns"]) for row in table["rows"])
@@ -110,6 +114,8 @@ def trials(control: dict) -> list:
     if control["kind"] == "toggle":
         return [True, False]
     garbage = ["", "abc", "1,,5", "1e999", 0, -1]
+    if control["kind"] == "text":
+        return ["", "t", "t*(", "abc", "1/0", "__import__('os')", "lambda: 1"]
     if control["kind"] != "slider":
         return [control["default"] / 2, control["default"] + 0.25, "1/3", *garbage]
     low, high = control["low"], control["high"]
@@ -123,7 +129,7 @@ def trials(control: dict) -> list:
 def test_every_control_moved_on_every_model(panel, model):
     wire = opened(panel, model)
     controls = wire.controls()
-    assert {"model", "scheme", "t_end", "knob.h"} <= set(controls)
+    assert {"model", "scheme", "t_end"} <= set(controls)
     for key, control in controls.items():
         start = control["value"]
         for k, value in enumerate(trials(control)):
@@ -166,10 +172,10 @@ def test_every_action_on_every_model(panel, model):
     for preset in schema["presets"]:
         assert preset["text"]
         content, _ = wire.do("preset", preset["name"])
-        assert content["status"]["level"] == "ok"
+        assert content["status"]["level"] in ("ok", "warn")
     for action in ("pin", "undo", "redo", "reset", "undo", "unpin"):
         content, _ = wire.do(action)
-        assert content["status"]["level"] == "ok", action
+        assert content["status"]["level"] in ("ok", "warn"), action
     kinds = {"copy_code": "clipboard", "copy_state": "clipboard", "export_csv": "file",
              "export_html": "file"}  # fmt: skip
     for action in schema["actions"]:
@@ -178,7 +184,7 @@ def test_every_action_on_every_model(panel, model):
             assert [c["type"] for c, _ in messages] == [kinds[action["name"]]]
     state = wire.say(type="do", action="copy_state")[0][0]["text"]
     content, _ = wire.do("load_state", state)
-    assert content["status"]["level"] == "ok"
+    assert content["status"]["level"] in ("ok", "warn")
 
 
 @pytest.mark.parametrize("panel", sorted(panels))

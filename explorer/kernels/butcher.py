@@ -1,4 +1,7 @@
-"""Coefficients of the Runge-Kutta methods, as the kernels take them; the pairs are SciPy's."""
+"""Coefficients of the Runge-Kutta methods, as the kernels take them; the pairs are SciPy's.
+
+Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +54,15 @@ def _times(*parts: np.ndarray) -> np.ndarray:
 
 
 _ONE = np.ones(1)
+_R = 6**0.5
+_RADAU = np.array([
+    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
+    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
+    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
+])  # fmt: skip
+# from the stages to the powers of the fraction of a step: the polynomial through them and the start
+_NODES = _RADAU.sum(axis=1)
+_COLLOCATION = np.linalg.inv(_NODES[:, None] ** np.arange(1, 4)).T
 METHODS = {
     "dop853": Tableau(
         1, 12, 8,
@@ -66,16 +78,8 @@ METHODS = {
         -1 / 5, 3.25,
     ),
     "radau": Tableau(
-        2, 3, 5,
-        _place(
-            (16, 16),
-            (0, np.array([
-                [(88 - 7 * 6**0.5) / 360, (296 - 169 * 6**0.5) / 1800, (-2 + 3 * 6**0.5) / 225],
-                [(296 + 169 * 6**0.5) / 1800, (88 + 7 * 6**0.5) / 360, (-2 - 3 * 6**0.5) / 225],
-                [(16 - 6**0.5) / 36, (16 + 6**0.5) / 36, 1 / 9],
-            ])),
-        ),
-        _times(np.array([(4 - 6**0.5) / 10, (4 + 6**0.5) / 10, 1.0])),
-        np.zeros((2, 16)), np.zeros((4, 16)), -1 / 4, 0.0,
+        2, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
+        _times(np.zeros(1), _RADAU.sum(axis=1)), _place((2, 16), (0, np.eye(5)[4])),
+        _place((4, 16), (0, np.column_stack([np.zeros(3), _COLLOCATION.T @ _RADAU]))), -1 / 4, 0.0,
     ),
 }  # fmt: skip

@@ -22,7 +22,7 @@ from explorer.kernels.locate import (
     flags_of, polish,
 )  # fmt: skip
 from explorer.kernels.runge_kutta import (
-    TABLEAU, dense_value, explicit_error, explicit_step, interpolate, stiffness,
+    TABLEAU, dense_value, step_error, advance, interpolate, stiffness,
 )  # fmt: skip
 from explorer.status import (
     CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO,
@@ -114,7 +114,7 @@ def rewatch(
     " float64[:, ::1], int64[:, ::1], int64[::1], float64[:, ::1], int64[:, ::1], int64[::1])"
 )
 def march(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, extra, width, method, E, Dw,
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, extra, width, method, E, Dw,
     matrix, A2, tab, vectors, ints, member,
     knobs, caps, y, e, e_rho, K, dense, watch, samples, bench,
     steps, step_state, lay, record, record_kind, counts,
@@ -124,7 +124,7 @@ def march(
     Parameters
     ----------
     table .. state : the problem, see `explorer.kernels.flows`
-    A, c, s, extra, width, method, E, Dw : the Runge-Kutta pair; s is the row of the end of a step,
+    A, c, s, lu, lpiv, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
     knobs, caps : (11,), (2,) most steps, most events
@@ -214,14 +214,14 @@ def march(
             step = h
             if t + 1.0000001 * h >= t_end:
                 step, final = t_end - t, True
-            status = explicit_step(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, step, K,
+            status = advance(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, step, K,
                 stage, new, width,
             )  # fmt: skip
             if status != SUCCESS:
                 return status
             counts[2] += s
-            error = explicit_error(method, E, s, K, y, new, step, block, width, rtol, atol)
+            error = step_error(method, E, s, K, y, new, step, block, width, rtol, atol)
             if not error <= 1.0:
                 counts[3] += 1
                 rejected = True
@@ -237,7 +237,7 @@ def march(
             grown = step * max(factor, 0.2)
             if final and h > step:
                 grown = max(grown, h)
-            if stiffness(K, s, stage, new, step, nx) > knobs[STIFF_LIMIT]:
+            if method < 2 and stiffness(K, s, stage, new, step, nx) > knobs[STIFF_LIMIT]:
                 calm = 0
                 stiff_count += 1
                 if stiff_count >= 40 and taken > 200:
@@ -249,8 +249,8 @@ def march(
             count = guard_count(table, shape, inp, out, W, pivots, vec, state)
             if count > 0:
                 if extra > s:
-                    status = explicit_step(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, s + 1, extra, t,
+                    status = advance(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, s + 1, extra, t,
                         y, step, K, stage, new, 0,
                     )  # fmt: skip
                     if status != SUCCESS:
@@ -271,7 +271,7 @@ def march(
                 tau = step
                 if watch[now, ARM] != UNARMED and found[0] < 1.0 - 1e-15:
                     tau = polish(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, method,
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, method,
                         dense, y, t, step, K, stage, new, found[0], now, watch[now, SIGN],
                         watch[now, SHIFT], x, values,
                     )  # fmt: skip
@@ -280,8 +280,8 @@ def march(
                 if final and tau >= step:
                     tau = step
                 if tau > 0.0:
-                    status = explicit_step(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, tau,
+                    status = advance(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, tau,
                         K, stage, new, width,
                     )  # fmt: skip
                     if status != SUCCESS:
@@ -443,7 +443,8 @@ def march(
     " float64[:, ::1], float64[:, ::1])"
 )
 def evaluate(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, extra, method, Dw, width, steps,
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, extra, method, Dw, width,
+    steps,
     step_state, times, which, K, bench, dense, result, rates,
 ):  # fmt: skip
     """Write y and x' at increasing times, out of the start of the step `which` each lies in.
@@ -471,8 +472,8 @@ def evaluate(
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
         shared = extra > s and many > 1
         if status == SUCCESS and shared:
-            status = explicit_step(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, extra, t, y, steps[i, 1],
+            status = advance(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, extra, t, y, steps[i, 1],
                 K, stage, new, width,
             )  # fmt: skip
             interpolate(method, Dw, s, K, y, new, steps[i, 1], size, dense)
@@ -486,8 +487,8 @@ def evaluate(
             elif shared:
                 dense_value(method, dense, y, h / steps[i, 1], size, new)
             else:
-                status = explicit_step(
-                    table, shape, inp, out, W, pivots, vec, state, A, c, s, 1, s, t, y, h, K,
+                status = advance(
+                    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, h, K,
                     stage, new, width,
                 )  # fmt: skip
             if status == SUCCESS:

@@ -1,7 +1,7 @@
-"""One step of an explicit Runge-Kutta pair, its error, and a polynomial over the step.
+"""One step of a Runge-Kutta method, its error, and a polynomial over the step.
 
-Dormand-Prince 5(4) and 8(5,3) (Hairer, Norsett, Wanner, Solving ODEs I, II.5 and II.10); their
-coefficients come from SciPy. The polynomial serves to look for events only: whatever is returned to
+Dormand-Prince 5(4) and 8(5,3) (Hairer, Norsett, Wanner, Solving ODEs I, II.5 and II.10), Radau IIA
+of order 5 (`explorer.kernels.radau`); the coefficients of the pairs come from SciPy. The polynomial serves to look for events only: whatever is returned to
 a user comes from a step of its own length, so it has the accuracy of the step.
 """
 
@@ -9,9 +9,10 @@ import numpy as np
 
 from explorer.kernels.flows import NX, PROBLEM, slopes
 from explorer.kernels.jit import kernel
+from explorer.kernels.radau import radau_step
 from explorer.status import SUCCESS
 
-TABLEAU = "float64[:, ::1], float64[::1], int64"
+TABLEAU = "float64[:, ::1], float64[::1], int64, float64[:, ::1], int64[::1]"
 
 
 @kernel(
@@ -19,15 +20,21 @@ TABLEAU = "float64[:, ::1], float64[::1], int64"
     " float64[::1], float64[::1], int64)",
     inner=True,
 )
-def explicit_step(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, first, last,
+def advance(
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, first, last,
     t, y, h, K, stage, new, width,
 ):  # fmt: skip
     """Compute the slopes K[first..last] of a step h from y.
 
     Row i of A gives stage i; row s the end of the step, whose state goes to `new`, other states to
-    `stage`. Rows behind s serve the polynomial. K[0] is y'(t).
+    `stage`. Rows behind s serve the polynomial. K[0] is y'(t). A method with workspaces `lu` is
+    implicit, and its step is one of Radau's.
     """
+    if lu.size > 0:
+        return radau_step(
+            table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, t, y, h, K, stage,
+            new, width,
+        )  # fmt: skip
     size = (width + 1) * (shape[NX] + 1)
     for i in range(first, last + 1):
         target = new if i == s else stage
@@ -53,7 +60,7 @@ def explicit_step(
     " int64, int64, float64, float64)",
     inner=True,
 )
-def explicit_error(method, E, s, K, y, new, h, block, width, rtol, atol):
+def step_error(method, E, s, K, y, new, h, block, width, rtol, atol):
     """Return the error of a step in units of the tolerance: the worst of all columns."""
     worst = 0.0
     for k in range(width + 1):
@@ -61,7 +68,7 @@ def explicit_error(method, E, s, K, y, new, h, block, width, rtol, atol):
         for m in range(k * block, (k + 1) * block):
             scale = atol + rtol * max(abs(y[m]), abs(new[m]))
             e1, e2 = 0.0, 0.0
-            for j in range(s + 1):
+            for j in range(s + 1 if method < 2 else s + 2):
                 e1 += E[0, j] * K[j, m]
                 e2 += E[1, j] * K[j, m]
             first += (e1 / scale) ** 2

@@ -47,7 +47,7 @@ class EventDriven(Scheme):
     rtol, atol : float
         Tolerances of a step, for the state and for every sensitivity.
     method : str
-        "dop853" (order 8), "dopri5" (order 5).
+        "dop853" (order 8), "dopri5" (order 5), "radau" (order 5, for stiff flows).
     points : int
         Rows of the result besides the events.
     max_steps, max_events : int
@@ -61,7 +61,7 @@ class EventDriven(Scheme):
 
     rtol: float = knob(1e-9, 1e-13, 1e-3, text="relative tolerance", log=True, positive=True)
     atol: float = knob(1e-10, 1e-14, 1e-3, text="absolute tolerance", log=True, positive=True)
-    method: str = knob("dop853", text="Runge-Kutta pair", choices=("dop853", "dopri5"))
+    method: str = knob("dop853", text="Runge-Kutta method", choices=("dop853", "dopri5", "radau"))
     points: int = knob(100, 2, 100_000, text="output points", positive=True, minor=True)
     max_steps: int = knob(20_000, 100, 1_000_000, text="step cap", positive=True, minor=True)
     max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
@@ -150,7 +150,12 @@ class March:
             np.empty((order, order)), np.empty(order, np.int64), np.empty((3, max(order, n_x))),
             state,
         )  # fmt: skip
-        self.method = (tableau.A, tableau.c, tableau.stages)
+        implicit = tableau.code == 2
+        self.method = (
+            tableau.A, tableau.c, tableau.stages,
+            np.empty((5 * n_x + 1, 3 * n_x)) if implicit else np.empty((0, 0)),
+            np.empty(4 * n_x if implicit else 0, np.int64),
+        )  # fmt: skip
         self.tableau = tableau
         self.extra = 15 if scheme.method == "dop853" else tableau.stages
         w = max(nc, 1)

@@ -1,7 +1,25 @@
-"""Derivatives of hybrid trajectories by parameters, with their jumps, in five ways."""
+"""Derivatives of hybrid trajectories by parameters, with their jumps, in five ways.
+
+The package can be called: `explorer.sensitivity` is this module once it is imported, and the
+function of the same name for who types ``ex.sensitivity(...)``.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from explorer.sensitivity.cost import Cost
 from explorer.sensitivity.direct import Saltation, Sensitivity
 from explorer.sensitivity.methods import METHODS, sensitivity
 
 __all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "sensitivity"]
+
+
+class _Callable(ModuleType):
+    __doc__ = sensitivity.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Sensitivity:
+        return sensitivity(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _Callable

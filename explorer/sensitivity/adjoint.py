@@ -11,6 +11,7 @@ import dataclasses
 
 import numpy as np
 
+from explorer.errors import NotApplicable
 from explorer.sensitivity.direct import Question, Sensitivity, gradient_of, saltation, solve
 
 __all__ = ["solve_adjoint"]
@@ -27,6 +28,10 @@ def solve_adjoint(question: Question) -> Sensitivity:
     """
     from explorer.kernels.adjoint import backward
 
+    if question.scheme.method == "radau":
+        raise NotApplicable(
+            "The adjoint transposes explicit steps: use method='direct', or an explicit pair."
+        )
     direct = solve(question)
     solution = direct.solution
     march, flow = solution.march, question.cost.flow
@@ -62,7 +67,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
     end = int(march.kinds[events, 4]) if last is not None else len(march.steps)
     for k in range(events - 1, -1, -1):
         first = int(march.kinds[k, 4])
-        backward(*problem, *march.method, march.steps, march.step_state, first, end, p, mu, sweep,
+        backward(*problem, *march.method[:3], march.steps, march.step_state, first, end, p, mu, sweep,
                  *work)  # fmt: skip
         salt = saltation(solution, k, question.wrt, question.places)
         before = salt.Xi.T @ mu
@@ -73,7 +78,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
         gradient += gain
         sides[k] = before, mu
         mu, end = before, first
-    backward(*problem, *march.method, march.steps, march.step_state, 0, end, p, mu, sweep, *work)
+    backward(*problem, *march.method[:3], march.steps, march.step_state, 0, end, p, mu, sweep, *work)
     gradient += sweep + mu[:n_x] @ question.seeds()
     value, by_direct = gradient_of(question, solution)
     apart = np.abs(gradient - by_direct).max(initial=0.0) / (1 + np.abs(by_direct).max(initial=0.0))

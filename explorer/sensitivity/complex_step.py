@@ -87,7 +87,7 @@ class _Replay:
         return np.linalg.solve(np.block([[M, G.T], [G, np.zeros((k, k))]]), right)
 
     def step(self, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> np.ndarray:
-        A, c, s = self.march.method
+        A, c, s = self.march.method[:3]
         K = np.zeros((s, len(y)), complex)
         for i in range(s):
             K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)
@@ -178,6 +178,10 @@ def solve_complex(question: Question) -> Sensitivity:
         are the direct method's, whose largest distance at the events and at the end is in
         ``residuals["direct"]``.
     """
+    if question.scheme.method == "radau":
+        raise NotApplicable(
+            "The complex step repeats explicit steps: use method='direct', or an explicit pair."
+        )
     direct = solve(question)
     solution = direct.solution
     replay = _Replay(question, solution)

@@ -1,0 +1,125 @@
+"""A step of Radau IIA, order 5, for stiff flows (Hairer, Wanner, Solving ODEs II, IV.8).
+
+Z_i = h sum_j a_ij f(y + Z_j) by simplified Newton with the matrix I - h A x J at the start of the step,
+the same for the state and for every sensitivity column (each is a solution of the same linearised
+flow); the running cost is a quadrature. Error: (mu / h I - J) err = f(y) + E'Z / h.
+"""
+
+import numpy as np
+
+from explorer.kernels.flows import NX, PROBLEM, slopes
+from explorer.kernels.jit import kernel
+from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.status import SUCCESS
+
+MU = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
+ERROR = (-(13 + 7 * 6**0.5) / 3, (-13 + 7 * 6**0.5) / 3, -1 / 3)
+MOST = 12
+
+
+@kernel(
+    f"int64({PROBLEM}, float64[:, ::1], float64[::1], int64, float64[:, ::1], int64[::1], float64,"
+    " float64[::1], float64, float64[:, ::1], float64[::1], float64[::1], int64)",
+    inner=True,
+)
+def radau_step(
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, t, y, h, K, stage, new, width
+):  # fmt: skip
+    """March y over h. K[1..3] are the slopes of the stages, K[3] that of the end; K[4] the error / h.
+
+    Rows of `lu`: 3 n_x of the Newton matrix, n_x of the error's, n_x of J, then one vector. Where
+    Newton fails `new` is NaN, so that the step is taken again, shorter.
+    """
+    nx = shape[NX]
+    block = nx + 1
+    size = (width + 1) * block
+    J = lu[4 * nx : 5 * nx]
+    r = lu[5 * nx]
+    first = lpiv[: 3 * nx]
+    second = lpiv[3 * nx :]
+    for m in range(nx):
+        new[m] = y[m]
+    for j in range(nx):  # by differences: it only has to make Newton converge
+        d = 1e-7 * max(abs(y[j]), 1e-3)
+        new[j] = y[j] + d
+        status = slopes(table, shape, inp, out, W, pivots, vec, state, t, new, stage, 0)
+        if status != SUCCESS:
+            return status
+        new[j] = y[j]
+        for m in range(nx):
+            J[m, j] = (stage[m] - K[0, m]) / d
+    for i in range(3):
+        for j in range(3):
+            for m in range(nx):
+                for l in range(nx):
+                    lu[i * nx + m, j * nx + l] = -h * A[i + 1, j + 1] * J[m, l]
+                    if i == j and m == l:
+                        lu[i * nx + m, j * nx + l] += 1.0
+    error = lu[3 * nx : 4 * nx]
+    for m in range(nx):
+        for l in range(nx):
+            error[m, l] = (MU / h if m == l else 0.0) - J[m, l]
+    if lu_factor(lu, 3 * nx, 3 * nx - 1, 3 * nx - 1, first) != 0:
+        new[0] = np.nan
+        return SUCCESS
+    if lu_factor(error, nx, nx - 1, nx - 1, second) != 0:
+        new[0] = np.nan
+        return SUCCESS
+
+    # K[5..7] hold Z
+    for i in range(3):
+        for m in range(size):
+            K[5 + i, m] = 0.0
+    before = np.inf
+    for iteration in range(MOST):
+        for i in range(3):
+            for m in range(size):
+                stage[m] = y[m] + K[5 + i, m]
+            status = slopes(
+                table, shape, inp, out, W, pivots, vec, state, t + c[i + 1] * h, stage, K[1 + i],
+                width,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+        change = 0.0
+        for k in range(width + 1):
+            at = k * block
+            for i in range(3):
+                for m in range(nx):
+                    total = -K[5 + i, at + m]
+                    for j in range(3):
+                        total += h * A[i + 1, j + 1] * K[1 + j, at + m]
+                    r[i * nx + m] = total
+            lu_solve(lu, 3 * nx, 3 * nx - 1, 3 * nx - 1, first, r)
+            for i in range(3):
+                total = 0.0
+                for j in range(3):
+                    total += h * A[i + 1, j + 1] * K[1 + j, at + nx]
+                K[5 + i, at + nx] = total
+                for m in range(nx):
+                    K[5 + i, at + m] += r[i * nx + m]
+                    scale = abs(y[at + m]) + abs(K[5 + i, at + m]) + 1e-6
+                    change = max(change, abs(r[i * nx + m]) / scale)
+        if not np.isfinite(change):
+            break
+        if change < 1e-14 or (iteration > 2 and change > 0.5 * before and change < 1e-11):
+            change = 0.0
+            break
+        before = change
+    if not change < 1e-9:
+        new[0] = np.nan
+        return SUCCESS
+    for k in range(width + 1):
+        at = k * block
+        for m in range(nx):
+            total = K[0, at + m]
+            for i in range(3):
+                total += ERROR[i] * K[5 + i, at + m] / h
+            r[m] = total
+        lu_solve(error, nx, nx - 1, nx - 1, second, r)
+        for m in range(nx):
+            K[4, at + m] = r[m] / h
+        K[4, at + nx] = 0.0
+    for m in range(size):
+        new[m] = y[m] + K[7, m]
+    return slopes(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[3], width)

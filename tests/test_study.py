@@ -1,0 +1,278 @@
+"""Limit cycles against published gaits and closed forms; the square root of grazing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import explorer as ex
+from explorer.study import limit_cycle, power_law
+from explorer.study.return_map import ReturnMap
+
+ENERGY = "m*(v_x**2 + v_y**2)/2 + m*g*y"
+
+
+def close(system, key, value):
+    """Compare with what the model's file says was published."""
+    wanted, tolerance, _ = system.published[key]
+    assert value == pytest.approx(wanted, abs=tolerance)
+
+
+# -- published cycles ----------------------------------------------------------------------------
+
+
+def test_the_simplest_walker_has_the_published_gait():
+    walker = ex.models.simplest_walker()
+    cycle = limit_cycle(walker, section="heel strike", theta0=0.202, rate0=-0.201)
+    assert cycle.x[0] == pytest.approx(0.2003109, abs=1e-7)
+    assert cycle.x[2] == pytest.approx(-0.1998325, abs=1e-7)
+    assert cycle.period == pytest.approx(3.882464, abs=1e-6)
+    pair = cycle.multipliers[:2]
+    assert np.sort_complex(pair) == pytest.approx([-0.1901 - 0.5576j, -0.1901 + 0.5576j], abs=1e-4)
+    # the swing leg's two numbers follow from the stance leg's: a second zero, beside the flow's
+    assert abs(cycle.multipliers[2]) < 1e-7
+    assert np.abs(cycle.trivial) == pytest.approx([0], abs=1e-7)
+    assert cycle.stable
+    close(walker, "simplest walker: modulus of the multipliers", cycle.radius)
+    close(walker, "simplest walker: stance angle after a heel strike", cycle.start["theta"])
+
+
+def test_newton_converges_quadratically():
+    residual = limit_cycle(ex.models.rimless_wheel(), section="next spoke", w0=1.5).history[:, 0]
+    assert len(residual) <= 7
+    assert residual[-1] < 1e-9
+    fast = residual[1:4] / residual[:3] ** 2
+    assert fast.max() < 10
+
+
+def test_the_rimless_wheel_rolls_at_its_closed_form():
+    wheel = ex.models.rimless_wheel()
+    cycle = limit_cycle(wheel, section="next spoke", w0=1.3)
+    alpha, slope = np.pi / 8, 0.08
+    speed = np.sqrt(4 * 9.8 * np.sin(alpha) * np.sin(slope)) / np.tan(2 * alpha)
+    assert cycle.start["w"] == pytest.approx(speed, rel=1e-10)
+    assert cycle.multipliers.real == pytest.approx([np.cos(2 * alpha) ** 2], rel=1e-8)
+    close(wheel, "rimless wheel: speed after an impact", cycle.start["w"])
+
+
+def test_the_compass_gait_has_the_published_step():
+    walker = ex.models.compass_gait()
+    cycle = limit_cycle(walker, section="heel strike", vs0=1.1)
+    close(walker, "compass gait: period", cycle.period)
+    close(walker, "compass gait: spectral radius", cycle.radius)
+    s, w = cycle.x[:2]
+    close(walker, "compass gait: length of a step", 2 * np.sin((w - s) / 2))
+
+
+@pytest.mark.parametrize(
+    ("guess", "which", "stable"), [(0.97, "stable", True), (1.3, "unstable", False)]
+)
+def test_running_on_a_spring_has_two_gaits(guess, which, stable):
+    """The energy is kept, so cycles come in a family: one of each kind at each energy."""
+    runner = ex.models.slip()
+    cycle = limit_cycle(runner, section="apex", y0=guess, keep=ENERGY)
+    close(runner, f"SLIP: {which} height of the apex", cycle.start["y"])
+    close(runner, f"SLIP: multiplier of the {which} apex", cycle.multipliers[0].real)
+    assert cycle.stable == stable
+    assert cycle.trivial.real == pytest.approx([1, 0], abs=1e-6)
+
+
+@pytest.mark.parametrize(("omega", "speed"), [(2, 6.66667), (4, 2.66667)])
+def test_the_impact_oscillator_hits_once_in_a_period(omega, speed):
+    """Budd and Dux: V = 2 w / ((w^2 - 1) (1 - r)), once in n periods for w = 2 n."""
+    r, n = 0.8, omega // 2
+    V, start = one_impact(omega, r)
+    assert V == pytest.approx(speed, abs=1e-5)  # noqa: SIM300
+    cycle = limit_cycle(
+        ex.models.impact_oscillator(), period="2*pi/omega", count=n, omega=omega, s=0, e=r,
+        guess=start + np.array([1e-3, -1e-3]),
+    )  # fmt: skip
+    (hit,) = cycle.trajectory.events
+    assert -hit.gap_dot_minus == pytest.approx(V, rel=1e-8)
+    assert cycle.x == pytest.approx(start, rel=1e-7)
+    # no damping: the area shrinks at the impact only, by r^2
+    assert np.prod(cycle.multipliers).real == pytest.approx(r**2, rel=1e-6)
+    assert cycle.trivial.size == 0
+
+
+def one_impact(w, r):
+    """Return V and the state at t = 0 of the orbit with one impact in pi, w = 2 n, s = 0.
+
+    x = a cos wt + c sin(t - t0), a = 1 / (1 - w^2), from an impact at cos(w t0) = 0 to the next:
+    -a w + c = -r V and, at t0 + pi, -a w - c = V.
+    """
+    a, t0 = 1 / (1 - w**2), np.pi / (2 * w)
+    V = -2 * a * w / (1 - r)
+    c, since = a * w - r * V, np.pi - t0
+    return V, np.array([a + c * np.sin(since), c * np.cos(since)])
+
+
+# -- the Jacobian, and where it leads ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("simplest_walker", "heel strike"),
+        ("compass_gait", "heel strike"),
+        ("rimless_wheel", "next spoke"),
+        ("slip", "apex"),
+    ],
+)
+def test_the_jacobian_is_that_of_the_map(name, section):
+    """A slow twin: central differences of the map itself."""
+    P = ReturnMap(getattr(ex.models, name)(), ex.EventDriven(rtol=1e-12, atol=1e-13), section)
+    x = P.start()
+    J, delta = P(x).jacobian, 1e-5
+    twin = np.column_stack(
+        [(P(x + d).x - P(x - d).x) / (2 * delta) for d in delta * np.eye(len(x))]
+    )
+    assert np.abs(J - twin).max() < 1e-6 * (1 + np.abs(twin).max())
+
+
+def test_along_the_flow_the_map_does_not_change():
+    P = ReturnMap(ex.models.compass_gait(), None, "heel strike")
+    x = P.start()
+    run = P.cycle(x, P(x).T)
+    assert P(x).jacobian @ run.rates[0] == pytest.approx(np.zeros(4), abs=1e-7)
+
+
+def test_the_gait_doubles_its_period_at_the_published_slope():
+    """A multiplier passes -1 (Garcia et al. 1998)."""
+    walker = ex.models.simplest_walker()
+    guess = None
+
+    def above(gamma):
+        nonlocal guess
+        cycle = limit_cycle(walker, section="heel strike", gamma=gamma, guess=guess)
+        guess = cycle.x
+        return cycle.multipliers.real.min() + 1
+
+    for gamma in (0.010, 0.012, 0.014, 0.0155):
+        last = above(gamma)
+    assert last < 0
+    slope = brentq(above, 0.0145, 0.0155, xtol=1e-7)
+    close(walker, "simplest walker: period doubling at the slope", slope)
+
+
+def test_two_steps_make_one_cycle_after_the_doubling():
+    walker = ex.models.simplest_walker()
+    one = limit_cycle(walker, section="heel strike", gamma=0.0165, theta0=0.2425, rate0=-0.2385,
+                      guess={"theta": 0.2425, "phi": 0.485, "v_theta": -0.2385, "v_phi": -0.0276})  # fmt: skip
+    two = limit_cycle(walker, section="heel strike", count=2, gamma=0.0165, theta0=0.236657,
+                      rate0=-0.23234)  # fmt: skip
+    assert not one.stable
+    assert two.stable
+    assert abs(two.x[0] - one.x[0]) > 1e-3
+    assert two.period > 1.9 * one.period
+    assert [e.contact for e in two.trajectory.events] == ["heel strike"] * 2
+
+
+def test_a_cycle_is_closed_by_its_trajectory():
+    cycle = limit_cycle(ex.models.compass_gait(), section="heel strike")
+    run = cycle.trajectory
+    assert run.events[-1].x_plus == pytest.approx(cycle.x, abs=1e-9)
+    assert run.events[-1].t == pytest.approx(cycle.period, rel=1e-12)
+    assert "stable, multipliers -0.1997+0.5445i" in repr(cycle)
+
+
+def test_a_thermostat_is_superstable():
+    """Its state after a switch is a number, whatever came before: all multipliers are 0."""
+    cycle = limit_cycle(ex.models.thermostat(), section="too cold")
+    assert cycle.period == pytest.approx(6.061358, abs=1e-6)
+    assert cycle.multipliers.size == 0
+    assert cycle.stable
+    # a section that leads to another mode than the start's: run there first
+    other = limit_cycle(ex.models.thermostat(), section="too hot")
+    assert other.period == pytest.approx(cycle.period, rel=1e-9)
+    assert other.x == pytest.approx([21])
+
+
+def test_a_contact_is_a_section():
+    """A ball without loss returns after every height: the energy picks one."""
+    ball = ex.models.bouncing_ball()
+    cycle = limit_cycle(ball, section="floor", e=1, guess=[0, 3], keep="m*v_y**2/2 + m*g*y")
+    assert cycle.period == pytest.approx(2 * 3 / 9.81, rel=1e-9)
+    assert cycle.x == pytest.approx([0, 3], abs=1e-9)
+
+
+# -- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "kind", "words"),
+    [
+        ("slip", {"section": "aplex"}, ex.BadValue, "Did you mean 'apex'"),
+        ("slip", {}, ex.BadValue, "needs a section"),
+        ("slip", {"section": "apex", "period": 1}, ex.BadValue, "not both"),
+        ("slip", {"section": "apex", "guess": [1, 2]}, ex.BadValue, "4 numbers"),
+        ("slip", {"section": "apex", "guess": {"v": 1}}, ex.BadValue, "no state 'v'"),
+        ("slip", {"section": "apex", "keep": "m*vx"}, ex.BadValue, "'vx'"),
+        ("slip", {"section": "apex", "count": 0}, ex.BadValue, "whole number"),
+        ("slip", {"section": "apex"}, ex.StepFailed, "a multiplier is 1"),
+        ("slip", {"section": "apex", "t_max": 0.1}, ex.BadValue, "longer t_max"),
+        ("slip", {"section": "apex", "scheme": "MoreauJean"}, ex.NotApplicable, "MoreauJean"),
+        ("bouncing_ball", {"section": "floor", "scheme": ex.MoreauJean}, ex.NotApplicable, "locate"),
+        ("impact_oscillator", {"section": "stop"}, ex.BadModel, "depends on t"),
+        ("impact_oscillator", {"period": "2*pi/w"}, ex.BadModel, "'w'"),
+        ("simplest_walker", {"section": "heel strike", "rate0": -0.17}, ex.BadValue, "falls back"),
+        ("simplest_walker", {"section": "heel strike", "max_iter": 1, "tol": 1e-14, "gamma": 0.012},
+         ex.StepFailed, "the residual is"),
+    ],
+)  # fmt: skip
+def test_a_cycle_that_cannot_be_found_is_refused_with_a_sentence(name, options, kind, words):
+    with pytest.raises(kind) as caught:
+        limit_cycle(getattr(ex.models, name)(), **options)
+    assert words in str(caught.value)
+
+
+# -- grazing -------------------------------------------------------------------------------------
+
+
+def free_orbit(w=0.8, c=0.1):
+    """Return amplitude and state at t = 0 of the driven oscillator that hits nothing."""
+    response = 1 / complex(1 - w**2, c * w)
+    return abs(response), [response.real, -w * response.imag]
+
+
+def test_grazing_has_the_exponent_one_half():
+    """Impact speed and the push to the orbit grow like the root of the overlap (Nordmark 1991)."""
+    w, c = 0.8, 0.1
+    amplitude, x0 = free_orbit(w, c)
+    assert amplitude == pytest.approx(2.71163, abs=1e-5)
+    oscillator, period = ex.models.impact_oscillator(), 2 * np.pi / w
+    overlap, speed, push = np.geomspace(1e-6, 1e-3, 10), [], []
+    for d in overlap:
+        run = ex.simulate(oscillator, ex.EventDriven(rtol=1e-11, atol=1e-12), x0=x0, t_end=period,
+                          omega=w, c=c, s=amplitude - d)  # fmt: skip
+        speed.append(-run.events[0].gap_dot_minus)
+        push.append(np.abs(run.x[-1] - x0).max())
+    exact = w * np.sqrt(2 * amplitude * overlap - overlap**2)
+    assert speed == pytest.approx(exact, rel=1e-6)
+    assert power_law(overlap, speed).exponent == pytest.approx(0.5, rel=0.02)
+    assert power_law(overlap, push).exponent == pytest.approx(0.5, rel=0.02)
+    # away from grazing a perturbation stays one: the push of a moved start is of order 1
+    assert power_law(overlap, overlap).exponent == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "words"),
+    [
+        ([1, 2], [1, 2], "three"),
+        ([1, 2, 3], [1, 0, 2], "positive"),
+        ([1, 1, 1], [1, 2, 3], "different"),
+        ([1, 2, 3], [1, 2], "alike"),
+    ],
+)
+def test_a_power_law_refuses_what_has_no_logarithm(x, y, words):
+    with pytest.raises(ex.BadValue, match=words):
+        power_law(x, y)
+
+
+def test_a_power_law_knows_its_error():
+    x = np.geomspace(1, 100, 50)
+    y = 3 * x**1.7 * np.exp(0.05 * np.random.default_rng(1).normal(size=50))
+    law = power_law(x, y)
+    assert abs(law.exponent - 1.7) < 3 * law.error
+    assert law(x) == pytest.approx(y, rel=0.2)
