@@ -113,7 +113,7 @@ class Trajectory(Solution):
     def _runs(self, a: int) -> list[tuple[int, int]]:
         closed = self.active[:, a] == 1
         edges = np.flatnonzero(np.diff(np.concatenate([[False], closed, [False]]).astype(np.int8)))
-        return [tuple(run) for run in edges.reshape(-1, 2).tolist()]
+        return [(i, j) for i, j in edges.reshape(-1, 2).tolist()]
 
     @cached_property
     def jump_rows(self) -> np.ndarray:

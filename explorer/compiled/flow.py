@@ -18,7 +18,6 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
-
 from explorer.errors import BadModel
 from explorer.systems import HybridSystem, MechanicalSystem, System
 
@@ -66,7 +65,8 @@ class Flow:
             raise BadModel(f"{type(system).__name__} is no system type that flows between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
         # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
-        own = [sp.Symbol(f"{'a' if self.n else 'd'}_{c}") for c in system.coordinates]  # type: ignore[attr-defined]
+        letter = "a" if self.n else "d"
+        own = [sp.Symbol(f"{letter}_{c}") for c in system.coordinates]
         self.rates = [*(sp.Symbol(f"_rate_{k}") for k in range(self.n)), *own]
         t = se.Symbol("t")
         x = [se.sympify(s) for s in self.states]
@@ -79,7 +79,7 @@ class Flow:
         self.bundles: list[Bundle] = []
         self.offsets = {}
         if self.mechanical:
-            self._rewrite(system, lam, e)
+            self._rewrite(system, lam, e)  # type: ignore[arg-type]
         else:
             self._modes(system)
         self.offsets["cost"] = len(self.bundles)
@@ -127,9 +127,7 @@ class Flow:
         gap = [smooth(c.gap) for c in system.contacts]
         gap_t = [g.diff(t) for g in gap]
         G = [[g.diff(s) for s in q] for g in gap]
-        speed = [
-            sum((row[j] * v[j] for j in range(n)), r) for row, r in zip(G, gap_t, strict=True)
-        ]
+        speed = [sum((row[j] * v[j] for j in range(n)), r) for row, r in zip(G, gap_t, strict=True)]
         # gap'' = G a + gamma: everything of d(speed)/dt but the accelerations
         gamma = [s.diff(t) + sum((s.diff(q[j]) * v[j] for j in range(n)), se.Integer(0))
                  for s in speed]  # fmt: skip
@@ -166,7 +164,7 @@ class Flow:
 
     # -- numbers ------------------------------------------------------------------------------
 
-    def input(self, rho: Sequence[float]) -> np.ndarray:
+    def input(self, rho: Any) -> np.ndarray:
         """Return a fresh input vector with zero state."""
         inp = np.zeros(len(self._args))
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
@@ -176,12 +174,12 @@ class Flow:
         """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
         return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
-    def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         values = self._begin(self.input(rho))
         return values[: self.n_x], values[self.n_x :].reshape(self.n_x, self.n_rho)
 
-    def restitution(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    def restitution(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return e (n_c,) and its derivative by all parameters (n_c, n_rho)."""
         values = self._restitution(self.input(rho))
         return values[: self.n_c], values[self.n_c :].reshape(self.n_c, self.n_rho)

@@ -19,6 +19,7 @@ from explorer.systems import LagrangianSystem, LinearMechanicalSystem, Mechanica
 
 __all__ = ["Compiled", "compile_system", "short"]
 
+
 class Compiled:
     """The native functions of a mechanical system and the layout of what they return.
 

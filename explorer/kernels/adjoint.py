@@ -1,10 +1,10 @@
 """The adjoint of the steps that were marched: exact transposition of the Runge-Kutta method.
 
 For y1 = y0 + h sum b_i K_i, K_i = f(Y_i), Y_i = y0 + h sum a_ij K_j, going backwards
-Kbar_i = h b_i mu1 + h sum_j a_ji Ybar_j,  Ybar_i = f_x(Y_i)' Kbar_i,  mu0 = mu1 + sum Ybar_i, and the
-gradient gains f_rho(Y_i)' Kbar_i. It is the adjoint ODE mu' = -f_x' mu - g_x' solved by the adjoint
-method of the pair (Sanz-Serna, SIAM Review 58 (2016) 3), so it agrees with the tangent linear model
-on the same steps to round-off.
+Kbar_i = h b_i mu1 + h sum_j a_ji Ybar_j,  Ybar_i = f_x(Y_i)' Kbar_i,  mu0 = mu1 + sum Ybar_i, and
+the gradient gains f_rho(Y_i)' Kbar_i. It is the adjoint ODE mu' = -f_x' mu - g_x' solved by the
+adjoint method of the pair (Sanz-Serna, SIAM Review 58 (2016) 3), so it agrees with the tangent
+linear model on the same steps to round-off.
 """
 
 from explorer.kernels.flows import CLOSED, HELD, MODE, NC, NX, PROBLEM, flow

@@ -9,102 +9,65 @@ that ends there, never from an interpolant.
 import numpy as np
 
 from explorer.kernels.flows import (
-    CLOSED, CON, GUARDS, HELD, KIND, MODE, MODES, N, NC, NR, NX, PROBLEM, accelerate, flow,
-    guard_count, guards,
+    CLOSED,
+    CON,
+    GUARDS,
+    HELD,
+    KIND,
+    MODE,
+    MODES,
+    NC,
+    NR,
+    NX,
+    PROBLEM,
+    N,
+    accelerate,
+    flow,
+    guard_count,
+    guards,
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import (
-    DTAU, F_MINUS, F_PLUS, LCP_WORK, P, REST, S_MINUS, S_PLUS, X_MINUS, X_PLUS, D, T,
-    guard_gradient, identity, impact, largest, reset, saltate, settle,
+    F_MINUS,
+    F_PLUS,
+    LCP_WORK,
+    REST,
+    S_MINUS,
+    S_PLUS,
+    X_MINUS,
+    X_PLUS,
+    D,
+    P,
+    T,
+    guard_gradient,
+    identity,
+    impact,
+    largest,
+    reset,
+    saltate,
+    settle,
 )  # fmt: skip
 from explorer.kernels.locate import (
-    ARM, ARMED, BOUNDS, HAS_WHEN, LEAVING, SAMPLES, SHIFT, SIGN, TERMINAL, UNARMED, first_event,
-    flags_of, polish,
+    ARM,
+    SAMPLES,
+    SHIFT,
+    SIGN,
+    TERMINAL,
+    UNARMED,
+    first_event,
+    polish,
 )  # fmt: skip
-from explorer.kernels.runge_kutta import (
-    TABLEAU, dense_value, step_error, advance, interpolate, stiffness,
-)  # fmt: skip
-from explorer.status import (
-    CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO,
-)  # fmt: skip
+from explorer.kernels.runge_kutta import TABLEAU, advance, interpolate, step_error, stiffness
+from explorer.kernels.watch import rewatch
+from explorer.status import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO
 
-__all__ = ["evaluate", "march"]
+__all__ = ["march"]
 
 # kinds of events, in the integer record
 GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION = 0, 1, 2, 3, 4
 # knobs
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
 STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
-
-
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, int64, float64[::1],"
-        " float64[::1], float64[::1], int64[::1])", inner=True)  # fmt: skip
-def rewatch(
-    table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, fired, rates, values, row,
-    lay,
-):  # fmt: skip
-    """Set every guard's watch at the start of a stretch; return one that fires at once, or -1.
-
-    `fired` is the guard (of this mode) whose event has just happened, -1 if the event was of another
-    mode, -2 at the start.
-    """
-    nx, n, nc = shape[NX], shape[N], shape[NC]
-    guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
-    count = guard_count(table, shape, inp, out, W, pivots, vec, state)
-    for j in range(count):
-        rates[count + j] = out[count + j] if shape[KIND] == 0 else 1.0
-    if shape[KIND] == 1:
-        call(table[CON, 0], table[CON, 1], out, inp)
-    at_once = -1
-    for j in range(count):
-        watch[j, SIGN], watch[j, SHIFT] = 1.0, 0.0
-        if shape[KIND] == 1:
-            if state[CLOSED + j] == 1:
-                watch[j, ARM] = ARMED
-                continue
-            speed = out[nc + j]
-            for i in range(n):
-                speed += out[2 * nc + j * n + i] * y[n + i]
-            if values[j] > band:
-                watch[j, ARM] = ARMED
-            elif speed > 0.0 and fired != j + nc:
-                watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
-                if speed < 1e-12 * (1.0 + largest(y, n, 2 * n)):
-                    watch[j, ARM], watch[j, SHIFT] = UNARMED, 0.0
-            else:
-                watch[j, ARM] = UNARMED
-            continue
-        g = shape[shape[GUARDS] + state[MODE]] + j
-        direction = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * g]
-        flags = flags_of(table, shape, inp, out, W, pivots, vec, state, j)
-        for i in range(nx + 1):
-            row[lay[F_MINUS] + i] = rates[2 * count + i]
-        r = values[j]
-        guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)
-        slope = row[D]
-        sign = -1.0 if direction > 0 else 1.0
-        if direction == 0:
-            sign = 1.0 if r > band or (r >= -band and slope > 0.0) else -1.0
-        watch[j, SIGN] = sign
-        r, slope = sign * r, sign * slope
-        open_ = rates[count + j] > 0.0
-        if r > band:
-            watch[j, ARM] = ARMED
-        elif r >= -band:
-            if slope > 1e-12:
-                watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
-            else:
-                watch[j, ARM] = UNARMED
-                # a guard that only watches does not fire for being started on
-                counts_now = (flags & BOUNDS) != 0 or fired > -2
-                if slope < -1e-12 and j != fired and open_ and counts_now and at_once < 0:
-                    at_once = j
-        else:
-            # landed beyond it: an event at once, unless it is on its way back
-            watch[j, ARM] = UNARMED
-            if (flags & BOUNDS) and not flags & HAS_WHEN and slope <= 0.0 and at_once < 0:
-                at_once = j
-    return at_once
 
 
 @kernel(
@@ -114,7 +77,7 @@ def rewatch(
     " float64[:, ::1], int64[:, ::1], int64[::1], float64[:, ::1], int64[:, ::1], int64[::1])"
 )
 def march(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, extra, width, method, E, Dw,
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, extra, width, method, E, Dw,
     matrix, A2, tab, vectors, ints, member,
     knobs, caps, y, e, e_rho, K, dense, watch, samples, bench,
     steps, step_state, lay, record, record_kind, counts,
@@ -124,7 +87,7 @@ def march(
     Parameters
     ----------
     table .. state : the problem, see `explorer.kernels.flows`
-    A, c, s, lu, lpiv, extra, width, method, E, Dw : the method; s is the row of the end of a step,
+    A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
     knobs, caps : (11,), (2,) most steps, most events
@@ -215,7 +178,7 @@ def march(
             if t + 1.0000001 * h >= t_end:
                 step, final = t_end - t, True
             status = advance(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, step, K,
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y, step, K,
                 stage, new, width,
             )  # fmt: skip
             if status != SUCCESS:
@@ -250,8 +213,8 @@ def march(
             if count > 0:
                 if extra > s:
                     status = advance(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, s + 1, extra, t,
-                        y, step, K, stage, new, 0,
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, s + 1, extra,
+                        t, y, step, K, stage, new, 0,
                     )  # fmt: skip
                     if status != SUCCESS:
                         return status
@@ -271,7 +234,7 @@ def march(
                 tau = step
                 if watch[now, ARM] != UNARMED and found[0] < 1.0 - 1e-15:
                     tau = polish(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, method,
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, method,
                         dense, y, t, step, K, stage, new, found[0], now, watch[now, SIGN],
                         watch[now, SHIFT], x, values,
                     )  # fmt: skip
@@ -281,8 +244,8 @@ def march(
                     tau = step
                 if tau > 0.0:
                     status = advance(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, tau,
-                        K, stage, new, width,
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y,
+                        tau, K, stage, new, width,
                     )  # fmt: skip
                     if status != SUCCESS:
                         return status
@@ -297,7 +260,7 @@ def march(
                     step_state[taken, 1 + a] = state[CLOSED + a]
                 taken += 1
                 counts[0] = taken
-                t = t_end if final and now < 0 or (final and tau == step) else t + length
+                t = t_end if (final and now < 0) or (final and tau == step) else t + length
             if now < 0:
                 h = grown
                 for m in range(size):
@@ -336,14 +299,15 @@ def march(
             at = shape[GUARDS] + shape[MODES] + 1 + 4 * g
             terminal = (shape[at + 2] & TERMINAL) != 0
             # do the intervals between this guard's events shrink towards a point?
-            first, second, third = t - times[3 * g], times[3 * g] - times[3 * g + 1], (
-                times[3 * g + 1] - times[3 * g + 2]
-            )
+            first, second = t - times[3 * g], times[3 * g] - times[3 * g + 1]
+            third = times[3 * g + 1] - times[3 * g + 2]
             times[3 * g + 2], times[3 * g + 1], times[3 * g] = times[3 * g + 1], times[3 * g], t
             ratio = first / second if second > 0.0 else 1.0
             remains = first * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else np.inf
             zeno = (
-                second < third < 1e200 and ratio < 0.999 and remains < knobs[REST_MAX]
+                second < third < 1e200
+                and ratio < 0.999
+                and remains < knobs[REST_MAX]
                 and abs(ratio - second / third) < 0.05
             )
             if events >= 12 and t - record[events - 12, T] < knobs[REST_MAX]:
@@ -415,9 +379,7 @@ def march(
             if state[CLOSED + now] == 1 and kind[1] == STRIKE:
                 kind[1] = CLOSING
         row[lay[X_PLUS] + nx] = y[nx]
-        status = flow(
-            table, shape, inp, out, W, pivots, vec, state, t, row[lay[X_PLUS] :], K[0], 0
-        )
+        status = flow(table, shape, inp, out, W, pivots, vec, state, t, row[lay[X_PLUS] :], K[0], 0)
         if status != SUCCESS:
             return status
         for i in range(block):
@@ -434,71 +396,4 @@ def march(
         if terminal:
             return SUCCESS if kind[1] != ACCUMULATION else ZENO
         fresh = True
-    return SUCCESS
-
-
-@kernel(
-    f"int64({PROBLEM}, {TABLEAU}, int64, int64, float64[:, ::1], int64, float64[:, ::1],"
-    " int64[:, ::1], float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1])"
-)
-def evaluate(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, extra, method, Dw, width,
-    steps,
-    step_state, times, which, K, bench, dense, result, rates,
-):  # fmt: skip
-    """Write y and x' at increasing times, out of the start of the step `which` each lies in.
-
-    A time gets a Runge-Kutta step of its own, as exact as the run; with `extra` > s, where several
-    times lie in one step, they share that step's polynomial (order 7).
-    """
-    nx, nc = shape[NX], shape[NC]
-    block = nx + 1
-    size = (width + 1) * block
-    stage, new = bench[0], bench[1]
-    k = 0
-    while k < times.size:
-        i = which[k]
-        many = 1
-        while k + many < times.size and which[k + many] == i:
-            many += 1
-        state[MODE] = step_state[i, 0]
-        state[HELD] = 0
-        for a in range(nc):
-            state[CLOSED + a] = step_state[i, 1 + a]
-            state[HELD] += state[CLOSED + a]
-        y = steps[i, 2:]
-        t = steps[i, 0]
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
-        shared = extra > s and many > 1
-        if status == SUCCESS and shared:
-            status = advance(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, extra, t, y, steps[i, 1],
-                K, stage, new, width,
-            )  # fmt: skip
-            interpolate(method, Dw, s, K, y, new, steps[i, 1], size, dense)
-        if status != SUCCESS:
-            return status
-        for one in range(k, k + many):
-            h = times[one] - t
-            if h == 0.0:
-                for m in range(size):
-                    new[m] = y[m]
-            elif shared:
-                dense_value(method, dense, y, h / steps[i, 1], size, new)
-            else:
-                status = advance(
-                    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, 1, s, t, y, h, K,
-                    stage, new, width,
-                )  # fmt: skip
-            if status == SUCCESS:
-                status = flow(table, shape, inp, out, W, pivots, vec, state, times[one], new,
-                              stage, 0)  # fmt: skip
-            if status != SUCCESS:
-                return status
-            for m in range(size):
-                result[one, m] = new[m]
-            for m in range(block):
-                rates[one, m] = stage[m]
-        k += many
     return SUCCESS

@@ -6,8 +6,8 @@ automaton    modes with an explicit f each, guards and resets as formulas
 mechanical   x = (q, v); a mode is the set of closed contacts, held at acceleration level by
              [[M, G'], [G, 0]] [a; -lam] = [F; -gamma],  gap'' = G a + gamma
 
-Tangent linear model: Corner et al. 2019, eq. (14), (17), (18) with (15) for the whole saddle system:
-with R = M a - F - G' lam and A = G a + gamma, the same factors solve
+Tangent linear model: Corner et al. 2019, eq. (14), (17), (18) with (15) for the saddle system: with
+R = M a - F - G' lam and A = G a + gamma, the same factors solve
 [[M, G'], [G, 0]] [a'; -lam'] = -[R_q Q + R_v V + R_rho; A_q Q + A_v V + A_rho].
 
 The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost. Every bundle reads

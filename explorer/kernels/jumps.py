@@ -11,8 +11,27 @@ from the same saddle system over the contacts that received an impulse.
 import numpy as np
 
 from explorer.kernels.flows import (
-    CLOSED, CON, DYN, GAP_RHO, GUARD_TLM, GUARDS, HELD, IMPACT, KIND, MODE, MODES, N, NC, NP, NR,
-    NX, PROBLEM, RESET, STEP, WRT, accelerate, tangent,
+    CLOSED,
+    CON,
+    DYN,
+    GAP_RHO,
+    GUARD_TLM,
+    GUARDS,
+    HELD,
+    IMPACT,
+    KIND,
+    MODE,
+    MODES,
+    NC,
+    NR,
+    NX,
+    PROBLEM,
+    RESET,
+    STEP,
+    WRT,
+    N,
+    accelerate,
+    tangent,
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.lcp import solve
@@ -133,11 +152,11 @@ def delassus(table, shape, inp, out, W, pivots, vec, state, act, m, matrix):
         for i in range(n):
             vec[1, i] = out[2 * nc + a * n + i]
         lu_solve(W, n, n - 1, n - 1, pivots, vec[1])
-        for l in range(m):
+        for k2 in range(m):
             total = 0.0
             for i in range(n):
-                total += out[2 * nc + act[l] * n + i] * vec[1, i]
-            matrix[act[l], a] = total
+                total += out[2 * nc + act[k2] * n + i] * vec[1, i]
+            matrix[act[k2], a] = total
     return SUCCESS
 
 

@@ -7,11 +7,9 @@ not leave yet (a release: a triple root) is armed when it is out of a small band
 
 import numpy as np
 
-from explorer.kernels.flows import (
-    GUARDS, KIND, MODE, NX, PROBLEM, guard_count, guards,
-)  # fmt: skip
+from explorer.kernels.flows import GUARDS, KIND, MODE, NX, PROBLEM, guard_count, guards
 from explorer.kernels.jit import kernel
-from explorer.kernels.runge_kutta import TABLEAU, dense_value, advance
+from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value
 from explorer.status import SUCCESS
 
 SAMPLES = 8
@@ -253,7 +251,7 @@ def first_event(
     inner=True,
 )
 def polish(
-    table, shape, inp, out, W, pivots, vec, state, A, c, last, lu, lpiv, method, dense, y, t,
+    table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, method, dense, y, t,
     h, K, stage, new, s, j, sign, shift, x, values,
 ):  # fmt: skip
     """Return the length of the step that ends on the guard, by secants on the flow itself."""
@@ -267,7 +265,7 @@ def polish(
     before, g_before = 0.0, np.inf
     for _ in range(8):
         if (
-            advance(table, shape, inp, out, W, pivots, vec, state, A, c, last, lu, lpiv, 1, last, t, y,
+            advance(table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, 1, last, t, y,
                           tau, K, stage, new, 0) != SUCCESS
         ):  # fmt: skip
             return s * h

@@ -1,8 +1,8 @@
 """A step of Radau IIA, order 5, for stiff flows (Hairer, Wanner, Solving ODEs II, IV.8).
 
-Z_i = h sum_j a_ij f(y + Z_j) by simplified Newton with the matrix I - h A x J at the start of the step,
-the same for the state and for every sensitivity column (each is a solution of the same linearised
-flow); the running cost is a quadrature. Error: (mu / h I - J) err = f(y) + E'Z / h.
+Z_i = h sum_j a_ij f(y + Z_j) by simplified Newton with the matrix I - h A x J at the start of the
+step, the same for the state and for every sensitivity column (each is a solution of the same
+linearised flow); the running cost is a quadrature. Error: (mu / h I - J) err = f(y) + E'Z / h.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ MOST = 12
 def radau_step(
     table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, t, y, h, K, stage, new, width
 ):  # fmt: skip
-    """March y over h. K[1..3] are the slopes of the stages, K[3] that of the end; K[4] the error / h.
+    """March y over h. K[1..3]: slopes of the stages, the last that of the end; K[4]: error / h.
 
     Rows of `lu`: 3 n_x of the Newton matrix, n_x of the error's, n_x of J, then one vector. Where
     Newton fails `new` is NaN, so that the step is taken again, shorter.
@@ -51,14 +51,14 @@ def radau_step(
     for i in range(3):
         for j in range(3):
             for m in range(nx):
-                for l in range(nx):
-                    lu[i * nx + m, j * nx + l] = -h * A[i + 1, j + 1] * J[m, l]
-                    if i == j and m == l:
-                        lu[i * nx + m, j * nx + l] += 1.0
+                for n in range(nx):
+                    lu[i * nx + m, j * nx + n] = -h * A[i + 1, j + 1] * J[m, n]
+                    if i == j and m == n:
+                        lu[i * nx + m, j * nx + n] += 1.0
     error = lu[3 * nx : 4 * nx]
     for m in range(nx):
-        for l in range(nx):
-            error[m, l] = (MU / h if m == l else 0.0) - J[m, l]
+        for n in range(nx):
+            error[m, n] = (MU / h if m == n else 0.0) - J[m, n]
     if lu_factor(lu, 3 * nx, 3 * nx - 1, 3 * nx - 1, first) != 0:
         new[0] = np.nan
         return SUCCESS

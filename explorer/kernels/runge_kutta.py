@@ -1,8 +1,9 @@
 """One step of a Runge-Kutta method, its error, and a polynomial over the step.
 
 Dormand-Prince 5(4) and 8(5,3) (Hairer, Norsett, Wanner, Solving ODEs I, II.5 and II.10), Radau IIA
-of order 5 (`explorer.kernels.radau`); the coefficients of the pairs come from SciPy. The polynomial serves to look for events only: whatever is returned to
-a user comes from a step of its own length, so it has the accuracy of the step.
+of order 5 (`explorer.kernels.radau`); the coefficients of the pairs come from SciPy. The polynomial
+serves to look for events and for pictures; what `at` and a grid of the user's return comes from a
+step of its own length, so it has the accuracy of the step.
 """
 
 import numpy as np
@@ -21,18 +22,18 @@ TABLEAU = "float64[:, ::1], float64[::1], int64, float64[:, ::1], int64[::1]"
     inner=True,
 )
 def advance(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, first, last,
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, first, last,
     t, y, h, K, stage, new, width,
 ):  # fmt: skip
     """Compute the slopes K[first..last] of a step h from y.
 
     Row i of A gives stage i; row s the end of the step, whose state goes to `new`, other states to
-    `stage`. Rows behind s serve the polynomial. K[0] is y'(t). A method with workspaces `lu` is
+    `stage`. Rows behind s serve the polynomial. K[0] is y'(t). A method with workspaces `L` is
     implicit, and its step is one of Radau's.
     """
-    if lu.size > 0:
+    if L.size > 0:
         return radau_step(
-            table, shape, inp, out, W, pivots, vec, state, A, c, s, lu, lpiv, t, y, h, K, stage,
+            table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, t, y, h, K, stage,
             new, width,
         )  # fmt: skip
     size = (width + 1) * (shape[NX] + 1)

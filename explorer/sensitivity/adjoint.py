@@ -1,7 +1,7 @@
 """The adjoint method: one backward sweep gives the whole gradient of a cost.
 
-Between events the exact transpose of the steps that were marched (`explorer.kernels.adjoint`); at an
-event mu- = Xi' mu+ and the gradient gains mu+' Pi. At every event the duality
+Between events the exact transpose of the steps that were marched (`explorer.kernels.adjoint`); at
+an event mu- = Xi' mu+ and the gradient gains mu+' Pi. At every event the duality
 mu+' S+ - mu-' S- = mu+' Pi is checked against the direct method.
 """
 
@@ -55,6 +55,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
         r_rho = row[lay["r_rho"]]
         gradient += kick * np.array([r_rho[k] if k >= 0 else 0.0 for k in question.places])
     problem = list(march.problem)
+    steps = (*march.method[:3], march.steps, march.step_state)
     problem[1] = flow.shape((*[-1] * n_x, *question.places))
     stages = march.tableau.stages
     work = (
@@ -67,8 +68,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
     end = int(march.kinds[events, 4]) if last is not None else len(march.steps)
     for k in range(events - 1, -1, -1):
         first = int(march.kinds[k, 4])
-        backward(*problem, *march.method[:3], march.steps, march.step_state, first, end, p, mu, sweep,
-                 *work)  # fmt: skip
+        backward(*problem, *steps, first, end, p, mu, sweep, *work)
         salt = saltation(solution, k, question.wrt, question.places)
         before = salt.Xi.T @ mu
         gain = mu @ salt.Pi
@@ -78,7 +78,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
         gradient += gain
         sides[k] = before, mu
         mu, end = before, first
-    backward(*problem, *march.method[:3], march.steps, march.step_state, 0, end, p, mu, sweep, *work)
+    backward(*problem, *steps, 0, end, p, mu, sweep, *work)
     gradient += sweep + mu[:n_x] @ question.seeds()
     value, by_direct = gradient_of(question, solution)
     apart = np.abs(gradient - by_direct).max(initial=0.0) / (1 + np.abs(by_direct).max(initial=0.0))

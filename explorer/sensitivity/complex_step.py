@@ -48,7 +48,7 @@ class _Replay:
             self.force = self.native(list(system.force))  # type: ignore[attr-defined]
             self.gap, self.G = self.native(list(gap)), self.native(list(G))
             self.speed, self.gamma = self.native(list(speed)), self.native(list(gamma))
-            self.e = self.native([sp.sympify(c.e) for c in system.contacts])
+            self.e = self.native([sp.sympify(c.e) for c in system.contacts])  # type: ignore[attr-defined]
         else:
             self.flows = [self.native(list(m.flow)) for m in system.modes]  # type: ignore[attr-defined]
             self.guards = [self.native([g.r]) for g in flow.guards]
@@ -65,7 +65,7 @@ class _Replay:
         return lambda *values: np.array(f(*values), complex)
 
     def rate(self, t: complex, y: np.ndarray, mode: np.ndarray) -> np.ndarray:
-        flow, n, n_x = self.flow, self.flow.n, self.flow.n_x
+        n, n_x = self.flow.n, self.flow.n_x
         at = (t, *y[:n_x], *self.rho)
         if self.mechanical:
             M, F = self.mass(*at).reshape(n, n), self.force(*at)
@@ -104,7 +104,7 @@ class _Replay:
         on = np.flatnonzero(mode[1:])
         G, gamma = self.G(*at).reshape(-1, n)[on], self.gamma(*at)[on]
         right = np.concatenate([self.force(*at), -gamma])
-        return -self.saddle(self.mass(*at).reshape(n, n), G, right)[n + list(on).index(who)]
+        return -self.saddle(self.mass(*at).reshape(n, n), G, right)[n + on.tolist().index(who)]
 
     def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
         """Return the complex length of the step that ends on the guard of event k, and its end."""
@@ -118,7 +118,7 @@ class _Replay:
         return h, new
 
     def jump(self, k: int, t: complex, y: np.ndarray) -> np.ndarray:
-        flow, n, n_x = self.flow, self.flow.n, self.flow.n_x
+        n, n_x = self.flow.n, self.flow.n_x
         kind = self.march.kinds[k]
         at = (t, *y[:n_x], *self.rho)
         if not self.mechanical:
@@ -130,7 +130,6 @@ class _Replay:
         e = self.e(*at)
         if KINDS[kind[1]] == "zeno":
             e[int(kind[0])] = 0.0
-        e_real, _ = flow.restitution(self.question.rho)
         M, G, speed = self.mass(*at).reshape(n, n), self.G(*at).reshape(-1, n), self.speed(*at)
         right = np.concatenate([np.zeros(n), -((1 + e) * speed)[on]])
         out = y.copy()

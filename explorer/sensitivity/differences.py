@@ -140,7 +140,9 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
     _, _, w_x, w_rho = question.cost.terminal(direct.t[-1], direct.solution.x[-1], question.rho)
     by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
     Z = np.full((len(direct.t), len(question.wrt)), np.nan)
-    gradient = w_x @ S[-1] + by_rho if question.cost.cost.g is None else np.full(len(by_rho), np.nan)
+    gradient = (
+        w_x @ S[-1] + by_rho if question.cost.cost.g is None else np.full(len(by_rho), np.nan)
+    )
     size = 1 + np.abs(direct.S[-1]).max(initial=0.0)
     apart = float(np.abs(S[-1] - direct.S[-1]).max(initial=0.0) / size)
     return dataclasses.replace(

@@ -143,22 +143,22 @@ class Sensitivity:
         return self.solution.located
 
     @property
-    def S(self) -> np.ndarray:  # noqa: N802
+    def S(self) -> np.ndarray:
         """dx/drho, (n_t, n_x, p)."""
         return self.solution.S[:, :-1] if self.own is None else self.own[0]
 
     @property
-    def Z(self) -> np.ndarray:  # noqa: N802
+    def Z(self) -> np.ndarray:
         """Derivative of the integral of the running cost, (n_t, p)."""
         return self.solution.S[:, -1] if self.own is None else self.own[1]
 
     @property
-    def Q(self) -> np.ndarray:  # noqa: N802
+    def Q(self) -> np.ndarray:
         """dq/drho, (n_t, n, p)."""
         return self.S[:, : self.solution.q.shape[1]]
 
     @property
-    def V(self) -> np.ndarray:  # noqa: N802
+    def V(self) -> np.ndarray:
         """dv/drho, (n_t, n, p)."""
         return self.S[:, self.solution.q.shape[1] :]
 
@@ -306,5 +306,3 @@ def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.nda
         rates = row[lay["f_minus"]]
         gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * row[lay["dtau"]]
     return float(z + w), gradient
-
-

@@ -1,0 +1,75 @@
+"""The state between the rows of a run, from the record of its steps."""
+
+from explorer.kernels.flows import CLOSED, HELD, MODE, NC, NX, PROBLEM, flow
+from explorer.kernels.jit import kernel
+from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value, interpolate
+from explorer.status import SUCCESS
+
+__all__ = ["evaluate"]
+
+
+@kernel(
+    f"int64({PROBLEM}, {TABLEAU}, int64, int64, float64[:, ::1], int64, float64[:, ::1],"
+    " int64[:, ::1], float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1])"
+)
+def evaluate(
+    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, extra, method, Dw, width,
+    steps,
+    step_state, times, which, K, bench, dense, result, rates,
+):  # fmt: skip
+    """Write y and x' at increasing times, out of the start of the step `which` each lies in.
+
+    A time gets a Runge-Kutta step of its own, as exact as the run; with `extra` > s, where several
+    times lie in one step, they share that step's polynomial (order 7).
+    """
+    nx, nc = shape[NX], shape[NC]
+    block = nx + 1
+    size = (width + 1) * block
+    stage, new = bench[0], bench[1]
+    k = 0
+    while k < times.size:
+        i = which[k]
+        many = 1
+        while k + many < times.size and which[k + many] == i:
+            many += 1
+        state[MODE] = step_state[i, 0]
+        state[HELD] = 0
+        for a in range(nc):
+            state[CLOSED + a] = step_state[i, 1 + a]
+            state[HELD] += state[CLOSED + a]
+        y = steps[i, 2:]
+        t = steps[i, 0]
+        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
+        shared = extra > s and many > 1
+        if status == SUCCESS and shared:
+            status = advance(
+                table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, extra, t, y,
+                steps[i, 1], K, stage, new, width,
+            )  # fmt: skip
+            interpolate(method, Dw, s, K, y, new, steps[i, 1], size, dense)
+        if status != SUCCESS:
+            return status
+        for one in range(k, k + many):
+            h = times[one] - t
+            if h == 0.0:
+                for m in range(size):
+                    new[m] = y[m]
+            elif shared:
+                dense_value(method, dense, y, h / steps[i, 1], size, new)
+            else:
+                status = advance(
+                    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y, h, K,
+                    stage, new, width,
+                )  # fmt: skip
+            if status == SUCCESS:
+                status = flow(table, shape, inp, out, W, pivots, vec, state, times[one], new,
+                              stage, 0)  # fmt: skip
+            if status != SUCCESS:
+                return status
+            for m in range(size):
+                result[one, m] = new[m]
+            for m in range(block):
+                rates[one, m] = stage[m]
+        k += many
+    return SUCCESS

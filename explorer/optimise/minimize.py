@@ -1,0 +1,268 @@
+"""`minimize()`: parameters that make a cost of a hybrid trajectory small.
+
+min psi(rho) over low <= rho <= high by L-BFGS-B (Byrd, Lu, Nocedal and Zhu, SIAM J. Sci. Comput. 16
+(1995) 1190) with the gradient through every event (Corner et al. 2019, eq. (20)). psi is smooth
+only where the event sequence stays: at a change the search begins anew, without the curvature that
+it learned on the other side, and the result says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import optimize
+
+from explorer.errors import BadValue, ExplorerError
+from explorer.optimise.search import Change, Search, met
+from explorer.parameters import number
+from explorer.progress import Progress
+from explorer.sensitivity.direct import ask, gradient_of
+from explorer.systems import System
+from explorer.trajectory import Trajectory
+
+__all__ = ["Minimum", "minimize"]
+
+ROUNDS = 50  # restarts after changes of sequence and failed trials
+
+
+@dataclass(repr=False)
+class Minimum:
+    """Result of `minimize`.
+
+    Attributes
+    ----------
+    parameters : dict, the values found by name
+    cost : float
+    gradient : dict, derivative of the cost by name, on the event sequence of `trajectory`
+    success : bool, whether the projected gradient is below the tolerance
+    message : str
+    changes : list of Change, changes of the event sequence between iterates
+    history : list of dict, one for each iterate: parameters, cost, gradient (projected), events
+    trajectory : Trajectory at the values found
+    evaluations : int, runs
+    """
+
+    parameters: dict[str, float]
+    cost: float
+    gradient: dict[str, float]
+    success: bool
+    message: str
+    changes: list[Change]
+    history: list[dict[str, float]]
+    trajectory: Trajectory
+    evaluations: int
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{k} = {v:.7g}" for k, v in self.parameters.items())
+        return f"Minimum(cost {self.cost:.6g} at {values}; {self.message})"
+
+
+@dataclass
+class _Point:
+    z: np.ndarray
+    cost: float
+    slope: np.ndarray
+    events: tuple
+    run: Trajectory
+
+
+class _NoRun(Exception):
+    """The line search went to a point without a run."""
+
+    def __init__(self, z: np.ndarray, why: ExplorerError) -> None:
+        super().__init__(str(why))
+        self.z = z
+
+
+@dataclass
+class _Descent:
+    """State of the search: what was evaluated, what was accepted."""
+
+    search: Search
+    tol: float
+    progress: Progress
+    max_iter: int
+    best: _Point = field(init=False)
+    recent: dict[bytes, _Point] = field(default_factory=dict)
+    history: list[dict[str, float]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    runs: int = 0
+    crossed: bool = False
+    turned: bool = False
+
+    def __post_init__(self) -> None:
+        self.low = self.search.low / self.search.scale
+        self.high = self.search.high / self.search.scale
+        self.best = self.at(self.search.start / self.search.scale)
+        self.note()
+
+    def at(self, z: np.ndarray) -> _Point:
+        key = z.tobytes()
+        if key not in self.recent:
+            search = self.search
+            question, run = search.run(z * search.scale)
+            self.runs += 1
+            cost, gradient = gradient_of(question, run)
+            if not (np.isfinite(cost) and np.isfinite(gradient).all()):
+                raise BadValue(
+                    f"The cost or its gradient is not finite at {search.named(z * search.scale)}; "
+                    "a grazing event has no finite gradient."
+                )
+            while len(self.recent) > 3:
+                self.recent.pop(next(iter(self.recent)))
+            events = met(run, question.until)
+            self.recent[key] = _Point(z.copy(), cost, gradient * search.scale, events, run)
+        return self.recent[key]
+
+    def trial(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        try:
+            point = self.at(z)
+        except ExplorerError as error:
+            raise _NoRun(z.copy(), error) from None
+        self.crossed |= point.events != self.best.events
+        return point.cost, point.slope
+
+    def accept(self, intermediate_result: Any) -> None:
+        """L-BFGS-B calls this with each new iterate."""
+        point = self.at(np.asarray(intermediate_result.x))
+        before, self.best = self.best, point
+        self.note()
+        self.crossed = False
+        if point.events != before.events:
+            self.changes.append(Change(len(self.history) - 1, before.events, point.events))
+            self.turned = True
+            raise StopIteration
+
+    def note(self) -> None:
+        point, search = self.best, self.search
+        self.history.append({
+            **search.named(point.z * search.scale), "cost": point.cost,
+            "gradient": self.projected, "events": len(point.events),
+        })  # fmt: skip
+        self.progress(len(self.history) - 1, f"cost {point.cost:.4g}")
+
+    @property
+    def projected(self) -> float:
+        """Largest entry of the projected gradient, in values / scale."""
+        z = self.best.z
+        step = np.clip(z - self.best.slope, self.low, self.high) - z
+        return float(np.abs(step).max())
+
+    @property
+    def left(self) -> int:
+        return self.max_iter + 1 - len(self.history)
+
+    def go(self) -> str:
+        """Descend; return why it ended."""
+        radius = np.inf
+        for _ in range(ROUNDS):
+            if self.projected <= self.tol:
+                return "converged"
+            if self.left <= 0:
+                return f"stopped after max_iter = {self.max_iter} iterations"
+            z, self.turned, self.crossed = self.best.z, False, False
+            box = optimize.Bounds(
+                np.maximum(self.low, z - radius), np.minimum(self.high, z + radius)
+            )
+            try:
+                found = optimize.minimize(
+                    self.trial, z, jac=True, method="L-BFGS-B", bounds=box, callback=self.accept,
+                    options={"maxiter": self.left, "gtol": self.tol, "ftol": 0.0},
+                )  # fmt: skip
+            except _NoRun as no_run:
+                # half way to where there is no run; the search widens again once it moves
+                radius = 0.5 * float(np.abs(no_run.z - self.best.z).max())
+                if radius < 1e-12:
+                    return f"stopped at the edge of where a run exists: {no_run}"
+                continue
+            moved = float(np.abs(self.best.z - z).max())
+            if self.turned:
+                radius = np.inf
+            elif moved == 0 and self.projected > self.tol:
+                if self.crossed:
+                    return (
+                        "stopped at a change of the event sequence: no derivative exists across "
+                        "it, and no step on this side lowers the cost"
+                    )
+                return f"stopped: {found.message.lower()}"
+            elif np.isfinite(radius):
+                radius *= 4
+        return f"stopped after {ROUNDS} restarts"
+
+
+def minimize(
+    system: System,
+    cost: Any,
+    wrt: Any = None,
+    bounds: Any = None,
+    scheme: Any = None,
+    *,
+    t_end: float | None = None,
+    until: str | tuple[str, int] | None = None,
+    start: Any = None,
+    tol: float = 1e-7,
+    max_iter: int = 100,
+    progress: bool = True,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Minimum:
+    """Minimize a cost of a trajectory.
+
+    Parameters
+    ----------
+    system : MechanicalSystem or HybridSystem
+    cost : Cost, formula or dict
+        As for `sensitivity`: psi = int g dt + w.
+    wrt : str or sequence of str, optional
+        What is free: parameters, or states (their start). By default all parameters.
+    bounds : dict by name or sequence of (low, high), optional
+        By default the range of each parameter; a start value is free.
+    scheme : EventDriven, optional
+    t_end, until :
+        Final time in s; or the event that ends the cost, by name and number.
+    start : dict by name or sequence, optional
+        Where the search begins; by default the values of the system.
+    tol : float
+        Of the projected gradient, each parameter in units of its range.
+    max_iter : int
+    progress : bool
+        Whether to show a bar when it takes more than a second.
+    rho, **parameters
+        Parameters by name; those not given keep their default.
+
+    Returns
+    -------
+    Minimum
+        A local minimum; ``success`` and ``message`` say how sure.
+
+    Raises
+    ------
+    BadValue, BadModel, NotApplicable, StepFailed
+        The question makes no sense, or the start has no run.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> best = ex.minimize(ex.models.bouncing_ball(), {"w": "(t - 1)**2"}, "e",
+    ...                    until=("floor", 2), e=0.7)
+    >>> round(best.parameters["e"], 5), best.success  # t_1 (1 + 2 e) = 1
+    (0.60736, True)
+    """
+    question = ask(system, scheme, wrt, cost, t_end, until, None, {**(rho or {}), **parameters})
+    search = Search.of(question, bounds, start)
+    tol = number(tol, "tol", positive=True)
+    waiting = Progress(max_iter, "Minimizing", progress)
+    descent = _Descent(search, tol, waiting, max_iter)
+    message = descent.go()
+    waiting.close()
+    best = descent.best
+    if descent.changes:
+        message += "; " + ", ".join(map(str, descent.changes)) + ", and the search restarted there"
+    gradient = search.named(best.slope / search.scale)
+    return Minimum(
+        search.named(best.z * search.scale), best.cost, gradient, descent.projected <= tol, message,
+        descent.changes, descent.history, best.run, descent.runs,
+    )  # fmt: skip

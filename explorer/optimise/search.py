@@ -1,0 +1,193 @@
+"""The free parameters of a search: bounds, scales, start; and a run at any of their values.
+
+A name is a parameter, or a state, which means its start value. Everything a search compares runs by
+is here too: their event sequences. Across a change of sequence there is no derivative, so a search
+has to say where it went through one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, StepFailed, suggest
+from explorer.parameters import number
+from explorer.sensitivity.differences import sequence
+from explorer.sensitivity.direct import Question
+from explorer.trajectory import Trajectory
+
+__all__ = ["Change", "Search", "met"]
+
+Sequence_ = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the event sequence between two accepted iterates.
+
+    Attributes
+    ----------
+    iteration : int
+    before, after : tuple of (kind, name)
+    """
+
+    iteration: int
+    before: Sequence_
+    after: Sequence_
+
+    def __str__(self) -> str:
+        return (
+            f"at iteration {self.iteration} the event sequence changed "
+            f"({len(self.before)} -> {len(self.after)} events)"
+        )
+
+
+def met(solution: Trajectory, until: tuple[str, int] | None = None) -> Sequence_:
+    """Return the event sequence up to the final event.
+
+    The impacts of an accumulation count as one: how many of the infinitely many are marched says
+    nothing.
+    """
+    events = sequence(solution)
+    if until is not None:
+        name, count = until
+        mine = [i for i, (_, contact) in enumerate(events) if contact == name]
+        events = events[: mine[count - 1] + 1]
+    found: list[tuple[str, str]] = []
+    for kind, name in events:
+        if kind == "zeno":
+            while found and found[-1] == ("impact", name):
+                found.pop()
+        found.append((kind, name))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Search:
+    """Free parameters of a question.
+
+    Attributes
+    ----------
+    question : Question
+    low, high, start : (p,) float
+    scale : (p,) float
+        Size of a change that matters: the optimizer works in values / scale.
+    """
+
+    question: Question
+    low: np.ndarray
+    high: np.ndarray
+    start: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, question: Question, bounds: Any, start: Any) -> Search:
+        """Check bounds and start.
+
+        Parameters
+        ----------
+        bounds : dict by name, or sequence of (low, high), or None
+            None for a side that is open. By default the ranges of the parameters.
+        start : dict by name, or sequence, or None
+            By default the values that the question has.
+        """
+        names, system = question.wrt, question.system
+        given = _by_name(bounds, names, "bounds")
+        begin = _by_name(start, names, "start")
+        x0 = question.cost.flow.start(question.rho.tolist())[0]
+        states = [s.name for s in question.cost.flow.states]
+        p = len(names)
+        low, high, values = np.full(p, -np.inf), np.full(p, np.inf), np.empty(p)
+        for k, (name, place) in enumerate(zip(names, question.places, strict=True)):
+            if name in given:
+                low[k], high[k] = _pair(given[name], name)
+            elif place >= 0:
+                low[k], high[k] = system.parameters[name].low, system.parameters[name].high
+            values[k] = question.rho[place] if place >= 0 else x0[states.index(name)]
+            if name in begin:
+                values[k] = number(begin[name], f"start of {name}")
+            if not low[k] <= values[k] <= high[k]:
+                raise BadValue(
+                    f"{name} starts at {values[k]:g}, outside its bounds [{low[k]:g}, "
+                    f"{high[k]:g}]. Give a start inside, or bounds={{{name!r}: (low, high)}}."
+                )
+        width = high - low
+        scale = np.where(np.isfinite(width), width, np.maximum(1.0, np.abs(values)))
+        return cls(question, low, high, values, scale)
+
+    def named(self, values: np.ndarray) -> dict[str, float]:
+        """Return the values by name."""
+        return dict(zip(self.question.wrt, np.asarray(values, float).tolist(), strict=True))
+
+    def run(self, values: np.ndarray) -> tuple[Question, Trajectory]:
+        """Return the question at these values and its run, with sensitivities.
+
+        Raises
+        ------
+        StepFailed, BadModel, BadValue
+            There is no such run, or a terminal guard ends it before the final time.
+        """
+        asked = self.question
+        rho = asked.rho.copy()
+        for place, value in zip(asked.places, values, strict=True):
+            if place >= 0:
+                rho[place] = value
+        question = dataclasses.replace(asked, rho=rho)
+        flow = asked.cost.flow
+        x0, seeds = flow.start(rho.tolist())[0].copy(), question.seeds()
+        states = [s.name for s in flow.states]
+        for k, place in enumerate(asked.places):
+            if place < 0:
+                row = states.index(asked.wrt[k])
+                x0[row], seeds[row] = values[k], 0.0
+                seeds[row, k] = 1.0
+        run = asked.scheme.run(
+            flow, rho, asked.t_end, x0=x0, t_eval=asked.t_eval, wrt=asked.places, seeds=seeds
+        )
+        if not run.status.ok:
+            raise StepFailed(f"'{asked.system.name}': {run.status.message}", run)
+        if asked.until is None and run.march.t_last < asked.t_end:
+            last = run.located[-1]
+            raise BadValue(
+                f"The run ends early, with {last.contact!r} at t = {last.t:g} s: a fixed final "
+                f"time of {asked.t_end:g} s has no derivative there. Give until={last.contact!r}."
+            )
+        return question, run
+
+
+def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in names:
+                raise BadValue(f"{what}: {name!r} is not searched for.{suggest(name, names)}")
+        return dict(given)
+    items = list(given) if isinstance(given, (Sequence, np.ndarray)) else [given]
+    if len(items) != len(names):
+        raise BadValue(
+            f"{what} needs {len(names)} entries ({', '.join(names)}), but {len(items)} are given."
+        )
+    return dict(zip(names, items, strict=True))
+
+
+def _pair(given: Any, name: str) -> tuple[float, float]:
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise BadValue(f"The bounds of {name} must be (low, high), not {given!r}.") from None
+    # an infinite side is as good as None
+    sides = [
+        None if side is None or (isinstance(side, float) and np.isinf(side))
+        else number(side, f"a bound of {name}")
+        for side in (low, high)
+    ]  # fmt: skip
+    below = -np.inf if sides[0] is None else sides[0]
+    above = np.inf if sides[1] is None else sides[1]
+    if not below < above:
+        raise BadValue(f"The bounds of {name}, [{below:g}, {above:g}], are empty.")
+    return below, above

@@ -1,0 +1,322 @@
+"""One run of the event-driven kernel: its workspaces, its record, and what is read from it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.compiled import Flow, short
+from explorer.errors import BadModel, BadValue
+from explorer.kernels.butcher import METHODS
+from explorer.status import SUCCESS, Status
+from explorer.trajectory import KINDS, LocatedEvent, Trajectory
+
+if TYPE_CHECKING:
+    from explorer.schemes.event_driven import EventDriven
+
+__all__ = ["March"]
+
+BAND = 1e-10  # a guard this close to zero has been reached
+REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
+LOWEST = 1e-13  # and so are bounces lower than this (m)
+_FIELDS = (
+    "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
+    "s_minus", "s_plus",
+)  # fmt: skip
+
+
+@dataclass
+class March:
+    """One run of the kernel: its workspaces, its record, and exact evaluation from it."""
+
+    flow: Flow
+    scheme: EventDriven
+    rho: np.ndarray
+    t_end: float
+    wrt: tuple[int, ...] = ()
+    seconds: float = 0.0
+    code: int = SUCCESS
+    lay: dict[str, slice] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        flow, scheme = self.flow, self.scheme
+        self.restitution = flow.restitution(self.rho)
+        n_x, nc, nr, p = flow.n_x, flow.n_c, flow.n_rho, len(self.wrt)
+        block = n_x + 1
+        self.size = size = block * (p + 1)
+        tableau = METHODS[scheme.method]
+        sizes = (
+            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, nc, p * block,
+            p * block,
+        )  # fmt: skip
+        at = np.cumsum([4, *sizes])
+        self.offsets = at.astype(np.int64)
+        self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
+        guards = len(flow.guards) if not flow.mechanical else nc
+        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
+        order = max(flow.n + nc, n_x)
+        state = np.zeros(8 + nc, np.int64)
+        if not flow.mechanical:
+            state[0] = flow.system.start_mode  # type: ignore[attr-defined]
+        # one block of problem arguments, one of the method's: every kernel takes them first
+        self.problem = (
+            flow.table, flow.shape(self.wrt), flow.input(self.rho), np.empty(flow.most + 1),
+            np.empty((order, order)), np.empty(order, np.int64), np.empty((3, max(order, n_x))),
+            state,
+        )  # fmt: skip
+        implicit = tableau.code == 2
+        self.method = (
+            tableau.A, tableau.c, tableau.stages,
+            np.empty((5 * n_x + 1, 3 * n_x)) if implicit else np.empty((0, 0)),
+            np.empty(4 * n_x if implicit else 0, np.int64),
+        )  # fmt: skip
+        self.tableau = tableau
+        self.extra = 15 if scheme.method == "dop853" else tableau.stages
+        w = max(nc, 1)
+        self.lcp = (
+            np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)), np.empty((5, w + 8)),
+            np.zeros((4, w + 8), np.int64), np.zeros(w, np.int8),
+        )  # fmt: skip
+        self.K = np.empty((17, size))
+        self.bench = np.empty((9, wide))
+        self.steps = np.empty((scheme.max_steps, 2 + size))
+        self.step_state = np.empty((scheme.max_steps, 1 + nc), np.int64)
+        self.record = np.empty((scheme.max_events, int(at[-1])))
+        self.kinds = np.empty((scheme.max_events, 6), np.int64)
+        self.counts = np.zeros(4, np.int64)
+        self.watch = np.zeros((max(guards, 1), 4))
+        self.y = np.zeros(size)
+
+    def check(self, start: np.ndarray) -> None:
+        """Refuse a start that makes no sense."""
+        flow, name = self.flow, self.flow.system.name
+        if not np.isfinite(start).all():
+            raise BadModel(f"The start of '{name}' is not finite: {short(start)}.")
+        if not flow.mechanical:
+            return
+        e, _ = self.restitution
+        gaps = self.gaps(np.zeros(1), start[None])[0][0]
+        for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):  # type: ignore[attr-defined]
+            if not 0 <= value <= 1:
+                raise BadValue(
+                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
+                    "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
+                )
+            if gap < -1e-9:
+                raise BadModel(
+                    f"'{name}' starts inside an obstacle: the gap of {contact.name!r} is "
+                    f"{gap:.6g} m at x = {short(start)}. Start with every gap >= 0."
+                )
+
+    def start(self, x: np.ndarray, S: np.ndarray) -> None:
+        """Set the start and its derivative (n_x, p)."""
+        block = self.flow.n_x + 1
+        self.y[:] = 0.0
+        self.y[: block - 1] = x
+        for k in range(S.shape[1]):
+            self.y[(k + 1) * block : (k + 2) * block - 1] = S[:, k]
+
+    def go(self) -> None:
+        """Run the kernel."""
+        from explorer.kernels.event_driven import march
+        from explorer.kernels.locate import SAMPLES
+
+        flow, scheme, tableau = self.flow, self.scheme, self.tableau
+        e, e_rho = self.restitution
+        knobs = np.array([
+            0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4, tableau.stiff,
+            tableau.exponent, REST_MAX, LOWEST,
+        ])  # fmt: skip
+        caps = np.array([scheme.max_steps, scheme.max_events])
+        begin = time.perf_counter()
+        self.code = march(
+            *self.problem, *self.method, self.extra, len(self.wrt), tableau.code, tableau.E,
+            tableau.D, *self.lcp, knobs, caps, self.y, e, np.ascontiguousarray(e_rho), self.K,
+            np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 3, len(self.watch))),
+            self.bench, self.steps, self.step_state, self.offsets, self.record, self.kinds,
+            self.counts,
+        )  # fmt: skip
+        self.seconds = time.perf_counter() - begin
+        steps, events = int(self.counts[0]), int(self.counts[1])
+        self.steps, self.step_state = self.steps[:steps], self.step_state[:steps]
+        self.record, self.kinds = self.record[:events], self.kinds[:events]
+
+    @property
+    def t_last(self) -> float:
+        """Time that was reached, in s."""
+        last = float(self.steps[-1, :2].sum()) if len(self.steps) else 0.0
+        return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
+
+    def sample(
+        self, times: np.ndarray, *, exact: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y (k, size), (x', z') and the number of the step of each time (increasing).
+
+        Exact: each by a step of its own; else from the polynomial of the step, as good to the eye.
+        """
+        from explorer.kernels.between import evaluate
+
+        which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
+        which = np.clip(which, 0, max(len(self.steps) - 1, 0))
+        block = self.flow.n_x + 1
+        result, rates = np.empty((len(times), self.size)), np.empty((len(times), block))
+        if len(self.steps):
+            evaluate(
+                *self.problem, *self.method, self.method[2] if exact else self.extra,
+                self.tableau.code, self.tableau.D, len(self.wrt), self.steps, self.step_state,
+                np.ascontiguousarray(times, float), which, self.K, self.bench,
+                np.empty((8, self.size)), result, rates,
+            )  # fmt: skip
+        else:
+            result[:], rates[:] = self.y, 0.0
+        return result, rates, which
+
+    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gap and gap' (k, n_c) at states x (k, n_x)."""
+        flow, nc, n = self.flow, self.flow.n_c, self.flow.n
+        if nc == 0:
+            return np.empty((len(t), 0)), np.empty((len(t), 0))
+        from explorer.kernels.rows import evaluate
+
+        native = flow.bundles[1]
+        out = np.empty((len(t), native.size))
+        q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
+        inp = flow.input(self.rho)
+        evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v, inp,
+                 np.empty(native.size), out)  # fmt: skip
+        G = out[:, 2 * nc : 2 * nc + nc * n].reshape(len(t), nc, n)
+        return out[:, :nc], out[:, nc : 2 * nc] + np.einsum("tcn,tn->tc", G, v)
+
+    def trajectory(self, t_eval: Any = None) -> Trajectory:
+        """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
+        end, exact = self.t_last, t_eval is not None
+        times = np.linspace(0.0, end, self.scheme.points + 1)
+        if exact:
+            times = np.array(t_eval, float)
+            if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
+                raise BadValue("t_eval needs increasing times.")
+            if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
+                raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+            times = times[times <= end]
+        return self._lazy(times, exact=exact)
+
+    def rows(self, solution: Trajectory, points: int) -> Trajectory:
+        """Return `solution` with `points` even rows."""
+        finer = self._lazy(np.linspace(0.0, self.t_last, points + 1), exact=False)
+        finer.observe = solution.observe
+        return finer
+
+    def _lazy(self, times: np.ndarray, *, exact: bool) -> Trajectory:
+        system = self.flow.system
+        return Trajectory.of(
+            self, lambda: self._rows(times, exact=exact), system=system, scheme=self.scheme,
+            status=Status.of(self.code, int(self.counts[0]), self.t_last),
+            rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
+            route=("contacts as modes",) if self.flow.n_c else (), seconds=self.seconds,
+        )  # fmt: skip
+
+    def _rows(self, times: np.ndarray, *, exact: bool) -> dict[str, Any]:
+        flow, lay, record = self.flow, self.lay, self.record
+        n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
+        block, events = n_x + 1, len(record)
+        hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
+        times = times[~np.isin(times, hits)]
+        y, dy, which = self.sample(times, exact=exact)
+        lam = np.zeros((len(times) + 2 * events, nc))
+        sides = np.concatenate([times, hits, hits])
+        turn = 2.0 * np.arange(events)
+        order = np.lexsort((np.concatenate([np.zeros(len(times)), turn, turn + 1]), sides))
+        place = np.empty(len(order), int)
+        place[order] = np.arange(len(order))
+        right = place[len(times) + events :]
+
+        def woven(grid: np.ndarray, minus: np.ndarray, plus: np.ndarray) -> np.ndarray:
+            return np.concatenate([grid, minus, plus])[order]
+
+        x_minus, x_plus = record[:, lay["x_minus"]], record[:, lay["x_plus"]]
+        late = np.flatnonzero((record[:, 2] > 0) & (hits <= self.t_last))
+        if len(late):  # the contact was closed a moment before its impacts have accumulated
+            x_plus = x_plus.copy()
+            x_plus[late] = self.sample(hits[late])[0][:, :block]
+            x_minus = x_plus + (x_minus - record[:, lay["x_plus"]])
+        xz = woven(y[:, :block], x_minus, x_plus)
+        rates = woven(dy[:, :block], record[:, lay["f_minus"]], record[:, lay["f_plus"]])
+        S = woven(y[:, block:], record[:, lay["s_minus"]], record[:, lay["s_plus"]])
+        S = S.reshape(len(S), p, block).transpose(0, 2, 1)
+        t = sides[order]
+        x = xz[:, :n_x]
+        between = self.step_state[which, 0] if len(self.step_state) else np.zeros(len(times), int)
+        modes = woven(between, self.kinds[:, 2], self.kinds[:, 3])
+        closed = np.zeros((len(t), nc), np.int8)
+        impulses = np.zeros((len(t), nc))
+        if nc:
+            after = np.minimum(self.kinds[:, 4], len(self.step_state) - 1)
+            before = np.maximum(self.kinds[:, 4] - 1, 0)
+            of = np.concatenate([which, before, after])[order]
+            closed = self.step_state[of, 1:].astype(np.int8)
+            lam = self._forces(t, x, closed)
+            impulses[right] = record[:, lay["p"]]
+        gap, gap_dot = self.gaps(t, x)
+        q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
+        return {
+            "t": t, "q": q, "v": v, "p": impulses, "gap": gap, "gap_dot": gap_dot,
+            "active": closed, "iterations": np.ones(len(t), np.int32),
+            "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam,
+            "z": xz[:, n_x], "S": S, "mode": modes, "located": self._events(right, gap_dot),
+        }  # fmt: skip
+
+    def _forces(self, t: np.ndarray, x: np.ndarray, closed: np.ndarray) -> np.ndarray:
+        """Contact forces at the rows, from the saddle system of the contacts closed there."""
+        lam = np.zeros(closed.shape)
+        rows = np.flatnonzero(closed.any(axis=1))
+        if not len(rows):
+            return lam
+        flow, n, nc = self.flow, self.flow.n, self.flow.n_c
+        inp = flow.input(self.rho)
+        for i in rows:
+            inp[0], inp[1 : 1 + flow.n_x] = t[i], x[i]
+            dyn, con = flow.bundles[0](inp), flow.bundles[1](inp)
+            on = closed[i] == 1
+            G = con[2 * nc : 2 * nc + nc * n].reshape(nc, n)[on]
+            K = np.block([[dyn[: n * n].reshape(n, n), G.T], [G, np.zeros((len(G), len(G)))]])
+            solved = np.linalg.solve(K, np.concatenate([dyn[n * n :], -con[2 * nc + nc * n :][on]]))
+            lam[i, on] = -solved[n:]
+        return lam
+
+    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
+        flow, lay, n = self.flow, self.lay, self.flow.n
+        names = [""] if flow.mechanical else [m.name for m in flow.system.modes]  # type: ignore[attr-defined]
+        found = []
+        for k, (row, kind) in enumerate(zip(self.record, self.kinds, strict=True)):
+            who, i = int(kind[0]), int(right[k])
+            x_minus, x_plus = row[lay["x_minus"]][:-1], row[lay["x_plus"]][:-1]
+            speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
+            impulse = float(row[lay["p"]][who]) if flow.mechanical else 0.0
+            found.append(LocatedEvent(
+                float(row[0] + row[2]), KINDS[kind[1]], flow.guard_name(who), who, i,
+                x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
+                x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
+                self._motion(k) if self.wrt else None,
+            ))  # fmt: skip
+        return found
+
+    def _motion(self, k: int) -> np.ndarray:
+        """Event-time sensitivity; of an accumulation, the limit of those of its impacts.
+
+        Near it the intervals are (A + j B) r^j with r = e: two of them tell A and B, and the rest
+        of the series is A r / (1 - r) + B r / (1 - r)^2.
+        """
+        part = self.lay["dtau"]
+        dtau = self.record[k, part].copy()
+        who = self.kinds[k, 0]
+        mine = [i for i in range(k) if self.kinds[i, 0] == who]
+        if self.flow.mechanical and self.record[k, 2] > 0 and len(mine) >= 2:
+            r = self.restitution[0][who]
+            last, before = self.record[mine[-1], part], self.record[mine[-2], part]
+            A = dtau - last
+            B = A - r * (last - before)
+            dtau += A * r / (1 - r) + B * r / (1 - r) ** 2
+        return dtau

@@ -1,0 +1,247 @@
+"""Limit cycles: Newton's method on P(x) - x = 0, P a return map.
+
+(DP - I) dx = x - P(x), damped while the residual does not fall (Nayfeh and Balachandran, *Applied
+Nonlinear Dynamics*, 1995, ch. 6). The eigenvalues of DP are the multipliers of the cycle: it is
+stable if all lie inside the unit circle. One of them, along the flow, is trivial: DP f(x) = 0 on a
+section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
+from explorer.study.return_map import Return, ReturnMap
+from explorer.systems import System
+from explorer.systems.expressions import expression
+from explorer.trajectory import Trajectory
+
+__all__ = ["LimitCycle", "limit_cycle"]
+
+SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
+HALVINGS = 8
+
+
+@dataclass(repr=False)
+class LimitCycle:
+    """A periodic orbit.
+
+    Attributes
+    ----------
+    x : (n_x,) fixed point: the state just after the section (at t = 0, with a period)
+    period : float, in s
+    multipliers : (k,) complex, by falling modulus, without the trivial ones
+    trivial : the multipliers left out: 0 along the flow, 1 for each quantity that is kept
+    jacobian : (n_x, n_x) DP
+    residual : float, largest entry of P(x) - x, relative to 1 + |x|
+    history : (iterations, n_x + 1) residual, then x, of every iterate
+    trajectory : Trajectory over one cycle
+    states : names of the entries of x
+    """
+
+    x: np.ndarray
+    period: float
+    multipliers: np.ndarray
+    trivial: np.ndarray
+    jacobian: np.ndarray
+    residual: float
+    history: np.ndarray
+    trajectory: Trajectory
+    states: tuple[str, ...]
+    map: ReturnMap = field(repr=False)
+
+    @property
+    def radius(self) -> float:
+        """Spectral radius: the largest modulus of a multiplier."""
+        return float(np.abs(self.multipliers).max(initial=0.0))
+
+    @property
+    def stable(self) -> bool:
+        """Whether every multiplier lies inside the unit circle."""
+        return self.radius < 1
+
+    @property
+    def start(self) -> dict[str, float]:
+        """The fixed point by name, as the next `guess`."""
+        return dict(zip(self.states, self.x.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        x = ", ".join(f"{name} = {value:.7g}" for name, value in self.start.items())
+        found = ", ".join(_short(m) for m in self.multipliers)
+        return (
+            f"LimitCycle({self.map.system.name!r}, period {self.period:.7g} s, {x}; "
+            f"{'stable' if self.stable else 'unstable'}, multipliers {found})"
+        )
+
+
+def _short(m: complex) -> str:
+    real = round(m.real, 4) + 0.0  # no -0.0000
+    return f"{real:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
+
+
+def limit_cycle(
+    system: System,
+    scheme: Any = None,
+    section: str | None = None,
+    *,
+    period: Any = None,
+    count: int = 1,
+    guess: Any = None,
+    keep: Any = (),
+    tol: float = 1e-9,
+    max_iter: int = 30,
+    t_max: float | None = None,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> LimitCycle:
+    """Find a limit cycle and its multipliers.
+
+    Parameters
+    ----------
+    system : MechanicalSystem or HybridSystem
+    scheme : EventDriven, optional
+    section : str
+        A guard or a contact, by name.
+    period : float or formula of the parameters
+        Instead of a section, in s: for a forced system, such as ``"2*pi/omega"``.
+    count : int
+        Events (or periods) in one cycle; 2 finds a gait of a long step and a short one.
+    guess : (n_x,) float or dict by state, optional
+        Near the state just after the section; by default the model's start.
+    keep : formula or sequence of formulas
+        Quantities of motion, such as an energy: the cycle is sought where they have the value that
+        they have at the guess.
+    tol : float
+        Of the residual.
+    max_iter : int
+    t_max : float, optional
+        Time in s up to which events are awaited; by default the system's t_end.
+    rho, **parameters
+        Parameters by name; those not given keep their default.
+
+    Returns
+    -------
+    LimitCycle
+
+    Raises
+    ------
+    BadModel, BadValue, NotApplicable
+        The question makes no sense, or the section is not met: a sentence says why.
+    StepFailed
+        Newton's method failed; the sentence says at which residual. ``error.solution`` is the
+        cycle from its last iterate, as a `Trajectory`.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> cycle = ex.study.limit_cycle(ex.models.impact_oscillator(), period="2*pi/omega", s=0,
+    ...                              x0=-4.5, v0=4.2)
+    >>> round(cycle.trajectory.events[0].impulse, 5)  # 1.8 times the speed 6.66667
+    12.0
+    """
+    P = ReturnMap(
+        system, scheme, section, period=period, count=count, t_max=t_max,
+        rho={**(rho or {}), **parameters},
+    )  # fmt: skip
+    x = P.start(guess)
+    kept = _Kept(P, keep, x)
+    back = P(x)
+    history = [[_size(back.x - x, x), *x]]
+    while history[-1][0] > tol:
+        if len(history) > max_iter:
+            raise _lost(P, x, back, history, f"max_iter = {max_iter} iterations did not suffice")
+        dx = kept.newton(x, back)
+        if dx is None:
+            raise _lost(
+                P, x, back, history,
+                "a multiplier is 1, so cycles come in a family. If a quantity such as the energy "
+                "is conserved, name its formula: keep='...'",
+            )  # fmt: skip
+        for k in range(HALVINGS):
+            new = x + 0.5**k * dx
+            try:
+                trial = P(new)
+            except ExplorerError:
+                continue
+            if _size(trial.x - new, new) < (1 - 0.25 * 0.5**k) * history[-1][0]:
+                break
+        else:
+            # round-off of the integrator may end the convergence just above tol
+            if history[-1][0] <= 100 * tol:
+                break
+            raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
+        x, back = new, trial
+        history.append([_size(back.x - x, x), *x])
+    free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
+    return LimitCycle(
+        x, back.T, free, trivial, back.jacobian, history[-1][0], np.array(history),
+        P.cycle(x, back.T), P.states, P,
+    )  # fmt: skip
+
+
+class _Kept:
+    """Quantities of motion: their rows close Newton's singular system."""
+
+    def __init__(self, P: ReturnMap, keep: Any, x: np.ndarray) -> None:
+        many = isinstance(keep, Sequence) and not isinstance(keep, str)
+        system, formulas = P.system, list(keep) if many else [keep]
+        self.flow, self.rho, self.count = P.compiled, P.rho, len(formulas)
+        names = system.symbols()
+        read = []
+        for formula in formulas:
+            try:
+                read.append(expression(formula, names, "keep"))
+            except BadModel as error:
+                raise BadValue(str(error)) from None
+        slopes = [f.diff(sp.Symbol(s)) for f in read for s in P.states]
+        self.bundle = self.flow.outputs([*read, *slopes]) if read else None
+        self.wanted = self.values(x)[0]
+
+    def values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.bundle is None:
+            return np.zeros(0), np.zeros((0, len(x)))
+        inp = self.flow.input(self.rho.tolist())
+        inp[1 : 1 + len(x)] = x
+        out = np.asarray(self.bundle(inp)).copy()
+        return out[: self.count], out[self.count :].reshape(self.count, len(x))
+
+    def newton(self, x: np.ndarray, back: Return) -> np.ndarray | None:
+        """Return Newton's step, or None where it is not determined."""
+        values, slopes = self.values(x)
+        scale = 1 + np.abs(x)
+        A = np.vstack([back.jacobian - np.eye(len(x)), slopes]) * scale
+        # every equation in its own unit: the states' scale, the slopes' size
+        rows = np.concatenate([scale, np.abs(slopes * scale).max(axis=1, initial=1e-300)])
+        b = np.concatenate([x - back.x, self.wanted - values])
+        step, _, rank, _ = np.linalg.lstsq(A / rows[:, None], b / rows, rcond=SINGULAR)
+        return step * scale if rank == len(x) and np.isfinite(step).all() else None
+
+
+def _size(r: np.ndarray, x: np.ndarray) -> float:
+    return float((np.abs(r) / (1 + np.abs(x))).max())
+
+
+def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the multipliers by falling modulus, and the trivial ones apart."""
+    values = np.linalg.eigvals(DP).astype(complex)
+    out = list(np.argsort(np.abs(values - 1))[:kept])
+    if section:
+        out.append(min((k for k in range(len(values)) if k not in out),
+                       key=lambda k: abs(values[k])))  # fmt: skip
+    free = np.delete(values, out)
+    return free[np.argsort(-np.abs(free), kind="stable")], values[out]
+
+
+def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: list, why: str) -> StepFailed:
+    where = f"section {P.section!r}" if P.period is None else f"period {P.period:g} s"
+    return StepFailed(
+        f"Newton's method finds no limit cycle of '{P.system.name}' ({where}): after "
+        f"{len(history) - 1} steps the residual is {history[-1][0]:.3g} (the best so far: "
+        f"{min(row[0] for row in history):.3g}); {why}.",
+        P.cycle(x, back.T),
+    )  # fmt: skip

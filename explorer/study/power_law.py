@@ -1,0 +1,70 @@
+"""Power laws y = C x^k from data, by least squares in log-log.
+
+The exponent is a fingerprint: 1/2 at a grazing impact (Nordmark, J. Sound Vib. 145 (1991) 279),
+the order of a scheme in its step size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue
+
+__all__ = ["PowerLaw", "power_law"]
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """y = factor * x**exponent.
+
+    Attributes
+    ----------
+    exponent, factor : float
+    error : float
+        Standard error of the exponent.
+    """
+
+    exponent: float
+    factor: float
+    error: float
+
+    def __call__(self, x: Any) -> np.ndarray:
+        """Return the law at x."""
+        return self.factor * np.asarray(x, float) ** self.exponent
+
+
+def power_law(x: Any, y: Any) -> PowerLaw:
+    """Fit y = C x^k to positive data.
+
+    Parameters
+    ----------
+    x, y : (m,) float, m >= 3
+
+    Raises
+    ------
+    BadValue
+        Other lengths, too few points, or a number that is not positive.
+
+    Examples
+    --------
+    >>> law = power_law([1, 4, 9, 16], [2, 4, 6, 8])
+    >>> round(law.exponent, 9), round(law.factor, 9)
+    (0.5, 2.0)
+    """
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
+        raise BadValue(f"A power law needs three points or more, x and y alike; not {x.shape}, "
+                       f"{y.shape}.")  # fmt: skip
+    if not ((x > 0) & (y > 0) & np.isfinite(x * y)).all():
+        raise BadValue("A power law needs positive, finite numbers.")
+    a, b = np.log(x), np.log(y)
+    spread = ((a - a.mean()) ** 2).sum()
+    if spread == 0:
+        raise BadValue("A power law needs different x.")
+    k = float(((a - a.mean()) * b).sum() / spread)
+    c = float(b.mean() - k * a.mean())
+    rest = ((b - c - k * a) ** 2).sum() / (len(x) - 2)
+    return PowerLaw(k, float(np.exp(c)), float(np.sqrt(rest / spread)))

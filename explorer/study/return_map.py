@@ -1,0 +1,266 @@
+"""Return map P of a hybrid flow, and its Jacobian from the saltation matrices.
+
+On a section (a guard or a contact) P(x) is the state just after the `count`-th event of the flow
+that starts in x. Its derivative is that of the state *at* the event, which moves with x::
+
+    DP = S+ + f+ dT/dx,    S+ = Xi S- + Pi
+
+(Leine and Nijmeijer, *Dynamics and Bifurcations of Non-Smooth Mechanical Systems*, 2004, ch. 7;
+Corner et al. 2019, eq. (33)-(38)). x need not lie on the section. Of a forced system P(x) is the
+state one period after x and DP = S(T), the monodromy matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
+from explorer.parameters import number
+from explorer.schemes.event_driven import EventDriven
+from explorer.simulation import choose, simulate, warm
+from explorer.systems import HybridSystem, System
+from explorer.systems.expressions import expression
+from explorer.trajectory import LocatedEvent, Trajectory
+
+__all__ = ["Return", "ReturnMap"]
+
+
+@dataclass(frozen=True)
+class Return:
+    """One value of a return map.
+
+    Attributes
+    ----------
+    x : (n_x,) the state that returns
+    T : float, time of the return in s
+    jacobian : (n_x, n_x) DP
+    """
+
+    x: np.ndarray
+    T: float
+    jacobian: np.ndarray
+
+
+class ReturnMap:
+    """Return map of a system, on a section or over a period.
+
+    Parameters
+    ----------
+    system : MechanicalSystem or HybridSystem
+    scheme : EventDriven, optional
+        By default with rtol = 1e-11, atol = 1e-12: Newton wants more digits than a picture.
+    section : str, optional
+        A guard or a contact, by name. Of a contact its impacts count, not its releases.
+    period : float or formula of the parameters, optional
+        In s; for a system that depends on t.
+    count : int
+        The event that ends the map, counted from 1; periods, with `period`.
+    t_max : float, optional
+        Time in s up to which events are awaited; by default the system's t_end.
+    rho : parameters by name
+
+    Attributes
+    ----------
+    mode : str or None
+        The mode of a hybrid system in which x stands: that after the section.
+
+    Raises
+    ------
+    BadValue, NotApplicable
+        An unknown section, both or neither of section and period, a flow that depends on t.
+    """
+
+    def __init__(
+        self, system: System, scheme: Any = None, section: str | None = None, *,
+        period: Any = None, count: int = 1, t_max: float | None = None,
+        rho: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        chosen = choose(system, EventDriven(rtol=1e-11, atol=1e-12) if scheme is None else scheme)
+        if not isinstance(chosen, EventDriven):
+            raise NotApplicable(
+                f"{type(chosen).__name__} does not locate events: the Jacobian of a return map "
+                "needs EventDriven."
+            )
+        if count != int(count) or count < 1:
+            raise BadValue(f"count = {count!r} must be a whole number from 1.")
+        warm()
+        self.system, self.scheme, self.count = system, chosen, int(count)
+        self.rho = np.array(system.rho(rho))
+        self.values = dict(zip(system.parameters, self.rho.tolist(), strict=True))
+        self.section = _section(system, section, period)
+        self.period = None if period is None else self.count * self._number(period)
+        self.t_max = system.t_end if t_max is None else number(t_max, "t_max", "s", positive=True)
+        self.compiled = chosen.compile(system)
+        self.mode = self._mode()
+        self.states = tuple(s.name for s in self.compiled.states)
+        self._span, self._last = self.t_max, 0.0
+
+    def _number(self, period: Any) -> float:
+        formula = expression(period, self.system.symbols(state=False), "period")
+        value = formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in self.values.items()})
+        return number(sp.N(value), "period", "s", positive=True)
+
+    def _mode(self) -> str | None:
+        system = self.system
+        if not isinstance(system, HybridSystem):
+            return None
+        start = system.modes[system.start_mode].name
+        to = [system.modes[g.to].name for g in system.guards if g.name == self.section]
+        return start if start in to or not to else to[0]
+
+    def start(self, guess: Any = None) -> np.ndarray:
+        """Return the state to begin with: `guess`, or the model's own start.
+
+        A model whose start is in another mode than the section's is run to its first event there.
+
+        Raises
+        ------
+        BadValue
+            A guess of another length or with an unknown state; a section that is not met.
+        """
+        begin, _ = self.compiled.start(self.rho.tolist())
+        if guess is None:
+            system = self.system
+            if self.mode is None or system.modes[system.start_mode].name == self.mode:  # type: ignore[attr-defined]
+                return begin
+            run = self._run(begin, self.t_max, None)
+            hits = [e for e in run.located if self._ends(e)]
+            if not hits:
+                raise BadValue(self._unmet(run))
+            return hits[0].x_plus
+        if isinstance(guess, Mapping):
+            for name, value in guess.items():
+                if name not in self.states:
+                    raise BadValue(
+                        f"guess: '{self.system.name}' has no state {name!r}."
+                        f"{suggest(name, self.states)}"
+                    )
+                begin[self.states.index(name)] = number(value, f"guess of {name}")
+            return begin
+        items = [guess] if np.ndim(guess) == 0 else list(guess)
+        if len(items) != len(self.states):
+            raise BadValue(
+                f"The guess needs {len(self.states)} numbers ({', '.join(self.states)}), but "
+                f"{len(items)} are given."
+            )
+        return np.array([number(x, f"guess[{i}]") for i, x in enumerate(items)])
+
+    def __call__(self, x: np.ndarray) -> Return:
+        """Return P(x) with its Jacobian.
+
+        Raises
+        ------
+        BadValue
+            The section is not met.
+        BadModel
+            x lies inside an obstacle.
+        StepFailed
+            The run stopped before the event.
+        """
+        n_x = len(x)
+        if self.period is not None:
+            run = self._run(x, self.period, n_x)
+            if not run.status.ok or run.t[-1] < self.period:
+                raise StepFailed(
+                    f"'{self.system.name}' does not reach the end of the period: "
+                    f"{run.status.message}", run,
+                )  # fmt: skip
+            if self.mode is not None and self._name_of(run.mode[-1]) != self.mode:
+                raise BadValue(
+                    f"After one period '{self.system.name}' is in the mode "
+                    f"{self._name_of(run.mode[-1])!r} and not in {self.mode!r}: no return."
+                )
+            return Return(run.x[-1], self.period, run.S[-1][:n_x])
+        for span in dict.fromkeys((min(self._span, self.t_max), self.t_max)):
+            run = self._run(x, span, n_x)
+            hits = [e for e in run.located if self._ends(e)]
+            if len(hits) >= self.count:
+                break
+        else:
+            if not run.status.ok:
+                raise StepFailed(f"'{self.system.name}': {run.status.message}", run)
+            raise BadValue(self._unmet(run))
+        event = hits[self.count - 1]
+        self._span, self._last = 2 * event.t, event.t
+        row, lay = run.march.record[run.located.index(event)], run.march.lay
+        S = row[lay["s_plus"]].reshape(n_x, n_x + 1).T[:n_x]
+        return Return(
+            event.x_plus.copy(), event.t,
+            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]),
+        )  # fmt: skip
+
+    def cycle(self, x: np.ndarray, T: float) -> Trajectory:
+        """Return the run from x over one return, its last event included."""
+        given: dict[str, Any] = {} if self.mode is None else {"mode0": self.mode}
+        # the last event must not be lost to round-off of T
+        span = T if self.period is not None else T * (1 + 1e-9)
+        return simulate(  # type: ignore[return-value]
+            self.system, self.scheme, x0=x, t_end=span, rho=self.values, throw=False, **given
+        )
+
+    def _ends(self, event: LocatedEvent) -> bool:
+        # a start on the guard itself is no return, nor is one a hair before it
+        crossed = np.array_equal(event.x_minus, event.x_plus)
+        late = event.t > max(1e-9 * self.t_max, 1e-4 * self._last * crossed)
+        return event.contact == self.section and event.kind != "released" and late
+
+    def _run(self, x: np.ndarray, span: float, n_x: int | None) -> Trajectory:
+        compiled = self.compiled
+        if n_x is None:
+            return self.scheme.run(compiled, self.rho, span, x0=x)
+        if self.mode is not None:
+            from explorer.simulation import _begun_in
+
+            compiled = _begun_in(compiled, self.system, self.mode)  # type: ignore[arg-type]
+        return self.scheme.run(
+            compiled, self.rho, span, x0=x, wrt=(-1,) * n_x, seeds=np.eye(n_x), t_eval=[span]
+        )
+
+    def _name_of(self, mode: Any) -> str:
+        return self.system.modes[int(mode)].name  # type: ignore[attr-defined]
+
+    def _unmet(self, run: Trajectory) -> str:
+        seen = ", ".join(dict.fromkeys(e.contact for e in run.located)) or "none"
+        return (
+            f"Event {self.count} of the section {self.section!r} does not happen up to "
+            f"t = {run.t[-1]:g} s (events that do: {seen}). Another guess or a longer t_max may "
+            "reach it."
+        )
+
+
+def _section(system: System, section: str | None, period: Any) -> str | None:
+    """Return the checked section; None for a period."""
+    known = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))  # type: ignore[attr-defined]
+    if period is not None:
+        if section is not None:
+            raise BadValue("Give a section or a period, not both.")
+        return None
+    if section is None:
+        raise BadValue(
+            f"A return map needs a section, such as section={known[0]!r}, or a period."
+            if known else "A return map needs a section or, for a forced system, a period."
+        )  # fmt: skip
+    if section not in known:
+        raise BadValue(f"'{system.name}' has no event {section!r}.{suggest(section, known)}")
+    if system.t in _symbols(system):
+        raise BadModel(
+            f"'{system.name}' depends on t: a return to {section!r} finds it in another phase. "
+            "Give its period instead, such as period='2*pi/omega'."
+        )
+    return section
+
+
+def _symbols(system: Any) -> set[Any]:
+    """Return the symbols of the flow."""
+    if isinstance(system, HybridSystem):
+        formulas = [f for mode in system.modes for f in mode.flow]
+        for g in system.guards:
+            formulas += [g.r, *g.reset, *([] if g.when is None else [g.when])]
+    else:
+        formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
+    return set().union(*(sp.sympify(f).free_symbols for f in formulas))
