@@ -33,18 +33,20 @@ _HOMES = {
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
     "sensitivity": ("Cost", "Sensitivity"),
     "sensitivity.methods": ("sensitivity",),
+    "optimise": ("fit", "minimize"),
     "trajectory": ("LocatedEvent", "Trajectory"),
-    "panels": ("explore",),
+    "panels": ("explore", "explore_sensitivity"),
     "models": (),
+    "study": (),
     "views": (),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*_HOME, "models", "views"]
+__all__ = [*_HOME, "models", "study", "views"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("models", "panels", "views"):
+    if name in ("models", "panels", "study", "views"):
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
         return getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from explorer.compiled import compile_system
+from explorer.compiled import compile_sketch, compile_system
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
-from explorer.systems import LagrangianSystem, System, from_spec
+from explorer.systems import HybridSystem, System, from_spec
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
 
 def simulate(
-    system: LagrangianSystem,
+    system: System,
     scheme: Scheme | type[Scheme] | str | None = None,
     *,
     t_end: float | None = None,
     q0: Any = None,
     v0: Any = None,
+    x0: Any = None,
+    mode0: Any = None,
+    t_eval: Any = None,
     throw: bool = True,
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
@@ -41,7 +46,14 @@ def simulate(
     t_end : float, optional
         In s; by default the system's.
     q0, v0 : (n,) float, optional
-        Start; by default the system's own formulas.
+        Start of a mechanical system; by default its own formulas.
+    x0 : (n_x,) float, optional
+        Start of a hybrid system, or (q, v) for a scheme that marches the whole state. (A single
+        number is the parameter x0 of a model that has one.)
+    mode0 : str or Mode, optional
+        The mode in which a hybrid system starts.
+    t_eval : (k,) float, optional
+        Times of the rows, for a scheme that locates events; both sides of each event are added.
     throw : bool
         Whether a failed run raises; else it is returned with its status.
     rho, **parameters
@@ -67,15 +79,90 @@ def simulate(
     """
     chosen = choose(system, scheme)
     warm()
+    start = {"q0": q0, "v0": v0, "x0": x0}
+    parameters |= _named_like_a_start(system, start)
+    if mode0 is not None and not isinstance(system, HybridSystem):
+        raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
     values = system.rho({**(rho or {}), **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
-    n = system.n
-    q, v = _state(q0, n, "q0"), _state(v0, n, "v0")
-    solution = chosen.run(chosen.compile(system), values, span, q0=q, v0=v)
+    compiled = chosen.compile(system)
+    if isinstance(system, HybridSystem):
+        compiled = _begun_in(compiled, system, mode0)
+    given = _start(chosen, compiled, start)
+    if t_eval is not None:
+        _takes(chosen, "t_eval", "its rows are its steps")
+        given["t_eval"] = _numbers(t_eval, "t_eval")
+    solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
+    solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _start(chosen: Scheme, compiled: Any, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the start that is given, as the arguments of `Scheme.run`."""
+    found = {}
+    for what, value in start.items():
+        if value is None:
+            continue
+        if what == "x0":
+            _takes(chosen, what, "give q0 and v0")
+        found[what] = _numbers(value, what)
+        n = compiled.n_x if what == "x0" else compiled.n
+        if len(found[what]) != n:
+            raise BadValue(
+                f"{what} needs {n} number{'s' * (n != 1)}, but {len(found[what])} given."
+            )
+    if "x0" in found and len(found) > 1:
+        raise BadValue("x0 = (q, v) is the whole start: give it alone, or q0 and v0.")
+    return found
+
+
+def _takes(chosen: Scheme, what: str, instead: str) -> None:
+    if what not in inspect.signature(chosen.run).parameters:
+        raise BadValue(f"{type(chosen).__name__} takes no {what}: {instead}.")
+
+
+def _named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
+    """Take out of `start` what must be a parameter of that name.
+
+    So is a single number x0 where the state has several, and q0 or v0 of a hybrid system.
+
+    Raises
+    ------
+    BadValue
+        If a hybrid system has no such parameter.
+    """
+    hybrid, found = isinstance(system, HybridSystem), {}
+    for name, value in start.items():
+        known = name in system.parameters
+        number_of_many = known and np.ndim(value) == 0 and not (hybrid and system.n == 1)
+        if value is None or not (number_of_many if name == "x0" else hybrid):
+            continue
+        if not known:
+            states = ", ".join(system.coordinates)
+            raise BadValue(f"'{system.name}' has no {name}: it starts at x0 = ({states}).")
+        found[name] = value
+    start.update(dict.fromkeys(found))
+    return found
+
+
+def _begun_in(compiled: Any, system: HybridSystem, mode0: Any) -> Any:
+    """Return the compiled system with another start mode; nothing is compiled anew."""
+    index = system.start_mode
+    if mode0 is not None:
+        names = [mode.name for mode in system.modes]
+        name = getattr(mode0, "name", mode0)
+        if name not in names:
+            raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
+        index = names.index(name)
+    if compiled.system.start_mode == index:
+        return compiled
+    other, compiled = copy.copy(system), copy.copy(compiled)
+    other.start_mode, other.exact = index, None  # a closed form is that of the model's own start
+    compiled.system = other
+    return compiled
 
 
 def warm(progress: Callable[[int, int, str], None] = bar) -> None:
@@ -86,12 +173,8 @@ def warm(progress: Callable[[int, int, str], None] = bar) -> None:
         jit.warm(progress)
 
 
-def _state(value: Any, n: int, what: str) -> np.ndarray | None:
-    if value is None:
-        return None
+def _numbers(value: Any, what: str) -> np.ndarray:
     items = [value] if np.ndim(value) == 0 else list(value)
-    if len(items) != n:
-        raise BadValue(f"{what} needs {n} numbers, but {len(items)} given.")
     return np.array([number(x, f"{what}[{i}]") for i, x in enumerate(items)])
 
 
@@ -123,8 +206,12 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
 
 
 def schemes_for(system: System) -> list[Scheme]:
-    """Return a default instance of every scheme that takes the system, with its step size."""
+    """Return a default instance of every scheme that takes the system, with its step size.
+
+    Time stepping comes first: it passes through any number of events.
+    """
     found = [s for s in schemes.values() if isinstance(system, s.accepts)]
+    found.sort(key=lambda s: "h" not in knobs_of(s))
     return [s(**({"h": system.h} if "h" in knobs_of(s) else {})) for s in found]
 
 
@@ -137,28 +224,45 @@ def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
 
 
 def observe(solution: Solution, bundle: str) -> np.ndarray:
-    """Evaluate a bundle of the system's equations along a solution: (n_t, outputs)."""
+    """Evaluate a bundle of the system's equations along a solution: (n_t, outputs).
+
+    Raises
+    ------
+    NotApplicable
+        The energy of a hybrid system: none is declared.
+    """
     from explorer.kernels.rows import evaluate
 
-    compiled = compile_system(solution.system)
+    system, rho = solution.system, list(solution.rho.values())
+    if isinstance(system, HybridSystem):
+        if bundle != "sketch":
+            raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
+        native = compile_sketch(system)
+        inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
+        return _along(solution, native, inp, evaluate)
+    compiled = compile_system(system)
     if bundle == "energy" and compiled.linear:
-        system = solution.system
         kinetic = 0.5 * np.einsum("ti,ij,tj->t", solution.v, system.M, solution.v)
         elastic = 0.5 * np.einsum("ti,ij,tj->t", solution.q, system.K, solution.q)
-        f = compiled.bundles["force"](compiled.input(list(solution.rho.values())))
+        f = compiled.bundles["force"](compiled.input(rho))
         if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
             return np.column_stack([kinetic, elastic - solution.q @ f])
         return kinetic[:, None]
-    native = compiled.bundles[bundle]
-    inp = compiled.input(list(solution.rho.values()))
+    return _along(solution, compiled.bundles[bundle], compiled.input(rho), evaluate)
+
+
+def _along(solution: Solution, native: Any, inp: np.ndarray, evaluate: Any) -> np.ndarray:
     result = np.empty((len(solution.t), native.size))
-    contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, solution.v)]
+    v = solution.v if solution.v.shape[1] else np.zeros_like(solution.q)
+    contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
     evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
     return result
 
 
 def load(path: str | Path) -> Solution:
     """Read a solution written by ``Solution.save``, its system and scheme included.
+
+    A `Trajectory` runs again, for what lies between its rows; its arrays are those of the file.
 
     Raises
     ------
@@ -168,11 +272,27 @@ def load(path: str | Path) -> Solution:
     arrays, spec = read_arrays(path)
     try:
         settings = dict(spec["scheme"])
-        scheme = schemes[settings.pop("name")](**settings)
+        scheme, system = schemes[settings.pop("name")](**settings), from_spec(spec["system"])
+        status, route = Status(**spec["status"]), tuple(spec["route"])
+        if "x" in arrays:
+            solution = simulate(
+                system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
+                t_eval=spec["t_eval"], **spec["start"],
+            )  # fmt: skip
+            for name, values in arrays.items():
+                if len(getattr(solution, name)) != len(values):
+                    raise BadValue(
+                        f"{str(path)!r} was made by nonsmooth-explorer "
+                        f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
+                        "events. numpy.load reads its arrays."
+                    )
+                setattr(solution, name, values)
+            solution.status = status
+            return solution
+        fields: dict[str, Any] = dict(arrays)
         solution = Solution(
-            **arrays,  # type: ignore[arg-type]
-            status=Status(**spec["status"]), system=from_spec(spec["system"]),
-            scheme=scheme, rho=spec["rho"], route=tuple(spec["route"]),
+            **fields, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
+            asked={"t_end": spec["t_end"]},
         )  # fmt: skip
     except (KeyError, TypeError) as error:
         raise BadValue(f"The recipe in {str(path)!r} is incomplete ({error}).") from None
@@ -183,8 +303,6 @@ def load(path: str | Path) -> Solution:
 def rerun(solution: Solution, **changes: Any) -> Solution:
     """Simulate the recipe of a solution again; `changes` are arguments of `simulate`."""
     spec = solution.spec
-    arguments = {
-        "t_end": spec["t_end"], "q0": spec["start"]["q"], "v0": spec["start"]["v"],
-        "rho": solution.rho, **changes,
-    }  # fmt: skip
-    return simulate(solution.system, solution.scheme, **arguments)
+    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho} | changes
+    start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
+    return simulate(solution.system, solution.scheme, **{**start, **arguments})

@@ -25,6 +25,7 @@ from explorer.status import Status
 __all__ = ["Event", "Sample", "Solution"]
 
 _ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
+_LOCATED = ("x", "rates", "lam", "z", "S", "mode")
 _CLOSED_STEPS = 3
 
 
@@ -90,6 +91,7 @@ class Solution:
     rho : dict of the parameters; ``start``: dict of q0, v0
     route : tuple of str, exact rewritings walked on the way
     seconds : wall time of the run in s
+    asked : dict of what `simulate` was asked for, t_end and t_eval
     """
 
     t: np.ndarray
@@ -108,6 +110,7 @@ class Solution:
     route: tuple[str, ...] = ()
     seconds: float = 0.0
     observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
+    asked: dict[str, Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
@@ -246,26 +249,31 @@ class Solution:
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
-        """Named columns: t, coordinates, velocities, then p and gap of each contact."""
+        """Named columns: t, coordinates, velocities, then p and gap of each contact; the mode."""
         names = [c.name for c in self.system.contacts]
-        return (
-            {"t": self.t}
-            | {c: self.q[:, i] for i, c in enumerate(self.system.coordinates)}
-            | {f"v_{c}": self.v[:, i] for i, c in enumerate(self.system.coordinates)}
-            | {f"p_{c}": self.p[:, i] for i, c in enumerate(names)}
-            | {f"gap_{c}": self.gap[:, i] for i, c in enumerate(names)}
-        )
+        found = {"t": self.t}
+        found |= {c: self.q[:, i] for i, c in enumerate(self.system.coordinates)}
+        for prefix, values, of in (
+            ("v", self.v, self.system.coordinates), ("p", self.p, names), ("gap", self.gap, names),
+        ):  # fmt: skip
+            if values.shape[1]:
+                found |= {f"{prefix}_{c}": values[:, i] for i, c in enumerate(of)}
+        if hasattr(self.system, "modes"):
+            found["mode"] = self.mode  # type: ignore[attr-defined]
+        return found
 
     @property
     def spec(self) -> dict[str, Any]:
         """The recipe as plain data: system, scheme, parameters, start, versions."""
+        asked = self.asked or {}
         return {
             "format": 1,
             "system": self.system.to_spec(),
             "scheme": {"name": type(self.scheme).__name__, **dataclasses.asdict(self.scheme)},
             "rho": self.rho,
-            "start": {"q": self.q[0].tolist(), "v": self.v[0].tolist()},
-            "t_end": float(self.t[-1]) if self.status.ok else self.system.t_end,
+            "start": self._start(),
+            "t_end": asked.get("t_end", float(self.t[-1])),
+            "t_eval": asked.get("t_eval"),
             "status": vars(self.status),
             "route": list(self.route),
             "versions": {
@@ -273,6 +281,13 @@ class Solution:
                 **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},
             },
         }
+
+    def _start(self) -> dict[str, Any]:
+        """Return where the run began, as arguments of `simulate`."""
+        if hasattr(self.system, "modes"):
+            first = self.system.modes[self.mode[0]].name  # type: ignore[attr-defined]
+            return {"x0": self.q[0].tolist(), "mode0": first}
+        return {"q0": self.q[0].tolist(), "v0": self.v[0].tolist()}
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return (and write) the columns as CSV with all digits."""
@@ -297,25 +312,28 @@ class Solution:
 
         Time is a plain coordinate, not an index: an impact may repeat it.
         """
-        names = [c.name for c in self.system.contacts]
-        events = self.events
+        events, located = self.events, hasattr(self, "rates")
+        states = ("q", "v", *(("rates",) if located else ()))
+        states = tuple(k for k in states if getattr(self, k).shape[1] == self.q.shape[1])
+        contacts = ("p", "gap", "gap_dot", "active", *(("lam",) if located else ()))
+        variables: dict[str, Any] = {k: (("sample", "state"), getattr(self, k)) for k in states}
+        variables |= {k: (("sample", "contact"), getattr(self, k)) for k in contacts}
+        variables |= {
+            "iterations": ("sample", self.iterations),
+            "event_kind": ("event", np.array([e.kind for e in events], dtype=str)),
+            "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
+            "event_impulse": ("event", np.array([e.impulse for e in events], dtype=float)),
+        }
+        if hasattr(self.system, "modes"):
+            names = [mode.name for mode in self.system.modes]
+            variables["mode"] = ("sample", self.mode, {"names": names})  # type: ignore[attr-defined]
         return _extra("xarray").Dataset(
-            {
-                **{k: (("sample", "state"), getattr(self, k)) for k in ("q", "v")},
-                **{
-                    k: (("sample", "contact"), getattr(self, k))
-                    for k in ("p", "gap", "gap_dot", "active")
-                },
-                "iterations": ("sample", self.iterations),
-                "event_kind": ("event", np.array([e.kind for e in events], dtype=str)),
-                "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
-                "event_impulse": ("event", np.array([e.impulse for e in events], dtype=float)),
-            },
+            variables,
             coords={
                 "time": ("sample", self.t, {"units": "s"}),
                 "event_time": ("event", np.array([e.t for e in events], float), {"units": "s"}),
                 "state": list(self.system.coordinates),
-                "contact": names,
+                "contact": [c.name for c in self.system.contacts],
             },
             attrs={"spec": json.dumps(self.spec)},
         )
@@ -324,7 +342,8 @@ class Solution:
         """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        names = (*_ARRAYS, *(k for k in _LOCATED if hasattr(self, k)))
+        arrays = {name: getattr(self, name) for name in names}
         np.savez_compressed(path, spec=np.array(json.dumps(self.spec)), **arrays)
         return path
 
@@ -339,7 +358,8 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
     """
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            return {k: file[k] for k in _ARRAYS}, json.loads(str(file["spec"]))
+            names = (*_ARRAYS, *(k for k in _LOCATED if k in file))
+            return {k: file[k] for k in names}, json.loads(str(file["spec"]))
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except Exception as error:

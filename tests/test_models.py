@@ -190,6 +190,13 @@ def keeps_to_its_modes(sol: Trajectory) -> None:
         return np.broadcast_to(values, np.shape(sol.t[rows]))
 
     scale = 1 + np.abs(sol.x).max()
+    points = [c for shape in system.shapes for point in shape.points for c in point]
+    if points:
+        drawn, some = observe(sol, "sketch"), np.linspace(0, len(sol.t) - 1, 20).astype(int)
+        formed = np.column_stack([at(some, x) for x in points])
+        assert np.abs(drawn[some, : len(points)] - formed).max() <= 1e-9 * (
+            1 + np.abs(formed).max()
+        )
     for mode in system.modes:
         here = np.flatnonzero(sol.mode == mode.index)
         for k, f in enumerate(mode.flow):

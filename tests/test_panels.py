@@ -10,15 +10,23 @@ import re
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from hybrids import HYBRIDS
 
 import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.live import plotly_bundle
 from explorer.panels.sensitivity_state import offered
+from explorer.parameters import knobs_of
+from explorer.schemes import schemes
 
 BUDGET = 40_000
-CASES = [(p, m) for p in panels for m in sorted(models) if p != "sensitivity" or offered(m)]
+BUILDS = {**models, **HYBRIDS}
+CASES = [
+    *(("sensitivity", m, None) for m in sorted(models) if offered(m)),
+    *((p, m, type(s).__name__) for p in panels if p != "sensitivity" for m in sorted(BUILDS)
+      for s in ex.schemes_for(BUILDS[m]())),
+]  # fmt: skip
 
 
 class Wire:
@@ -57,8 +65,8 @@ class Wire:
         return {c["key"]: c for g in schema["groups"] for c in g["controls"]}
 
 
-def opened(panel: str, model) -> Wire:
-    return Wire(panels[panel](Session(model)))
+def opened(panel: str, model: str, scheme: str | None = None) -> Wire:
+    return Wire(panels[panel](Session(HYBRIDS.get(model, model), scheme)))
 
 
 def size(content: dict, buffers: list) -> int:
@@ -125,11 +133,12 @@ def trials(control: dict) -> list:
     return [*ends, middle, str(middle), *garbage]
 
 
-@pytest.mark.parametrize(("panel", "model"), CASES)
-def test_every_control_moved_on_every_model(panel, model):
-    wire = opened(panel, model)
+@pytest.mark.parametrize(("panel", "model", "scheme"), CASES)
+def test_every_control_moved_on_every_model(panel, model, scheme):
+    wire = opened(panel, model, scheme)
     controls = wire.controls()
-    assert {"model", "scheme", "t_end"} <= set(controls)
+    knobs = [] if scheme is None else [f"knob.{k}" for k in knobs_of(schemes[scheme])]
+    assert {"model", "scheme", "t_end", *knobs} <= set(controls)
     for key, control in controls.items():
         start = control["value"]
         for k, value in enumerate(trials(control)):
@@ -143,14 +152,15 @@ def test_every_control_moved_on_every_model(panel, model):
                 assert content["values"][key] == pytest.approx(value), key
         content, _ = wire.pull(**{key: start})
         assert content["errors"] == {}, key
-        if key == "model":
+        if key in ("model", "scheme"):
             wire.do("reset")
+            wire.pull(**({} if scheme is None else {"scheme": scheme}))
     assert wire.panel.session.solution.status.ok
 
 
-@pytest.mark.parametrize(("panel", "model"), CASES)
-def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model):
-    wire = opened(panel, model)
+@pytest.mark.parametrize(("panel", "model", "scheme"), CASES)
+def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model, scheme):
+    wire = opened(panel, model, scheme)
     failed = []
     for key, control in wire.controls().items():
         for value in (-1e300, 1e300) if control["kind"] in ("slider", "number") else ():
@@ -163,9 +173,9 @@ def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model):
     assert wire.panel.session.solution.status.ok
 
 
-@pytest.mark.parametrize(("panel", "model"), CASES)
-def test_every_action_on_every_model(panel, model):
-    wire = opened(panel, model)
+@pytest.mark.parametrize(("panel", "model", "scheme"), CASES)
+def test_every_action_on_every_model(panel, model, scheme):
+    wire = opened(panel, model, scheme)
     schema = next(c for c, _ in wire.hello() if c["type"] == "schema")
     key = next(k for k in wire.controls() if k.startswith("rho."))
     wire.pull(**{key: wire.controls()[key]["value"] * 1.01})
@@ -213,18 +223,19 @@ def test_a_message_that_makes_no_sense_harms_nothing(panel, content):
     wire = opened(panel, "bouncing_ball")
     wire.say(**content)
     frame, _ = wire.pull(**{"rho.e": 0.5})
-    assert frame["status"]["level"] == "ok"
+    assert frame["status"]["level"] in ("ok", "warn")
     assert wire.panel.session.solution.rho["e"] == 0.5
 
 
-@pytest.mark.parametrize(("panel", "model"), CASES)
+@pytest.mark.parametrize(("panel", "model", "scheme"), CASES)
 @pytest.mark.parametrize("pinned", [False, True])
-def test_a_picture_is_at_most_40_kb(panel, model, pinned):
-    wire = opened(panel, model)
+def test_a_picture_is_at_most_40_kb(panel, model, scheme, pinned):
+    wire = opened(panel, model, scheme)
     key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
     sizes = {}
-    for preset in wire.panel.session.system.presets:
-        wire.do("preset", preset)
+    for preset in (None, *wire.panel.session.system.presets):
+        if preset is not None:
+            wire.do("preset", preset)
         wire.do("pin" if pinned else "unpin")
         for drag in (True, False):
             sizes[preset, drag] = size(*wire.pull(drag, **{key: control["value"] * 1.001}))
@@ -274,9 +285,9 @@ def test_the_frame_holds_what_a_script_draws():
             np.testing.assert_array_equal(sent, np.asarray(trace[axis], np.float32))
 
 
-@pytest.mark.parametrize("model", sorted(models))
-def test_the_csv_holds_every_step_with_all_digits(model):
-    wire = opened("explore", model)
+@pytest.mark.parametrize(("panel", "model", "scheme"), [c for c in CASES if c[0] == "explore"])
+def test_the_csv_holds_every_step_with_all_digits(panel, model, scheme):
+    wire = opened(panel, model, scheme)
     message = wire.say(type="do", action="export_csv")[0][0]
     assert (message["name"], message["mime"]) == ("run.csv", "text/csv")
     header, *rows = csv.reader(io.StringIO(message["text"]))
@@ -361,3 +372,38 @@ def test_gestures_that_fell_together_stay_two_steps_of_undo():
     wire.pull(False, **{"rho.e": 0.7})
     assert wire.do("undo")[0]["values"]["rho.e"] == 0.5
     assert wire.do("undo")[0]["values"]["rho.e"] == first
+
+
+def test_the_status_line_of_a_located_run():
+    wire = opened("explore", "bouncing_ball", "EventDriven")
+    text = wire.pull(**{"rho.e": 0.5})[0]["status"]["text"]
+    run = wire.panel.session.solution
+    assert re.match(r"\d+ steps, \d+ events, [\d\u202f]+ right-hand sides in [\d.]+ ms · ", text)
+    assert f"{len(run.events)} events" in text
+    assert "grazing margin: smallest |dr/dt|" in text
+    assert "LCP" not in text
+    assert "LCP" in wire.pull(scheme="MoreauJean")[0]["status"]["text"]
+
+
+def test_the_controls_of_a_hybrid_system():
+    wire = opened("explore", "thermostat")
+    controls = wire.controls()
+    assert {"rho.a", "x0.T", "mode0", "knob.rtol", "knob.atol", "knob.method"} <= set(controls)
+    assert not [key for key in controls if key.startswith(("q0.", "v0."))]
+    assert controls["mode0"]["choices"] == [["on", "on"], ["off", "off"]]
+    assert controls["knob.rtol"]["log"]
+    assert "mode0" not in opened("explore", "clock").controls()
+    content, _ = wire.pull(mode0="off", **{"x0.T": 20.5})
+    run = wire.panel.session.solution
+    assert (run.mode[0], run.x[0]) == (1, 20.5)
+    assert content["table"]["columns"] == ["t (s)", "event", "mode", "dr/dt"]
+    assert content["table"]["rows"][0][1:3] == ["too cold", "off → on"]
+
+
+def test_an_accumulation_is_listed_with_its_kind():
+    rows = opened("explore", "ball_with_reset").pull(**{"rho.e": 0.2})[0]["table"]["rows"]
+    assert (rows[0][1:3], rows[-1][1:3]) == (["floor", "flight"], ["zeno floor", "flight → rest"])
+    rows = opened("explore", "bouncing_ball", "EventDriven").pull(**{"rho.e": 0.2})[0]["table"][
+        "rows"
+    ]
+    assert (rows[0][1], rows[-1][1]) == ("impact", "zeno")

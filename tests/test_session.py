@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import json
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 import numpy as np
 import psutil
 import pytest
+from hybrids import HYBRIDS
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, Param
@@ -19,6 +21,7 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.controls import groups, values
+from explorer.panels.state import START
 from explorer.schemes import schemes
 
 GARBAGE = ["", "abc", "1,,5", "nan", "-inf", "1e999", "1/0", "0x10", "None", "∞", "{}", "9" * 400]
@@ -63,7 +66,7 @@ def fresh(session: Session) -> ex.Solution:
     s = session.state
     system = session.system if s["model"] == "own" else models[s["model"]](**s["sizes"])
     scheme = schemes[s["scheme"]](**s["knobs"])
-    return ex.simulate(system, scheme, **{k: s[k] for k in ("t_end", "q0", "v0", "rho")})
+    return ex.simulate(system, scheme, **{k: s[k] for k in ("t_end", "rho", *START)})
 
 
 def same(one: ex.Solution, other: ex.Solution) -> bool:
@@ -269,6 +272,68 @@ def test_presets(model, preset):
     assert session.state["t_end"] == 0.77 * session.system.t_end
 
 
+@pytest.mark.parametrize("model", sorted(models))
+def test_a_preset_keeps_the_scheme_if_it_can(model):
+    for scheme in ex.schemes_for(models[model]()):
+        name = type(scheme).__name__
+        session = Session(model, name)
+        for preset, entries in session.system.presets.items():
+            foreign = {"h", "theta", "lcp"} & {*entries} - {*session.state["knobs"]}
+            session.set(scheme=name)
+            with contextlib.suppress(BadValue):  # it may have too many events
+                session.preset(preset)
+                assert session.state["scheme"] == (default_scheme(model) if foreign else name)
+
+
+def default_scheme(model: str) -> str:
+    return type(ex.schemes_for(models[model]())[0]).__name__
+
+
+def test_the_start_of_a_hybrid_system():
+    session = Session(HYBRIDS["thermostat"])
+    session.set(**{"x0.T": 20.5, "mode0": "off"})
+    run = session.solution
+    assert (run.x[0], run.mode[0]) == ([20.5], 1)
+    assert "x0=[20.5], mode0='off'" in session.code()
+    other = Session("bouncing_ball")
+    other.load_state(session.to_json())
+    assert same(other.solution, run)
+    assert (other.solution.mode == run.mode).all()
+    session.set(mode0="on")
+    assert session.state["mode0"] is None
+    for key, value, said in [("mode0", "of", "Did you mean 'off'"), ("x0.T", "abc", "The start of T"),
+                             ("q0.T", 1, "nothing called"), ("v0.T", 1, "nothing called")]:  # fmt: skip
+        with pytest.raises(BadValue, match=said):
+            session.set(**{key: value})
+
+
+def test_changed_equations_of_a_system_that_starts_elsewhere_are_seen():
+    system = HYBRIDS["thermostat"]()
+    session = Session(system)
+    session.set(mode0="off")
+    before = session.solution
+    system.guard("off", "T - 19.5", to="on", name="earlier")
+    session.set(mode0="off")
+    assert not same(before, session.solution)
+
+
+def test_a_scheme_comes_with_the_step_of_the_model():
+    session = Session("column")
+    h = session.state["knobs"]["h"]
+    session.set(scheme="EventDriven", t_end=0.2)
+    assert "h" not in session.state["knobs"]
+    session.set(scheme="MoreauJean")
+    assert session.state["knobs"]["h"] == h == session.system.h
+
+
+def test_a_state_of_before_there_were_modes_is_read():
+    old = json.loads(Session("bouncing_ball").to_json())
+    old = {k: v for k, v in old.items() if k not in ("x0", "mode0")}
+    session = Session("column")
+    session.load_state(json.dumps(old))
+    assert session.state["model"] == "bouncing_ball"
+
+
 def test_an_unknown_preset_is_refused(ball):
     before = frozen(ball)
     with pytest.raises(BadValue, match="Did you mean 'clay'"):
@@ -444,26 +509,37 @@ def test_listeners_hear_of_everything(ball):
 # -- JSON and code --------------------------------------------------------------------------------
 
 
-def stirred(model) -> Session:
+def stirred(model, scheme=None) -> Session:
     """A session with something changed of every kind."""
-    session = Session(model)
+    session = Session(model, scheme)
     system = session.system
     name, p = next((k, p) for k, p in system.parameters.items() if k not in ("e", "theta0"))
-    session.set(**{f"rho.{name}": p.value * 1.05})
-    session.set(theta=0.75, newton_max=40, lcp_tol=1e-10, mass_point="iterate")
+    session.set(**{f"rho.{name}": p.value * 1.01})
+    if session.state["scheme"] == "MoreauJean":
+        session.set(theta=0.75, newton_max=40, lcp_tol=1e-10, mass_point="iterate")
+    else:
+        session.set(rtol=1e-8, method="dopri5", points=120)
     session.set(t_end=0.5 * system.t_end + 1 / 3)
-    session.set(**{f"v0.{system.coordinates[0]}": 0.125})
+    if isinstance(system, ex.HybridSystem):
+        first = system.coordinates[0]
+        session.set(**{f"x0.{first}": values(session)[f"x0.{first}"] + 1e-3})
+    else:
+        session.set(**{f"v0.{system.coordinates[0]}": 0.125})
     if "n" in session.state["sizes"]:
         session.set(n=4)
     return session
 
 
-ALL = [*sorted(models), own_model]
+ALL = [
+    (model, type(s).__name__)
+    for model in [*sorted(models), own_model, *HYBRIDS.values()]
+    for s in ex.schemes_for(model() if callable(model) else models[model]())
+]
 
 
-@pytest.mark.parametrize("model", ALL)
-def test_the_state_goes_through_json(model):
-    session = stirred(model)
+@pytest.mark.parametrize(("model", "scheme"), ALL)
+def test_the_state_goes_through_json(model, scheme):
+    session = stirred(model, scheme)
     text = session.to_json()
     other = Session("pendulum_wall")
     other.load_state(text)
@@ -476,10 +552,10 @@ def test_the_state_goes_through_json(model):
     assert same(other.solution, session.solution)
 
 
-@pytest.mark.parametrize("model", ALL)
+@pytest.mark.parametrize(("model", "scheme"), ALL)
 @pytest.mark.parametrize("change", [False, True])
-def test_the_code_reproduces_the_picture_bitwise(model, change):
-    session = stirred(model) if change else Session(model)
+def test_the_code_reproduces_the_picture_bitwise(model, scheme, change):
+    session = stirred(model, scheme) if change else Session(model, scheme)
     code = session.code()
     space: dict = {}
     exec(compile(code, "snippet.py", "exec"), space)

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from hybrids import HYBRIDS
 
 import explorer as ex
 from explorer.models import models
@@ -133,16 +134,96 @@ def test_contradictory_contacts_end_with_the_ray():
 # -- files ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(models))
-def test_a_saved_run_comes_back_and_runs_again_bitwise(name, tmp_path):
-    run = ex.simulate(models[name](), t_end=0.5)
+BUILDS = {**models, **HYBRIDS}
+CASES = [(name, type(s).__name__) for name, b in BUILDS.items() for s in ex.schemes_for(b())]
+ARRAYS = ("t", "q", "v", "p", "gap", "active", "iterations", "residuals")
+LOCATED = ("x", "rates", "lam", "z", "S", "mode", "gap_dot")
+
+
+@pytest.mark.parametrize(("name", "scheme"), CASES)
+def test_a_saved_run_comes_back_and_runs_again_bitwise(name, scheme, tmp_path):
+    run = ex.simulate(BUILDS[name](), scheme, t_end=0.5)
     back = ex.load(run.save(tmp_path / "run"))
     again = ex.rerun(back)
-    for key in ("t", "q", "v", "p", "gap", "active", "iterations", "residuals"):
+    assert type(back) is type(again) is type(run)
+    for key in (*ARRAYS, *(LOCATED if scheme == "EventDriven" else ())):
         np.testing.assert_array_equal(getattr(back, key), getattr(run, key))
         np.testing.assert_array_equal(getattr(again, key), getattr(run, key))
-    np.testing.assert_allclose(back.energy, run.energy)
+    assert [(e.t, e.kind, e.row) for e in back.events] == [(e.t, e.kind, e.row) for e in run.events]
+    if not isinstance(run.system, ex.HybridSystem):
+        np.testing.assert_allclose(back.energy, run.energy)
     assert back.spec["versions"]["numba"]
+
+
+@pytest.mark.parametrize("question", [{"mode0": "off"}, {"x0": [20.25]}, {"t_eval": [0, 0.3, 1]}])
+def test_a_saved_located_run_remembers_what_was_asked(question, tmp_path):
+    run = ex.simulate(HYBRIDS["thermostat"](), a=0.5, t_end=7, **question)
+    back = ex.load(run.save(tmp_path / "run"))
+    for again in (back, ex.rerun(back)):
+        for key in LOCATED:
+            np.testing.assert_array_equal(getattr(again, key), getattr(run, key))
+    assert ex.rerun(back, t_end=3, t_eval=None).t[-1] == 3
+    np.testing.assert_array_equal(back.at(0.77).q, run.at(0.77).q)
+
+
+def test_a_terminal_event_ends_a_run_that_asked_for_more(tmp_path):
+    run = ex.simulate(HYBRIDS["clock"]())
+    assert (run.t[-1], run.spec["t_end"]) == (2.5, 4.0)
+    assert ex.load(run.save(tmp_path / "run")).t[-1] == 2.5
+
+
+def test_a_start_may_be_given_whole():
+    ball = models["bouncing_ball"]()
+    run = ex.simulate(ball, "EventDriven", x0=[2, -1])
+    parts = ex.simulate(ball, "EventDriven", q0=[2], v0=[-1])
+    np.testing.assert_array_equal(run.x, parts.x)
+    np.testing.assert_array_equal(ex.rerun(parts, x0=[2, -1]).x, run.x)
+    swing = models["impact_oscillator"]()  # has parameters x0 and v0
+    assert ex.simulate(swing, "EventDriven", x0=-1).q[0] == [-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "question", "said"),
+    [
+        ("bouncing_ball", "MoreauJean", {"x0": [1, 2]}, "MoreauJean takes no x0"),
+        ("bouncing_ball", "MoreauJean", {"t_eval": [1]}, "MoreauJean takes no t_eval"),
+        ("bouncing_ball", "EventDriven", {"mode0": "on"}, "no modes"),
+        ("bouncing_ball", "EventDriven", {"x0": [1]}, "x0 needs 2 numbers"),
+        ("bouncing_ball", "EventDriven", {"x0": [1, 2], "q0": [1]}, "the whole start"),
+        ("bouncing_ball", "EventDriven", {"t_eval": [2, 1]}, "increasing"),
+        ("bouncing_ball", "EventDriven", {"t_eval": [0, 1e3]}, "outside"),
+        ("bouncing_ball", "EventDriven", {"t_eval": ["a"]}, "t_eval"),
+        ("thermostat", "EventDriven", {"q0": [1]}, "it starts at x0 = \\(T\\)"),
+        ("thermostat", "EventDriven", {"v0": 1}, "has no v0"),
+        ("thermostat", "EventDriven", {"x0": [1, 2]}, "x0 needs 1 number"),
+        ("thermostat", "EventDriven", {"mode0": "of"}, "Did you mean 'off'"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(name, scheme, question, said):
+    with pytest.raises(ex.BadValue, match=said):
+        ex.simulate(BUILDS[name](), scheme, **question)
+
+
+def test_the_file_of_a_run_with_other_events_is_refused(tmp_path):
+    run = ex.simulate(HYBRIDS["thermostat"]())
+    path = run.save(tmp_path / "run")
+    with np.load(path) as file:
+        arrays = {k: file[k][:-1] if k != "spec" else file[k] for k in file.files}
+    np.savez(path, **arrays)
+    with pytest.raises(ex.BadValue, match="other events"):
+        ex.load(path)
+
+
+def test_a_hybrid_run_as_a_table():
+    run = ex.simulate(HYBRIDS["ball_with_reset"]())
+    assert run.to_csv().splitlines()[0] == "t,y,v,mode"
+    assert list(run.to_pandas().columns) == ["t", "y", "v", "mode"]
+    data = run.to_xarray()
+    np.testing.assert_array_equal(data["mode"], run.mode)
+    assert data["mode"].attrs["names"] == ["flight", "rest"]
+    assert set(data.event_contact.values) == {"floor"}
+    with pytest.raises(ex.NotApplicable, match="no energy"):
+        run.energy
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 torn"])

@@ -1,4 +1,8 @@
-"""The points of a system's sketch as one native function of ``[t, x, rho]``."""
+"""The points of a hybrid system's sketch as one native function.
+
+Its input vector is ``[t, x, 0, rho]``, that of a mechanical system with as many zeros for velocities:
+`explorer.kernels.rows` evaluates both.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ def compile_sketch(system: HybridSystem) -> Bundle:
     if kept is None or kept[0] != system.revision:
         shapes = system.shapes
         points = [c for s in shapes for p in s.points for c in p]
-        names = ["t", *system.coordinates, *system.parameters]
+        unused = [f"_v_{state}" for state in system.coordinates]
+        names = ["t", *system.coordinates, *unused, *system.parameters]
         outputs = [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
         kept = (system.revision, Bundle([se.Symbol(name) for name in names], outputs))
         system.__dict__["_sketched"] = kept

@@ -355,9 +355,11 @@ def march(
                 e_now[now] = 0.0
                 row[REST] = rest
                 kind[1] = ACCUMULATION
-            elif events >= crowd and t - record[events - crowd, T] < knobs[REST_MAX]:
+            crowded = events >= crowd and t - record[events - crowd, T] < knobs[REST_MAX]
+            if crowded or row[D] >= 0.0:
                 for a in range(nc):
                     e_now[a] = 0.0
+            if crowded:
                 kind[1] = ACCUMULATION
             status = impact(
                 table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,

@@ -6,8 +6,9 @@ from typing import Any
 from explorer.panels.session import Session
 from explorer.registry import Registry
 
-__all__ = ["Session", "explore", "panels"]
+__all__ = ["Session", "explore", "explore_sensitivity", "panels"]
 
 panels: Registry[Callable[[Session], Any]] = Registry("panel", __name__)
 
-from explorer.panels.explore import explore  # noqa: E402  (it registers itself above)
+from explorer.panels.explore import explore  # noqa: E402  (they register themselves above)
+from explorer.panels.sensitivity import explore_sensitivity  # noqa: E402

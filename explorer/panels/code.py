@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from explorer.panels.state import START
 from explorer.schemes import schemes
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def snippet(session: Session) -> str:
     lines.append(f"scheme = ex.{state['scheme']}({', '.join(knobs)})")
     changed = {k: v for k, v in state["rho"].items() if v != system.parameters[k].value}
     arguments = [f"t_end={state['t_end']!r}"]
-    arguments += [f"{k}={state[k]!r}" for k in ("q0", "v0") if state[k] is not None]
+    arguments += [f"{k}={state[k]!r}" for k in START if state[k] is not None]
     if changed:
         arguments.append(f"rho={changed!r}")
     lines += [

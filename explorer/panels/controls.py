@@ -10,6 +10,7 @@ from explorer.panels.state import OWN
 from explorer.parameters import Knob, Param, knobs_of
 from explorer.schemes import schemes
 from explorer.simulation import schemes_for
+from explorer.systems import HybridSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label
 
@@ -18,8 +19,14 @@ __all__ = ["groups", "values"]
 
 def values(session: Session) -> dict[str, Any]:
     """Return the value of every control by its full key; what is pending stays as typed."""
-    state, coordinates = session.state, session.system.coordinates
-    q, v = session.start()
+    state, system = session.state, session.system
+    start: dict[str, Any] = {
+        f"{k}.{c}": x
+        for k, values in session.start().items()
+        for c, x in zip(system.coordinates, values, strict=True)
+    }
+    if isinstance(system, HybridSystem) and len(system.modes) > 1:
+        start["mode0"] = state["mode0"] or system.modes[system.start_mode].name
     return {
         "model": state["model"],
         "scheme": state["scheme"],
@@ -27,8 +34,7 @@ def values(session: Session) -> dict[str, Any]:
         **{f"size.{k}": x for k, x in state["sizes"].items()},
         **{f"rho.{k}": x for k, x in state["rho"].items()},
         **{f"knob.{k}": x for k, x in state["knobs"].items()},
-        **{f"q0.{c}": x for c, x in zip(coordinates, q, strict=True)},
-        **{f"v0.{c}": x for c, x in zip(coordinates, v, strict=True)},
+        **start,
         **session.pending,
     }
 
@@ -47,22 +53,17 @@ def groups(session: Session) -> list[dict[str, Any]]:
         model.append({**typed, "low": p.low, "high": p.high, "integer": True})
     parameters = [_slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
-    units = system.units
-    coordinates = system.coordinates
-    if len(coordinates) <= 12:
-        for c, u in zip(coordinates, units, strict=True):
-            start.append(_number(f"q0.{c}", f"{label(c)}(0)", u, now, now[f"q0.{c}"], "start"))
-            rate = f"{u}/s" if u else ""
-            start.append(
-                _number(
-                    f"v0.{c}",
-                    f"{label(c, dot=True)}(0)",
-                    rate,
-                    now,
-                    now[f"v0.{c}"],
-                    "start velocity",
-                )
-            )
+    if "mode0" in now:
+        offered = [(mode.name, mode.name) for mode in system.modes]
+        start.append(_choice("mode0", "mode(0)", now, offered, "mode at the start"))
+    if len(system.coordinates) <= 12:
+        states = ("x0",) if isinstance(system, HybridSystem) else ("q0", "v0")
+        for c, u in zip(system.coordinates, system.units, strict=True):
+            for k in states:
+                key, rate = f"{k}.{c}", k == "v0"
+                text, tip = f"{label(c, dot=rate)}(0)", "start velocity" if rate else "start"
+                u_rate = f"{u}/s" if rate and u else u
+                start.append(_number(key, text, u_rate, now, now[key], tip))
     offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
     minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}

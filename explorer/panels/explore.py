@@ -15,11 +15,13 @@ from explorer.panels.controls import groups, values
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.solution import Solution
+from explorer.trajectory import Trajectory
+from explorer.views.decimate import fine
 from explorer.views.events import event_table
 from explorer.views.mechanism import frames
 from explorer.views.picture import steady
 
-__all__ = ["ExplorePanel", "explore"]
+__all__ = ["ExplorePanel", "SessionAnswer", "explore"]
 
 _ACTIONS = [
     {"name": "copy_code", "label": "Copy as Python", "title": "A script that makes this picture"},
@@ -32,7 +34,7 @@ _ACTIONS = [
 ]
 
 
-class _Answer:
+class SessionAnswer:
     """Answers the browser from a session."""
 
     def __init__(self, session: Session) -> None:
@@ -49,7 +51,7 @@ class _Answer:
         return {
             "title": system.name[:1].upper() + system.name[1:],
             "subtitle": system.text,
-            "groups": groups(session),
+            "groups": self.groups(),
             "actions": _ACTIONS,
             "presets": [
                 {"name": k, "label": k, "text": p["text"]} for k, p in system.presets.items()
@@ -57,11 +59,15 @@ class _Answer:
             **self._history(),
         }
 
+    def groups(self) -> list[dict[str, Any]]:
+        """Return the groups of controls."""
+        return groups(self.session)
+
     def _signature(self) -> Any:
         """What decides which controls there are and how far they reach."""
         return [
             (c["key"], c.get("low"), c.get("high"), len(c.get("choices", ())))
-            for group in groups(self.session)
+            for group in self.groups()
             for c in group["controls"]
         ] + [self.session.system.name]
 
@@ -91,11 +97,12 @@ class _Answer:
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session = self.session
-        run, pinned = session.solution, session.pinned
+        run, pinned = fine(session.solution), session.pinned
         picture = views.explore.picture(run, pinned)
-        same = self._drawn == (run.system, run.t[-1])
+        drawn = (session.system, session.state["t_end"])
+        same = self._drawn == drawn
         self._layout = steady(picture.layout, self._layout if same else None)
-        self._drawn = (run.system, run.t[-1])
+        self._drawn = drawn
         film = frames(run, 1.0 if pinned is None else 0.6)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
             ghost = frames(pinned, 0.4)
@@ -107,17 +114,24 @@ class _Answer:
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
-            "table": event_table(run, 20 if drag else 30) if run.system.contacts else None,
+            "table": event_table(run, 20 if drag else 30) if self._has_events() else None,
         }
+
+    def _has_events(self) -> bool:
+        system = self.session.system
+        return bool(system.contacts or getattr(system, "guards", ()))
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
         session = self.session
         if session.problem or session.errors:
             text = session.problem or next(iter(session.errors.values()))
             return {"level": "error", "text": text, "detail": "The last good picture stays."}
+        if isinstance(run, Trajectory):
+            text = " · ".join([*_located(run), f"answered in {_ms(seconds)}"])
+            return {"level": "ok", "text": text, "detail": cache.notice()}
         lcp, newton = run.residuals.max(axis=0)
         parts = [
-            f"{len(run.t) - 1:,} steps in {_ms(run.seconds)}".replace(",", "\u202f"),
+            f"{_many(len(run.t) - 1)} steps in {_ms(run.seconds)}",
             f"answered in {_ms(seconds)}",
         ]
         if run.system.contacts:
@@ -163,6 +177,26 @@ class _Answer:
         return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
 
 
+def _located(run: Trajectory) -> list[str]:
+    """Return what a run located to its events took, and how near to grazing it came."""
+    steps, _, calls, *_ = (int(count) for count in run.march.counts)
+    events = [e for e in run.events if e.kind != "zeno"]
+    parts = [
+        f"{_many(steps)} steps, {_many(len(run.events))} event{'s' * (len(run.events) != 1)}, "
+        f"{_many(calls)} right-hand sides in {_ms(run.seconds)}"
+    ]
+    if events:
+        least = min(events, key=lambda e: abs(e.slope))
+        parts.append(
+            f"grazing margin: smallest |dr/dt| = {abs(least.slope):.2g} at t = {least.t:.4g} s"
+        )
+    return parts
+
+
+def _many(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")
+
+
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"
 
@@ -172,7 +206,7 @@ class ExplorePanel(LivePanel):
     """The widget; everything it shows and does is in ``session``."""
 
     def __init__(self, session: Session) -> None:
-        answer = _Answer(session)
+        answer = SessionAnswer(session)
         super().__init__(answer, cache_dir=cache.directory())
         self.session = session
         session.on_change(lambda: None if answer.answering else self.push())

@@ -24,7 +24,7 @@ import numpy as np
 # One script: a later part uses names of earlier ones.
 PARTS = (
     *("dom", "theme", "library", "pull", "scale", "field", "control", "controls"),
-    *("strokes", "plots", "cursor", "mechanism", "clock", "table"),
+    *("strokes", "plots", "cursor", "mechanism", "clock", "table", "cards"),
     *("toolbar", "status", "share", "panel"),
 )
 _FRONT = Path(__file__).parent / "front"

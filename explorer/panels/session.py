@@ -15,12 +15,11 @@ import numpy as np
 
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
-from explorer.panels.state import OWN, State, States
+from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
 from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
-from explorer.systems import LagrangianSystem
 
 __all__ = ["Session"]
 
@@ -70,6 +69,8 @@ class Session:
         If the first run makes no sense.
     """
 
+    _states: type[States] = States
+
     def __init__(self, model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> None:
         self._lock = threading.RLock()
         self._past: list[tuple[States, State]] = []
@@ -87,7 +88,7 @@ class Session:
         if not isinstance(model, str):
             choose(model, scheme)
             own, model = model, OWN
-        self.states = States(own)
+        self.states = self._states(own)
         self.state = self.states.fresh(model, scheme=scheme)
         self.solution: Solution = self._run(self.states, self.state)
         if settings:
@@ -95,7 +96,7 @@ class Session:
             self._past.clear()
 
     @property
-    def system(self) -> LagrangianSystem:
+    def system(self) -> Any:
         """The system of the current state."""
         return self.states.system(self.state)
 
@@ -104,8 +105,8 @@ class Session:
         """The scheme of the current state."""
         return schemes[self.state["scheme"]](**self.state["knobs"])
 
-    def start(self) -> tuple[list[float], list[float]]:
-        """Return the initial q and v of the current state."""
+    def start(self) -> dict[str, list[float]]:
+        """Return the initial q0 and v0 of the current state; x0 of a hybrid system."""
         return self.states.start(self.state)
 
     def _run(self, states: States, state: State) -> Solution:
@@ -116,7 +117,7 @@ class Session:
                 f"h = {h:g} s over {state['t_end']:g} s makes {state['t_end'] / h:.2g} steps, too "
                 f"many for a live picture; h = {roomy(state['t_end'] / _LIVE_STEPS):g} s would do."
             )
-        arguments = {k: state[k] for k in ("t_end", "q0", "v0", "rho")}
+        arguments = {k: state[k] for k in ("t_end", "rho", *START)}
         solution = simulate(states.system(state), scheme, throw=False, **arguments)
         if not solution.status.ok:
             raise BadValue(solution.status.message)
@@ -184,7 +185,7 @@ class Session:
                 if key in self.states.keys(state):
                     state = self.states.change(state, key, values[key])
             solution = self.solution
-            if state != self.state or solution.system.revision != solution.revision:
+            if state != self.state or self.system.revision != solution.revision:
                 solution = self._run(self.states, state)
         except ExplorerError as error:
             self.problem = str(error)
@@ -258,7 +259,7 @@ class Session:
         self._leap(self.states, self.states.fresh(self.state["model"], self.state["sizes"]))
 
     def preset(self, name: str) -> None:
-        """Take a named setting of the model.
+        """Take a named setting of the model; the scheme stays if it has all the knobs set there.
 
         Raises
         ------
@@ -268,7 +269,11 @@ class Session:
         presets = self.system.presets
         if name not in presets:
             raise BadValue(f"'{self.system.name}' has no preset {name!r}.{suggest(name, presets)}")
-        state = self.states.fresh(self.state["model"], self.state["sizes"])
+        model, sizes, wanted = self.state["model"], self.state["sizes"], {*presets[name]} - {"text"}
+        state = self.states.fresh(model, sizes, self.state["scheme"])
+        keys = self.states.keys(state)
+        if not wanted <= {*keys, *(k.split(".", 1)[-1] for k in keys)}:  # a knob of another scheme
+            state = self.states.fresh(model, sizes)
         for key, value in presets[name].items():
             if key != "text":
                 state = self.states.change(state, self.states.key(state, key), value)

@@ -1,8 +1,8 @@
 """The state of a session as plain data, and what one changed entry makes of it.
 
-``{"model", "sizes", "scheme", "knobs", "rho", "t_end", "q0", "v0"}``; q0 and v0 are None as long as
-the model's own start holds. Full keys: "model", "scheme", "t_end", "size.n", "rho.e", "knob.h",
-"q0.y", "v0.y".
+``{"model", "sizes", "scheme", "knobs", "rho", "t_end", "q0", "v0", "x0", "mode0"}``; the last four
+are None as long as the model's own start holds. Full keys: "model", "scheme", "t_end", "size.n",
+"rho.e", "knob.h", "q0.y", "v0.y"; of a hybrid system "x0.T" and "mode0".
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from explorer.compiled import compile_system
+from explorer.compiled import compile_flow, compile_system
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
 from explorer.schemes import schemes
-from explorer.simulation import choose
-from explorer.systems import LagrangianSystem, from_spec
+from explorer.simulation import choose, schemes_for
+from explorer.systems import HybridSystem, System, from_spec
 
-__all__ = ["OWN", "States"]
+__all__ = ["OWN", "START", "States"]
 
 OWN = "own"
+START = ("q0", "v0", "x0", "mode0")
 State = dict[str, Any]
 
 
@@ -35,18 +36,18 @@ class States:
         A system that is not in the gallery; states call it "own".
     """
 
-    def __init__(self, own: LagrangianSystem | None = None) -> None:
-        self.own = own
-        self._built: tuple[str, LagrangianSystem] | None = None
+    def __init__(self, own: System | None = None) -> None:
+        self.own: Any = own
+        self._built: tuple[str, Any] | None = None
 
-    def system(self, state: Mapping[str, Any]) -> LagrangianSystem:
+    def system(self, state: Mapping[str, Any]) -> Any:
         """Return the system of a state; the same object as long as it stays the same model."""
         if state["model"] == OWN and self.own is not None:
             return self.own
         key = json.dumps([state["model"], state["sizes"]])
         if self._built is None or self._built[0] != key:
-            self._built = (key, models[state["model"]](**state["sizes"]))  # type: ignore[assignment]
-        return self._built[1]  # type: ignore[index]
+            self._built = (key, models[state["model"]](**state["sizes"]))
+        return self._built[1]
 
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
@@ -64,26 +65,29 @@ class States:
             "knobs": knobs,
             "rho": {k: p.value for k, p in system.parameters.items()},
             "t_end": system.t_end,
-            "q0": None,
-            "v0": None,
+            **dict.fromkeys(START),
         }
 
-    def start(self, state: Mapping[str, Any]) -> tuple[list[float], list[float]]:
-        """Return the initial q and v, by the model's formulas where nothing else is set."""
-        q, v, _ = compile_system(self.system(state)).start(list(state["rho"].values()))
-        return (
-            q.tolist() if state["q0"] is None else list(state["q0"]),
-            v.tolist() if state["v0"] is None else list(state["v0"]),
-        )
+    def start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
+        """Return the initial q0 and v0, or x0: the model's where nothing else is set."""
+        system, rho = self.system(state), list(state["rho"].values())
+        if isinstance(system, HybridSystem):
+            found = {"x0": compile_flow(system).start(rho)[0]}
+        else:
+            q, v, _ = compile_system(system).start(rho)
+            found = {"q0": q, "v0": v}
+        return {k: x.tolist() if state[k] is None else list(state[k]) for k, x in found.items()}
 
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""
-        coordinates = self.system(state).coordinates
+        system = self.system(state)
+        hybrid = isinstance(system, HybridSystem)
+        several = hybrid and len(system.modes) > 1
         return [
-            "model", "scheme", "t_end",
+            "model", "scheme", "t_end", *(["mode0"] if several else []),
             *(f"size.{k}" for k in state["sizes"]), *(f"rho.{k}" for k in state["rho"]),
             *(f"knob.{k}" for k in state["knobs"]),
-            *(f"q0.{c}" for c in coordinates), *(f"v0.{c}" for c in coordinates),
+            *(f"{k}.{c}" for k in (["x0"] if hybrid else ["q0", "v0"]) for c in system.coordinates),
         ]  # fmt: skip
 
     def key(self, state: Mapping[str, Any], name: str) -> str:
@@ -98,7 +102,7 @@ class States:
         for candidate in (name, f"rho.{name}", f"knob.{name}", f"size.{name}"):
             if candidate in keys:
                 return candidate
-        short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0."))]
+        short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0.", "x0."))]
         raise BadValue(f"There is nothing called {name!r} to set here.{suggest(name, short)}")
 
     def change(self, state: State, key: str, value: Any) -> State:
@@ -115,6 +119,7 @@ class States:
         new, system = copy.deepcopy(state), self.system(state)
         if group == "scheme":
             chosen = choose(system, str(value))
+            chosen = next(s for s in schemes_for(system) if type(s) is type(chosen))
             kept = {k: v for k, v in state["knobs"].items() if k in knobs_of(chosen)}
             new["scheme"] = type(chosen).__name__
             new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept
@@ -134,8 +139,13 @@ class States:
         elif group == "knob":
             checked = schemes[state["scheme"]](**{**state["knobs"], name: value})
             new["knobs"][name] = getattr(checked, name)
+        elif group == "mode0":
+            names = [mode.name for mode in system.modes]
+            if value not in names:
+                raise BadValue(f"'{system.name}' has no mode {value!r}.{suggest(value, names)}")
+            new["mode0"] = None if value == names[system.start_mode] else value
         else:
-            values = self.start(state)[group == "v0"]
+            values = self.start(state)[group]
             what = f"{'The start velocity' if group == 'v0' else 'The start'} of {name}"
             values[system.coordinates.index(name)] = number(value, what)
             new[group] = values
@@ -160,17 +170,22 @@ class States:
                 raise BadValue('This is not a saved state (JSON with "format": 1).')
             states, model = self, given["model"]
             if isinstance(model, dict):
-                states, model = States(from_spec(model)), OWN  # type: ignore[arg-type]
+                states, model = type(self)(from_spec(model)), OWN
             state = states.fresh(str(model), scheme=str(given["scheme"]))
             groups = (("size", given["sizes"]), ("rho", given["rho"]), ("knob", given["knobs"]))
             for group, values in groups:
                 for name, value in values.items():
                     state = states.change(state, states.key(state, f"{group}.{name}"), value)
             state = states.change(state, "t_end", given["t_end"])
-            for k in ("q0", "v0"):
-                if given[k] is not None:
-                    for c, x in zip(states.system(state).coordinates, given[k], strict=True):
-                        state = states.change(state, f"{k}.{c}", x)
+            for key in states.keys(state):
+                group, _, name = key.partition(".")
+                values = given.get(group) if group in START else None
+                if group == "mode0" and values is not None:
+                    state = states.change(state, key, values)
+                elif values is not None:
+                    coordinates = states.system(state).coordinates
+                    found = dict(zip(coordinates, values, strict=True))
+                    state = states.change(state, key, found[name])
             return states, state
         except ExplorerError:
             raise

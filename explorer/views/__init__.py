@@ -8,8 +8,11 @@ from explorer.views.energy import energy
 from explorer.views.events import event_table, impulses
 from explorer.views.explore import explore
 from explorer.views.mechanism import mechanism
+from explorer.views.modes import modes
 from explorer.views.phase import phase
 from explorer.views.picture import Picture
+from explorer.views.saltation import saltation
+from explorer.views.sensitivity import sensitivity, twins
 from explorer.views.trajectory import positions, trajectory, velocities
 
 __all__ = [
@@ -19,8 +22,12 @@ __all__ = [
     "explore",
     "impulses",
     "mechanism",
+    "modes",
     "phase",
     "positions",
+    "saltation",
+    "sensitivity",
     "trajectory",
+    "twins",
     "velocities",
 ]

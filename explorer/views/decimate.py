@@ -1,6 +1,6 @@
 """Fewer points, the same picture: rows to draw, with both sides of every jump.
 
-Segment-wise minimum and maximum keep what the eye would see; event rows are always kept. A velocity
+Segment-wise minimum and maximum keep what the eye would see; event rows are always kept. What jumps
 has its left and right limit at the same time with a gap between them, so no line runs through.
 """
 
@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.solution import Solution
+from explorer.trajectory import Trajectory
 
-__all__ = ["MOST_CURVES", "Rows", "rows"]
+__all__ = ["MOST_CURVES", "Rows", "fine", "rows"]
 
 MOST_CURVES = 12
+_FINE = 400
 
 
 @dataclass(frozen=True)
@@ -27,40 +29,70 @@ class Rows:
     position : (k,) rows for what is continuous
     velocity : (k,) rows for what jumps
     broken : (k, n) bool, where the curve of a velocity is interrupted
+    torn : (k, n) bool, where the curve of a state is: at the resets of a hybrid system
+    side : (k,) int8: -1 a left limit, 1 a right limit, 0 neither
     hidden : bool
         Whether there are more jumps than can be drawn one by one: points between them then stand
         alone and want markers
-    q, v : n arrays (k,) float32 of what is drawn, v NaN where it is interrupted; every plot takes
-        these very arrays, so each travels to the browser once
+    q, v : n arrays (k,) float32 of what is drawn, NaN where it is interrupted; every plot takes
+        these very arrays, so each travels to the browser once. Of a hybrid system: x and x'
     """
 
     t: np.ndarray
     position: np.ndarray
     velocity: np.ndarray
     broken: np.ndarray
+    torn: np.ndarray
+    side: np.ndarray
     hidden: bool
     q: list[np.ndarray]
     v: list[np.ndarray]
 
 
-def usual(n: int) -> int:
-    """Return the number of points that keeps a picture of n coordinates near 30 kB."""
+def fine(solution: Solution) -> Solution:
+    """Return what is drawn: of a run that knows its events, one with even rows and many."""
+    if not isinstance(solution, Trajectory):
+        return solution
+    kept: Trajectory | None = solution.__dict__.get("_fine")
+    if kept is None:  # from the steps at once: the rows of `solution` itself need not be made
+        points = _FINE if solution.system.contacts else 3 * _FINE // 2
+        kept = solution.march.rows(solution, points)
+        kept.observe = solution.observe
+        solution.__dict__["_fine"] = kept.__dict__["_fine"] = kept
+    return kept
+
+
+def usual(n: int, hybrid: bool = False) -> int:
+    """Return the number of points that keeps a picture of n coordinates (states) near 30 kB."""
+    if hybrid:  # neither velocities nor energies
+        return int(np.clip(3000 / (min(n, MOST_CURVES) + 3), 120, 600))
     return int(np.clip(2100 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
 
 
 def rows(solution: Solution, budget: int | None = None) -> Rows:
     """Choose about `budget` points (by default `usual`)."""
     n = solution.q.shape[1]
-    budget = budget or usual(n)
+    rate, resets = solution.v, not solution.v.shape[1]
+    budget = budget or usual(n, resets)
     last = len(solution.t) - 1
+    if isinstance(solution, Trajectory) and resets:
+        rate = solution.rates
+    wild = rate if n == 1 or not resets else solution.q  # the rate of one state is drawn over it
     jumps = solution.jump_rows
+    if resets:
+        jumps = np.array(
+            [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()], int
+        )
     shown = jumps
     if len(jumps) > budget // 8:
-        size = np.abs(solution.v[jumps] - solution.v[jumps - 1]).max(axis=1)
+        size = np.abs(wild[jumps] - wild[jumps - 1]).max(axis=1)
         shown = np.sort(jumps[np.argsort(-size)[: budget // 8]])
-    kept = _curve_rows(solution, budget - 3 * len(shown))
-    kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0), [0, last]]))
-    kept = _refined(solution.q, kept, budget // 4)
+    if isinstance(solution, Trajectory):
+        kept = _located_rows(solution, wild, jumps, shown, budget)
+    else:
+        kept = np.append(_curve_rows(solution.q, wild, budget - 3 * len(shown)), [0, last])
+        kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0)]))
+        kept = _refined(solution.q[:, :6], kept, budget // 4)
 
     # each drawn jump row becomes three points: left limit, gap, right limit; where a jump that is
     # not drawn lies between two kept rows, one gap stands before the second of them
@@ -73,60 +105,96 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     place = np.cumsum(copies) - copies
     position = np.repeat(kept, copies)
     velocity = position.copy()
-    broken = np.zeros((len(position), n), bool)
     at = place[is_jump]
     velocity[at] -= 1
     velocity[at + 1] -= 1
-    jumped = solution.v[shown] != solution.v[shown - 1]
-    broken[at + 1] = jumped
-    if len(hidden):
-        changed = solution.v[hidden] != solution.v[hidden - 1]
-        next_kept = np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)
-        lost = np.zeros((len(kept), n), bool)
-        np.logical_or.at(lost, next_kept, changed)
-        broken[place[skipped & ~is_jump]] = lost[skipped & ~is_jump]
-    q = solution.q[position].astype(np.float32)
-    v = solution.v[velocity].astype(np.float32)
-    v[broken] = np.nan
+    side = np.zeros(len(position), np.int8)
+    side[at] = side[at + 1] = -1
+    side[at + 2] = 1
+
+    def gaps(values: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(position), n), bool)
+        found[at + 1] = values[shown] != values[shown - 1]
+        if len(hidden):
+            next_kept = np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)
+            lost = np.zeros((len(kept), n), bool)
+            np.logical_or.at(lost, next_kept, values[hidden] != values[hidden - 1])
+            found[place[skipped & ~is_jump]] = lost[skipped & ~is_jump]
+        return found
+
+    broken = gaps(rate)
+    torn = gaps(solution.q) if resets else np.zeros_like(broken)
+    q = solution.q[velocity if resets else position].astype(np.float32)
+    v = rate[velocity].astype(np.float32)
+    q[torn] = v[broken] = np.nan
     t = solution.t[position].astype(np.float32)
     columns = [[np.ascontiguousarray(c) for c in a.T] for a in (q, v)]
-    return Rows(t, position, velocity, broken, bool(len(hidden)), *columns)
+    return Rows(t, position, velocity, broken, torn, side, bool(len(hidden)), *columns)
 
 
-def _curve_rows(solution: Solution, budget: int) -> np.ndarray:
-    last = len(solution.t) - 1
+def _located_rows(
+    solution: Trajectory, wild: np.ndarray, jumps: np.ndarray, shown: np.ndarray, budget: int
+) -> np.ndarray:
+    """Choose rows, evenly in time at first and then where a curve bends; kinks are events."""
+    q, t, last = solution.q, solution.t, len(solution.t) - 1
+    rare = sorted(solution.event_rows, key=lambda e: e[1] in ("impact", "event"))
+    kinks = np.array([i for i, *_ in rare], int)[: budget // 8]
+    kept = np.concatenate([
+        np.searchsorted(t, np.linspace(0, t[-1], budget // 4)), shown, shown - 1, kinks, [0, last],
+        *(f(axis=0) for x in (q[:, :3], wild[:, :3]) for f in (x.argmin, x.argmax)),
+    ])  # fmt: skip
+    kept = np.unique(kept)
+    most = max(budget - len(kept) - len(shown), budget // 2)
+    along = t + 1e-9 * t[-1] * np.arange(last + 1)  # both sides of an event have their place
+    hidden = np.setdiff1d(jumps, shown)
+    smooth = q[:, :6] if len(hidden) else np.column_stack([q[:, :6], wild[:, :6]])
+    kept = _refined(smooth, kept, most, along, 0.002)
+    # a drawn jump brings its left limit itself; but the gap of one that is not drawn needs a place
+    kept = np.setdiff1d(kept, shown - 1)
+    behind = kept[np.searchsorted(kept, hidden)]
+    return np.union1d(kept, behind[np.isin(behind, shown) & (behind > hidden)] - 1)
+
+
+def _curve_rows(q: np.ndarray, wild: np.ndarray, budget: int) -> np.ndarray:
+    last = len(q) - 1
     if last < budget:
         return np.arange(last + 1)
-    curves = min(solution.v.shape[1], 3)
+    curves = min(wild.shape[1], 3)
     buckets = max(budget // (4 * curves), 4)
     width = last // buckets
     used = buckets * width
     start = np.arange(buckets) * width
     found = [np.linspace(0, last, budget // 2).astype(int)]
-    for values in (solution.q, solution.v):
+    for values in (q, wild):
         found += [values.argmin(axis=0), values.argmax(axis=0)]
     for j in range(curves):
-        block = solution.v[:used, j].reshape(buckets, width)
+        block = wild[:used, j].reshape(buckets, width)
         found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]
     return np.concatenate(found)
 
 
-def _refined(q: np.ndarray, kept: np.ndarray, most: int) -> np.ndarray:
+def _refined(
+    q: np.ndarray, kept: np.ndarray, most: int, along: np.ndarray | None = None, seen: float = 0.01
+) -> np.ndarray:
     """Add rows where the straight line between two kept ones would be seen to miss the curve."""
     last = len(q) - 1
+    along = np.arange(last + 1) if along is None else along
     looked = np.unique(np.append(np.arange(0, last, max(last // 1500, 1)), last))
-    columns = [q[:, j] for j in range(min(q.shape[1], 6)) if np.ptp(q[:, j]) > 0]
+    columns = [q[:, j] for j in range(q.shape[1]) if np.ptp(q[:, j]) > 0]
     for _ in range(3):
         if not columns or most <= 0 or len(kept) < 2:
             break
         error = np.max(
-            [np.abs(np.interp(looked, kept, c[kept]) - c[looked]) / np.ptp(c) for c in columns],
+            [
+                np.abs(np.interp(along[looked], along[kept], c[kept]) - c[looked]) / np.ptp(c)
+                for c in columns
+            ],
             axis=0,
         )
         interval = np.searchsorted(kept, looked)
         order = np.lexsort((error, interval))
         worst = order[np.append(np.diff(interval[order]) > 0, True)]  # of each interval
-        worst = worst[error[worst] > 0.01]
+        worst = worst[error[worst] > seen]
         worst = worst[np.argsort(-error[worst])[:most]]
         most -= len(worst)
         kept = np.union1d(kept, looked[worst])

@@ -5,9 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.solution import Solution
-from explorer.views.decimate import Rows, rows
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, extent, view
-from explorer.views.trajectory import TIME, curve
+from explorer.views.decimate import Rows, fine, rows
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    TIME,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    extent,
+    view,
+)
 
 __all__ = ["energy", "energy_plot"]
 
@@ -50,5 +59,12 @@ def energy_plot(
 
 @view
 def energy(solution: Solution) -> Picture:
-    """Draw the energy against time."""
+    """Draw the energy against time.
+
+    Raises
+    ------
+    NotApplicable
+        A hybrid system declares none.
+    """
+    solution = fine(solution)
     return compose([[energy_plot(solution, rows(solution))]], [1])

@@ -6,15 +6,25 @@ from typing import Any
 
 import numpy as np
 
+from explorer.errors import NotApplicable
 from explorer.solution import Solution
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, nice, view
-from explorer.views.trajectory import TIME, curve
+from explorer.trajectory import Trajectory
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    OFF,
+    TIME,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    nice,
+    view,
+)
 
 __all__ = ["event_table", "impulses", "impulses_plot"]
 
 _MOST = 100
-# a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
-OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 
 
 def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
@@ -55,6 +65,8 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 def _impacts(solution: Solution, a: int | None, most: int = _MOST) -> tuple[np.ndarray, np.ndarray]:
     found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
+    if isinstance(solution, Trajectory):  # one event may be an impact at several contacts
+        found = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
     if not found:
         return OFF
     row, contact = np.array(found).T
@@ -80,6 +92,9 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
 def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
     """Return the events as a table: columns, rows of numbers and text, and a note."""
     events = solution.events
+    if isinstance(solution, Trajectory) and hasattr(solution.system, "modes"):
+        columns, table = ["t (s)", "event", "mode", "dr/dt"], _switches(solution, most)
+        return _titled(columns, table, len(events))
     single = len(solution.system.contacts) == 1
     table = [
         [
@@ -88,14 +103,23 @@ def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
         ]
         for e in events[:most]
     ]  # fmt: skip
-    count = f"{len(events)} event{'s' * (len(events) != 1)}"
-    more = f", the first {most} shown" if len(events) > most else ""
-    return {
-        "columns": ["t (s)", "event", "v− → v+ (m/s)", "p (N s)"],
-        "rows": table,
-        "time_column": 0,
-        "note": (count if events else "No events") + more + ".",
-    }
+    return _titled(["t (s)", "event", "v− → v+ (m/s)", "p (N s)"], table, len(events))
+
+
+def _titled(columns: list[str], table: list[list[Any]], count: int) -> dict[str, Any]:
+    events = f"{count} event{'s' * (count != 1)}" if count else "No events"
+    more = f", the first {len(table)} shown" if count > len(table) else ""
+    return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}."}
+
+
+def _switches(solution: Trajectory, most: int) -> list[list[Any]]:
+    """Return a row for each event of a hybrid system: time, guard, modes, dr/dt of its guard."""
+    rows = []
+    for e in solution.events[:most]:
+        kind = "" if e.kind == "event" else f"{e.kind} "
+        modes = e.mode if e.mode == e.to else f"{e.mode} → {e.to}"
+        rows.append([float(f"{e.t:.5g}"), kind + e.contact, modes, _short(e.slope)])
+    return rows
 
 
 def _short(x: float) -> str:
@@ -104,5 +128,15 @@ def _short(x: float) -> str:
 
 @view
 def impulses(solution: Solution) -> Picture:
-    """Draw the impulses at the impacts."""
+    """Draw the impulses at the impacts.
+
+    Raises
+    ------
+    NotApplicable
+        A hybrid system has modes, no impulses.
+    """
+    if hasattr(solution.system, "modes"):
+        raise NotApplicable(
+            f"'{solution.system.name}' has modes and no contacts: views.modes draws those."
+        )
     return compose([[impulses_plot(solution)]], [1])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from explorer.solution import Solution
+from explorer.trajectory import Trajectory
+from explorer.views.decimate import fine
 from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, view
 
 __all__ = ["frames", "mechanism"]
@@ -25,14 +27,19 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
         t (k,), xy (k, points, 2) as float32; box [x0, x1, y0, y1]; items: kind, role, n, closed,
         radius of each shape.
     """
-    shapes = solution.system.shapes
-    if not shapes or solution.observe is None:
+    shapes, observe = solution.system.shapes, solution.observe
+    if not shapes or observe is None:
         return None
+    solution = fine(solution)
     points = sum(len(s.points) for s in shapes)
     count = int(np.clip(share * _BYTES / (8 * points), 16, 240))
     times = np.linspace(0, solution.t[-1], count)
     at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
-    values = solution.observe(_Part(solution, at), "sketch")
+    if isinstance(solution, Trajectory):  # what a reset moves must not glide: both its sides
+        resets = solution.jump_rows if not solution.v.shape[1] else solution.jump_rows[:0]
+        resets = resets[: count // 2]
+        at = np.unique(np.concatenate([at, resets, resets - 1]))
+    values = observe(_Part(solution, at), "sketch")
     xy = values[:, : 2 * points].reshape(len(at), points, 2)
     radii = values[0, 2 * points :]
     low, high = xy.min(axis=(0, 1)), xy.max(axis=(0, 1))

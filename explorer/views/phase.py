@@ -1,11 +1,24 @@
-"""Phase portrait: each velocity against its coordinate, open at the jumps."""
+"""Phase portrait: each velocity against its coordinate, open at the jumps.
+
+Of a hybrid system: the second state against the first, or the rate of the only one against it.
+"""
 
 from __future__ import annotations
 
 from explorer.solution import Solution
-from explorer.views.decimate import Rows, rows
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, extent, label, view
-from explorer.views.trajectory import curve, unit_of
+from explorer.views.decimate import Rows, fine, rows
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    extent,
+    label,
+    view,
+)
+from explorer.views.trajectory import unit_of
 
 __all__ = ["phase", "phase_plot"]
 
@@ -15,13 +28,18 @@ def phase_plot(
 ) -> Plot:
     """Velocity against coordinate; at most six coordinates."""
     names = solution.system.coordinates[: len(COLOURS)]
+    states = not solution.v.shape[1] and len(names) > 1
+    if states:
+        names = names[:1]
     traces, xs, ys = [], [], []
     for run, which, ghost in ((pinned, None, True), ((solution, points), points, False)):
         if run is None:
             continue
-        q, v = run[1].q, run[1].v
+        q, v = run[1].q, run[1].q[1:] if states else run[1].v
         for j, name in enumerate(names):
             x_text, y_text = label(name), label(name, dot=True)
+            if states:
+                y_text = label(solution.system.coordinates[1])
             hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
             traces.append(
                 curve(
@@ -33,6 +51,11 @@ def phase_plot(
             )  # fmt: skip
             xs.append(q[j])
             ys.append(v[j])
+    if states:
+        return Plot(
+            traces, x_text + unit_of(solution, which=[0]), y_text + unit_of(solution, which=[1]),
+            extent(*xs), extent(*ys), time=False,
+        )  # fmt: skip
     single = len(names) == 1
     x_title = label(names[0]) if single else "q"
     y_title = label(names[0], dot=True) if single else label("q", dot=True)
@@ -45,4 +68,5 @@ def phase_plot(
 @view
 def phase(solution: Solution) -> Picture:
     """Draw the phase portrait."""
+    solution = fine(solution)
     return compose([[phase_plot(solution, rows(solution))]], [1])

@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["COLOURS", "Picture", "Plot", "compose", "label", "view"]
+__all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "compose", "curve", "label", "view"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
+TIME = "time t (s)"
+# a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
+OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 _GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ",
     "phi": "φ", "psi": "ψ", "omega": "ω", "rho": "ρ", "mu": "μ", "lambda": "λ", "tau": "τ",
@@ -35,8 +38,17 @@ def label(name: str, *, dot: bool = False) -> str:
     tail = name[len(head) :]
     head, _, index = head.partition("_")
     head = _GREEK.get(head, head) + ("\u0307" if dot else "")
-    low = ",".join(x for x in (index, tail) if x)
+    low = ",".join(x for x in (_GREEK.get(index, index), tail) if x)
     return f"{head}<sub>{low}</sub>" if low else head
+
+
+def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
+    """Return a line trace."""
+    return {
+        "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
+        "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
+        "showlegend": False, **more,
+    }  # fmt: skip
 
 
 @dataclass
@@ -50,6 +62,9 @@ class Plot:
     x_range, y_range : (low, high) or None
     time : bool
         Whether the x axis is time: such plots share it, and the time cursor.
+    ticks : names of y = 0, 1, ..., if they are no numbers
+    share : float
+        Height, in parts of a usual plot's.
     """
 
     traces: list[dict[str, Any]]
@@ -58,6 +73,8 @@ class Plot:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     time: bool = True
+    ticks: list[str] | None = None
+    share: float = 1.0
 
 
 @dataclass
@@ -159,10 +176,12 @@ def compose(
     for column, width in zip(columns, widths, strict=True):
         right = left + (width / total) * (1 - space * (len(columns) - 1))
         n, gap = len(column), 0.06
-        tall = (1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))) / n
+        unit = 1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))
+        unit /= sum(plot.share for plot in column)
         top, first_time = 1.0, ""
         for i, plot in enumerate(column):
             k += 1
+            tall = unit * plot.share
             suffix = "" if k == 1 else str(k)
             x, y = f"x{suffix}", f"y{suffix}"
             follower = column[i + 1] if i + 1 < n else None
@@ -172,6 +191,11 @@ def compose(
                 "domain": [max(0.0, top - tall), top], "anchor": x,
                 "title": {"text": plot.y_title, "standoff": 4},
             }  # fmt: skip
+            if plot.ticks is not None:
+                yaxis |= {
+                    "tickvals": list(range(len(plot.ticks))), "ticktext": plot.ticks,
+                    "ticklabelposition": "inside top", "ticklabelshift": -4, "ticks": "",
+                }  # fmt: skip
             if shown:
                 xaxis["title"] = {"text": plot.x_title, "standoff": 6}
             if plot.time:

@@ -1,23 +1,45 @@
-"""Positions and velocities against time; a velocity is never drawn through a jump."""
+"""Positions and velocities, or states, against time; nothing is ever drawn through a jump."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from explorer.errors import NotApplicable
 from explorer.solution import Solution
-from explorer.views.decimate import MOST_CURVES, Rows, rows
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, extent, label, view
+from explorer.views.decimate import MOST_CURVES, Rows, fine, rows
+from explorer.views.modes import modes_plot
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    TIME,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    extent,
+    label,
+    view,
+)
 
-__all__ = ["positions", "positions_plot", "trajectory", "velocities", "velocities_plot"]
+__all__ = [
+    "positions",
+    "positions_plot",
+    "positions_plots",
+    "trajectory",
+    "velocities",
+    "velocities_plot",
+]
 
-TIME = "time t (s)"
 
-
-def unit_of(solution: Solution, per_second: bool = False) -> str:
+def unit_of(
+    solution: Solution, per_second: bool = False, which: Iterable[int] | None = None
+) -> str:
     """Return the unit for an axis title: one unit, or all that occur."""
-    units = [u for u in dict.fromkeys(solution.system.units) if u]
+    units = solution.system.units
+    units = [u for u in dict.fromkeys(units if which is None else [units[j] for j in which]) if u]
     text = ", ".join(f"{u}/s" if per_second else u for u in units)
     return f" ({text})" if text else ""
 
@@ -28,22 +50,17 @@ def drawn(solution: Solution, most: int = MOST_CURVES) -> list[int]:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
 
 
-def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
-    """Return a line trace."""
-    return {
-        "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
-        "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
-        "showlegend": False, **more,
-    }  # fmt: skip
-
-
-def _curves(solution: Solution, points: Rows, ghost: bool, dot: bool) -> list[dict[str, Any]]:
+def _curves(
+    solution: Solution, points: Rows, ghost: bool, dot: bool, which: Sequence[int] | None = None
+) -> list[dict[str, Any]]:
     names = solution.system.coordinates
     several = len(names) > 1
     values = points.v if dot else points.q
-    mode = "lines+markers" if points.hidden and dot else "lines"
+    mode = "lines+markers" if points.hidden and (dot or points.torn.any()) else "lines"
     traces = []
     for j in drawn(solution, 4 if ghost else MOST_CURVES):
+        if which is not None and j not in which:
+            continue
         name = names[j]
         text = label(name, dot=dot)
         unit = solution.system.units[j] + ("/s" if dot and solution.system.units[j] else "")
@@ -63,31 +80,69 @@ def _curves(solution: Solution, points: Rows, ghost: bool, dot: bool) -> list[di
     return traces
 
 
+def _exact(solution: Solution, points: Rows) -> np.ndarray | None:
+    """Return the closed form at the points, (k, n), if the run has the model's own start."""
+    if solution.system.exact is None:
+        return None
+    t = points.t.astype(float) + 1e-6 * float(solution.t[-1]) * points.side
+    form = solution.system.exact(np.maximum(t, 0), solution.rho)
+    shape = form["x"] if "x" in form else form["q"]
+    away = np.abs(solution.q[0] - shape[0]).max()
+    if "v" in form:
+        away = max(away, np.abs(solution.v[0] - form["v"][0]).max())
+    if not away <= 1e-6:
+        return None
+    shape = shape.astype(np.float32)
+    shape[points.torn] = np.nan
+    return shape
+
+
 def positions_plot(
-    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
+    solution: Solution,
+    points: Rows,
+    pinned: tuple[Solution, Rows] | None = None,
+    which: Sequence[int] | None = None,
 ) -> Plot:
-    """Coordinates, the closed form if the model has one (dashed), and a pinned run (dotted)."""
-    seen, ghosts = [*points.q], []
-    if pinned is not None:
-        ghosts = _curves(*pinned, ghost=True, dot=False)
-        seen += pinned[1].q
-    exact = []
-    if solution.system.exact is not None:
-        form = solution.system.exact(points.t.astype(float), solution.rho)
-        shape = form["q"].astype(np.float32)
-        away = np.abs([solution.q[0] - form["q"][0], solution.v[0] - form["v"][0]])
-        if away.max() <= 1e-6:  # the start is the model's own
-            exact = [
-                curve(
-                    points.t, shape[:, j], GREY, name="exact", showlegend=j == 0,
-                    line={"dash": "dash", "width": 4}, hoverinfo="skip",
-                )
-                for j in range(shape.shape[1])
-            ]  # fmt: skip
-    traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False)]
+    """Coordinates, the closed form if the model has one (dashed), and a pinned run (dotted).
+
+    `which` are those that are drawn, by default all.
+    """
     names = solution.system.coordinates
-    title = label(names[0]) if len(names) == 1 else "q"
-    return Plot(traces, TIME, title + unit_of(solution), _span(solution, pinned), extent(*seen))
+    chosen = list(range(len(names))) if which is None else which
+    seen, ghosts = [points.q[j] for j in chosen], []
+    if pinned is not None:
+        ghosts = _curves(*pinned, ghost=True, dot=False, which=which)
+        seen += [pinned[1].q[j] for j in chosen]
+    form, exact = _exact(solution, points), []
+    if form is not None:
+        exact = [
+            curve(
+                points.t, np.ascontiguousarray(form[:, j]), GREY, name="exact",
+                showlegend=j == 0, line={"dash": "dash", "width": 4}, hoverinfo="skip",
+            )
+            for j in chosen
+        ]  # fmt: skip
+    traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False, which=which)]
+    title = "q" if which is None else "x"
+    if len(chosen) == 1 or (which is not None and len(chosen) <= 3):
+        title = ", ".join(label(names[j]) for j in chosen)
+    return Plot(
+        traces, TIME, title + unit_of(solution, which=chosen), _span(solution, pinned),
+        extent(*seen),
+    )  # fmt: skip
+
+
+def positions_plots(
+    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
+) -> list[Plot]:
+    """Coordinates in one plot; the states of a hybrid system by their units, in at most three."""
+    if solution.v.shape[1]:
+        return [positions_plot(solution, points, pinned)]
+    groups: dict[str, list[int]] = {}
+    for j, unit in enumerate(solution.system.units):
+        known = unit in groups or len(groups) < 3
+        groups.setdefault(unit if known else list(groups)[-1], []).append(j)
+    return [positions_plot(solution, points, pinned, which) for which in groups.values()]
 
 
 def velocities_plot(
@@ -113,18 +168,35 @@ def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[flo
 
 @view
 def positions(solution: Solution) -> Picture:
-    """Draw the coordinates against time."""
-    return compose([[positions_plot(solution, rows(solution))]], [1])
+    """Draw the coordinates, or the states of a hybrid system, against time."""
+    solution = fine(solution)
+    plots = positions_plots(solution, rows(solution))
+    return compose([plots], [1])
 
 
 @view
 def velocities(solution: Solution) -> Picture:
-    """Draw the velocities against time, open at their jumps."""
+    """Draw the velocities against time, open at their jumps.
+
+    Raises
+    ------
+    NotApplicable
+        A hybrid system has states, no velocities.
+    """
+    if not solution.v.shape[1]:
+        raise NotApplicable(
+            f"'{solution.system.name}' has no velocities apart from its states: views.positions "
+            "draws those."
+        )
+    solution = fine(solution)
     return compose([[velocities_plot(solution, rows(solution))]], [1])
 
 
 @view
 def trajectory(solution: Solution) -> Picture:
-    """Draw positions above velocities."""
+    """Draw positions above velocities, or the states of a hybrid system above its modes."""
+    solution = fine(solution)
     points = rows(solution)
-    return compose([[positions_plot(solution, points), velocities_plot(solution, points)]], [1])
+    plots = positions_plots(solution, points)
+    last = velocities_plot(solution, points) if solution.v.shape[1] else modes_plot(solution)
+    return compose([[*plots, last]], [1])

@@ -32,7 +32,10 @@ class Panel {
     this.plots = make("div", { class: "nsx-plots" }, this.plot, this.ink);
     this.canvas = make("canvas", { class: "nsx-mechanism", role: "img" });
     this.stage = make("div", { class: "nsx-stage" }, this.canvas);
-    this.side = make("div", { class: "nsx-side" }, this.stage, this.clock.node, this.table.node);
+    this.cards = new Cards();
+    this.side = make(
+      "div", { class: "nsx-side" }, this.stage, this.cards.node, this.clock.node, this.table.node,
+    );
     this.root = make(
       "div",
       { class: "nsx-panel", tabindex: "-1", "data-lm-suppress-shortcuts": "true", "data-frames": 0 },
@@ -144,22 +147,23 @@ class Panel {
     this.picture.show(figure, {
       release,
       drawn: () => {
-        this.run(figure, mechanism, table);
+        this.run(figure, mechanism, table, content.cards);
         if (own) this.plot.dataset.seq = seq;
         this.root.dataset.frames = ++this.frames;
       },
     });
   }
 
-  // Mechanism, table and clock change together with the drawn picture, not before it.
-  run(figure, mechanism, table) {
+  // Mechanism, cards, table and clock change together with the drawn picture, not before it.
+  run(figure, mechanism, table, cards) {
     this.stage.hidden = !mechanism;
+    this.cards.take(cards);
     if (mechanism) this.mechanism.take(mechanism);
     this.tabulate(table);
     const t = mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
     if (t?.length) this.clock.span(t[0], t[t.length - 1]);
     else this.clock.span(0, 0);
-    this.root.classList.toggle("nsx-no-side", !mechanism && !table && !t?.length);
+    this.root.classList.toggle("nsx-no-side", !mechanism && !cards?.length && !table && !t?.length);
   }
 
   // Nobody reads a table twenty-five times a second: four times, and the last one surely.

@@ -37,6 +37,9 @@ class Strokes {
         const point = full.mode.includes("markers") && group.querySelector(".points > path");
         if (full.mode.includes("lines") && !line) return false;
         if (full.mode.includes("markers") && !point) return false;
+        const area = trace.fill === "toself" && group.querySelector(".fills path.js-fill");
+        if (trace.fill === "toself" && !area) return false;
+        mark.area = area && look(area);
         mark.line = line && look(line);
         mark.point = point && { ...look(point), shape: new Path2D(point.getAttribute("d")) };
         mark.x = linear(graph._fullLayout, full.xaxis);
@@ -71,9 +74,14 @@ class Strokes {
       pen.rect(mark.x._offset, mark.y._offset, mark.x._length, mark.y._length);
       if (mark.full.cliponaxis !== false) pen.clip();
       pen.translate(mark.x._offset, mark.y._offset);
-      if (mark.line) {
+      if (mark.line || mark.area) linePath(pen, x, y, mark.x, mark.y);
+      if (mark.area) {
+        pen.fillStyle = mark.area.fill;
+        pen.globalAlpha = mark.area.fillAlpha;
+        pen.fill("evenodd");
+      }
+      if (mark.line && mark.line.width > 0) {
         wear(pen, mark.line);
-        linePath(pen, x, y, mark.x, mark.y);
         pen.stroke();
       }
       if (mark.point) drawPoints(pen, mark.point, x, y, mark.x, mark.y);
@@ -99,7 +107,7 @@ function isPlainStroke(trace) {
   const flat = (value) => typeof value !== "object" || value === null;
   return isPlainLine(trace)
     && ["lines", "markers", "lines+markers"].includes(trace.mode)
-    && (trace.fill ?? "none") === "none" && !trace.stackgroup && !trace.selectedpoints
+    && ["none", "toself"].includes(trace.fill ?? "none") && !trace.stackgroup && !trace.selectedpoints
     && (trace.line?.shape ?? "linear") === "linear" && !trace.connectgaps
     && Object.values(trace.marker ?? {}).every(flat) && !trace.customdata && !trace.ids;
 }

@@ -1,0 +1,225 @@
+"""The sensitivity panel: a run, its derivative with the jumps, its twins, the cost, live."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from explorer import cache, views
+from explorer.errors import ExplorerError
+from explorer.panels import panels
+from explorer.panels.controls import values
+from explorer.panels.explore import SessionAnswer
+from explorer.panels.live import LivePanel
+from explorer.panels.sensitivity_cards import (
+    agreement_card,
+    cost_along,
+    saltation_card,
+    shift_table,
+)
+from explorer.panels.sensitivity_controls import groups
+from explorer.panels.sensitivity_state import SensitivitySession
+from explorer.panels.session import Session
+from explorer.sensitivity import Sensitivity
+from explorer.views.picture import steady
+from explorer.views.sensitivity import as_csv
+from explorer.views.twins import Twins, pair, zoom
+
+__all__ = ["SensitivityPanel", "explore_sensitivity"]
+
+_LIVE = 10_000  # a run of more right-hand sides is drawn without its twins while a slider moves
+_REST = 60_000  # and one of so many without the cost over the parameter at all
+_NEAR_END = 0.9  # of the span: an event that one twin alone meets there is no news
+
+
+class _Answer(SessionAnswer):
+    """Answers the browser from a session whose run carries its derivative."""
+
+    session: SensitivitySession
+
+    def __init__(self, session: SensitivitySession) -> None:
+        super().__init__(session)
+        self._window: tuple[Any, tuple[float, float]] | None = None
+        self._along: tuple[str, Any] | None = None
+        self._agreed: tuple[str, Any] | None = None
+
+    def groups(self) -> list[dict[str, Any]]:
+        return groups(self.session)
+
+    def schema(self) -> dict[str, Any]:
+        found, session = super().schema(), self.session
+        keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
+        presets = session.system.presets
+        found["presets"] = [p for p in found["presets"] if {*presets[p["name"]]} - {"text"} <= keys]
+        return found
+
+    @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
+    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+        session = self.session
+        sens, see = session.sensitivity, session.state["see"]
+        event = see["event"] - 1
+        window = self._close(sens, event) if see["zoom"] and event < len(sens.events) else None
+        twin, refusal = None, ""
+        if not (drag and _calls(sens) > _LIVE):
+            try:
+                twin = pair(sens, 0, see["delta"], window)
+            except ExplorerError as error:
+                refusal = str(error).splitlines()[0]
+        picture = views.sensitivity.picture(
+            sens, coordinate=see["coordinate"], delta=see["delta"], twin=twin, window=window,
+            twinned=False, along=self._cost(sens, drag), pinned=session.ghost,
+        )  # fmt: skip
+        drawn = (session.system, session.state["t_end"], see["wrt"], see["coordinate"], window)
+        self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
+        self._drawn = drawn
+        return {
+            "values": values(session) | _own_values(session),
+            "errors": dict(session.errors),
+            "status": self._said(sens, twin, refusal, time.perf_counter() - begin),
+            **self._history(),
+            "figure": {"data": picture.data, "layout": self._layout},
+            "mechanism": None,
+            "cards": [saltation_card(sens, event), self._agreement(sens, drag)],
+            "table": shift_table(sens, 20 if drag else 40),
+        }
+
+    def _close(self, sens: Sensitivity, event: int) -> tuple[float, float]:
+        """Return the window around an event; that of the last picture as long as it serves.
+
+        A time axis that moves with every picture hides what really moves.
+        """
+        session = self.session
+        wanted = zoom(sens, 0, event, session.state["see"]["delta"])
+        key = (session.system, event, session.state["see"]["wrt"])
+        if self._window is not None and self._window[0] == key:
+            low, high = self._window[1]
+            wide, t = high - low, sens.events[event].t
+            fits = 0.5 <= (wanted[1] - wanted[0]) / wide <= 1.5
+            if fits and low + 0.25 * wide <= t <= high - 0.25 * wide:
+                return low, high
+        self._window = (key, wanted)
+        return wanted
+
+    def _others(self) -> str:
+        """Return all of the state that the cost over the parameter depends on, but that."""
+        state = self.session.state
+        rho = {k: x for k, x in state["rho"].items() if k != state["see"]["wrt"]}
+        kept = {k: x for k, x in state.items() if k not in ("see", "rho")}
+        revision = self.session.system.revision
+        return json.dumps([kept, rho, state["see"]["wrt"], revision], sort_keys=True)
+
+    def _cost(self, sens: Sensitivity, drag: bool) -> Any:
+        key = self._others()
+        if self._along is None or self._along[0] != key:
+            if drag or _calls(sens) > _REST:
+                return None
+            self._along = (key, cost_along(sens, 0))
+        return self._along[1]
+
+    def _agreement(self, sens: Sensitivity, drag: bool) -> dict[str, Any]:
+        compared = self.session.state["see"]["compare"]
+        key = json.dumps([self.session.state["rho"], self._others()])
+        if compared and not drag and (self._agreed is None or self._agreed[0] != key):
+            self._agreed = (key, agreement_card(sens, compared=True))
+        if compared and self._agreed is not None and self._agreed[0] == key:
+            return self._agreed[1]
+        return agreement_card(sens, compared=compared, waiting=compared)
+
+    def _said(
+        self, sens: Sensitivity, twin: Twins | None, refusal: str, seconds: float
+    ) -> dict[str, Any]:
+        status = self._status(sens.solution, seconds)
+        if status["level"] == "error":
+            return status
+        together = next((e for e in sens.events if e.together > 1), None)
+        said = ""
+        if refusal:
+            said = f"No twins: {refusal}"
+        elif together is not None:
+            said = (
+                f"At t = {together.t:.4g} s {together.together} contacts meet at once: beyond it "
+                "the derivative holds in one direction only."
+            )
+        elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
+            said = (
+                f"From t = {twin.until:.4g} s on the twins meet different events: no derivative "
+                "exists across, and a smaller δ helps."
+            )
+        return {**status, "level": "warn", "text": said} if said else status
+
+    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+        session = self.session
+        if action == "export_csv":
+            text = as_csv(session.sensitivity)
+            return [{"type": "file", "name": "sensitivity.csv", "mime": "text/csv", "text": text}]
+        if action == "export_html":
+            see = session.state["see"]
+            figure = views.sensitivity(session.sensitivity, coordinate=see["coordinate"])
+            page = figure.update_layout(template="plotly_white", height=720).to_html()
+            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
+        return super().do(action, value)
+
+
+def _calls(sens: Sensitivity) -> int:
+    return int(sens.solution.march.counts[2])
+
+
+def _own_values(session: SensitivitySession) -> dict[str, Any]:
+    own = {f"{g}.{k}": x for g in ("see", "cost") for k, x in session.state[g].items()}
+    return own | {k: x for k, x in session.pending.items() if k in own}
+
+
+@panels.register("sensitivity")
+class SensitivityPanel(LivePanel):
+    """The widget; everything it shows and does is in ``session``.
+
+    Parameters
+    ----------
+    session : Session
+        Taken over if it is a `SensitivitySession`; of any other one its model, sizes and
+        parameters.
+    """
+
+    def __init__(self, session: Session) -> None:
+        own = SensitivitySession.of(session)
+        answer = _Answer(own)
+        super().__init__(answer, cache_dir=cache.directory())
+        self.session = own
+        own.on_change(lambda: None if answer.answering else self.push())
+
+
+def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
+    """Open the live panel on the derivatives of a model.
+
+    Parameters
+    ----------
+    model : str, System or builder
+        As for `explore`: something with located events.
+    scheme : EventDriven, optional
+    **settings
+        Parameters, knobs, "t_end", and by name: "wrt" (the parameter), "coordinate", "delta" (of
+        the twins), "event", "zoom", "compare"; the cost as ``**{"cost.g": "v_y**2"}``, "cost.w".
+
+    Returns
+    -------
+    panel
+        A widget; ``panel.session`` does by script what the mouse does, and
+        ``panel.session.sensitivity`` is what is drawn. With the environment variable
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+
+    Raises
+    ------
+    ExplorerError
+        If the model cannot run, or its scheme locates no events.
+    """
+    session = SensitivitySession(model, scheme, **settings)
+    if os.environ.get("EXPLORER_STATIC"):
+        see = session.state["see"]
+        return views.sensitivity(
+            session.sensitivity, coordinate=see["coordinate"], delta=see["delta"]
+        )
+    return SensitivityPanel(session)

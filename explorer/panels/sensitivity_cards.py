@@ -1,0 +1,115 @@
+"""What stands beside the plots of the sensitivity panel: matrix, agreement, event times."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import ExplorerError
+from explorer.sensitivity import METHODS, Sensitivity
+from explorer.sensitivity.direct import gradient_of
+from explorer.views.picture import label
+from explorer.views.saltation import matrix
+
+__all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
+
+_COMPARED = ("adjoint", "complex_step", "finite_difference")
+_POINTS = (9, 33)
+_CALLS = 60_000  # right-hand sides that the cost over the parameter may take
+
+
+def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
+    """Return Xi and Pi of an event as a labelled table with shades."""
+    count = len(sens.events)
+    if not 0 <= k < count:
+        some = f"The run has {count} event{'s' * (count != 1)}" if count else "No event happens"
+        return {"title": f"Event {k + 1}", "note": f"{some}: there is no event {k + 1}."}
+    salt = sens.saltation(k)
+    table, event = matrix(salt), salt.event
+    n = table["split"]
+    what = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
+    return {
+        "title": f"Event {k + 1}: {what}, t = {event.t:.4g} s",
+        "corner": "Ξ, Π",
+        "columns": [*(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
+                    *(f"d{c}" for c in table["columns"][n:])],
+        "rows": [
+            [f"{name}<sup>+</sup>", *(_short(x) for x in row)]
+            for name, row in zip(table["rows"], table["values"], strict=True)
+        ],
+        "shades": table["shades"],
+        "split": n,
+        "note": f"S⁺ = Ξ S⁻ + Π dρ, dr/dt = {_short(salt.slope)} before the event",
+    }  # fmt: skip
+
+
+def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) -> dict[str, Any]:
+    """Return the gradient of the cost, by the direct method or by four of them.
+
+    While a slider moves the other ones are `waiting`.
+    """
+    by = label(sens.wrt[0])
+    rows = [["direct", f"{sens.cost_gradient[0]:.9g}", ""]]
+    for name in _COMPARED if compared else ():
+        said = name.replace("_", " ")
+        if waiting:
+            rows.append([said, "…", ""])
+            continue
+        try:
+            other = METHODS[name](sens.question).cost_gradient[0]
+        except ExplorerError as error:
+            rows.append([said, "refused", str(error)])
+            continue
+        apart = abs(other - sens.cost_gradient[0]) / (1 + abs(sens.cost_gradient[0]))
+        rows.append([said, f"{other:.9g}", f"{apart:.0e}" if apart else "0"])
+    return {
+        "title": f"Gradient dψ/d{by}, ψ = {sens.cost:.5g}",
+        "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": "",
+    }  # fmt: skip
+
+
+def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
+    """Return the events with their sensitivities as a table."""
+    events, by = sens.events, label(sens.wrt[0])
+    plain = len({e.contact for e in events}) <= 1
+    rows = []
+    for k, e in enumerate(events[:most]):
+        slope = 0.0 if e.dt_drho is None else float(e.dt_drho[0])
+        what = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
+        rows.append([k + 1, float(f"{e.t:.5g}"), what, _short(slope), _short(e.slope)])
+    count = len(events)
+    note = f"{count} event{'s' * (count != 1)}" if count else "No events"
+    more = f", the first {most} shown" if count > most else ""
+    return {
+        "columns": ["", "t (s)", "event", f"dt/d{by}", "dr/dt"], "rows": rows, "time_column": 1,
+        "note": f"{note}{more}.",
+    }  # fmt: skip
+
+
+def cost_along(sens: Sensitivity, j: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the cost over a parameter, NaN where the run fails; None for a start."""
+    question, name = sens.question, sens.wrt[j]
+    param = question.system.parameters.get(name)
+    if param is None:
+        return None
+    place = question.places[j]
+    here = float(question.rho[place])
+    low, high = min(param.low, here), max(param.high, here)
+    points = int(np.clip(_CALLS / max(sens.solution.march.counts[2], 1), *_POINTS))
+    at = np.unique(np.append(np.linspace(low, high, points), here))
+    found = np.full(len(at), np.nan)
+    for i, value in enumerate(at):
+        rho = question.rho.copy()
+        rho[place] = value
+        moved = dataclasses.replace(question, rho=rho, wrt=(), places=())
+        try:
+            found[i] = gradient_of(moved, moved.run())[0]
+        except ExplorerError:
+            continue
+    return at, found
+
+
+def _short(x: float) -> str:
+    return "0" if abs(x) < 1e-9 else f"{x:.3g}".replace("-", "−")

@@ -1,0 +1,103 @@
+"""The controls of the sensitivity panel: a session's own, and what is asked of the derivative."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.models import models
+from explorer.panels import controls
+from explorer.panels.sensitivity_state import (
+    SensitivitySession,
+    default_delta,
+    offered,
+    usual_cost,
+)
+from explorer.panels.state import OWN, START
+from explorer.systems import HybridSystem
+from explorer.systems.display import unit
+from explorer.views.picture import label
+
+__all__ = ["groups"]
+
+_FEW = 12  # events that the slider reaches
+
+
+def groups(session: SensitivitySession) -> list[dict[str, Any]]:
+    """Return the groups of controls: model, derivative, parameters, cost, scheme, numerics."""
+    found = {g["name"]: g for g in controls.groups(session)}
+    known = {OWN, *filter(offered, models)}
+    for control in found["model"]["controls"]:
+        if control["key"] == "model":
+            control["choices"] = [c for c in control["choices"] if c[0] in known]
+    for control in found["scheme"]["controls"]:
+        if control["key"] == "scheme":
+            control["choices"] = [["EventDriven", "EventDriven"]]
+    start = found.pop("start")
+    span = [c for c in start["controls"] if c["key"].partition(".")[0] not in START]
+    found["scheme"] = {**found["scheme"], "controls": span + found["scheme"]["controls"]}
+    found["derivative"] = {
+        "name": "derivative", "title": "Derivative", "open": True, "controls": _derivative(session),
+    }  # fmt: skip
+    found["cost"] = {"name": "cost", "title": "Cost", "open": True, "controls": _cost(session)}
+    order = ("model", "derivative", "parameters", "cost", "scheme", "numerics")
+    return [found[name] for name in order if name in found]
+
+
+def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
+    system, see = session.system, session.state["see"]
+    now = {f"see.{k}": x for k, x in see.items()} | session.pending
+    names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
+    states = system.coordinates if isinstance(system, HybridSystem) else system._state_names()
+    names += [(k, f"{_state(k, system.coordinates)}(0)   start") for k in states]
+    found = [_one("see.wrt", "choice", "by", "Parameter to differentiate by", now,
+                  choices=[list(n) for n in names], default=_first(session)["wrt"])]  # fmt: skip
+    if len(system.coordinates) > 1:
+        shown = [[c, label(c)] for c in system.coordinates]
+        found.append(
+            _one("see.coordinate", "choice", "of", "Coordinate that is drawn", now, choices=shown,
+                 default=system.coordinates[0])
+        )  # fmt: skip
+    usual, value = default_delta(system, see["wrt"]), see["delta"]
+    param = system.parameters.get(see["wrt"])
+    events = max(min(len(session.sensitivity.events), _FEW), see["event"], 2)
+    return [
+        *found,
+        _one("see.delta", "slider", "δ", "apart", now, low=min(usual * 1e-3, value),
+             high=max(usual * 10, value), log=True, integer=False, default=usual,
+             unit=unit(param.unit) if param else ""),
+        _one("see.event", "slider", "event", "Event whose matrix is shown", now, low=1, high=events,
+             log=False, integer=True, default=2),
+        _one("see.zoom", "toggle", "look closely at it", "Zoom in on this event", now,
+             default=False),
+    ]  # fmt: skip
+
+
+def _state(name: str, coordinates: tuple[str, ...]) -> str:
+    rate = name.startswith("v_") and name not in coordinates
+    return label(name[2:], dot=True) if rate else label(name)
+
+
+def _first(session: SensitivitySession) -> dict[str, Any]:
+    names = session.system.parameters
+    return {"wrt": "e" if "e" in names else next(iter([*names, *session.system.coordinates]))}
+
+
+def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
+    now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
+    now |= {"see.compare": session.state["see"]["compare"]} | session.pending
+    rates = "d_<state>" if isinstance(session.system, HybridSystem) else "a_<coordinate>"
+    usual = usual_cost(session.system)
+    tip = f"a formula of t, the states, {rates} and the parameters; empty: none"
+    return [
+        _one("cost.g", "text", "g, in ψ = ∫ g dt + w", f"Running cost: {tip}", now,
+             default=usual["g"]),
+        _one("cost.w", "text", "w, at the end", "Terminal cost, of the states; empty: none",
+             now, default=usual["w"]),
+        _one("see.compare", "toggle", "compare the methods",
+             "The gradient by four methods, whenever the sliders rest", now, default=False),
+    ]  # fmt: skip
+
+
+def _one(key: str, kind: str, text: str, tip: str, now: dict, **more: Any) -> dict[str, Any]:
+    return {"key": key, "kind": kind, "label": text, "text": tip, "unit": "", "value": now[key],
+            **more}  # fmt: skip

@@ -1,0 +1,239 @@
+"""The state of the sensitivity panel: that of a session, and what is asked of the derivative.
+
+Two more entries: ``"see": {"wrt", "coordinate", "delta", "event", "zoom", "compare"}`` and
+``"cost": {"g", "w"}``; full keys "see.delta", "cost.g". The scheme locates events, the start is the
+model's own.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, suggest
+from explorer.models import models
+from explorer.panels.code import snippet
+from explorer.panels.session import Session
+from explorer.panels.state import START, State, States
+from explorer.parameters import number
+from explorer.schemes.event_driven import EventDriven
+from explorer.sensitivity import Cost, Sensitivity
+from explorer.sensitivity.direct import ask, solve
+from explorer.simulation import choose, simulate
+from explorer.solution import Solution
+from explorer.systems import HybridSystem, System
+
+__all__ = ["SensitivitySession", "SensitivityStates", "default_delta", "offered", "usual_cost"]
+
+_CROWD = 6  # so many events tell all that a first picture has to tell
+
+
+def offered(name: str) -> bool:
+    """Tell whether a model of the gallery has located events to differentiate across."""
+    return isinstance(models[name](), EventDriven.accepts)
+
+
+def default_delta(system: System, wrt: str) -> float:
+    """Return a distance of the twins that is seen: a fiftieth of the parameter's range."""
+    param = system.parameters.get(wrt)
+    wide = param.high - param.low if param else 1.0
+    return float(f"{wide / 50:.0e}")
+
+
+def usual_cost(system: Any) -> dict[str, str]:
+    """Return the cost to begin with: the integral of the first velocity (or state) squared."""
+    first = system.coordinates[0]
+    rate = first if isinstance(system, HybridSystem) else f"v_{first}"
+    return {"g": f"{rate}**2", "w": ""}
+
+
+def _choices(system: System) -> list[str]:
+    """Return what can be differentiated by: parameters, and the start of each state."""
+    return [*system.parameters, *system._state_names()]
+
+
+class SensitivityStates(States):
+    """States of the sensitivity panel."""
+
+    def fresh(
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+    ) -> State:
+        """Return the default state; it ends before the events crowd."""
+        system = self.system({"model": model, "sizes": dict(sizes or {})})
+        kind = getattr(scheme, "__name__", scheme)
+        chosen = scheme if isinstance(scheme, EventDriven) else EventDriven
+        if isinstance(kind, str) and kind == "EventDriven":
+            chosen = EventDriven
+        choose(system, chosen)
+        state = super().fresh(model, sizes, chosen)
+        wrt = "e" if "e" in system.parameters else _choices(system)[0]
+        state["see"] = {
+            "wrt": wrt, "coordinate": system.coordinates[0], "event": 2, "zoom": False,
+            "delta": default_delta(system, wrt), "compare": False,
+        }  # fmt: skip
+        state["cost"] = usual_cost(system)
+        run = simulate(system, chosen, throw=False)
+        if run.status.ok and len(run.events) > _CROWD:
+            before, after = (run.events[_CROWD - i].t for i in (1, 0))
+            state["t_end"] = float(f"{(before + after) / 2:.2g}")
+        return state
+
+    def keys(self, state: Mapping[str, Any]) -> list[str]:
+        """Return the full key of everything that can be changed."""
+        own = [f"{group}.{name}" for group in ("see", "cost") for name in state[group]]
+        kept = [k for k in super().keys(state) if k.partition(".")[0] not in START]
+        return kept + own
+
+    def key(self, state: Mapping[str, Any], name: str) -> str:
+        """Return the full key of a name."""
+        keys = self.keys(state)
+        for candidate in (f"see.{name}", f"cost.{name}"):
+            if candidate in keys and f"rho.{name}" not in keys:
+                return candidate
+        return super().key(state, name)
+
+    def change(self, state: State, key: str, value: Any) -> State:
+        """Return `state` with one entry changed, checked on its own."""
+        group, _, name = key.partition(".")
+        if group == "scheme" and value != "EventDriven":
+            raise BadValue(
+                f"{value} does not locate events, so its derivatives have no jumps: this panel "
+                "takes EventDriven."
+            )
+        if group not in ("see", "cost"):
+            return super().change(state, key, value)
+        new, system = copy.deepcopy(state), self.system(state)
+        if group == "cost":
+            if not isinstance(value, (str, int, float)):
+                raise BadValue(f"The cost {name} must be a formula (text), not {value!r}.")
+            new["cost"][name] = str(value).strip()
+        elif name in ("wrt", "coordinate"):
+            names = _choices(system) if name == "wrt" else list(system.coordinates)
+            if value not in names:
+                what = "parameter or state" if name == "wrt" else "coordinate"
+                raise BadValue(
+                    f"'{system.name}' has no {what} {value!r}.{suggest(str(value), names)}"
+                )
+            if name == "wrt" and value != state["see"]["wrt"]:
+                new["see"]["delta"] = default_delta(system, value)
+            new["see"][name] = value
+        elif name == "delta":
+            new["see"][name] = number(value, "The distance delta of the twins", positive=True)
+        elif name == "event":
+            wanted = number(value, "The number of the event")
+            if wanted != int(wanted) or wanted < 1:
+                raise BadValue(f"Events are counted 1, 2, 3, ...: there is no event {wanted:g}.")
+            new["see"][name] = int(wanted)
+        else:
+            new["see"][name] = bool(value)
+        return new
+
+    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+        """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
+        try:
+            given = json.loads(text) if isinstance(text, str) else dict(text)
+            more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
+            given |= dict.fromkeys(START)
+            if given["scheme"] != "EventDriven":
+                given |= {"scheme": "EventDriven", "knobs": {}}
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+            return super().from_json(text)  # says what is wrong with it
+        states, state = super().from_json(given)
+        for group, values in more.items():
+            for name, value in values.items():
+                if f"{group}.{name}" in states.keys(state):
+                    state = states.change(state, f"{group}.{name}", value)
+        return states, state
+
+
+class SensitivitySession(Session):
+    """A session whose run carries its derivative by one parameter.
+
+    Attributes
+    ----------
+    sensitivity : Sensitivity
+        Of `state`; ``sensitivity.solution`` is `solution`.
+    """
+
+    _states = SensitivityStates
+
+    def __init__(self, model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> None:
+        self._found: Sensitivity | None = None
+        self._pinned: Sensitivity | None = None
+        super().__init__(model, EventDriven if scheme is None else scheme, **settings)
+
+    @classmethod
+    def of(cls, session: Session) -> SensitivitySession:
+        """Return a session of this kind that begins where another one stands."""
+        if isinstance(session, cls):
+            return session
+        own = session.states.own is not None
+        new = cls(session.system if own else session.state["model"])
+        with_it = {f"size.{k}": x for k, x in session.state["sizes"].items()}
+        with_it |= {f"rho.{k}": x for k, x in session.state["rho"].items()}
+        new.change(with_it)
+        new._past.clear()
+        return new
+
+    @property
+    def sensitivity(self) -> Sensitivity:
+        """The derivative along the present run."""
+        if self._found is None or self._found.solution is not self.solution:
+            found = self.derive(self.states, self.state)
+            self.solution, self._found = found.solution, found
+        return self._found
+
+    @property
+    def ghost(self) -> Sensitivity | None:
+        """The derivative of the pinned run."""
+        ghost = self._pinned
+        return ghost if ghost is not None and ghost.solution is self.pinned else None
+
+    def pin(self) -> None:
+        """Keep the current run and its derivative in the picture."""
+        self._pinned = self.sensitivity
+        super().pin()
+
+    def derive(self, states: States, state: State) -> Sensitivity:
+        """Run, with the derivative by the chosen parameter.
+
+        Raises
+        ------
+        ExplorerError
+            A cost that makes no sense, a run that fails.
+        """
+        cost = Cost(*(state["cost"][k] or None for k in ("g", "w")))
+        question = ask(
+            states.system(state), EventDriven(**state["knobs"]), (state["see"]["wrt"],), cost,
+            state["t_end"], None, None, state["rho"],
+        )  # fmt: skip
+        found = solve(question)
+        if not (np.isfinite(found.cost) and np.isfinite(found.cost_gradient).all()):
+            raise BadValue(
+                f"The cost is ψ = {found.cost:g} with the gradient {found.cost_gradient[0]:g}: its "
+                "formula has no finite value along this run."
+            )
+        return found
+
+    def _run(self, states: States, state: State) -> Solution:
+        found = self.derive(states, state)
+        self._found = found
+        return found.solution
+
+    def code(self) -> str:
+        """Return Python that makes the present derivative and picture without any widget."""
+        see, cost = self.state["see"], {k: x for k, x in self.state["cost"].items() if x}
+        lines = snippet(self).splitlines()
+        call = next(i for i, line in enumerate(lines) if line.startswith("solution = "))
+        arguments = lines[call].partition("ex.simulate(model, scheme, ")[2].removesuffix(")")
+        more = ", at={}".format(see["event"] - 1) if see["zoom"] else ""
+        return "\n".join([
+            *lines[:call],
+            f"sens = ex.sensitivity(model, scheme, wrt={see['wrt']!r}, cost={cost!r}, {arguments})",
+            f"ex.views.sensitivity(sens, coordinate={see['coordinate']!r}, "
+            f"delta={see['delta']!r}{more})",
+        ]) + "\n"  # fmt: skip

@@ -1,0 +1,75 @@
+"""A cost over a parameter, and its gradient as an arrow uphill along the tangent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.sensitivity import Sensitivity
+from explorer.systems.display import unit
+from explorer.views.picture import GREY, OFF, Plot, curve, extent, nice
+from explorer.views.slopes import SLOPE, STATE, parameter, titled
+
+__all__ = ["cost_plot"]
+
+
+def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
+    """Draw psi over the parameter, and the gradient as an arrow uphill along the tangent."""
+    by, by_unit = parameter(sens, j)
+    question = sens.question
+    name, place = sens.wrt[j], question.places[j]
+    here = float(question.rho[place]) if place >= 0 else float(_start(sens, name))
+    psi, slope = sens.cost, float(sens.cost_gradient[j])
+    param = question.system.parameters.get(name)
+    low, high = (param.low, param.high) if param else (here - 1.0, here + 1.0)
+    low, high = min(low, here), max(high, here)
+    low, high = low - 0.03 * (high - low), high + 0.03 * (high - low)
+    line = OFF if along is None else (_float(along[0]), _float(along[1]))
+    reach = 0.14 * (high - low)
+    seen = [line[1] if along is not None else np.empty(0), np.array([psi])]
+    bottom, top = extent(*seen)
+    if along is None:
+        half = 1.5 * abs(slope) * reach or 0.5 * abs(psi) or 1.0
+        bottom, top = nice(psi - half, psi + half)
+    tall = top - bottom
+    # uphill along the tangent; of a length that the plot holds
+    length = min(reach, 0.35 * tall / abs(slope)) if slope else 0.0
+    step = np.sign(slope) * length
+    x, y = [here, here + step], [psi, psi + slope * step]
+    head = _head(x, y, (high - low) * 0.5, tall) if slope else ([], [])
+    arrow = _float([*x, np.nan, *head[0]]), _float([*y, np.nan, *head[1]])
+    far = np.array([low, high])
+    u = unit(by_unit)
+    traces = [
+        curve(line[0], line[1], GREY, name="cost ψ",
+              hovertemplate="%{x:.4g}: ψ = %{y:.5g}<extra></extra>"),
+        curve(_float(far), _float(psi + slope * (far - here)), SLOPE,
+              name="tangent", line={"dash": "dot", "width": 1}, hoverinfo="skip"),
+        curve(arrow[0], arrow[1], SLOPE, name="gradient", line={"width": 3},
+              hoverinfo="skip"),
+        {**curve(_float([here]), _float([psi]), STATE, name="cost ψ"),
+         "mode": "markers", "marker": {"color": STATE, "size": 8}},
+    ]  # fmt: skip
+    return Plot(traces, titled(by, u), "cost ψ", (low, high), (bottom, top), time=False)
+
+
+def _float(values: Any) -> np.ndarray:
+    return np.asarray(values, np.float32)
+
+
+def _start(sens: Sensitivity, name: str) -> float:
+    states = [s.name for s in sens.question.cost.flow.states]
+    start, _ = sens.question.cost.flow.start(sens.question.rho.tolist())
+    return float(start[states.index(name)])
+
+
+def _head(x: list[float], y: list[float], wide: float, tall: float) -> tuple[list, list]:
+    """Return the two strokes of an arrow's head, as seen on axes of these lengths (2 : 1)."""
+    dx, dy = (x[1] - x[0]) / wide, (y[1] - y[0]) / tall
+    size = np.hypot(dx, dy) or 1.0
+    dx, dy = 0.09 * dx / size, 0.09 * dy / size
+    ends = [(-dx - 0.6 * dy, -dy + 0.6 * dx), (-dx + 0.6 * dy, -dy - 0.6 * dx)]
+    xs = [x[1] + wide * ends[0][0], x[1], x[1] + wide * ends[1][0]]
+    ys = [y[1] + tall * ends[0][1], y[1], y[1] + tall * ends[1][1]]
+    return xs, ys

@@ -1,0 +1,93 @@
+"""The modes of a hybrid system against time, and the events that lead from one to the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.errors import NotApplicable
+from explorer.solution import Solution
+from explorer.trajectory import Trajectory
+from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, compose, curve, view
+
+__all__ = ["modes", "modes_plot"]
+
+_MOST = 100
+_LEGEND = 5  # more names than these would not fit above the plot
+
+
+def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
+    """Draw a bar for each stretch in a mode, a marker for each event in the mode it leads to."""
+    system, traces = solution.system, []
+    if pinned is not None:
+        t, level = _bars(pinned)
+        traces.append(
+            curve(t, level - np.float32(0.25), GREY, name="pinned", line={"width": 2},
+                  hoverinfo="skip")
+        )  # fmt: skip
+    for k, mode in enumerate(system.modes):
+        text = f"t = %{{x:.5g}} s<extra>{mode.name}</extra>"
+        traces.append(
+            curve(*_bars(solution, k), COLOURS[k % len(COLOURS)], name=mode.name,
+                  line={"width": 6}, hovertemplate=text)
+        )  # fmt: skip
+    names = system.guard_names
+    for k, name in enumerate(names):
+        colour = COLOURS[-1 - k % len(COLOURS)]
+        text = f"t = %{{x:.5g}} s<extra>{name}</extra>"
+        traces.append(
+            {
+                **curve(*_events(solution, name), colour, name=name, hovertemplate=text),
+                "mode": "markers", "marker": {"color": colour, "size": 7, "symbol": "diamond"},
+                "showlegend": len(names) <= _LEGEND, "legend": "legend3",
+            }
+        )  # fmt: skip
+    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
+    high = len(system.modes) - 0.4
+    ticks = [mode.name for mode in system.modes]
+    share = min(0.2 + 0.25 * len(ticks), 1.0)
+    return Plot(traces, TIME, "mode", (0.0, float(end)), (-0.6, high), ticks=ticks, share=share)
+
+
+def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return t and level of the stretches in a mode (or in any), the longest if they are many."""
+    assert isinstance(solution, Trajectory)
+    found = solution.mode
+    first = np.flatnonzero(np.diff(found, prepend=-1))
+    last = np.append(first[1:] - 1, len(found) - 1)
+    if mode is not None:
+        first, last = first[found[first] == mode], last[found[first] == mode]
+    if not len(first):
+        return OFF
+    if len(first) > _MOST:
+        long = np.sort(np.argsort(solution.t[first] - solution.t[last])[:_MOST])
+        first, last = first[long], last[long]
+    gap = np.full(len(first), np.nan)
+    level = found[first].astype(float)
+    t = np.column_stack([solution.t[first], solution.t[last], gap]).ravel()
+    return t.astype(np.float32), np.column_stack([level, level, gap]).ravel().astype(np.float32)
+
+
+def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return t and the mode behind the events of a guard, evenly chosen if they are many."""
+    assert isinstance(solution, Trajectory)
+    found = [e for e in solution.events if e.contact == name]
+    if not found:
+        return OFF
+    if len(found) > _MOST:
+        found = [found[i] for i in np.linspace(0, len(found) - 1, _MOST).astype(int)]
+    level = solution.mode[[e.row for e in found]]
+    return np.array([e.t for e in found], np.float32), level.astype(np.float32)
+
+
+@view
+def modes(solution: Solution) -> Picture:
+    """Draw the modes of a hybrid system.
+
+    Raises
+    ------
+    NotApplicable
+        Any other system has none.
+    """
+    if not isinstance(solution, Trajectory) or not hasattr(solution.system, "modes"):
+        raise NotApplicable(f"'{solution.system.name}' is a {solution.system.kind}: no modes.")
+    return compose([[modes_plot(solution)]], [1])

@@ -1,0 +1,151 @@
+"""One-sided limits: rows of a located run to draw, and the marks of its jumps.
+
+A derivative by a parameter jumps at an event (Corner et al. 2019, eq. (35), (38)). Its curve is
+interrupted there: an open marker is the left limit, a closed one the right limit, no line between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.trajectory import Trajectory
+from explorer.views.picture import COLOURS, OFF, curve
+
+__all__ = ["LIMITS", "Sides", "apart", "event_times", "limits", "shifts", "sides"]
+
+LIMITS = ("left limit", "right limit")
+_MOST = 18  # events told apart in one plot; closer ones would be one blot
+_POINTS = 110
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Points to draw of a run.
+
+    Attributes
+    ----------
+    rows : Trajectory
+        The run on a grid, each event twice.
+    t : (k,) float32 times
+    pick : (k,) rows of the points
+    gap : (k,) bool, where curves are interrupted
+    right : (m,) rows of the right limits of the events that are told apart
+    events : those events, by their numbers in the run
+    """
+
+    rows: Trajectory
+    t: np.ndarray
+    pick: np.ndarray
+    gap: np.ndarray
+    right: np.ndarray
+    events: list[int]
+
+    def drawn(self, values: np.ndarray) -> np.ndarray:
+        """Return (k,) float32 of values (rows,), NaN at the gaps."""
+        found = values[self.pick].astype(np.float32)
+        found[self.gap] = np.nan
+        return found
+
+
+def event_times(run: Trajectory) -> np.ndarray:
+    """Return the times of all events in s; no row has to be made for it."""
+    record = run.march.record
+    return record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
+
+
+def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> list[int]:
+    """Return the numbers of the events in a window that an eye can tell apart."""
+    least = (window[1] - window[0]) / (2 * most)
+    found: list[int] = []
+    for k, t in enumerate(times.tolist()):
+        if window[0] <= t <= window[1] and (not found or t - times[found[-1]] >= least):
+            found.append(k)
+    return found
+
+
+def sides(
+    solution: Trajectory,
+    window: tuple[float, float] | None = None,
+    points: int = _POINTS,
+    *,
+    given: bool = False,
+) -> Sides:
+    """Choose about `points` rows of a run within a window of time (by default all of it).
+
+    With `given` they are rows of the run as it is, else of a grid of their own.
+    """
+    end = float(solution.march.t_last)
+    low, high = (0.0, end) if window is None else (max(window[0], 0.0), min(window[1], end))
+    shown = apart(event_times(solution), (low, high))
+    grid = np.linspace(low, high, max(points - 2 * len(shown), points // 2))
+    rows = solution if given else solution.march.trajectory(grid)
+    events = rows.located
+    right = np.array([events[k].row for k in shown], int)
+    of_events = np.zeros(len(rows.t), bool)
+    every = np.array([e.row for e in events], int)
+    of_events[every] = of_events[every - 1] = True
+    kept = ~of_events & (rows.t >= low) & (rows.t <= high)
+    kept[right] = kept[right - 1] = True
+    chosen = np.flatnonzero(kept)
+    # one gap before every right limit, and before the row behind each event that is not told apart
+    gaps = np.unique(np.searchsorted(chosen, every[(every > chosen[0]) & (every <= chosen[-1])]))
+    pick = np.insert(chosen, gaps, chosen[gaps])
+    gap = np.zeros(len(pick), bool)
+    gap[gaps + np.arange(len(gaps))] = True
+    return Sides(rows, rows.t[pick].astype(np.float32), pick, gap, right, shown)
+
+
+def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[dict[str, Any]]:
+    """Return a curve of `values` (rows,): the line, the left limits (open), the right (closed)."""
+    y = at.drawn(values)
+    hover = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}}<extra></extra>"
+    scale = np.abs(values[at.pick]).max(initial=0.0)
+    left, right = values[at.right - 1], values[at.right]
+    jumps = np.abs(right - left) > 1e-6 * scale
+    t = at.rows.t[at.right[jumps]].astype(np.float32)
+    found = [curve(at.t, y, colour, name=name, hovertemplate=hover, meta={"t": at.t})]
+    for side, limit, symbol in zip(LIMITS, (left, right), ("circle-open", "circle"), strict=True):
+        x, level = (t, limit[jumps].astype(np.float32)) if len(t) else OFF
+        marker = {"color": colour, "size": 7, "symbol": symbol}
+        mark = curve(x, level, colour, name=side, hoverinfo="x+y+name")
+        found.append({**mark, "mode": "markers", "marker": marker})
+    return found
+
+
+def shifts(
+    at: Sides, dt_drho: np.ndarray, level: float, height: float, scale: float, name: str
+) -> list[dict[str, Any]]:
+    """Return arrows along the time axis, from each event to where it moves with the parameter.
+
+    Parameters
+    ----------
+    dt_drho : (events,) event-time sensitivities
+    level, height : float
+        Where the arrows lie on the other axis, and how tall the tick at their foot is.
+    scale : float
+        Length of an arrow for dt_drho = 1, in s.
+    """
+    colour = COLOURS[3]
+    t = at.rows.t[at.right]
+    slopes = dt_drho[at.events]
+    shaft, heads = OFF, [OFF, OFF]
+    if len(t):
+        tip, gap = t + scale * slopes, np.full(len(t), np.nan)
+        x = np.column_stack([t, t, gap, t, tip, gap]).ravel()
+        flat = np.full(len(t), level)
+        y = np.column_stack([flat - height, flat + height, gap, flat, flat, gap]).ravel()
+        shaft = (x.astype(np.float32), y.astype(np.float32))
+        for i, sign in enumerate((1, -1)):
+            on = sign * slopes > 1e-12
+            if on.any():
+                heads[i] = tip[on].astype(np.float32), flat[on].astype(np.float32)
+    traces = [curve(shaft[0], shaft[1], colour, name=name, line={"width": 2}, hoverinfo="skip",
+                    showlegend=True)]  # fmt: skip
+    for (x, y), symbol in zip(heads, ("triangle-right", "triangle-left"), strict=True):
+        marker = {"color": colour, "size": 8, "symbol": symbol}
+        traces.append({**curve(x, y, colour, name=name, hoverinfo="skip"), "mode": "markers",
+                       "marker": marker})  # fmt: skip
+    return traces

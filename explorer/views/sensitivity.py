@@ -1,0 +1,182 @@
+"""Sensitivities dq/drho, dv/drho, dz/drho along a run, with their jumps, beside what they predict.
+
+On the left what happens: the run, its twins at rho -+ delta / 2, and their first-order prediction
+(shaded). On the right the derivative: clean jumps at the events (Corner et al. 2019, eq. (35) to
+(48)) beside the spike of the finite difference. Arrows on the time axis are the event-time
+sensitivities (33); the last plot on the left is the cost psi over the parameter with its gradient.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from explorer.sensitivity import Sensitivity
+from explorer.views.gradient import cost_plot
+from explorer.views.one_sided import Sides, sides
+from explorer.views.picture import COLOURS, Picture, Plot, compose, curve, view
+from explorer.views.slopes import (
+    SHIFT,
+    Quantity,
+    add_arrows,
+    parameter,
+    quantities,
+    slope_plot,
+    value_plot,
+)
+from explorer.views.twins import LOW, Twins, column, pair, zoom
+
+__all__ = ["as_csv", "sensitivity", "twins"]
+
+
+@view
+def sensitivity(
+    sens: Sensitivity,
+    wrt: str | int | None = None,
+    coordinate: str | int | None = None,
+    *,
+    delta: float | None = None,
+    at: int | None = None,
+    window: tuple[float, float] | None = None,
+    twin: Twins | None = None,
+    twinned: bool = True,
+    along: tuple[Any, Any] | None = None,
+    pinned: Sensitivity | None = None,
+) -> Picture:
+    """Draw a run, its derivative by one parameter, and the cost with its gradient.
+
+    Parameters
+    ----------
+    sens : Sensitivity
+    wrt : str, optional
+        The parameter, by default the first one of `sens`.
+    coordinate : str, optional
+        By default the first one.
+    delta : float, optional
+        Distance of the twins; without it none are drawn.
+    at : int, optional
+        Number of an event to look at closely, from 0.
+    window : (low, high), optional
+        Window of time in s, instead of the one that `at` would choose.
+    twin : Twins, optional
+        Runs that were made before, to be drawn.
+    twinned : bool
+        Whether twins are made if none are given.
+    along : (rho, psi), optional
+        The cost over the parameter.
+    pinned : Sensitivity, optional
+        To compare with: dotted grey.
+
+    Raises
+    ------
+    ExplorerError
+        An unknown parameter, coordinate or event; a twin that cannot run.
+    """
+    j = column(sens, wrt)
+    if at is not None and window is None:
+        window = zoom(sens, j, at, delta or 0.0)
+    if twin is None and delta is not None and twinned:
+        twin = pair(sens, j, delta, window)
+    points = _sides(sens, window)
+    ghost = None
+    if pinned is not None and pinned.solution.x.shape[1] == sens.solution.x.shape[1]:
+        ghost = (pinned, _sides(pinned, window))
+    span = (float(points.t[0]), float(points.t[-1])) if window is None else window
+    by, _ = parameter(sens, j)
+    left, right = [], []
+    for quantity in quantities(sens, coordinate):
+        left.append(value_plot(points, quantity, sens, j, twin, ghost, span, by))
+        right.append(slope_plot(points, quantity, sens, j, twin, ghost, span))
+    n_x = sens.question.cost.flow.n_x
+    cost_unit = Quantity("z", 0, n_x, "z", "")
+    right.append(slope_plot(points, cost_unit, sens, j, twin, ghost, span))
+    add_arrows(left[0], points, j, span, delta if window is not None else None, by)
+    left.append(cost_plot(sens, j, along))
+    picture = compose([left, right], [1, 1])
+    return _legends(picture, len(left))
+
+
+def _legends(picture: Picture, second: int) -> Picture:
+    """Put one legend above each column, what happens and its derivative; one for the arrows."""
+    layout = picture.layout
+    first = layout["legend"] | {"font": {"size": 11}, "y": 1.0, "xanchor": "left"}
+    layout |= {
+        "legend": first,
+        "legend2": first | {"x": layout[f"xaxis{second + 1}"]["domain"][0]},
+        "legend3": first | {"x": 0, "y": layout["yaxis2"]["domain"][1] - 0.01},
+    }
+    for trace in picture.data:
+        if trace["showlegend"] and int(trace["xaxis"][1:] or 1) > second:
+            trace["legend"] = "legend2"
+        elif trace["name"].startswith(SHIFT):
+            trace["legend"] = "legend3"
+    return picture
+
+
+def _sides(sens: Sensitivity, window: tuple[float, float] | None) -> Sides:
+    return sides(sens.solution, window, given=sens.own is not None)
+
+
+@view
+def twins(
+    sens: Sensitivity,
+    wrt: str | int | None = None,
+    delta: float = 0.05,
+    at: int | None = 0,
+    coordinate: str | int | None = None,
+) -> Picture:
+    """Draw the twin perturbed runs around one event, and their difference beside the derivative.
+
+    Figs. 1 and 2 of Corner et al. 2019; `at` None draws the whole run.
+
+    Raises
+    ------
+    ExplorerError
+        An unknown parameter, coordinate or event; a twin that cannot run.
+    """
+    j = column(sens, wrt)
+    window = None if at is None else zoom(sens, j, at, delta)
+    twin = pair(sens, j, delta, window)
+    points = _sides(sens, window)
+    span = (float(points.t[0]), float(points.t[-1])) if window is None else window
+    by, _ = parameter(sens, j)
+    columns: list[list[Plot]] = []
+    for quantity in quantities(sens, coordinate):
+        top = value_plot(points, quantity, sens, j, twin, None, span, by)
+        columns.append([top, slope_plot(points, quantity, sens, j, twin, None, span)])
+    for name, run, colour in (("τ<sub>1</sub>", twin.low, LOW), ("τ<sub>2</sub>", twin.high, None)):
+        _verticals(columns, run, name, colour or COLOURS[1])
+    return _legends(compose(columns, [1] * len(columns)), len(columns[0]))
+
+
+def _verticals(columns: list[list[Plot]], run: Sides, name: str, colour: str) -> None:
+    """Add a thin line through all plots at each event of a twin."""
+    t = run.rows.t[run.right]
+    for plots in columns:
+        for plot in plots:
+            assert plot.y_range is not None
+            x = np.repeat(t, 3)
+            y = np.tile([*plot.y_range, np.nan], len(t))
+            if len(t):
+                plot.traces.append(
+                    curve(x.astype(np.float32), y.astype(np.float32), colour, name=name,
+                          line={"width": 1}, hoverinfo="skip")
+                )  # fmt: skip
+
+
+def as_csv(sens: Sensitivity) -> str:
+    """Return t, the states, z and all derivatives along the rows as CSV with all digits."""
+    states = [s.name for s in sens.question.cost.flow.states]
+    run = sens.solution
+    columns = {"t": run.t} | {s: run.x[:, i] for i, s in enumerate(states)} | {"z": run.z}
+    for j, by in enumerate(sens.wrt):
+        columns |= {f"d{s}/d{by}": sens.S[:, i, j] for i, s in enumerate(states)}
+        columns |= {f"dz/d{by}": sens.Z[:, j]}
+    text = io.StringIO()
+    np.savetxt(
+        text, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",",
+        header=",".join(columns), comments="",
+    )  # fmt: skip
+    return text.getvalue()

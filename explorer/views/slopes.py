@@ -1,0 +1,178 @@
+"""One quantity and its derivative by a parameter, each as a plot against time.
+
+The first shows what happens, the twins and their first-order prediction; the second the derivative
+with clean jumps beside the finite difference; both names carry their units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, suggest
+from explorer.sensitivity import Sensitivity
+from explorer.systems.display import unit
+from explorer.views.one_sided import LIMITS, Sides, limits, shifts
+from explorer.views.picture import COLOURS, GREY, TIME, Plot, curve, extent, label, nice
+from explorer.views.twins import Twins, band, difference, twin_curves
+
+__all__ = [
+    "SHIFT", "Quantity", "add_arrows", "parameter", "per", "quantities", "slope_plot", "titled",
+    "value_plot",
+]  # fmt: skip
+
+STATE, SLOPE = COLOURS[0], COLOURS[2]
+SHIFT = "event shift"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is drawn with its derivative: where it stands, how it is written."""
+
+    source: str  # of the rows of a Trajectory
+    i: int
+    place: int  # in the first axis but one of S
+    name: str
+    unit: str
+
+
+def per(top: str, bottom: str) -> str:
+    """Return the unit of a derivative.
+
+    >>> per("m/s", "m/s2"), per("m", "kg"), per("m", "")
+    ('(m/s)/(m/s²)', 'm/kg', 'm')
+    """
+    top, bottom = unit(top), unit(bottom)
+    if not bottom:
+        return top
+    if top == bottom:
+        return "1"
+    if not top:
+        return f"1/{bottom}" if "/" not in bottom else f"1/({bottom})"
+    return "/".join(f"({x})" if "/" in x or " " in x else x for x in (top, bottom))
+
+
+def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
+    """Return how a parameter, or the start of a state, is written, and its unit."""
+    name = sens.wrt[j]
+    system: Any = sens.question.system
+    if name in system.parameters:
+        return label(name), system.parameters[name].unit
+    rate = name.startswith("v_") and name not in system.coordinates
+    i = system.coordinates.index(name[2:] if rate else name)
+    text, u = label(system.coordinates[i], dot=rate), system.units[i]
+    return f"{text}(0)", f"{u}/s" if rate and u else u
+
+
+def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity]:
+    system: Any = sens.question.system
+    names = list(system.coordinates)
+    n = len(names)
+    if isinstance(coordinate, str) and coordinate not in names:
+        raise BadValue(
+            f"'{system.name}' has no coordinate {coordinate!r}.{suggest(coordinate, names)}"
+        )
+    i = names.index(coordinate) if isinstance(coordinate, str) else coordinate or 0
+    u = system.units[i]
+    if not sens.solution.v.shape[1]:
+        return [Quantity("x", i, i, label(names[i]), u)]
+    return [
+        Quantity("q", i, i, label(names[i]), u),
+        Quantity("v", i, n + i, label(names[i], dot=True), f"{u}/s" if u else ""),
+    ]
+
+
+def _slopes(sens: Sensitivity, at: Sides, place: int, j: int) -> np.ndarray:
+    """Return dx/drho or, at the last place, dz/drho along the rows."""
+    if sens.own is None:
+        return at.rows.S[:, place, j]
+    S, Z = sens.own
+    return Z[:, j] if place == S.shape[1] else S[:, place, j]
+
+
+def titled(name: str, u: str) -> str:
+    return f"{name} ({u})" if u else name
+
+
+def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
+    """Return a range: all of a derivative, and as much of the spikes as leaves it legible."""
+    low, high = extent(clean)
+    room = high - low
+    found = spiky[np.isfinite(spiky)]
+    if not found.size:
+        return low, high
+    bottom, top = max(found.min(), low - room), min(found.max(), high + room)
+    return nice(min(low, bottom), max(high, top))
+
+
+def value_plot(
+    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float], by: str,
+) -> Plot:  # fmt: skip
+    values = getattr(at.rows, quantity.source)[:, quantity.i]
+    traces, seen = [], [at.drawn(values)]
+    if twin is not None:
+        slopes = _slopes(sens, at, quantity.place, j)
+        traces += [band(at, values, slopes, twin)]
+        traces += twin_curves(twin, quantity.source, quantity.i, quantity.name, by)
+        seen += [trace["y"] for trace in traces[1:]]
+    if ghost is not None:
+        traces.append(_ghost(ghost, getattr(ghost[1].rows, quantity.source)[:, quantity.i]))
+    traces += limits(at, values, STATE, quantity.name)
+    if quantity.source != "v":
+        for trace in traces:
+            trace["showlegend"] = trace["name"] not in (quantity.name, "pinned", *LIMITS)
+    title = titled(quantity.name, unit(quantity.unit))
+    return Plot(traces, TIME, title, span, extent(*seen))
+
+
+def slope_plot(
+    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float],
+) -> Plot:  # fmt: skip
+    by, by_unit = parameter(sens, j)
+    name = f"d{quantity.name}/d{by}"
+    values = _slopes(sens, at, quantity.place, j)
+    traces, spiky = [], np.empty(0)
+    if twin is not None:
+        traces.append(difference(twin, quantity.place, quantity.name))
+        spiky = traces[0]["y"]
+        traces[0]["showlegend"] = quantity.source in "qx"
+    if ghost is not None:
+        traces.append(_ghost(ghost, _slopes(*ghost, quantity.place, 0)))
+    own = limits(at, values, SLOPE, name)
+    own[0] |= {"showlegend": quantity.source in "qx", "name": f"derivative by {by}"}
+    title = name if quantity.source == "z" else titled(name, per(quantity.unit, by_unit))
+    return Plot([*traces, *own], TIME, title, span, _roomy(at.drawn(values), spiky))
+
+
+def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, Any]:
+    return curve(
+        ghost[1].t, ghost[1].drawn(values), GREY, name="pinned", hoverinfo="skip",
+        line={"dash": "dot", "width": 1.2},
+    )  # fmt: skip
+
+
+def add_arrows(
+    plot: Plot, at: Sides, j: int, span: tuple[float, float], delta: float | None, by: str
+) -> None:
+    """Add the event-time sensitivities along the time axis of a plot, in a strip of their own."""
+    assert plot.y_range is not None
+    (low, high), wide = plot.y_range, span[1] - span[0]
+    strip = 0.14 * (high - low)
+    slopes = np.array([0.0 if e.dt_drho is None else e.dt_drho[j] for e in at.rows.located])
+    most = np.abs(slopes[at.events]).max(initial=0.0)
+    scale, said = delta, f"{SHIFT} by δ"
+    if delta is None:
+        scale = _round(0.15 * wide / most) if most > 0 else 1.0
+        said = f"{SHIFT} dt/d{by} × {scale:g}"
+    plot.traces += shifts(at, slopes, low - 0.5 * strip, 0.3 * strip, float(scale or 1.0), said)
+    plot.y_range = (low - strip, high)
+
+
+def _round(x: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, at most x: a scale that seldom changes in a drag."""
+    unit_ = 10.0 ** np.floor(np.log10(x))
+    return float(f"{unit_ * max(k for k in (1, 2, 5) if k * unit_ <= x):.3g}")
