@@ -393,9 +393,8 @@ def march(
         kind[3], kind[4] = state[MODE], taken
         events += 1
         counts[1] = events
-        if not np.isfinite(largest(y, 0, block)):
-            return NOT_FINITE
-        if terminal:
-            return SUCCESS if kind[1] != ACCUMULATION else ZENO
+        if terminal or not np.isfinite(largest(y, 0, block)):
+            accumulated = ZENO if kind[1] == ACCUMULATION else SUCCESS
+            return accumulated if terminal else NOT_FINITE
         fresh = True
     return SUCCESS

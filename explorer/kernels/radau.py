@@ -7,7 +7,7 @@ linearised flow); the running cost is a quadrature. Error: (mu / h I - J) err = 
 
 import numpy as np
 
-from explorer.kernels.flows import NX, PROBLEM, slopes
+from explorer.kernels.flows import NX, PROBLEM, flow
 from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.status import SUCCESS
@@ -42,7 +42,7 @@ def radau_step(
     for j in range(nx):  # by differences: it only has to make Newton converge
         d = 1e-7 * max(abs(y[j]), 1e-3)
         new[j] = y[j] + d
-        status = slopes(table, shape, inp, out, W, pivots, vec, state, t, new, stage, 0)
+        status = flow(table, shape, inp, out, W, pivots, vec, state, t, new, stage, 0)
         if status != SUCCESS:
             return status
         new[j] = y[j]
@@ -75,7 +75,7 @@ def radau_step(
         for i in range(3):
             for m in range(size):
                 stage[m] = y[m] + K[5 + i, m]
-            status = slopes(
+            status = flow(
                 table, shape, inp, out, W, pivots, vec, state, t + c[i + 1] * h, stage, K[1 + i],
                 width,
             )  # fmt: skip
@@ -122,4 +122,4 @@ def radau_step(
         K[4, at + nx] = 0.0
     for m in range(size):
         new[m] = y[m] + K[7, m]
-    return slopes(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[3], width)
+    return flow(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[3], width)

@@ -102,11 +102,10 @@ def _legends(picture: Picture, second: int) -> Picture:
     """Put one legend above each column, what happens and its derivative; one for the arrows."""
     layout = picture.layout
     first = layout["legend"] | {"font": {"size": 11}, "y": 1.0, "xanchor": "left"}
-    layout |= {
-        "legend": first,
-        "legend2": first | {"x": layout[f"xaxis{second + 1}"]["domain"][0]},
-        "legend3": first | {"x": 0, "y": layout["yaxis2"]["domain"][1] - 0.01},
-    }
+    layout |= {"legend": first, "legend3": first | {"y": layout["yaxis2"]["domain"][1] - 0.01}}
+    beside = layout.get(f"xaxis{second + 1}")
+    if beside is not None:
+        layout["legend2"] = first | {"x": beside["domain"][0]}
     for trace in picture.data:
         if trace["showlegend"] and int(trace["xaxis"][1:] or 1) > second:
             trace["legend"] = "legend2"

@@ -1,0 +1,204 @@
+"""The sensitivity panel without a browser: the cost typed, the model changed, the sliders moved."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import numpy as np
+import pytest
+from hybrids import HYBRIDS
+from test_panels import Wire, size
+
+import explorer as ex
+from explorer.models import models
+from explorer.panels import Session, panels
+from explorer.panels.sensitivity_state import SensitivitySession, offered
+
+
+def opened(model="bouncing_ball", **settings) -> Wire:
+    return Wire(panels["sensitivity"](SensitivitySession(model, **settings)))
+
+
+def card(content: dict, title: str) -> dict:
+    return next(c for c in content["cards"] if c["title"].startswith(title))
+
+
+def trace(content: dict, buffers: list, name: str) -> np.ndarray:
+    found = next(t for t in content["figure"]["data"] if t["name"] == name)
+    return np.frombuffer(buffers[found["y"]["buf"]], "<f4")
+
+
+@pytest.mark.parametrize(
+    ("key", "typed", "said"),
+    [
+        ("cost.g", "v_y**2 + nope", "nope"), ("cost.g", "v_y**", "v_y**"), ("cost.g", "1/0", "cost"),
+        ("cost.w", "a_y", "a_y"), ("cost.w", "open('x')", "open"), ("cost.g", "sqrt(-1)", "cost"),
+        ("see.delta", "-1", "greater than zero"), ("see.event", "1.5", "1.5"),
+        ("see.wrt", "mass", "mass"), ("see.coordinate", "x", "coordinate"),
+        ("scheme", "MoreauJean", "does not locate events"), ("rho.e", "1.5", "Newton"),
+    ],
+)  # fmt: skip
+def test_what_is_typed_wrong_is_a_sentence_and_stays(key, typed, said):
+    wire = opened()
+    before = wire.panel.session.sensitivity
+    content, _ = wire.pull(**{key: typed})
+    assert said in content["errors"][key]
+    assert content["status"]["level"] == "error"
+    assert content["values"][key] == typed
+    assert wire.panel.session.sensitivity is before
+    content, _ = wire.pull(**{"rho.g": 5.0})  # the others go on working
+    assert content["values"][key] == typed
+    assert wire.panel.session.solution.rho["g"] == 5.0
+
+
+def test_the_cost_that_is_typed_is_the_one_that_is_differentiated():
+    wire = opened()
+    content, _ = wire.pull(**{"cost.g": "", "cost.w": "y"})
+    sens = wire.panel.session.sensitivity
+    assert sens.cost == pytest.approx(sens.solution.q[-1, 0])
+    assert sens.cost_gradient[0] == pytest.approx(sens.Q[-1, 0, 0])
+    assert f"{sens.cost:.5g}" in card(content, "Gradient")["title"]
+
+
+def test_a_parameter_without_influence_is_a_zero_column():
+    content, buffers = opened().pull(**{"see.wrt": "m"})
+    assert not np.nan_to_num(trace(content, buffers, "derivative by m")).any()
+    assert [row[-1] for row in card(content, "Event 2")["rows"]] == ["0", "0", "0"]
+    assert [row[3] for row in content["table"]["rows"]] == ["0"] * len(content["table"]["rows"])
+
+
+def test_another_parameter_brings_its_own_distance_of_the_twins():
+    wire = opened()
+    content, _ = wire.pull(**{"see.wrt": "g"})
+    assert content["values"]["see.delta"] == pytest.approx(19 / 50, rel=0.1)
+    assert wire.controls()["see.delta"]["unit"] == "m/s²"
+
+
+@pytest.mark.parametrize("build", HYBRIDS.values(), ids=HYBRIDS)
+def test_a_hybrid_system_has_states_for_coordinates(build):
+    wire = opened(build())
+    assert "see.coordinate" in wire.controls() or len(build().coordinates) == 1
+    for state in build().coordinates:
+        content, _ = wire.pull(**{"see.coordinate": state, "see.wrt": state})
+        assert content["status"]["level"] != "error"
+        assert not content["errors"]
+
+
+def test_the_model_may_become_a_hybrid_one():
+    wire = opened()
+    wire.pull(**{"see.zoom": True, "cost.w": "y"})
+    content, _ = wire.pull(model="two_tanks")
+    assert content["errors"] == {}
+    assert content["values"]["see.zoom"] is False
+    assert wire.panel.session.system.name != "bouncing ball"
+    assert wire.do("undo")[0]["values"]["cost.w"] == "y"
+
+
+def test_only_models_that_can_be_differentiated_are_offered():
+    choices = {c[0] for c in opened().controls()["model"]["choices"]}
+    assert choices == {name for name in models if offered(name)}
+
+
+def test_the_methods_are_compared_when_the_slider_rests():
+    wire = opened()
+    assert len(card(wire.pull(**{"rho.e": 0.75})[0], "Gradient")["rows"]) == 1
+    rows = card(wire.pull(**{"see.compare": True})[0], "Gradient")["rows"]
+    assert [row[0] for row in rows] == ["direct", "adjoint", "complex step", "finite difference"]
+    assert len({row[1][:8] for row in rows}) == 1, "eight characters agree"
+    rows = card(wire.pull(True, **{"rho.e": 0.7})[0], "Gradient")["rows"]
+    assert [row[1] for row in rows[1:]] == ["…"] * 3
+    rows = card(wire.pull(False, **{"rho.e": 0.7})[0], "Gradient")["rows"]
+    assert "…" not in str(rows)
+
+
+def test_the_cost_over_the_parameter_stays_while_that_one_moves():
+    wire = opened()
+    wire.hello()
+    for key, value, stays in (("rho.e", 0.7, True), ("rho.g", 8.0, False)):
+        content, buffers = wire.pull(True, **{key: value})
+        assert (len(trace(content, buffers, "cost ψ")) > 5) == stays
+
+
+def test_an_event_that_does_not_happen_is_said():
+    content, _ = opened().pull(**{"see.event": 40, "see.zoom": True})
+    assert content["status"]["level"] != "error"
+    assert "there is no event 40" in card(content, "Event 40")["note"]
+
+
+def test_a_zoomed_axis_rests_while_a_slider_moves():
+    wire = opened()
+    wire.pull(**{"see.zoom": True, "see.delta": 0.02})
+    wire.hello()
+    sent = [
+        "layout" in wire.pull(True, **{"rho.e": 0.8 - 0.001 * i})[0]["figure"] for i in range(9)
+    ]
+    assert sum(sent) <= 1
+
+
+def test_pinned_sensitivities_are_drawn_dotted():
+    wire = opened()
+    wire.do("pin")
+    content, buffers = wire.pull(**{"rho.e": 0.6})
+    ghosts = [t for t in content["figure"]["data"] if t["name"] == "pinned"]
+    assert len(ghosts) == 5
+    assert {t["line"]["dash"] for t in ghosts} == {"dot"}
+    assert np.nanmax(np.abs(trace(content, buffers, "pinned"))) > 0
+
+
+def test_the_copied_script_makes_the_same_numbers():
+    wire = opened()
+    wire.pull(**{"rho.e": 0.7, "cost.w": "y*v_y", "see.wrt": "g"})
+    text = wire.say(type="do", action="copy_code")[0][0]["text"]
+    names: dict = {}
+    exec(text, names)
+    sens = wire.panel.session.sensitivity
+    assert names["sens"].cost_gradient.tolist() == sens.cost_gradient.tolist()
+    np.testing.assert_array_equal(names["sens"].S, sens.S)
+
+
+def test_a_state_of_the_explore_panel_is_taken_and_its_own_is_whole():
+    other = Session("bouncing_ball", e=0.6)
+    wire = opened()
+    content, _ = wire.do("load_state", other.to_json())
+    assert content["values"]["rho.e"] == 0.6
+    assert content["values"]["scheme"] == "EventDriven"
+    wire.pull(**{"see.wrt": "y0", "see.zoom": True, "cost.w": "y"})
+    text = wire.say(type="do", action="copy_state")[0][0]["text"]
+    again = opened()
+    again.do("load_state", text)
+    assert again.panel.session.state == wire.panel.session.state
+    json.loads(text)
+
+
+def test_a_plain_session_gives_its_model_and_parameters():
+    panel = panels["sensitivity"](Session("bouncing_ball", e=0.6))
+    assert panel.session.solution.rho["e"] == 0.6
+    assert not panel.session.can_undo
+
+
+@pytest.mark.parametrize("model", sorted(filter(offered, models)))
+def test_a_picture_is_small_on_every_model(model):
+    wire = opened(model)
+    key = next(k for k in wire.controls() if k.startswith("rho."))
+    value = wire.controls()[key]["value"]
+    assert size(*wire.pull(True, **{key: value * 1.001})) <= 30_000
+    assert wire.pull(**{"see.zoom": True, key: value})[0]["status"]["level"] != "error"
+
+
+def test_a_frame_takes_little_while_a_slider_moves():
+    wire = opened()
+    wire.hello()
+    spent = []
+    for i in range(20):
+        begin = time.process_time()
+        wire.panel._answer.pull({"rho.e": 0.8 - 0.002 * i}, True)
+        spent.append(time.process_time() - begin)
+    assert np.median(spent) < 0.04  # 5 ms on a quiet machine
+
+
+def test_a_script_opens_it():
+    panel = ex.explore_sensitivity("bouncing_ball", e=0.6, wrt="y0", delta=0.05)
+    assert panel.session.sensitivity.wrt == ("y0",)
+    with pytest.raises(ex.ExplorerError, match="locate"):
+        ex.explore_sensitivity("bouncing_ball", "MoreauJean")
