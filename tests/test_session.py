@@ -526,7 +526,7 @@ def stirred(model, scheme=None) -> Session:
     else:
         session.set(**{f"v0.{system.coordinates[0]}": 0.125})
     if "n" in session.state["sizes"]:
-        session.set(n=4)
+        session.set(n=max(4, system.sizes["n"].low))
     return session
 
 

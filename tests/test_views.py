@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 
 import numpy as np
 import plotly.graph_objects as go
@@ -74,7 +75,7 @@ def test_no_view_is_forgotten_here():
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_a_plain_figure_or_a_sentence(view, name, scheme):
     if not applies(view, name):
-        with pytest.raises(ex.NotApplicable, match=run(name).system.name):
+        with pytest.raises(ex.NotApplicable, match=re.escape(run(name).system.name)):
             getattr(ex.views, view)(run(name, scheme=scheme))
         return
     figure = getattr(ex.views, view)(run(name, scheme=scheme))
@@ -253,6 +254,10 @@ HYBRID = [r for r in RUNS if r not in MOVES]
 def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
     solution = fine(run(name, preset, scheme))
     t, resets = solution.t.astype(np.float32), 0
+    times = np.array([-np.inf, *(e.t for e in solution.events), np.inf])
+    # events that share a time in single precision cannot be told apart
+    far = np.minimum(np.diff(times)[:-1], np.diff(times)[1:]) > 1e-5
+    apart = [e for e, alone in zip(solution.events, far, strict=True) if alone]
     for view in ("positions", "trajectory", "phase", "explore"):
         for trace in getattr(ex.views, view).picture(solution).data:
             names = [label(c) for c in solution.system.coordinates]
@@ -267,7 +272,7 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
             x, y = np.asarray(trace["meta"]["t"]), np.asarray(trace["y"])
             assert (np.diff(x) >= 0).all()
             drawn = np.isfinite(y[:-1]) & np.isfinite(y[1:])
-            for event in solution.events:
+            for event in apart:
                 before, after = values[[event.row - 1, event.row], j].astype(np.float32)
                 if before != after:
                     starts = (x[:-1] < t[event.row]) | (
@@ -276,12 +281,12 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
                     ends = (x[1:] > t[event.row]) | ((x[1:] == t[event.row]) & (y[1:] == after))
                     assert not (starts & ends & drawn).any(), (view, event.t)
                     resets += 1
-    assert resets or all(np.array_equal(e.x_minus, e.x_plus) for e in solution.events)
+    assert resets or all(np.array_equal(e.x_minus, e.x_plus) for e in apart)
 
 
 @pytest.mark.parametrize(("name", "preset", "scheme"), HYBRID)
-@pytest.mark.parametrize("budget", [None, 200])
-def test_the_drawn_states_follow_the_run(name, preset, scheme, budget):
+@pytest.mark.parametrize(("budget", "seen"), [(None, 0.03), (200, 0.15)])
+def test_the_drawn_states_follow_the_run(name, preset, scheme, budget, seen):
     solution = fine(run(name, preset, scheme))
     points = rows(solution, budget)
     events = np.array([np.inf, *(e.t for e in solution.events)])
@@ -295,7 +300,7 @@ def test_the_drawn_states_follow_the_run(name, preset, scheme, budget):
         off = [abs(np.interp(t, at, points.q[j][drawn]) - x)
                for t, x in zip(solution.t, solution.x[:, j], strict=True)
                if not near(t)]  # fmt: skip
-        assert max(off) <= 0.03 * np.ptp(solution.x[:, j]) + 1e-6
+        assert max(off) <= seen * np.ptp(solution.x[:, j]) + 1e-6
 
 
 @pytest.mark.parametrize(("name", "units"), [("thermostat", ["degC"]), ("ball_with_reset", ["m", "m/s"]),
@@ -322,8 +327,9 @@ def test_modes_are_bars_with_their_names_and_events_marks(name, preset, scheme):
     marks = {t["name"]: t for t in picture.data[len(names) :]}
     assert list(marks) == list(solution.system.guard_names)
     for guard, trace in marks.items():
-        times = [e.t for e in solution.events if e.contact == guard][:100]
-        np.testing.assert_allclose(trace["x"], times or [0], rtol=1e-6)
+        times = [e.t for e in solution.events if e.contact == guard]
+        assert len(trace["x"]) == max(min(len(times), 100), 1)
+        assert np.isin(trace["x"], np.float32(times or [0])).all()
         assert guard in trace["hovertemplate"]
 
 

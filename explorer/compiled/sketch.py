@@ -1,7 +1,7 @@
 """The points of a hybrid system's sketch as one native function.
 
-Its input vector is ``[t, x, 0, rho]``, that of a mechanical system with as many zeros for velocities:
-`explorer.kernels.rows` evaluates both.
+Its input vector is ``[t, x, 0, rho]``: as many zeros as states stand where a mechanical system has
+its velocities, so `explorer.kernels.rows` evaluates both.
 """
 
 from __future__ import annotations

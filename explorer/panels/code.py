@@ -33,10 +33,17 @@ def snippet(session: Session) -> str:
     arguments += [f"{k}={state[k]!r}" for k in START if state[k] is not None]
     if changed:
         arguments.append(f"rho={changed!r}")
-    lines += [
-        f"solution = ex.simulate(model, scheme, {', '.join(arguments)})",
-        "ex.views.explore(solution)",
-    ]
+    call = f"solution = ex.simulate(model, scheme, {', '.join(arguments)})"
+    if len(call) <= 100:
+        lines.append(call)
+    else:
+        lines += [
+            "solution = ex.simulate(",
+            "    model, scheme,",
+            *(f"    {a}," for a in arguments),
+            ")",
+        ]
+    lines.append("ex.views.explore(solution)")
     return "\n".join(lines) + "\n"
 
 

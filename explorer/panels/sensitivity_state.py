@@ -51,6 +51,14 @@ def usual_cost(system: Any) -> dict[str, str]:
     return {"g": f"{rate}**2", "w": ""}
 
 
+def _not_located(scheme: Any) -> BadValue:
+    name = scheme if isinstance(scheme, str) else getattr(scheme, "__name__", repr(scheme))
+    return BadValue(
+        f"{name} does not locate events, so its derivatives have no jumps: this panel takes "
+        "EventDriven."
+    )
+
+
 def _choices(system: System) -> list[str]:
     """Return what can be differentiated by: parameters, and the start of each state."""
     return [*system.parameters, *system._state_names()]
@@ -64,11 +72,9 @@ class SensitivityStates(States):
     ) -> State:
         """Return the default state; it ends before the events crowd."""
         system = self.system({"model": model, "sizes": dict(sizes or {})})
-        kind = getattr(scheme, "__name__", scheme)
-        chosen = scheme if isinstance(scheme, EventDriven) else EventDriven
-        if isinstance(kind, str) and kind == "EventDriven":
-            chosen = EventDriven
-        choose(system, chosen)
+        chosen = EventDriven if scheme is None else scheme
+        if not isinstance(choose(system, chosen), EventDriven):
+            raise _not_located(chosen)
         state = super().fresh(model, sizes, chosen)
         wrt = "e" if "e" in system.parameters else _choices(system)[0]
         state["see"] = {
@@ -79,7 +85,7 @@ class SensitivityStates(States):
         run = simulate(system, chosen, throw=False)
         if run.status.ok and len(run.events) > _CROWD:
             before, after = (run.events[_CROWD - i].t for i in (1, 0))
-            state["t_end"] = float(f"{(before + after) / 2:.2g}")
+            state["t_end"] = float(f"{(before + after) / 2:.3g}")
         return state
 
     def keys(self, state: Mapping[str, Any]) -> list[str]:
@@ -100,10 +106,7 @@ class SensitivityStates(States):
         """Return `state` with one entry changed, checked on its own."""
         group, _, name = key.partition(".")
         if group == "scheme" and value != "EventDriven":
-            raise BadValue(
-                f"{value} does not locate events, so its derivatives have no jumps: this panel "
-                "takes EventDriven."
-            )
+            raise _not_located(value)
         if group not in ("see", "cost"):
             return super().change(state, key, value)
         new, system = copy.deepcopy(state), self.system(state)

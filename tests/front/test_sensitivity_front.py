@@ -1,0 +1,113 @@
+"""The sensitivity panel in a real Chromium: what moves, what is drawn, what is read aloud."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from explorer.panels.sensitivity import _Answer
+from explorer.panels.sensitivity_state import SensitivitySession
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage import Stage, chromium
+
+pytestmark = pytest.mark.browser
+LIVE = "() => document.querySelector('.nsx-plot').classList.contains('nsx-live')"
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 720})
+        yield Stage(page, _Answer(SensitivitySession())).open()
+
+
+@pytest.fixture
+def stage(shared):
+    shared.page.click("[data-action=reset]")
+    shared.drawn()
+    yield shared
+    assert shared.errors == []
+
+
+def curve(stage, name):
+    return stage.js(
+        """(name) => [...document.querySelector(".nsx-plot")._fullData
+             .find((t) => t.name === name).y]""",
+        name,
+    )
+
+
+def slider(stage, key):
+    return stage.page.locator(f'input[type=range][data-key="{key}"]')
+
+
+@pytest.mark.parametrize("key", ["rho.e", "rho.g", "rho.y0", "see.delta"])
+def test_a_slider_moved_changes_the_picture_without_plotly(stage, key):
+    name = "finite difference" if key == "see.delta" else "derivative by e"
+    before = curve(stage, name)
+    slider(stage, key).press("ArrowLeft")  # a new range may need plotly once
+    stage.drawn()
+    slider(stage, key).press("ArrowLeft")
+    stage.drawn()
+    assert curve(stage, name) != before
+    assert stage.js(LIVE)
+
+
+def test_the_event_chosen_is_the_matrix_shown(stage):
+    caption = stage.page.locator(".nsx-card caption").first
+    assert caption.inner_text().startswith("Event 2: impact floor")
+    cell = stage.page.locator(".nsx-heat tbody tr").nth(1).locator("td").nth(0)
+    before = cell.inner_text()
+    slider(stage, "see.event").press("ArrowRight")
+    stage.drawn()
+    assert caption.inner_text().startswith("Event 3")
+    assert cell.inner_text() != before
+    assert "color-mix" in cell.get_attribute("style")
+
+
+def test_looking_closely_moves_the_time_axis(stage):
+    stage.page.locator('[data-key="see.zoom"]').first.check()
+    stage.drawn()
+    low, high = stage.js("() => document.querySelector('.nsx-plot')._fullLayout.xaxis.range")
+    assert low < 1.174 < high
+    assert high - low < 1
+
+
+def test_a_cost_typed_wrong_keeps_the_picture(stage):
+    before = curve(stage, "derivative by e")
+    field = stage.page.locator('input[type=text][data-key="cost.g"]')
+    field.fill("v_y**2 + nope")
+    field.press("Enter")
+    stage.drawn()
+    assert field.input_value() == "v_y**2 + nope"
+    assert field.get_attribute("aria-invalid") == "true"
+    assert "nope" in stage.page.locator(".nsx-note:visible").inner_text()
+    assert curve(stage, "derivative by e") == before
+
+
+def test_the_prediction_is_shaded_on_the_canvas_too(stage):
+    slider(stage, "rho.e").press("ArrowLeft")
+    stage.drawn()
+    slider(stage, "rho.e").press("ArrowLeft")
+    stage.drawn()
+    assert stage.js(LIVE)
+    shaded = stage.js(
+        """() => { const c = document.querySelector(".nsx-ink");
+          const { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+          let n = 0;
+          for (let i = 3; i < data.length; i += 4) n += data[i] > 60 && data[i] < 90;
+          return n; }"""
+    )
+    assert shaded > 300
+
+
+def test_nothing_overflows_at_1280_by_720(stage):
+    stage.page.locator('[data-key="see.compare"]').first.check()
+    stage.drawn()
+    wide = stage.js(
+        """() => [...document.querySelectorAll(".nsx-cards, .nsx-side, .nsx-plots")]
+             .filter((n) => n.scrollWidth > n.clientWidth + 1 || n.scrollHeight > n.clientHeight + 1)
+             .map((n) => [n.className, n.scrollWidth, n.clientWidth, n.scrollHeight, n.clientHeight])"""
+    )
+    assert wide == []
