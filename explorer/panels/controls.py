@@ -58,12 +58,13 @@ def groups(session: Session) -> list[dict[str, Any]]:
         start.append(_choice("mode0", "mode(0)", now, offered, "mode at the start"))
     if len(system.coordinates) <= 12:
         states = ("x0",) if isinstance(system, HybridSystem) else ("q0", "v0")
-        for c, u in zip(system.coordinates, system.units, strict=True):
+        own = session.start()  # what is typed and refused is no default
+        for i, (c, u) in enumerate(zip(system.coordinates, system.units, strict=True)):
             for k in states:
                 key, rate = f"{k}.{c}", k == "v0"
                 text, tip = f"{label(c, dot=rate)}(0)", "start velocity" if rate else "start"
                 u_rate = f"{u}/s" if rate and u else u
-                start.append(_number(key, text, u_rate, now, now[key], tip))
+                start.append(_number(key, text, u_rate, now, float(own[k][i]), tip))
     offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
     minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}
