@@ -25,13 +25,13 @@ def zeno_time(rho: dict[str, float]) -> float:
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
-    """Return x, (n_t, 2), with tank 1 filled first; NaN unless w > v1, v2 (each level can rise)."""
+    """Return x, (n_t, 2), with tank 1 filled first; NaN unless w > v1, v2 > 0 (both ways go)."""
     w, share = rho["w"], rho["share"]
     out, low = np.array([rho["v1"], rho["v2"]]), np.array([rho["r1"], rho["r2"]])
     level = np.array([rho["a1"], rho["a2"]], float)
     t = np.asarray(t, float)
     x = np.full((len(t), 2), np.nan)
-    if w <= out.max() or (level < low).any():
+    if not 0 < out.min() <= out.max() < w or (level < low).any():
         return {"x": x}
     now, filled, limit = 0.0, 0, zeno_time(rho)
     while now <= t[-1]:
