@@ -241,7 +241,9 @@ class March:
         if len(late):  # the contact was closed a moment before its impacts have accumulated
             x_plus = x_plus.copy()
             x_plus[late] = self.sample(hits[late])[0][:, :block]
-            x_minus = x_plus + (x_minus - record[:, lay["x_plus"]])
+            jump = (x_minus - record[:, lay["x_plus"]])[late]
+            x_minus = x_minus.copy()
+            x_minus[late] = x_plus[late] + jump
         xz = woven(y[:, :block], x_minus, x_plus)
         rates = woven(dy[:, :block], record[:, lay["f_minus"]], record[:, lay["f_plus"]])
         S = woven(y[:, block:], record[:, lay["s_minus"]], record[:, lay["s_plus"]])
