@@ -142,6 +142,14 @@ class Trajectory(Solution):
             return here[0].x_minus if side == "left" else here[-1].x_plus
         return self.march.sample(np.array([float(t)]))[0][0, : self.x.shape[1]]
 
+    @property
+    def nearest(self) -> float:
+        """Smallest value of a guard at a near miss (in its unit), inf if there was none.
+
+        With the `slope` of the events it is the margin to grazing, where derivatives end.
+        """
+        return float(self.march.watch[:, 3].min(initial=np.inf))
+
     def refined(self, points: int = 400) -> Trajectory:
         """Return the same run with at least `points` rows, for drawing."""
         return self if len(self.t) >= points else self.march.rows(self, points)

@@ -219,6 +219,18 @@ def test_a_tangent_guard_is_a_near_miss_or_an_event_never_a_crash():
             assert not sol.events
 
 
+def test_a_near_miss_leaves_its_margin():
+    system = HybridSystem(
+        "miss", x="x v", modes={"on": ["v", "-x"]},
+        guards=[{"mode": "on", "r": "1.01 - x", "direction": -1, "name": "top"}],
+        start={"x": [0, 1], "t_end": 6.0},
+    )  # fmt: skip
+    sol = ex.simulate(system, TIGHT)
+    assert not sol.events
+    assert sol.nearest == pytest.approx(0.01, rel=1e-4)
+    assert ex.simulate(models["bouncing_ball"](), TIGHT, t_end=0.2).nearest == np.inf
+
+
 def test_events_that_accumulate_without_a_mode_end_with_a_status():
     tank = HybridSystem(
         "two tanks", x="a b", modes={"fill_a": [0.25, -0.5], "fill_b": [-0.5, 0.25]},

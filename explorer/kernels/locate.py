@@ -191,7 +191,7 @@ def first_event(
                 low = (k - 1) / SAMPLES
             elif (
                 (k >= 2 and two > one and one < g)
-                or (k == 1 and sign * samples[SAMPLES + 1, j] - shift < one)
+                or (k == 1 and sign * samples[SAMPLES + 1, j] - shift < one and one < g)
                 or (k == SAMPLES and sign * samples[SAMPLES + 2, j] - shift < g and g < one)
             ):
                 wide = 2 if k >= 2 and two > one and one < g else 1

@@ -189,6 +189,7 @@ def test_playing_moves_the_mechanism_and_the_cursor(lab):
 
 
 def test_a_table_row_moves_the_cursor(lab):
+    lab.page.wait_for_timeout(400)  # the table follows the last picture within a quarter second
     row = lab.panel.locator(".nsx-table tbody tr").nth(2)
     wanted = float(row.locator("td").first.inner_text())
     row.click()

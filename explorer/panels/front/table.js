@@ -80,7 +80,9 @@ class EventTable {
     if (!row) return;
     this.rove(row);
     const time = this.times[row.sectionRowIndex];
-    if (Number.isFinite(time)) this.onSeek(time);
+    if (!Number.isFinite(time)) return;
+    this.onSeek(time);
+    this.current(row); // of events at one instant, the one that was picked
   }
 
   key(event) {
@@ -103,7 +105,10 @@ class EventTable {
   mark(time) {
     let last = -1;
     while (last + 1 < this.times.length && this.times[last + 1] <= time + 1e-9) last++;
-    const row = this.body.rows[last];
+    this.current(this.body.rows[last]);
+  }
+
+  current(row) {
     if (row === this.marked) return;
     this.marked?.removeAttribute("aria-current");
     row?.setAttribute("aria-current", "true");
