@@ -79,16 +79,11 @@ def simulate(
     """
     chosen = choose(system, scheme)
     warm()
-    start = {"q0": q0, "v0": v0, "x0": x0}
-    parameters |= _named_like_a_start(system, start)
-    if mode0 is not None and not isinstance(system, HybridSystem):
-        raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
+    start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
+    parameters |= named_like_a_start(system, start)
     values = system.rho({**(rho or {}), **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
-    compiled = chosen.compile(system)
-    if isinstance(system, HybridSystem):
-        compiled = _begun_in(compiled, system, mode0)
-    given = _start(chosen, compiled, start)
+    compiled, given = begin(chosen, system, chosen.compile(system), start)
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
         given["t_eval"] = _numbers(t_eval, "t_eval")
@@ -100,10 +95,24 @@ def simulate(
     return solution
 
 
-def _start(chosen: Scheme, compiled: Any, start: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Return the start that is given, as the arguments of `Scheme.run`."""
+def begin(
+    chosen: Scheme, system: System, compiled: Any, start: Mapping[str, Any]
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return what is compiled, for the mode that is given, and the start as `Scheme.run` takes it.
+
+    Raises
+    ------
+    BadValue
+        A start that the system or the scheme cannot have.
+    """
+    mode0 = start.get("mode0")
+    if isinstance(system, HybridSystem):
+        compiled = _begun_in(compiled, system, mode0)
+    elif mode0 is not None:
+        raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
     found = {}
-    for what, value in start.items():
+    for what in ("q0", "v0", "x0"):
+        value = start.get(what)
         if value is None:
             continue
         if what == "x0":
@@ -116,7 +125,7 @@ def _start(chosen: Scheme, compiled: Any, start: Mapping[str, Any]) -> dict[str,
             )
     if "x0" in found and len(found) > 1:
         raise BadValue("x0 = (q, v) is the whole start: give it alone, or q0 and v0.")
-    return found
+    return compiled, found
 
 
 def _takes(chosen: Scheme, what: str, instead: str) -> None:
@@ -124,7 +133,7 @@ def _takes(chosen: Scheme, what: str, instead: str) -> None:
         raise BadValue(f"{type(chosen).__name__} takes no {what}: {instead}.")
 
 
-def _named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
+def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
     """Take out of `start` what must be a parameter of that name.
 
     So is a single number x0 where the state has several, and q0 or v0 of a hybrid system.
@@ -135,10 +144,12 @@ def _named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
         If a hybrid system has no such parameter.
     """
     hybrid, found = isinstance(system, HybridSystem), {}
-    for name, value in start.items():
+    for name in ("q0", "v0", "x0"):
+        if (value := start.get(name)) is None:
+            continue
         known = name in system.parameters
         number_of_many = known and np.ndim(value) == 0 and not (hybrid and system.n == 1)
-        if value is None or not (number_of_many if name == "x0" else hybrid):
+        if not (number_of_many if name == "x0" else hybrid):
             continue
         if not known:
             states = ", ".join(system.coordinates)

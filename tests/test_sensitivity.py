@@ -133,6 +133,33 @@ def test_a_start_value_can_be_asked_for():
     assert np.abs(sens.S[0, :, 2] - [0, 1]).max() == 0
 
 
+METHODS = ("direct", "adjoint", "complex_step", "finite_difference")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_start_that_is_given_depends_on_no_parameter(method):
+    """A ball from 2 m: the first impact at sqrt(2 y / g), whatever the parameter y0 is."""
+    ball, asked = models["bouncing_ball"](), ("y", "v_y", "y0", "g")
+    sens = ex.sensitivity(ball, TIGHT, asked, {"w": "t"}, method, until="floor", t_end=2, q0=[2.0])
+    hit = np.sqrt(4 / 9.81)
+    slopes = [1 / (9.81 * hit), 1 / 9.81, 0, -hit / (2 * 9.81)]
+    assert sens.events[0].t == pytest.approx(hit, rel=1e-12)
+    np.testing.assert_allclose(sens.events[0].dt_drho, slopes, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(sens.cost_gradient, slopes, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_start_in_another_mode(method):
+    """A room that cools from 20.5 to 19 degrees: at t = log(5.5 / 4) / a, its outside at 15."""
+    room = models["thermostat"]()
+    sens = ex.sensitivity(room, TIGHT, ("T", "a"), {"w": "t"}, method, until="too cold",
+                          x0=20.5, mode0="off")  # fmt: skip
+    a = room.parameters["a"].value
+    cooled = np.log(5.5 / 4) / a
+    assert (sens.events[0].t, sens.events[0].mode) == (pytest.approx(cooled, rel=1e-12), "off")
+    np.testing.assert_allclose(sens.cost_gradient, [1 / (5.5 * a), -cooled / a], rtol=1e-6)
+
+
 def test_a_parameter_without_influence_is_a_zero_column():
     sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("m", "g"), "y", t_end=1.0)
     assert np.abs(sens.S[:, :, 0]).max() == 0

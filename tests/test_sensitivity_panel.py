@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import numpy as np
@@ -35,7 +36,8 @@ def trace(content: dict, buffers: list, name: str) -> np.ndarray:
         ("cost.g", "v_y**2 + nope", "nope"), ("cost.g", "v_y**", "v_y**"), ("cost.g", "1/0", "cost"),
         ("cost.w", "a_y", "a_y"), ("cost.w", "open('x')", "open"), ("cost.g", "sqrt(-1)", "cost"),
         ("see.delta", "-1", "greater than zero"), ("see.event", "1.5", "1.5"),
-        ("see.wrt", "mass", "mass"), ("see.coordinate", "x", "coordinate"),
+        ("cost.until", "wall", "wall"), ("cost.count", "0", "counted 1, 2, 3"),
+        ("v0.y", "fast", "start velocity of y"), ("see.wrt", "mass", "mass"), ("see.coordinate", "x", "coordinate"),
         ("scheme", "MoreauJean", "does not locate events"), ("rho.e", "1.5", "Newton"),
     ],
 )  # fmt: skip
@@ -118,6 +120,58 @@ def test_the_cost_over_the_parameter_stays_while_that_one_moves():
     for key, value, stays in (("rho.e", 0.7, True), ("rho.g", 8.0, False)):
         content, buffers = wire.pull(True, **{key: value})
         assert (len(trace(content, buffers, "cost ψ")) > 5) == stays
+
+
+def test_the_start_is_set_and_differentiated_by():
+    wire = opened()
+    assert {"q0.y", "v0.y"} <= set(wire.controls())
+    content, _ = wire.pull(**{"q0.y": "2", "see.wrt": "y"})
+    hit, g = content["table"]["rows"][0], 9.81
+    assert hit[1] == pytest.approx(np.sqrt(4 / g), rel=1e-4)
+    assert wire.panel.session.sensitivity.events[0].dt_drho[0] == pytest.approx(
+        1 / (g * np.sqrt(4 / g))
+    )
+    other = opened()
+    other.do("load_state", wire.say(type="do", action="copy_state")[0][0]["text"])
+    assert other.panel.session.state["q0"] == [2]
+    plain = panels["sensitivity"](Session("bouncing_ball", **{"v0.y": -1}))
+    assert plain.session.solution.v[0, 0] == -1
+    content, _ = wire.pull(**{"q0.y": -0.5})
+    assert "inside an obstacle" in content["errors"]["q0.y"]
+
+
+def test_the_cost_ends_at_an_event():
+    wire = opened()
+    assert "cost.count" not in wire.controls()
+    wire.pull(**{"cost.until": "floor", "cost.g": "", "cost.w": "t"})
+    first = np.sqrt(2 / 9.81)
+    assert wire.panel.session.sensitivity.cost == pytest.approx(first)
+    content, buffers = wire.pull(**{"cost.count": 2, "see.wrt": "e"})
+    sens = wire.panel.session.sensitivity
+    assert sens.cost == pytest.approx(first * 2.6)
+    assert sens.cost_gradient[0] == pytest.approx(2 * first)
+    assert f"T = {first * 2.6:.5g} s" in card(content, "Gradient")["note"]
+    end = next(t for t in content["figure"]["data"] if t["name"] == "end of the cost")
+    drawn = np.frombuffer(buffers[end["x"]["buf"]], "<f4")
+    np.testing.assert_allclose(drawn, first * 2.6, rtol=1e-6)
+    assert wire.controls()["cost.count"]["value"] == 2
+    names: dict = {}
+    exec(wire.say(type="do", action="copy_code")[0][0]["text"], names)
+    assert names["sens"].cost_gradient.tolist() == sens.cost_gradient.tolist()
+
+
+@pytest.mark.parametrize(("key", "value"), [("cost.count", 40), ("rho.g", 1.0), ("t_end", 0.5)])
+def test_an_end_that_does_not_come_is_said_and_the_picture_stays(key, value):
+    wire = opened()
+    wire.pull(**{"cost.until": "floor"})
+    wire.pull(**{"cost.count": 3})
+    before = wire.panel.session.sensitivity
+    content, _ = wire.pull(**{key: value})
+    assert re.search(r"event \d+ of 'floor', but only \d", content["errors"][key])
+    assert content["status"]["level"] == "error"
+    assert wire.panel.session.sensitivity is before
+    content, _ = wire.pull(**{"cost.until": ""})
+    assert content["errors"] == {}
 
 
 def test_an_event_that_does_not_happen_is_said():

@@ -307,6 +307,28 @@ def test_the_start_of_a_hybrid_system():
             session.set(**{key: value})
 
 
+def test_of_a_start_and_its_parameter_the_last_moved_counts():
+    session = Session("bouncing_ball")
+    session.set(**{"q0.y": 2, "v0.y": -1})
+    session.set(e=0.5)
+    assert (session.state["q0"], session.state["v0"]) == ([2], [-1])
+    session.set(y0=1.5)
+    assert (session.state["q0"], session.state["v0"]) == (None, [-1])
+    assert session.solution.q[0, 0] == 1.5
+    session.set(**{"v0.y": 0.0})  # the model's own
+    assert session.state["v0"] is None
+
+
+@pytest.mark.parametrize("model", sorted(models))
+def test_the_sliders_of_the_start_reach_around_it(model):
+    session = Session(model)
+    found = {c["key"]: c for g in groups(session) if g["name"] == "start" for c in g["controls"]}
+    for key, value in values(session).items():
+        if key.startswith(("q0.", "v0.", "x0.")) and session.system.n <= 12:
+            assert found[key]["low"] < value < found[key]["high"]
+            assert found[key]["default"] == value
+
+
 def test_changed_equations_of_a_system_that_starts_elsewhere_are_seen():
     system = HYBRIDS["thermostat"]()
     session = Session(system)

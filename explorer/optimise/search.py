@@ -98,7 +98,7 @@ class Search:
         names, system = question.wrt, question.system
         given = _by_name(bounds, names, "bounds")
         begin = _by_name(start, names, "start")
-        x0 = question.cost.flow.start(question.rho.tolist())[0]
+        x0 = question.start()[0]
         states = [s.name for s in question.cost.flow.states]
         p = len(names)
         low, high, values = np.full(p, -np.inf), np.full(p, np.inf), np.empty(p)
@@ -138,7 +138,7 @@ class Search:
                 rho[place] = value
         question = dataclasses.replace(asked, rho=rho)
         flow = asked.cost.flow
-        x0, seeds = flow.start(rho.tolist())[0].copy(), question.seeds()
+        x0, seeds = question.start()[0], question.seeds()
         states = [s.name for s in flow.states]
         for k, place in enumerate(asked.places):
             if place < 0:

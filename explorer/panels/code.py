@@ -11,11 +11,17 @@ from explorer.schemes import schemes
 if TYPE_CHECKING:
     from explorer.panels.session import Session
 
-__all__ = ["snippet"]
+__all__ = ["called", "opening", "settings", "snippet"]
 
 
 def snippet(session: Session) -> str:
     """Return runnable Python; it names only what differs from the defaults."""
+    run = called("solution = ex.simulate", ["model", "scheme", *settings(session)])
+    return "\n".join([*opening(session), *run, "ex.views.explore(solution)"]) + "\n"
+
+
+def opening(session: Session) -> list[str]:
+    """Return the lines that make the model and the scheme."""
     state, system = session.state, session.system
     lines = ["import explorer as ex", ""]
     if state["model"] == "own":
@@ -27,24 +33,24 @@ def snippet(session: Session) -> str:
     kind = schemes[state["scheme"]]
     default = {f.name: f.default for f in fields(kind)}
     knobs = [f"{k}={v!r}" for k, v in state["knobs"].items() if v != default[k] or k == "h"]
-    lines.append(f"scheme = ex.{state['scheme']}({', '.join(knobs)})")
+    return [*lines, f"scheme = ex.{state['scheme']}({', '.join(knobs)})"]
+
+
+def settings(session: Session) -> list[str]:
+    """Return the time span, start and parameters as arguments."""
+    state, system = session.state, session.system
     changed = {k: v for k, v in state["rho"].items() if v != system.parameters[k].value}
     arguments = [f"t_end={state['t_end']!r}"]
     arguments += [f"{k}={state[k]!r}" for k in START if state[k] is not None]
     if changed:
         arguments.append(f"rho={changed!r}")
-    call = f"solution = ex.simulate(model, scheme, {', '.join(arguments)})"
-    if len(call) <= 100:
-        lines.append(call)
-    else:
-        lines += [
-            "solution = ex.simulate(",
-            "    model, scheme,",
-            *(f"    {a}," for a in arguments),
-            ")",
-        ]
-    lines.append("ex.views.explore(solution)")
-    return "\n".join(lines) + "\n"
+    return arguments
+
+
+def called(function: str, arguments: list[str]) -> list[str]:
+    """Return a call on one line, or on several if it is long."""
+    line = f"{function}({', '.join(arguments)})"
+    return [line] if len(line) <= 100 else [f"{function}(", *(f"    {a}," for a in arguments), ")"]
 
 
 def _wrapped(spec: Any) -> str:

@@ -57,14 +57,15 @@ def groups(session: Session) -> list[dict[str, Any]]:
         offered = [(mode.name, mode.name) for mode in system.modes]
         start.append(_choice("mode0", "mode(0)", now, offered, "mode at the start"))
     if len(system.coordinates) <= 12:
-        states = ("x0",) if isinstance(system, HybridSystem) else ("q0", "v0")
-        own = session.start()  # what is typed and refused is no default
+        usual, ranges = session.states.usual_start(state), session.states.start_ranges(state)
         for i, (c, u) in enumerate(zip(system.coordinates, system.units, strict=True)):
-            for k in states:
-                key, rate = f"{k}.{c}", k == "v0"
-                text, tip = f"{label(c, dot=rate)}(0)", "start velocity" if rate else "start"
-                u_rate = f"{u}/s" if rate and u else u
-                start.append(_number(key, text, u_rate, now, float(own[k][i]), tip))
+            for k in usual:
+                rate = k == "v0"
+                unit_ = f"{u}/s" if rate and u else u
+                tip = "start velocity" if rate else "start"
+                param = Param(usual[k][i], *ranges[k][i], unit_, tip)
+                control = _slider(f"{k}.{c}", c, param, now)
+                start.append({**control, "label": f"{label(c, dot=rate)}(0)"})
     offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
     minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}

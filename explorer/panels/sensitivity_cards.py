@@ -64,9 +64,13 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
             continue
         apart = abs(other - sens.cost_gradient[0]) / (1 + abs(sens.cost_gradient[0]))
         rows.append([said, f"{other:.9g}", f"{apart:.0e}" if apart else "0"])
+    last, note = sens.question.last(sens.solution), ""
+    if last is not None:
+        slope = 0.0 if last.dt_drho is None else float(last.dt_drho[0])
+        note = f"ψ ends at T = {last.t:.5g} s, dT/d{sens.wrt[0]} = {_short(slope)}"
     return {
         "title": f"Gradient dψ/d{by}, ψ = {sens.cost:.5g}",
-        "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": "",
+        "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": note,
     }  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from explorer.panels.sensitivity_state import (
     offered,
     usual_cost,
 )
-from explorer.panels.state import OWN, START
+from explorer.panels.state import OWN
+from explorer.sensitivity.direct import event_names
 from explorer.systems import HybridSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label
@@ -23,7 +24,7 @@ _FEW = 12  # events that the slider reaches
 
 
 def groups(session: SensitivitySession) -> list[dict[str, Any]]:
-    """Return the groups of controls: model, derivative, parameters, cost, scheme, numerics."""
+    """Return the groups of controls: a session's own, and the derivative and the cost."""
     found = {g["name"]: g for g in controls.groups(session)}
     known = {OWN, *filter(offered, models)}
     for control in found["model"]["controls"]:
@@ -32,14 +33,14 @@ def groups(session: SensitivitySession) -> list[dict[str, Any]]:
     for control in found["scheme"]["controls"]:
         if control["key"] == "scheme":
             control["choices"] = [["EventDriven", "EventDriven"]]
-    start = found.pop("start")
-    span = [c for c in start["controls"] if c["key"].partition(".")[0] not in START]
-    found["scheme"] = {**found["scheme"], "controls": span + found["scheme"]["controls"]}
+    start = {c["key"]: c for c in found["start"]["controls"]}
+    span = [start.pop("t_end"), *_until(session)]
+    found["start"] = {**found["start"], "controls": [*span, *start.values()]}
     found["derivative"] = {
         "name": "derivative", "title": "Derivative", "open": True, "controls": _derivative(session),
     }  # fmt: skip
     found["cost"] = {"name": "cost", "title": "Cost", "open": True, "controls": _cost(session)}
-    order = ("model", "derivative", "parameters", "cost", "scheme", "numerics")
+    order = ("model", "derivative", "parameters", "start", "cost", "scheme", "numerics")
     return [found[name] for name in order if name in found]
 
 
@@ -80,6 +81,20 @@ def _state(name: str, coordinates: tuple[str, ...]) -> str:
 def _first(session: SensitivitySession) -> dict[str, Any]:
     names = session.system.parameters
     return {"wrt": "e" if "e" in names else next(iter([*names, *session.system.coordinates]))}
+
+
+def _until(session: SensitivitySession) -> list[dict[str, Any]]:
+    now = {f"cost.{k}": x for k, x in session.state["cost"].items()} | session.pending
+    names = event_names(session.system)
+    kind = "impact on" if session.system.contacts else "event"
+    ends = [["", "at t_end"], *([name, f"at {kind} {name}"] for name in names)]
+    found = [_one("cost.until", "choice", "cost ends", "Where the cost ends", now, choices=ends,
+                  default="")] if names else []  # fmt: skip
+    if now["cost.until"]:
+        most = max(_FEW, session.state["cost"]["count"])
+        found.append(_one("cost.count", "slider", "number", "Number of that event", now, low=1,
+                          high=most, log=False, integer=True, default=1))  # fmt: skip
+    return found
 
 
 def _cost(session: SensitivitySession) -> list[dict[str, Any]]:

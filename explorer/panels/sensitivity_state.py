@@ -1,8 +1,8 @@
 """The state of the sensitivity panel: that of a session, and what is asked of the derivative.
 
 Two more entries: ``"see": {"wrt", "coordinate", "delta", "event", "zoom", "compare"}`` and
-``"cost": {"g", "w"}``; full keys "see.delta", "cost.g". The scheme locates events, the start is the
-model's own.
+``"cost": {"g", "w", "until", "count"}``; full keys "see.delta", "cost.g". The cost ends at event
+`count` of the contact or guard `until`, at "t_end" if that is empty. The scheme locates events.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 
 from explorer.errors import BadValue, suggest
 from explorer.models import models
-from explorer.panels.code import snippet
+from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
 from explorer.panels.state import START, State, States
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import Cost, Sensitivity
-from explorer.sensitivity.direct import ask, solve
+from explorer.sensitivity.direct import ask, event_names, solve
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
 from explorer.systems import HybridSystem, System
@@ -44,11 +44,17 @@ def default_delta(system: System, wrt: str) -> float:
     return float(f"{wide / 50:.0e}")
 
 
-def usual_cost(system: Any) -> dict[str, str]:
+def usual_cost(system: Any) -> dict[str, Any]:
     """Return the cost to begin with: the integral of the first velocity (or state) squared."""
     first = system.coordinates[0]
     rate = first if isinstance(system, HybridSystem) else f"v_{first}"
-    return {"g": f"{rate}**2", "w": ""}
+    return {"g": f"{rate}**2", "w": "", "until": "", "count": 1}
+
+
+def _until(state: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return the event that ends the cost, or None."""
+    cost = state["cost"]
+    return (cost["until"], cost["count"]) if cost["until"] else None
 
 
 def _not_located(scheme: Any) -> BadValue:
@@ -91,8 +97,7 @@ class SensitivityStates(States):
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""
         own = [f"{group}.{name}" for group in ("see", "cost") for name in state[group]]
-        kept = [k for k in super().keys(state) if k.partition(".")[0] not in START]
-        return kept + own
+        return super().keys(state) + own
 
     def key(self, state: Mapping[str, Any], name: str) -> str:
         """Return the full key of a name."""
@@ -110,7 +115,17 @@ class SensitivityStates(States):
         if group not in ("see", "cost"):
             return super().change(state, key, value)
         new, system = copy.deepcopy(state), self.system(state)
-        if group == "cost":
+        if key in ("see.event", "cost.count"):
+            wanted = number(value, "The number of the event")
+            if wanted != int(wanted) or wanted < 1:
+                raise BadValue(f"Events are counted 1, 2, 3, ...: there is no event {wanted:g}.")
+            new[group][name] = int(wanted)
+        elif key == "cost.until":
+            names = event_names(system)
+            if value not in ("", *names):
+                raise BadValue(f"'{system.name}' has no event {value!r}.{suggest(value, names)}")
+            new["cost"][name] = value
+        elif group == "cost":
             if not isinstance(value, (str, int, float)):
                 raise BadValue(f"The cost {name} must be a formula (text), not {value!r}.")
             new["cost"][name] = str(value).strip()
@@ -126,11 +141,6 @@ class SensitivityStates(States):
             new["see"][name] = value
         elif name == "delta":
             new["see"][name] = number(value, "The distance delta of the twins", positive=True)
-        elif name == "event":
-            wanted = number(value, "The number of the event")
-            if wanted != int(wanted) or wanted < 1:
-                raise BadValue(f"Events are counted 1, 2, 3, ...: there is no event {wanted:g}.")
-            new["see"][name] = int(wanted)
         else:
             new["see"][name] = bool(value)
         return new
@@ -140,7 +150,6 @@ class SensitivityStates(States):
         try:
             given = json.loads(text) if isinstance(text, str) else dict(text)
             more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
-            given |= dict.fromkeys(START)
             if given["scheme"] != "EventDriven":
                 given |= {"scheme": "EventDriven", "knobs": {}}
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
@@ -178,6 +187,12 @@ class SensitivitySession(Session):
         new = cls(session.system if own else session.state["model"])
         with_it = {f"size.{k}": x for k, x in session.state["sizes"].items()}
         with_it |= {f"rho.{k}": x for k, x in session.state["rho"].items()}
+        with_it |= {
+            f"{k}.{c}": x for k, values in session.start().items() if session.state[k] is not None
+            for c, x in zip(session.system.coordinates, values, strict=True)
+        }  # fmt: skip
+        if session.state["mode0"] is not None:
+            with_it["mode0"] = session.state["mode0"]
         new.change(with_it)
         new._past.clear()
         return new
@@ -212,7 +227,7 @@ class SensitivitySession(Session):
         cost = Cost(*(state["cost"][k] or None for k in ("g", "w")))
         question = ask(
             states.system(state), EventDriven(**state["knobs"]), (state["see"]["wrt"],), cost,
-            state["t_end"], None, None, state["rho"],
+            state["t_end"], _until(state), None, state["rho"], {k: state[k] for k in START},
         )  # fmt: skip
         found = solve(question)
         if not (np.isfinite(found.cost) and np.isfinite(found.cost_gradient).all()):
@@ -229,14 +244,13 @@ class SensitivitySession(Session):
 
     def code(self) -> str:
         """Return Python that makes the present derivative and picture without any widget."""
-        see, cost = self.state["see"], {k: x for k, x in self.state["cost"].items() if x}
-        lines = snippet(self).splitlines()
-        call = next(i for i, line in enumerate(lines) if line.startswith("solution = "))
-        arguments = lines[call].partition("ex.simulate(model, scheme, ")[2].removesuffix(")")
-        more = ", at={}".format(see["event"] - 1) if see["zoom"] else ""
+        see, until = self.state["see"], _until(self.state)
+        cost = {k: x for k in ("g", "w") if (x := self.state["cost"][k])}
+        asked = [f"wrt={see['wrt']!r}", f"cost={cost!r}", *([f"until={until!r}"] if until else [])]
+        shown = [f"coordinate={see['coordinate']!r}", f"delta={see['delta']!r}"]
+        shown += ["at={}".format(see["event"] - 1)] if see["zoom"] else []
         return "\n".join([
-            *lines[:call],
-            f"sens = ex.sensitivity(model, scheme, wrt={see['wrt']!r}, cost={cost!r}, {arguments})",
-            f"ex.views.sensitivity(sens, coordinate={see['coordinate']!r}, "
-            f"delta={see['delta']!r}{more})",
+            *opening(self),
+            *called("sens = ex.sensitivity", ["model", "scheme", *asked, *settings(self)]),
+            *called("ex.views.sensitivity", ["sens", *shown]),
         ]) + "\n"  # fmt: skip

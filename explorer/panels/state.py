@@ -12,12 +12,14 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from explorer.compiled import compile_flow, compile_system
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
 from explorer.schemes import schemes
-from explorer.simulation import choose, schemes_for
+from explorer.simulation import choose, schemes_for, simulate
 from explorer.systems import HybridSystem, System, from_spec
 
 __all__ = ["OWN", "START", "States"]
@@ -25,6 +27,16 @@ __all__ = ["OWN", "START", "States"]
 OWN = "own"
 START = ("q0", "v0", "x0", "mode0")
 State = dict[str, Any]
+Ranges = dict[str, list[tuple[float, float]]]
+
+
+def _around(values: np.ndarray) -> tuple[float, float]:
+    """Return a range around the first value that about holds the others, with short numbers."""
+    start = float(values[0])
+    far = float(np.nanmax(np.abs(values - start))) or abs(start) or 1.0
+    unit = 10.0 ** np.floor(np.log10(far))
+    far = unit * next(k for k in (1, 2, 5, 10) if k * unit >= 0.9 * far)
+    return float(f"{start - far:.4g}"), float(f"{start + far:.4g}")
 
 
 class States:
@@ -39,6 +51,7 @@ class States:
     def __init__(self, own: System | None = None) -> None:
         self.own: Any = own
         self._built: tuple[str, Any] | None = None
+        self._travelled: tuple[Any, Ranges] | None = None
 
     def system(self, state: Mapping[str, Any]) -> Any:
         """Return the system of a state; the same object as long as it stays the same model."""
@@ -70,13 +83,27 @@ class States:
 
     def start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
         """Return the initial q0 and v0, or x0: the model's where nothing else is set."""
+        usual = self.usual_start(state)
+        return {k: x if state[k] is None else list(state[k]) for k, x in usual.items()}
+
+    def usual_start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
+        """Return the initial q0 and v0, or x0, of the model itself."""
         system, rho = self.system(state), list(state["rho"].values())
         if isinstance(system, HybridSystem):
             found = {"x0": compile_flow(system).start(rho)[0]}
         else:
             q, v, _ = compile_system(system).start(rho)
             found = {"q0": q, "v0": v}
-        return {k: x.tolist() if state[k] is None else list(state[k]) for k, x in found.items()}
+        return {k: x.tolist() for k, x in found.items()}
+
+    def start_ranges(self, state: Mapping[str, Any]) -> Ranges:
+        """Return (low, high) of each start value: as far as the model's own run goes from it."""
+        system = self.system(state)
+        if self._travelled is None or self._travelled[0] is not system:
+            run = simulate(system, throw=False)
+            rows = {"x0": run.q} if isinstance(system, HybridSystem) else {"q0": run.q, "v0": run.v}
+            self._travelled = (system, {k: [_around(x) for x in q.T] for k, q in rows.items()})
+        return self._travelled[1]
 
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""
@@ -136,6 +163,9 @@ class States:
             return fresh | {k: new[k] for k in ("scheme", "knobs", "t_end", "rho")}
         elif group == "rho":
             new["rho"][name] = number(value, name, system.parameters[name].unit)
+            # what was moved last counts: a start that this parameter decides is the model's again
+            before = self.usual_start(state)
+            new |= {k: None for k, x in self.usual_start(new).items() if x != before[k]}
         elif group == "knob":
             checked = schemes[state["scheme"]](**{**state["knobs"], name: value})
             new["knobs"][name] = getattr(checked, name)
@@ -148,7 +178,7 @@ class States:
             values = self.start(state)[group]
             what = f"{'The start velocity' if group == 'v0' else 'The start'} of {name}"
             values[system.coordinates.index(name)] = number(value, what)
-            new[group] = values
+            new[group] = None if values == self.usual_start(state)[group] else values
         return new
 
     def to_json(self, state: State) -> str:

@@ -189,7 +189,7 @@ def solve_complex(question: Question) -> Sensitivity:
     n_x, p = question.cost.flow.n_x, len(question.wrt)
     gradient, apart = np.zeros(p), 0.0
     seeds = question.seeds()
-    start, _ = question.cost.flow.start(question.rho)
+    start, _ = question.start()
     for j, place in enumerate(question.places):
         rho = question.rho.astype(complex)
         if place >= 0:

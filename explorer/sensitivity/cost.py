@@ -6,6 +6,7 @@ Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,14 @@ class CompiledCost:
             w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
             self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
+
+    def of(self, flow: Flow) -> CompiledCost:
+        """Return the same cost for the same flow begun in another mode."""
+        if flow is self.flow:
+            return self
+        other = copy.copy(self)
+        other.flow = flow
+        return other
 
     @staticmethod
     def _read(formula: Any, names: dict[str, Any], what: str) -> sp.Expr:

@@ -38,7 +38,7 @@ def twins(question: Question, j: int, delta: float) -> tuple[Trajectory, Traject
         if place >= 0:
             rho[place] += sign * delta
         else:
-            start = question.cost.flow.start(rho)[0] + sign * delta * question.seeds()[:, j]
+            start = question.start(rho)[0] + sign * delta * question.seeds()[:, j]
         runs.append(question.run(rho, wrt=False, x0=start))
     return runs[0], runs[1]
 
@@ -116,7 +116,7 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
     compiled = compile_system(system)
     n_x = question.cost.flow.n_x
     S = np.zeros((len(direct.t), n_x, len(question.wrt)))
-    start, _ = question.cost.flow.start(question.rho)
+    start, _ = question.start()
     for j, place in enumerate(question.places):
         for power in range(5, 12):
             delta = 10.0**-power * max(1.0, abs(question.rho[place]) if place >= 0 else 1.0)

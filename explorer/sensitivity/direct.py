@@ -68,11 +68,18 @@ class Question:
     t_end: float
     until: tuple[str, int] | None
     t_eval: Any
+    given: np.ndarray  # (n_x,) start, NaN where the model's own formulas hold
+
+    def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the start (n_x,) and its derivative by all parameters (n_x, n_rho)."""
+        x, by_rho = self.cost.flow.start(self.rho if rho is None else rho)
+        own = np.isnan(self.given)
+        return np.where(own, x, self.given), np.where(own[:, None], by_rho, 0.0)
 
     def seeds(self) -> np.ndarray:
         """Derivative of the start, (n_x, p)."""
         flow = self.cost.flow
-        _, by_rho = flow.start(self.rho)
+        _, by_rho = self.start()
         states = [s.name for s in flow.states]
         seeds = np.zeros((flow.n_x, len(self.wrt)))
         for k, (name, place) in enumerate(zip(self.wrt, self.places, strict=True)):
@@ -82,11 +89,15 @@ class Question:
                 seeds[states.index(name), k] = 1.0
         return seeds
 
-    def run(self, rho: np.ndarray | None = None, wrt: bool = True, **more: Any) -> Trajectory:
+    def run(
+        self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None
+    ) -> Trajectory:
         """Integrate, with the columns of this question or none."""
+        rho = self.rho if rho is None else rho
         solution = self.scheme.run(
-            self.cost.flow, self.rho if rho is None else rho, self.t_end, t_eval=self.t_eval,
-            wrt=self.places if wrt else (), seeds=self.seeds() if wrt else None, **more,
+            self.cost.flow, rho, self.t_end, t_eval=self.t_eval,
+            x0=self.start(rho)[0] if x0 is None else x0,
+            wrt=self.places if wrt else (), seeds=self.seeds() if wrt else None,
         )  # fmt: skip
         if not solution.status.ok:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
@@ -253,12 +264,17 @@ def columns(system: System, wrt: Any) -> tuple[tuple[str, ...], tuple[int, ...]]
     return chosen, tuple(places)
 
 
+def event_names(system: Any) -> list[str]:
+    """Return the names of what can happen along a run: contacts or guards."""
+    return [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
+
+
 def ask(
     system: System, scheme: Any, wrt: Any, cost: Any, t_end: float | None, until: Any, t_eval: Any,
-    rho: Mapping[str, Any] | None,
+    rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
 ) -> Question:  # fmt: skip
-    """Check everything that is asked."""
-    from explorer.simulation import choose, warm
+    """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
+    from explorer.simulation import begin, choose, named_like_a_start, warm
 
     chosen = choose(system, EventDriven if scheme is None else scheme)
     if not isinstance(chosen, EventDriven):
@@ -272,12 +288,19 @@ def ask(
     if isinstance(until, str):
         until = (until, 1)
     if until is not None:
-        known = [c.name for c in system.contacts] or list(system.guard_names)  # type: ignore[attr-defined]
+        known = event_names(system)
         if until[0] not in known:
             raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
+    begun = dict(start or {})
+    values = system.rho({**(rho or {}), **named_like_a_start(system, begun)})
+    compiled = compile_cost(system, Cost.of(cost))
+    flow, found = begin(chosen, system, compiled.flow, begun)
+    given = np.full(flow.n_x, np.nan)
+    for what, part in (("x0", slice(None)), ("q0", slice(flow.n)), ("v0", slice(flow.n, None))):
+        given[part] = found.get(what, given[part])
     return Question(
-        system, chosen, names, places, compile_cost(system, Cost.of(cost)),
-        np.array(system.rho(rho)), span, until, t_eval,
+        system, chosen, names, places, compiled.of(flow), np.array(values), span, until, t_eval,
+        given,
     )  # fmt: skip
 
 

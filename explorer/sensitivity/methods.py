@@ -33,6 +33,10 @@ def sensitivity(
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
     t_eval: Any = None,
+    q0: Any = None,
+    v0: Any = None,
+    x0: Any = None,
+    mode0: Any = None,
     rho: Mapping[str, Any] | None = None,
     delta: float = 1e-6,
     h: float | None = None,
@@ -57,6 +61,8 @@ def sensitivity(
         The final time is this event (of a contact or guard, by name; its number, from 1); the cost
         takes the left limit there.
     t_eval : (k,) times of the rows, optional
+    q0, v0, x0, mode0 : optional
+        The start, as `simulate` takes it. What is given depends on no parameter.
     rho, **parameters
         Parameters by name; those not given keep their default.
     delta, h : float
@@ -83,7 +89,8 @@ def sensitivity(
     if method not in METHODS:
         raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
     values = {**(rho or {}), **parameters}
-    question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values)
+    start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
+    question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values, start)
     if method == "finite_difference":
         return solve_difference(question, delta)
     if method == "discrete":

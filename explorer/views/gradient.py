@@ -60,8 +60,7 @@ def _float(values: Any) -> np.ndarray:
 
 def _start(sens: Sensitivity, name: str) -> float:
     states = [s.name for s in sens.question.cost.flow.states]
-    start, _ = sens.question.cost.flow.start(sens.question.rho.tolist())
-    return float(start[states.index(name)])
+    return float(sens.question.start()[0][states.index(name)])
 
 
 def _head(x: list[float], y: list[float], wide: float, tall: float) -> tuple[list, list]:

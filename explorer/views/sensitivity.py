@@ -9,6 +9,7 @@ sensitivities (33); the last plot on the left is the cost psi over the parameter
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from explorer.sensitivity import Sensitivity
 from explorer.views.gradient import cost_plot
 from explorer.views.one_sided import Sides, sides
-from explorer.views.picture import COLOURS, Picture, Plot, compose, curve, view
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, view
 from explorer.views.slopes import (
     SHIFT,
     Quantity,
@@ -93,6 +94,10 @@ def sensitivity(
     cost_unit = Quantity("z", 0, n_x, "z", "")
     right.append(slope_plot(points, cost_unit, sens, j, twin, ghost, span))
     add_arrows(left[0], points, j, span, delta if window is not None else None, by)
+    last = sens.question.last(sens.solution)
+    if last is not None:
+        _verticals([left, right], [last.t], "end of the cost", GREY, dash="dash")
+        left[0].traces[-1]["showlegend"] = True
     left.append(cost_plot(sens, j, along))
     picture = compose([left, right], [1, 1])
     return _legends(picture, len(left))
@@ -146,13 +151,14 @@ def twins(
         top = value_plot(points, quantity, sens, j, twin, None, span, by)
         columns.append([top, slope_plot(points, quantity, sens, j, twin, None, span)])
     for name, run, colour in (("τ<sub>1</sub>", twin.low, LOW), ("τ<sub>2</sub>", twin.high, None)):
-        _verticals(columns, run, name, colour or COLOURS[1])
+        _verticals(columns, run.rows.t[run.right], name, colour or COLOURS[1])
     return _legends(compose(columns, [1] * len(columns)), len(columns[0]))
 
 
-def _verticals(columns: list[list[Plot]], run: Sides, name: str, colour: str) -> None:
-    """Add a thin line through all plots at each event of a twin."""
-    t = run.rows.t[run.right]
+def _verticals(
+    columns: list[list[Plot]], t: Sequence[float], name: str, colour: str, **line: Any
+) -> None:
+    """Add a thin line through all plots at each of some times."""
     for plots in columns:
         for plot in plots:
             assert plot.y_range is not None
@@ -161,7 +167,7 @@ def _verticals(columns: list[list[Plot]], run: Sides, name: str, colour: str) ->
             if len(t):
                 plot.traces.append(
                     curve(x.astype(np.float32), y.astype(np.float32), colour, name=name,
-                          line={"width": 1}, hoverinfo="skip")
+                          line={"width": 1, **line}, hoverinfo="skip")
                 )  # fmt: skip
 
 
