@@ -204,12 +204,12 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
         scheme = scheme()
     if not isinstance(scheme, Scheme):
         raise BadValue(f"{scheme!r} is not a scheme.{suggest(scheme, schemes)}")
-    if not isinstance(system, scheme.accepts):
+    if not scheme.fits(system):
         others = ", ".join(type(s).__name__ for s in schemes_for(system)) or "none yet"
         kind = type(scheme).__name__
         raise NotApplicable(
             f"{kind} cannot integrate '{system.name}'.\n"
-            f"  {system.name}   {type(system).__name__}\n"
+            f"  {system.name}   {type(system).__name__}{' with friction' if system.rough else ''}\n"
             f"  {kind}   takes {scheme.takes}\n"
             f"  Take it as it is: {others}."
         )
@@ -221,7 +221,7 @@ def schemes_for(system: System) -> list[Scheme]:
 
     Time stepping comes first: it passes through any number of events.
     """
-    found = [s for s in schemes.values() if isinstance(system, s.accepts)]
+    found = [s for s in schemes.values() if s.fits(system)]
     found.sort(key=lambda s: "h" not in knobs_of(s))
     return [s(**({"h": system.h} if "h" in knobs_of(s) else {})) for s in found]
 
@@ -229,7 +229,7 @@ def schemes_for(system: System) -> list[Scheme]:
 def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
     """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept."""
     return {
-        name: {s: isinstance(system, kind.accepts) for s, kind in schemes.items()}
+        name: {s: kind.fits(system) for s, kind in schemes.items()}
         for name, system in systems.items()
     }
 

@@ -20,9 +20,9 @@ __all__ = ["LocatedEvent", "Trajectory"]
 
 _ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
-    "z", "S", "mode", "located",
+    "z", "S", "mode", "located", "lam_t", "p_t", "slip",
 )  # fmt: skip
-KINDS = ("event", "impact", "closed", "released", "zeno")
+KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class LocatedEvent(Event):
     ----------
     kind : str
         "impact", "closed" (impact after which the contact stays closed), "released", "zeno"
-        (infinitely many impacts end here) or "event" (a guard of a `HybridSystem`).
+        (infinitely many impacts end here), of friction "slips" (sticking has ended), "sticks"
+        (sliding has ended) or "turns" (from sliding one way to the other), or "event" (a guard of
+        a `HybridSystem`).
     x_minus, x_plus : (n_x,) state on both sides
     slope : float
         dr/dt of the guard at the event: small means grazing.
@@ -62,7 +64,9 @@ class Trajectory(Solution):
     ----------
     x : (n_t, n_x) the whole state; of a mechanical system (q, v)
     rates : (n_t, n_x) x'
-    lam : (n_t, n_c) contact forces, N
+    lam, lam_t : (n_t, n_c) contact forces and friction forces, N
+    p_t : (n_t, n_c) friction impulse of an impact, N s
+    slip : (n_t, n_c) sliding velocity, m/s (0 of a contact without friction)
     z : (n_t,) running cost
     S : (n_t, n_x + 1, p) sensitivities of (x, z), or p = 0
     mode : (n_t,) number of the mode (0 for a mechanical system)
@@ -77,6 +81,9 @@ class Trajectory(Solution):
     S: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 0)))
     mode: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     located: list[LocatedEvent] = field(default_factory=list)
+    lam_t: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    p_t: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     march: Any = field(default=None, repr=False)
 
     @classmethod

@@ -1,11 +1,14 @@
 """A system as the event-driven kernels take it: modes, guards, resets, and all their derivatives.
 
-The input vector of every bundle is ``[t, x, rho, x', lam, e]``. A `HybridSystem` brings its modes;
-a `MechanicalSystem` is rewritten exactly: x = (q, v), a mode is a set of closed contacts, and what
-is compiled are the residuals R = M a - F - G' lam and A = G a + gamma = gap'' (flow),
+The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma]``. A `HybridSystem` brings its
+modes; a `MechanicalSystem` is rewritten exactly: x = (q, v), a mode is a set of closed contacts,
+and what is compiled are the residuals R = M a - F - G' lam and A = G a + gamma = gap'' (flow),
 M dv - G' p and G v+ + gap_t + e (G v- + gap_t) (impact), differentiated with accelerations, forces
 and impulses as inputs, so that one saddle system gives values and derivatives alike
 (Corner et al. 2019, eq. (15)).
+
+The rows of G are first the contacts' normals, then the tangents of those with friction: a sticking
+contact holds its tangent row too, a sliding one pulls with -sigma mu lam along it.
 """
 
 from __future__ import annotations
@@ -44,6 +47,10 @@ class Flow:
     ----------
     n_x, n, n_c, n_rho : int
         States, coordinates (0 for a HybridSystem), contacts, parameters.
+    rough : tuple of int
+        The contacts with friction, in the order of their tangents.
+    rows : int
+        Normals and tangents together.
     table : (k, 2) int64
         Addresses of the bundles; their order is that of `explorer.kernels.flows`.
     most : int
@@ -56,11 +63,11 @@ class Flow:
         names = list(system.parameters)
         if isinstance(system, MechanicalSystem):
             self.states = [*system.q, *system.v]
-            self.n, self.n_c = system.n, len(system.contacts)
+            self.n, self.n_c, self.rough = system.n, len(system.contacts), system.rough
         elif isinstance(system, HybridSystem):
             system.check()
             self.states = list(system.x)
-            self.n, self.n_c = 0, 0
+            self.n, self.n_c, self.rough = 0, 0, ()
         else:
             raise BadModel(f"{type(system).__name__} is no system type that flows between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
@@ -72,14 +79,16 @@ class Flow:
         x = [se.sympify(s) for s in self.states]
         rho = [se.Symbol(k) for k in names]
         rate = [se.sympify(s) for s in self.rates]
-        lam = [se.Symbol(f"_lam_{k}") for k in range(self.n_c)]
+        self.rows = self.n_c + len(self.rough)
+        lam = [se.Symbol(f"_lam_{k}") for k in range(self.rows)]
         e = [se.Symbol(f"_e_{k}") for k in range(self.n_c)]
-        self._args = [t, *x, *rho, *rate, *lam, *e]
+        sigma = [se.Symbol(f"_sigma_{k}") for k in range(len(self.rough))]
+        self._args = [t, *x, *rho, *rate, *lam, *e, *sigma]
         self._t, self._x, self._rho, self._rate = t, x, rho, rate
         self.bundles: list[Bundle] = []
         self.offsets = {}
         if self.mechanical:
-            self._rewrite(system, lam, e)  # type: ignore[arg-type]
+            self._rewrite(system, lam, e, sigma)  # type: ignore[arg-type]
         else:
             self._modes(system)
         self.offsets["cost"] = len(self.bundles)
@@ -119,39 +128,58 @@ class Flow:
             h = [smooth(f) for f in guard.reset]
             self._add([*h, *(f.diff(t) for f in h), *_gradient(h, x), *_gradient(h, rho)])
 
-    def _rewrite(self, system: MechanicalSystem, lam: list, e: list) -> None:
+    def _rewrite(self, system: MechanicalSystem, lam: list, e: list, sigma: list) -> None:
         t, rho, n = self._t, self._rho, self.n
         q, v, a = self._x[:n], self._x[n:], self._rate[n:]
         M = [[smooth(m) for m in row] for row in system.mass.tolist()]
         F = [smooth(f) for f in system.force]
         gap = [smooth(c.gap) for c in system.contacts]
-        gap_t = [g.diff(t) for g in gap]
-        G = [[g.diff(s) for s in q] for g in gap]
+        mu = [smooth(system.contacts[k].mu) for k in self.rough]
+        mu_s = self._sticking(system)
+        slip = [smooth(system.contacts[k].slip) for k in self.rough]
+        G = [[g.diff(s) for s in q] for g in gap] + [[s.diff(x) for x in v] for s in slip]
+        at_rest = dict.fromkeys(v, 0)
+        gap_t = [g.diff(t) for g in gap] + [s.subs(at_rest) for s in slip]
         speed = [sum((row[j] * v[j] for j in range(n)), r) for row, r in zip(G, gap_t, strict=True)]
         # gap'' = G a + gamma: everything of d(speed)/dt but the accelerations
         gamma = [s.diff(t) + sum((s.diff(q[j]) * v[j] for j in range(n)), se.Integer(0))
                  for s in speed]  # fmt: skip
-        pull = [sum((G[c][i] * lam[c] for c in range(self.n_c)), se.Integer(0)) for i in range(n)]
+        force = [
+            *lam[: self.n_c],
+            *(
+                lam[self.n_c + k] - sigma[k] * mu[k] * lam[c]
+                for k, c in enumerate(self.rough)
+            ),
+        ]  # fmt: skip
+        pull = [sum((g[i] * f for g, f in zip(G, force, strict=True)), se.Integer(0))
+                for i in range(n)]  # fmt: skip
         inertia = [sum((M[i][j] * a[j] for j in range(n)), se.Integer(0)) for i in range(n)]
         R = [inertia[i] - F[i] - pull[i] for i in range(n)]
-        A = [sum((G[c][j] * a[j] for j in range(n)), gamma[c]) for c in range(self.n_c)]
-        B = [
-            sum((G[c][j] * a[j] for j in range(n)), speed[c]) + e[c] * speed[c]
-            for c in range(self.n_c)
-        ]
+        A = [sum((g[j] * a[j] for j in range(n)), more) for g, more in zip(G, gamma, strict=True)]
+        B = [sum((g[j] * a[j] for j in range(n)), s) for g, s in zip(G, speed, strict=True)]
+        B = [b + e[c] * speed[c] if c < self.n_c else b for c, b in enumerate(B)]
         I = [inertia[i] - pull[i] for i in range(n)]  # noqa: E741
         self._add([*(m for row in M for m in row), *F])
-        self._add([*gap, *gap_t, *(g for row in G for g in row), *gamma])
+        none = [se.Integer(0)] * len(slip)
+        self._add([*gap, *none, *gap_t, *(g for row in G for g in row), *gamma, *mu, *mu_s])
         self._add(gap)
 
         def block(f: list[Expr]) -> list[Expr]:
             return [*_gradient(f, q), *_gradient(f, v), *_gradient(f, rho), *(r.diff(t) for r in f)]
 
         self._add([*block(R), *block(A)])
-        self._add([*_gradient(I, q), *_gradient(I, rho), *(r.diff(t) for r in I), *block(B)])
-        self._add(_gradient(gap, rho))
+        self._add([*block(I), *block(B)])
+        self._add([
+            *_gradient(gap, rho), *_gradient(slip, q), *_gradient(slip, rho),
+            *(s.diff(t) for s in slip), *_gradient(mu_s, self._x), *_gradient(mu_s, rho),
+            *(m.diff(t) for m in mu_s),
+        ])  # fmt: skip
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
+
+    def _sticking(self, system: Any) -> list[Expr]:
+        of = [system.contacts[k] for k in self.rough]
+        return [smooth(c.mu if c.mu_s is None else c.mu_s) for c in of]
 
     def _start(self, system: Any) -> None:
         if self.mechanical:
@@ -161,6 +189,8 @@ class Flow:
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
         self._begin = Bundle(self._args, [*start, *_gradient(start, self._rho)])
         self._restitution = Bundle(self._args, [*e, *_gradient(e, self._rho)])
+        mu = [smooth(system.contacts[k].mu) for k in self.rough]
+        self._friction = Bundle(self._args, [*mu, *self._sticking(system)])
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -184,6 +214,12 @@ class Flow:
         values = self._restitution(self.input(rho))
         return values[: self.n_c], values[self.n_c :].reshape(self.n_c, self.n_rho)
 
+    def friction(self, x: np.ndarray, rho: Any) -> np.ndarray:
+        """Return (mu, mu_s) of the contacts in `rough` at t = 0, (2, k)."""
+        inp = self.input(rho)
+        inp[1 : 1 + self.n_x] = x
+        return (self._friction(inp) if self.rough else np.empty(0)).reshape(2, -1)
+
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""
         system = self.system
@@ -193,8 +229,12 @@ class Flow:
             int(self.mechanical), self.n_x, self.n, self.n_c, self.n_rho, len(wrt),
             int(self.cost is not None), modes, *(self.offsets[k] for k in (
                 "tlm", "guard", "guard_tlm", "reset", "cost",
-            )), at, 0, 0, *wrt,
+            )), at, self.rows, at, *wrt,
         ]  # fmt: skip
+        if self.mechanical:  # the tangent row of each contact, the contact of each tangent
+            tangent = {c: self.n_c + k for k, c in enumerate(self.rough)}
+            owners = [*(tangent.get(c, -1) for c in range(self.n_c)), *self.rough]
+            return np.array([*head, *owners], np.int64)
         ptr = np.searchsorted([g.mode for g in self.guards], range(modes + 1)).tolist()
         each = [
             (g.direction, g.to, g.bounds + 2 * g.terminal + 4 * (g.when is not None), g.zeno)
@@ -204,7 +244,7 @@ class Flow:
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""
-        return self.system.contacts[k].name if self.mechanical else self.guards[k].name  # type: ignore[attr-defined]
+        return self.system.contacts[k].name if self.mechanical else self.guards[k].name
 
 
 def compile_flow(system: System, cost: sp.Expr | None = None) -> Flow:

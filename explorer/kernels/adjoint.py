@@ -7,7 +7,7 @@ adjoint method of the pair (Sanz-Serna, SIAM Review 58 (2016) 3), so it agrees w
 linear model on the same steps to round-off.
 """
 
-from explorer.kernels.flows import CLOSED, HELD, MODE, NC, NX, PROBLEM, flow
+from explorer.kernels.flows import NX, PROBLEM, flow, restore
 from explorer.kernels.jit import kernel
 from explorer.status import SUCCESS
 
@@ -28,15 +28,11 @@ def backward(
     `shape` has n_x columns of start values (the unit matrix gives f_x), then the p parameters.
     K (s, n_x + 1), bars and slopes (s, (n_x + 1)) and y, dy are workspaces; `gradient` (p,) gains.
     """
-    nx, nc = shape[NX], shape[NC]
+    nx = shape[NX]
     block = nx + 1
     width = nx + p
     for i in range(last - 1, first - 1, -1):
-        state[MODE] = step_state[i, 0]
-        state[HELD] = 0
-        for a in range(nc):
-            state[CLOSED + a] = step_state[i, 1 + a]
-            state[HELD] += state[CLOSED + a]
+        restore(shape, state, step_state, i)
         t, h = steps[i, 0], steps[i, 1]
         for stage in range(s):
             for m in range(block):

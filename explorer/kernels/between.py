@@ -1,6 +1,6 @@
 """The state between the rows of a run, from the record of its steps."""
 
-from explorer.kernels.flows import CLOSED, HELD, MODE, NC, NX, PROBLEM, flow
+from explorer.kernels.flows import NX, PROBLEM, flow, restore
 from explorer.kernels.jit import kernel
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value, interpolate
 from explorer.status import SUCCESS
@@ -23,7 +23,7 @@ def evaluate(
     A time gets a Runge-Kutta step of its own, as exact as the run; with `extra` > s, where several
     times lie in one step, they share that step's polynomial (order 7).
     """
-    nx, nc = shape[NX], shape[NC]
+    nx = shape[NX]
     block = nx + 1
     size = (width + 1) * block
     stage, new = bench[0], bench[1]
@@ -33,11 +33,7 @@ def evaluate(
         many = 1
         while k + many < times.size and which[k + many] == i:
             many += 1
-        state[MODE] = step_state[i, 0]
-        state[HELD] = 0
-        for a in range(nc):
-            state[CLOSED + a] = step_state[i, 1 + a]
-            state[HELD] += state[CLOSED + a]
+        restore(shape, state, step_state, i)
         y = steps[i, 2:]
         t = steps[i, 0]
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)

@@ -8,66 +8,65 @@ that ends there, never from an interpolant.
 
 import numpy as np
 
+from explorer.kernels.contacts import LCP_WORK, settle
 from explorer.kernels.flows import (
     CLOSED,
-    CON,
-    GUARDS,
-    HELD,
+    FIRED,
     KIND,
     MODE,
-    MODES,
     NC,
-    NR,
     NX,
     PROBLEM,
+    ROWS,
     N,
-    accelerate,
     flow,
     guard_count,
     guards,
 )  # fmt: skip
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.jit import kernel
 from explorer.kernels.jumps import (
     F_MINUS,
     F_PLUS,
-    LCP_WORK,
     REST,
     S_MINUS,
     S_PLUS,
     X_MINUS,
     X_PLUS,
-    D,
     P,
     T,
     guard_gradient,
-    identity,
-    impact,
     largest,
-    reset,
     saltate,
-    settle,
 )  # fmt: skip
 from explorer.kernels.locate import (
     ARM,
     SAMPLES,
     SHIFT,
     SIGN,
-    TERMINAL,
     UNARMED,
     first_event,
     polish,
 )  # fmt: skip
 from explorer.kernels.runge_kutta import TABLEAU, advance, interpolate, step_error, stiffness
+from explorer.kernels.transitions import (
+    ACCUMULATION,
+    ATOL,
+    BAND,
+    EXPONENT,
+    H0,
+    H_MAX,
+    REST_MAX,
+    RTOL,
+    STIFF_LIMIT,
+    T0,
+    T_END,
+    switch,
+    touch,
+)  # fmt: skip
 from explorer.kernels.watch import rewatch
 from explorer.status import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO
 
 __all__ = ["march"]
-
-# kinds of events, in the integer record
-GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION = 0, 1, 2, 3, 4
-# knobs
-T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
-STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
 
 
 @kernel(
@@ -78,7 +77,7 @@ STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
 )
 def march(
     table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, extra, width, method, E, Dw,
-    matrix, A2, tab, vectors, ints, member,
+    matrix, B, A2, tab, vectors, ints, member,
     knobs, caps, y, e, e_rho, K, dense, watch, samples, bench,
     steps, step_state, lay, record, record_kind, counts,
 ):  # fmt: skip
@@ -99,7 +98,8 @@ def march(
         after, number of the first step behind it, how many guards fired together)
     counts : (4,) steps, events, right-hand sides, rejected steps
     """
-    nx, n, nc = shape[NX], shape[N], shape[NC]
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    wide = 2 * rows - nc
     block = nx + 1
     size = (width + 1) * block
     t, t_end = knobs[T0], knobs[T_END]
@@ -114,15 +114,15 @@ def march(
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
-    fired, rejected, blurred = -2, False, 0
+    state[FIRED], rejected, blurred = -2, False, 0
     if shape[KIND] == 1:
         inp[0] = t
         for i in range(nx):
             inp[1 + i] = y[i]
         if nc > 0:
             status = settle(
-                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
-                member, band, 1e-12 * (1.0 + largest(y, n, nx)),
+                table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
+                member, band, 1e-12 * (1.0 + largest(y, n, nx)), -1,
             )  # fmt: skip
             if status != SUCCESS:
                 return status
@@ -140,20 +140,9 @@ def march(
             for i in range(block):
                 rates[2 * count + i] = K[0, i]
             now = rewatch(
-                table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, fired, rates,
-                values, scratch, lay,
+                table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, rates, values,
+                scratch, lay,
             )  # fmt: skip
-            if shape[KIND] == 1:  # touching and approaching: an impact at once
-                call(table[CON, 0], table[CON, 1], out, inp)
-                for a in range(nc):
-                    speed = out[nc + a]
-                    for i in range(n):
-                        speed += out[2 * nc + a * n + i] * y[n + i]
-                    if (
-                        state[CLOSED + a] == 0 and out[a] <= band and fired != a + nc
-                        and speed < -1e-12 * (1.0 + largest(y, n, nx)) and now < 0
-                    ):  # fmt: skip
-                        now = a
             guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
             for j in range(count):
                 samples[0, j] = values[j]
@@ -256,7 +245,7 @@ def march(
                     steps[taken, 2 + m] = y[m]
                     y[m] = new[m]
                 step_state[taken, 0] = state[MODE]
-                for a in range(nc):
+                for a in range(wide):
                     step_state[taken, 1 + a] = state[CLOSED + a]
                 taken += 1
                 counts[0] = taken
@@ -288,98 +277,25 @@ def march(
             row[lay[F_MINUS] + i] = K[0, i]
         for k in range(width * block):
             row[lay[S_MINUS] + k] = y[block + k]
-        for a in range(nc):
+        for a in range(rows):
             row[lay[P] + a] = 0.0
         guard_gradient(table, shape, inp, out, W, pivots, vec, state, now, row, lay)
-        kind[0], kind[1], kind[2], kind[5] = now, GUARD, state[MODE], 1
+        kind[0], kind[2], kind[5] = now, state[MODE], 1
         terminal = False
         if shape[KIND] == 0:
-            g = shape[shape[GUARDS] + state[MODE]] + now
-            kind[0] = g
-            at = shape[GUARDS] + shape[MODES] + 1 + 4 * g
-            terminal = (shape[at + 2] & TERMINAL) != 0
-            # do the intervals between this guard's events shrink towards a point?
-            first, second = t - times[3 * g], times[3 * g] - times[3 * g + 1]
-            third = times[3 * g + 1] - times[3 * g + 2]
-            times[3 * g + 2], times[3 * g + 1], times[3 * g] = times[3 * g + 1], times[3 * g], t
-            ratio = first / second if second > 0.0 else 1.0
-            remains = first * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else np.inf
-            zeno = (
-                second < third < 1e200
-                and ratio < 0.999
-                and remains < knobs[REST_MAX]
-                and abs(ratio - second / third) < 0.05
-            )
-            if events >= 12 and t - record[events - 12, T] < knobs[REST_MAX]:
-                zeno, remains = True, 0.0  # several guards take turns
-            before = state[MODE]
-            reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
-            fired = now if state[MODE] == before else -1
-            if zeno:
-                row[REST] = remains
-                kind[1] = ACCUMULATION
-                if shape[at + 3] < 0:
-                    terminal = True
-                else:
-                    state[MODE] = shape[at + 3]
-                    fired = -1
-        elif state[CLOSED + now] == 1:
-            kind[1] = RELEASE
-            identity(shape, row, lay)
-            state[CLOSED + now] = 0
-            state[HELD] -= 1
-            fired = now + nc
+            terminal = switch(
+                table, shape, inp, out, W, pivots, vec, state, now, t, times,
+                record[events - 12, T] if events >= 12 else -1e300, knobs[REST_MAX], row, kind, lay,
+            )  # fmt: skip
         else:
-            kind[1] = STRIKE
-            fired = now
-            # the acceleration at which the gap closes again, to foresee an accumulation
-            accelerate(table, shape, inp, out, W, pivots, vec, state)
-            call(table[CON, 0], table[CON, 1], out, inp)
-            fall = -out[2 * nc + nc * n + now]
-            together = 0
-            for i in range(n):
-                fall -= out[2 * nc + now * n + i] * inp[1 + nx + shape[NR] + n + i]
-            for a in range(nc):
-                e_now[a] = e[a]
-                if out[a] <= band and state[CLOSED + a] == 0:
-                    together += 1
-            kind[5] = max(together, 1)
-            rest = np.inf
-            speed = -e[now] * row[D]
-            if fall > 0.0 and e[now] < 1.0 and row[D] < 0.0:
-                rest = 2.0 * speed / (fall * (1.0 - e[now]))
             crowd = 8 * (nc + 1)
-            # what is left of it lasts too short, or stays too low, to be told from contact
-            low = row[D] < 0.0 and speed * speed < 2.0 * fall * knobs[LOWEST]
-            if (rest < knobs[REST_MAX] or (low and rest < np.inf)) and e[now] > 0.0:
-                e_now[now] = 0.0
-                row[REST] = rest
-                kind[1] = ACCUMULATION
-            crowded = events >= crowd and t - record[events - crowd, T] < knobs[REST_MAX]
-            if crowded or row[D] >= 0.0:
-                for a in range(nc):
-                    e_now[a] = 0.0
-            if crowded:
-                kind[1] = ACCUMULATION
-            status = impact(
-                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
-                member, band, e_now, e_rho, row, lay, width,
+            status = touch(
+                table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
+                member, now, t, y, record[events - crowd, T] if events >= crowd else -1e300, knobs,
+                e, e_rho, e_now, row, kind, lay, width,
             )  # fmt: skip
             if status != SUCCESS:
                 return status
-            for i in range(nx):
-                inp[1 + i] = row[lay[X_PLUS] + i]
-            slow = 1e-12 * (1.0 + largest(y, n, nx))
-            if row[D] >= 0.0:  # it never left: a bounce below the resolution of the gap
-                slow = max(slow, 2.0 * row[D])
-            status = settle(
-                table, shape, inp, out, W, pivots, vec, state, matrix, A2, tab, vectors, ints,
-                member, band, slow,
-            )  # fmt: skip
-            if status != SUCCESS:
-                return status
-            if state[CLOSED + now] == 1 and kind[1] == STRIKE:
-                kind[1] = CLOSING
         row[lay[X_PLUS] + nx] = y[nx]
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, row[lay[X_PLUS] :], K[0], 0)
         if status != SUCCESS:

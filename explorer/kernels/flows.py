@@ -5,13 +5,15 @@ Two kinds of problem share everything that marches (`explorer.kernels.event_driv
 automaton    modes with an explicit f each, guards and resets as formulas
 mechanical   x = (q, v); a mode is the set of closed contacts, held at acceleration level by
              [[M, G'], [G, 0]] [a; -lam] = [F; -gamma],  gap'' = G a + gamma
+             where a sticking contact holds its tangent row too, and the column of a sliding one
+             is that of G - sigma mu H (H its tangent, sigma the sign of its sliding velocity)
 
 Tangent linear model: Corner et al. 2019, eq. (14), (17), (18) with (15) for the saddle system: with
 R = M a - F - G' lam and A = G a + gamma, the same factors solve
 [[M, G'], [G, 0]] [a'; -lam'] = -[R_q Q + R_v V + R_rho; A_q Q + A_v V + A_rho].
 
 The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost. Every bundle reads
-[t, x, rho, x', lam, e].
+[t, x, rho, x', lam, e, sigma].
 """
 
 from explorer.kernels.jit import call, kernel
@@ -22,11 +24,16 @@ from explorer.status import SINGULAR, SUCCESS
 KIND, NX, N, NC, NR, NP, COST, MODES = 0, 1, 2, 3, 4, 5, 6, 7
 # rows of `table` at which the bundles of an automaton begin; place of its guards in `shape`
 TLM, GUARD, GUARD_TLM, RESET, COST_ROW, GUARDS = 8, 9, 10, 11, 12, 13
+# normals and tangents together; from there on the tangent row of each contact (-1: frictionless),
+# then the contact of each tangent
+ROWS, OWNERS = 14, 15
 WRT = 16
 # rows of `table` for a mechanical system
 DYN, CON, GAP, STEP, IMPACT, GAP_RHO = 0, 1, 2, 3, 4, 5
-# `state`: the mode, how many contacts are closed, then from CLOSED on which
-MODE, HELD, CLOSED = 0, 1, 8
+# `state`: the mode, how many rows are held, the guard whose event has just happened (-1: of another
+# mode, -2: none, + the number of guards: a contact that let go), then from CLOSED on which rows are
+# held, then each tangent's sigma
+MODE, HELD, FIRED, CLOSED = 0, 1, 2, 8
 
 PROBLEM = (
     "int64[:, ::1], int64[::1], float64[::1], float64[::1], float64[:, ::1], int64[::1],"
@@ -35,32 +42,51 @@ PROBLEM = (
 
 
 @kernel(f"int64({PROBLEM})", inline=True)
-def accelerate(table, shape, inp, out, W, pivots, vec, state):
-    """Solve for accelerations and contact forces at the state in `inp`, and write them there.
+def assemble(table, shape, inp, out, W, pivots, vec, state):
+    """Write the saddle matrix of the rows held at the state in `inp`, and vec[0] = (F, -gamma).
 
-    W keeps the factors of the saddle matrix, contacts in their order behind the coordinates.
+    Returns its size: the held rows stand in their order behind the coordinates. Leaves the CON
+    bundle in `out` if any is held.
     """
-    nx, n, nc = shape[NX], shape[N], shape[NC]
-    at_a = 1 + nx + shape[NR] + n
-    lam = at_a + n
+    n, nc, rows = shape[N], shape[NC], shape[ROWS]
     call(table[DYN, 0], table[DYN, 1], out, inp)
     for i in range(n):
         for j in range(n):
             W[i, j] = out[i * n + j]
         vec[0, i] = out[n * n + i]
     size = n
-    if state[HELD] > 0:
-        call(table[CON, 0], table[CON, 1], out, inp)
-        for c in range(nc):
-            if state[CLOSED + c] == 1:
+    if state[HELD] == 0:
+        return size
+    call(table[CON, 0], table[CON, 1], out, inp)
+    G, mu = 2 * rows, 2 * rows + rows * (n + 1)
+    for c in range(rows):
+        if state[CLOSED + c] == 1:
+            for j in range(n):
+                W[size, j] = out[G + c * n + j]
+                W[j, size] = W[size, j]
+            for j in range(n, size + 1):
+                W[size, j] = 0.0
+                W[j, size] = 0.0
+            if c < nc and shape[shape[OWNERS] + c] >= 0:
+                k = shape[shape[OWNERS] + c]
+                pull = state[CLOSED + rows + k - nc] * out[mu + k - nc]
                 for j in range(n):
-                    W[size, j] = out[2 * nc + c * n + j]
-                    W[j, size] = W[size, j]
-                for j in range(n, size + 1):
-                    W[size, j] = 0.0
-                    W[j, size] = 0.0
-                vec[0, size] = -out[2 * nc + nc * n + c]
-                size += 1
+                    W[j, size] -= pull * out[G + k * n + j]
+            vec[0, size] = -out[G + rows * n + c]
+            size += 1
+    return size
+
+
+@kernel(f"int64({PROBLEM})", inline=True)
+def accelerate(table, shape, inp, out, W, pivots, vec, state):
+    """Solve for accelerations and contact forces at the state in `inp`, and write them there.
+
+    W keeps the factors of the saddle matrix, contacts in their order behind the coordinates.
+    """
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    at_a = 1 + nx + shape[NR] + n
+    lam = at_a + n
+    size = assemble(table, shape, inp, out, W, pivots, vec, state)
     if size == 1 and W[0, 0] != 0.0:
         pivots[0] = 0
         vec[0, 0] /= W[0, 0]
@@ -72,11 +98,13 @@ def accelerate(table, shape, inp, out, W, pivots, vec, state):
         inp[at_a - n + i] = inp[1 + n + i]
         inp[at_a + i] = vec[0, i]
     size = n
-    for c in range(nc):
+    for c in range(rows):
         inp[lam + c] = 0.0
         if state[CLOSED + c] == 1:
             inp[lam + c] = -vec[0, size]
             size += 1
+    for k in range(rows - nc):
+        inp[lam + rows + nc + k] = state[CLOSED + rows + k]
     return SUCCESS
 
 
@@ -86,7 +114,7 @@ def tangent(table, shape, inp, out, W, pivots, vec, state, w):
 
     Wants `accelerate` done and the STEP bundle in `out`.
     """
-    n, nc, nr = shape[N], shape[NC], shape[NR]
+    n, rows, nr = shape[N], shape[ROWS], shape[NR]
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -98,16 +126,16 @@ def tangent(table, shape, inp, out, W, pivots, vec, state, w):
         vec[1, i] = total
     size = n
     at = 2 * n * n + n * nr + n
-    for c in range(nc):
+    for c in range(rows):
         if state[CLOSED + c] == 1:
             total = 0.0
             for j in range(n):
                 total -= out[at + c * n + j] * vec[2, j]
-                total -= out[at + nc * n + c * n + j] * vec[2, n + j]
+                total -= out[at + rows * n + c * n + j] * vec[2, n + j]
             if w >= 0:
-                total -= out[at + 2 * nc * n + c * nr + w]
+                total -= out[at + 2 * rows * n + c * nr + w]
             elif w == -2:
-                total -= out[at + 2 * nc * n + nc * nr + c]
+                total -= out[at + 2 * rows * n + rows * nr + c]
             vec[1, size] = total
             size += 1
     lu_solve(W, size, size - 1, size - 1, pivots, vec[1])
@@ -177,8 +205,12 @@ def flow(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
 
 @kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1])", inner=True)
 def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
-    """Write the guards of the present mode; for a contact its gap, or its force while closed."""
-    nx, nc = shape[NX], shape[NC]
+    """Write the guards of the present mode.
+
+    For a contact its gap, or its force while closed; behind them for each tangent two: the sliding
+    velocity in its own direction and 1, or mu lam -+ lam_t while it sticks, or 1 and 1 while open.
+    """
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
     inp[0] = t
     for i in range(nx):
         inp[1 + i] = x[i]
@@ -194,13 +226,28 @@ def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
     call(table[GAP, 0], table[GAP, 1], out, inp)
     for c in range(nc):
         values[c] = out[c]
+    for c in range(nc, 2 * rows - nc):
+        values[c] = 1.0
     if state[HELD] > 0:
         status = accelerate(table, shape, inp, out, W, pivots, vec, state)
         if status != SUCCESS:
             return status
+        lam = 1 + 2 * nx + shape[NR]
         for c in range(nc):
             if state[CLOSED + c] == 1:
-                values[c] = inp[1 + 2 * nx + shape[NR] + c]
+                values[c] = inp[lam + c]
+                k = shape[shape[OWNERS] + c]
+                if k < 0:
+                    continue
+                if state[CLOSED + k] == 1:
+                    most = out[2 * rows + rows * (n + 1) + rows - nc + k - nc] * inp[lam + c]
+                    values[k] = most - inp[lam + k]
+                    values[k + rows - nc] = most + inp[lam + k]
+                else:
+                    speed = out[rows + k]
+                    for i in range(n):
+                        speed += out[2 * rows + k * n + i] * x[n + i]
+                    values[k] = state[CLOSED + rows + k - nc] * speed
     return SUCCESS
 
 
@@ -208,6 +255,17 @@ def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
 def guard_count(table, shape, inp, out, W, pivots, vec, state):
     """Return how many guards watch the present mode."""
     if shape[KIND] == 1:
-        return shape[NC]
+        return 2 * shape[ROWS] - shape[NC]
     at = shape[GUARDS] + state[MODE]
     return shape[at + 1] - shape[at]
+
+
+@kernel("void(int64[::1], int64[::1], int64[:, ::1], int64)", inline=True)
+def restore(shape, state, step_state, i):
+    """Set the mode and the held rows to those of the step `i` of a record."""
+    state[MODE] = step_state[i, 0]
+    state[HELD] = 0
+    for c in range(2 * shape[ROWS] - shape[NC]):
+        state[CLOSED + c] = step_state[i, 1 + c]
+        if c < shape[ROWS]:
+            state[HELD] += state[CLOSED + c]

@@ -3,6 +3,7 @@
 from explorer.kernels.flows import (
     CLOSED,
     CON,
+    FIRED,
     GUARDS,
     KIND,
     MODE,
@@ -10,6 +11,7 @@ from explorer.kernels.flows import (
     NC,
     NX,
     PROBLEM,
+    ROWS,
     N,
     guard_count,
     guards,
@@ -31,18 +33,14 @@ from explorer.kernels.locate import (
 __all__ = ["rewatch"]
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, int64, float64[::1],"
+@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, float64[::1],"
         " float64[::1], float64[::1], int64[::1])", inner=True)  # fmt: skip
 def rewatch(
-    table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, fired, rates, values, row,
-    lay,
+    table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, rates, values, row, lay,
 ):  # fmt: skip
-    """Set every guard's watch at the start of a stretch; return one that fires at once, or -1.
-
-    `fired` is the guard (of this mode) whose event has just happened, -1 if the event was of
-    another mode, -2 at the start.
-    """
-    nx, n, nc = shape[NX], shape[N], shape[NC]
+    """Set every guard's watch at the start of a stretch; return one that fires at once, or -1."""
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    fired = state[FIRED]
     guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
     count = guard_count(table, shape, inp, out, W, pivots, vec, state)
     for j in range(count):
@@ -53,20 +51,32 @@ def rewatch(
     for j in range(count):
         watch[j, SIGN], watch[j, SHIFT] = 1.0, 0.0
         if shape[KIND] == 1:
-            if state[CLOSED + j] == 1:
+            slow = 1e-12 * (1.0 + largest(y, n, 2 * n))
+            if j >= rows or state[CLOSED + j] == 1:
                 watch[j, ARM] = ARMED
-                continue
-            speed = out[nc + j]
-            for i in range(n):
-                speed += out[2 * nc + j * n + i] * y[n + i]
-            if values[j] > band:
-                watch[j, ARM] = ARMED
-            elif speed > 0.0 and fired != j + nc:
-                watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
-                if speed < 1e-12 * (1.0 + largest(y, n, 2 * n)):
-                    watch[j, ARM], watch[j, SHIFT] = UNARMED, 0.0
-            else:
+            elif j >= nc:  # a sliding velocity; it leaves zero after a reversal, not a breakaway
+                rate = out[2 * rows + rows * n + j]
+                for i in range(n):
+                    rate += out[2 * rows + j * n + i] * rates[2 * count + n + i]
+                rate *= state[CLOSED + rows + j - nc]
                 watch[j, ARM] = UNARMED
+                if values[j] > slow:
+                    watch[j, ARM] = ARMED
+                elif rate > 1e-12 and fired != j + count:
+                    watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
+            else:
+                speed = out[rows + j]
+                for i in range(n):
+                    speed += out[2 * rows + j * n + i] * y[n + i]
+                watch[j, ARM] = UNARMED
+                if values[j] > band:
+                    watch[j, ARM] = ARMED
+                elif fired == j + count:
+                    pass
+                elif speed > slow:
+                    watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
+                elif speed < -slow and at_once < 0:
+                    at_once = j  # touching and approaching: an impact
             continue
         g = shape[shape[GUARDS] + state[MODE]] + j
         direction = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * g]

@@ -34,7 +34,7 @@ _CROWD = 6  # so many events tell all that a first picture has to tell
 
 def offered(name: str) -> bool:
     """Tell whether a model of the gallery has located events to differentiate across."""
-    return isinstance(models[name](), EventDriven.accepts)
+    return EventDriven.fits(models[name]())
 
 
 def default_delta(system: System, wrt: str) -> float:

@@ -26,6 +26,8 @@ class Scheme:
         the refusals are generated from it.
     takes : str
         The same in words, for a refusal: "takes mechanical systems with contacts".
+    friction : bool
+        Whether contacts may have friction.
     order : int
         Order of convergence on a smooth stretch with the default knobs.
     order_across_events : int
@@ -34,6 +36,7 @@ class Scheme:
 
     accepts: ClassVar[tuple[type[System], ...]] = ()
     takes: ClassVar[str] = ""
+    friction: ClassVar[bool] = False
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
 
@@ -48,6 +51,11 @@ class Scheme:
 
     def __post_init__(self) -> None:
         check_knobs(self)
+
+    @classmethod
+    def fits(cls, system: System) -> bool:
+        """Whether this scheme integrates the system."""
+        return isinstance(system, cls.accepts) and (cls.friction or not system.rough)
 
     @staticmethod
     def compile(system: Any) -> Any:

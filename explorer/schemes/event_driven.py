@@ -45,7 +45,8 @@ class EventDriven(Scheme):
     """
 
     accepts = (MechanicalSystem, HybridSystem)
-    takes = "mechanical systems with contacts and hybrid systems"
+    takes = "mechanical systems with contacts and friction, and hybrid systems"
+    friction = True
     order = 8
     order_across_events = 8
 

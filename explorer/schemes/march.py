@@ -44,21 +44,23 @@ class March:
     def __post_init__(self) -> None:
         flow, scheme = self.flow, self.scheme
         self.restitution = flow.restitution(self.rho)
-        n_x, nc, nr, p = flow.n_x, flow.n_c, flow.n_rho, len(self.wrt)
+        n_x, rows, nr, p = flow.n_x, flow.rows, flow.n_rho, len(self.wrt)
         block = n_x + 1
         self.size = size = block * (p + 1)
         tableau = METHODS[scheme.method]
         sizes = (
-            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, nc, p * block,
+            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, rows, p * block,
             p * block,
         )  # fmt: skip
         at = np.cumsum([4, *sizes])
         self.offsets = at.astype(np.int64)
         self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
-        guards = len(flow.guards) if not flow.mechanical else nc
+        # every tangent has a direction besides, and two guards
+        wide_state = 2 * rows - flow.n_c
+        guards = len(flow.guards) if not flow.mechanical else wide_state
         wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
-        order = max(flow.n + nc, n_x)
-        state = np.zeros(8 + nc, np.int64)
+        order = max(flow.n + rows, n_x)
+        state = np.zeros(8 + wide_state, np.int64)
         if not flow.mechanical:
             state[0] = flow.system.start_mode  # type: ignore[attr-defined]
         # one block of problem arguments, one of the method's: every kernel takes them first
@@ -75,15 +77,17 @@ class March:
         )  # fmt: skip
         self.tableau = tableau
         self.extra = 15 if scheme.method == "dop853" else tableau.stages
-        w = max(nc, 1)
+        w = max(wide_state, 1)
+        ints = np.zeros((8, w + 8), np.int64)
+        ints[4] = np.arange(w + 8)
         self.lcp = (
-            np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)), np.empty((5, w + 8)),
-            np.zeros((4, w + 8), np.int64), np.zeros(w, np.int8),
+            np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
+            np.empty((6, w + 8)), ints, np.zeros(w, np.int8),
         )  # fmt: skip
         self.K = np.empty((17, size))
         self.bench = np.empty((9, wide))
         self.steps = np.empty((scheme.max_steps, 2 + size))
-        self.step_state = np.empty((scheme.max_steps, 1 + nc), np.int64)
+        self.step_state = np.empty((scheme.max_steps, 1 + wide_state), np.int64)
         self.record = np.empty((scheme.max_events, int(at[-1])))
         self.kinds = np.empty((scheme.max_events, 6), np.int64)
         self.counts = np.zeros(4, np.int64)
@@ -99,7 +103,7 @@ class March:
             return
         e, _ = self.restitution
         gaps = self.gaps(np.zeros(1), start[None])[0][0]
-        for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):  # type: ignore[attr-defined]
+        for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):
             if not 0 <= value <= 1:
                 raise BadValue(
                     f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
@@ -109,6 +113,12 @@ class March:
                 raise BadModel(
                     f"'{name}' starts inside an obstacle: the gap of {contact.name!r} is "
                     f"{gap:.6g} m at x = {short(start)}. Start with every gap >= 0."
+                )
+        for c, mu, mu_s in zip(flow.rough, *flow.friction(start, self.rho), strict=True):
+            if not 0 <= mu <= mu_s < np.inf:
+                raise BadValue(
+                    f"The friction of {flow.guard_name(c)!r} is mu = {mu:g}, mu_s = {mu_s:g}, but "
+                    "Coulomb's law needs 0 <= mu <= mu_s."
                 )
 
     def start(self, x: np.ndarray, S: np.ndarray) -> None:
@@ -174,11 +184,12 @@ class March:
             result[:], rates[:] = self.y, 0.0
         return result, rates, which
 
-    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return gap and gap' (k, n_c) at states x (k, n_x)."""
-        flow, nc, n = self.flow, self.flow.n_c, self.flow.n
+    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return gap, gap' and sliding velocity (k, n_c) at states x (k, n_x)."""
+        flow, nc, n, rows = self.flow, self.flow.n_c, self.flow.n, self.flow.rows
+        slip = np.zeros((len(t), nc))
         if nc == 0:
-            return np.empty((len(t), 0)), np.empty((len(t), 0))
+            return slip, slip, slip
         from explorer.kernels.rows import evaluate
 
         native = flow.bundles[1]
@@ -187,8 +198,10 @@ class March:
         inp = flow.input(self.rho)
         evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v, inp,
                  np.empty(native.size), out)  # fmt: skip
-        G = out[:, 2 * nc : 2 * nc + nc * n].reshape(len(t), nc, n)
-        return out[:, :nc], out[:, nc : 2 * nc] + np.einsum("tcn,tn->tc", G, v)
+        G = out[:, 2 * rows : 2 * rows + rows * n].reshape(len(t), rows, n)
+        speed = out[:, rows : 2 * rows] + np.einsum("tcn,tn->tc", G, v)
+        slip[:, flow.rough] = speed[:, nc:]
+        return out[:, :nc], speed[:, :nc], slip
 
     def trajectory(self, t_eval: Any = None) -> Trajectory:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
@@ -225,7 +238,7 @@ class March:
         hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
         times = times[~np.isin(times, hits)]
         y, dy, which = self.sample(times, exact=exact)
-        lam = np.zeros((len(times) + 2 * events, nc))
+        lam = np.zeros((len(times) + 2 * events, flow.rows))
         sides = np.concatenate([times, hits, hits])
         turn = 2.0 * np.arange(events)
         order = np.lexsort((np.concatenate([np.zeros(len(times)), turn, turn + 1]), sides))
@@ -252,44 +265,54 @@ class March:
         x = xz[:, :n_x]
         between = self.step_state[which, 0] if len(self.step_state) else np.zeros(len(times), int)
         modes = woven(between, self.kinds[:, 2], self.kinds[:, 3])
-        closed = np.zeros((len(t), nc), np.int8)
-        impulses = np.zeros((len(t), nc))
+        held = np.zeros((len(t), 2 * flow.rows - nc), np.int8)
+        impulses = np.zeros((len(t), flow.rows))
         if nc:
             after = np.minimum(self.kinds[:, 4], len(self.step_state) - 1)
             before = np.maximum(self.kinds[:, 4] - 1, 0)
             of = np.concatenate([which, before, after])[order]
-            closed = self.step_state[of, 1:].astype(np.int8)
+            held = self.step_state[of, 1:].astype(np.int8)
             impulses[right] = record[:, lay["p"]]
-        gap, gap_dot = self.gaps(t, x)
+        gap, gap_dot, slip = self.gaps(t, x)
         if nc:
             # of events that share a time the steps know the first and the last side only
             shared = np.concatenate([place[len(times) : len(times) + events], right])
-            closed[shared] &= np.abs(gap_dot[shared]) <= 1e-8
-            lam = self._forces(t, x, closed)
+            held[shared, :nc] &= np.abs(gap_dot[shared]) <= 1e-8
+            for k, c in enumerate(flow.rough):
+                held[shared, nc + k] &= np.abs(slip[shared, c]) <= 1e-8
+                held[:, nc + k] &= held[:, c]
+            lam = self._forces(t, x, held)
         q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
+        p_t, lam_t = np.zeros((2, len(t), nc))
+        p_t[:, flow.rough], lam_t[:, flow.rough] = impulses[:, nc:], lam[:, nc:]
         return {
-            "t": t, "q": q, "v": v, "p": impulses, "gap": gap, "gap_dot": gap_dot,
-            "active": closed, "iterations": np.ones(len(t), np.int32),
-            "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam,
+            "t": t, "q": q, "v": v, "p": impulses[:, :nc], "gap": gap, "gap_dot": gap_dot,
+            "active": held[:, :nc], "lam_t": lam_t, "p_t": p_t, "slip": slip,
+            "iterations": np.ones(len(t), np.int32),
+            "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam[:, :nc],
             "z": xz[:, n_x], "S": S, "mode": modes, "located": self._events(right, gap_dot),
         }  # fmt: skip
 
-    def _forces(self, t: np.ndarray, x: np.ndarray, closed: np.ndarray) -> np.ndarray:
-        """Contact forces at the rows, from the saddle system of the contacts closed there."""
-        lam = np.zeros(closed.shape)
-        rows = np.flatnonzero(closed.any(axis=1))
-        if not len(rows):
-            return lam
-        flow, n, nc = self.flow, self.flow.n, self.flow.n_c
+    def _forces(self, t: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:
+        """Contact forces at the rows (k, rows), from the saddle system of what is held there."""
+        flow, n, nc, rows = self.flow, self.flow.n, self.flow.n_c, self.flow.rows
+        lam = np.zeros((len(t), rows))
         inp = flow.input(self.rho)
-        for i in rows:
+        for i in np.flatnonzero(held[:, :rows].any(axis=1)):
             inp[0], inp[1 : 1 + flow.n_x] = t[i], x[i]
             dyn, con = flow.bundles[0](inp), flow.bundles[1](inp)
-            on = closed[i] == 1
-            G = con[2 * nc : 2 * nc + nc * n].reshape(nc, n)[on]
-            K = np.block([[dyn[: n * n].reshape(n, n), G.T], [G, np.zeros((len(G), len(G)))]])
-            solved = np.linalg.solve(K, np.concatenate([dyn[n * n :], -con[2 * nc + nc * n :][on]]))
-            lam[i, on] = -solved[n:]
+            on = held[i, :rows] == 1
+            G = con[2 * rows : 2 * rows + rows * n].reshape(rows, n)
+            pull = G.copy()
+            ratio = np.zeros(rows - nc)
+            for k, c in enumerate(flow.rough):
+                ratio[k] = held[i, rows + k] * con[2 * rows + rows * (n + 1) + k]
+                pull[c] -= ratio[k] * G[nc + k]
+            gamma = con[2 * rows + rows * n : 3 * rows + rows * n]
+            zero = np.zeros((on.sum(), on.sum()))
+            K = np.block([[dyn[: n * n].reshape(n, n), pull[on].T], [G[on], zero]])
+            lam[i, on] = -np.linalg.solve(K, np.concatenate([dyn[n * n :], -gamma[on]]))[n:]
+            lam[i, nc:] -= ratio * lam[i, list(flow.rough)]
         return lam
 
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
@@ -318,7 +341,7 @@ class March:
         part = self.lay["dtau"]
         dtau = self.record[k, part].copy()
         who = self.kinds[k, 0]
-        mine = [i for i in range(k) if self.kinds[i, 0] == who]
+        mine = [i for i in range(k) if self.kinds[i, 0] == who and self.kinds[i, 1] in (1, 2, 4)]
         if self.flow.mechanical and self.record[k, 2] > 0 and len(mine) >= 2:
             r = self.restitution[0][who]
             last, before = self.record[mine[-1], part], self.record[mine[-2], part]

@@ -60,7 +60,9 @@ class MoreauJean(Scheme):
     """
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
-    takes: ClassVar[str] = "mechanical systems, smooth or with contacts and impacts"
+    takes: ClassVar[str] = (
+        "mechanical systems, smooth or with contacts and impacts, without friction"
+    )
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1
 

@@ -40,15 +40,21 @@ class _Replay:
         self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
         if self.mechanical:
             q, v = flow.states[: flow.n], flow.states[flow.n :]
-            gap = sp.Matrix([c.gap for c in system.contacts] or [0])  # type: ignore[attr-defined]
-            G = gap.jacobian(q)
-            speed = G * sp.Matrix(v) + gap.diff(system.t)
+            contacts = system.contacts
+            gap = sp.Matrix([c.gap for c in contacts] or [0])
+            speed = gap.jacobian(q) * sp.Matrix(v) + gap.diff(system.t)
+            if flow.rough:  # behind the normals, the tangents
+                speed = speed.col_join(sp.Matrix([contacts[k].slip for k in flow.rough]))
+            G = speed.jacobian(v)
             gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
             self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
             self.force = self.native(list(system.force))  # type: ignore[attr-defined]
             self.gap, self.G = self.native(list(gap)), self.native(list(G))
             self.speed, self.gamma = self.native(list(speed)), self.native(list(gamma))
-            self.e = self.native([sp.sympify(c.e) for c in system.contacts])  # type: ignore[attr-defined]
+            self.e = self.native([sp.sympify(c.e) for c in contacts])
+            rough = [contacts[k] for k in flow.rough]
+            self.mu = self.native([c.mu for c in rough])
+            self.mu_s = self.native([c.mu if c.mu_s is None else c.mu_s for c in rough])
         else:
             self.flows = [self.native(list(m.flow)) for m in system.modes]  # type: ignore[attr-defined]
             self.guards = [self.native([g.r]) for g in flow.guards]
@@ -68,23 +74,34 @@ class _Replay:
         n, n_x = self.flow.n, self.flow.n_x
         at = (t, *y[:n_x], *self.rho)
         if self.mechanical:
-            M, F = self.mass(*at).reshape(n, n), self.force(*at)
-            on = np.flatnonzero(mode[1:])
-            if len(on):
-                G, gamma = self.G(*at).reshape(-1, n)[on], self.gamma(*at)[on]
-                a = self.saddle(M, G, np.concatenate([F, -gamma]))[:n]
-            else:
-                a = np.linalg.solve(M, F)
-            rate = np.concatenate([y[n:n_x], a])
+            rate = np.concatenate([y[n:n_x], self.forces(at, mode)[0]])
         else:
             rate = self.flows[int(mode[0])](*at)
         cost = 0.0 if self.g is None else self.g(*at, *rate)[0]
         return np.append(rate, cost)
 
-    @staticmethod
-    def saddle(M: np.ndarray, G: np.ndarray, right: np.ndarray) -> np.ndarray:
-        k = len(G)
-        return np.linalg.solve(np.block([[M, G.T], [G, np.zeros((k, k))]]), right)
+    def forces(self, at: tuple, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return accelerations and the forces of all rows, zero where none is held."""
+        flow = self.flow
+        if not flow.rows:
+            M = self.mass(*at).reshape(flow.n, flow.n)
+            return np.linalg.solve(M, self.force(*at)), np.empty(0, complex)
+        return self.saddle(at, mode[1:], self.force(*at), -self.gamma(*at))
+
+    def saddle(
+        self, at: tuple, held: np.ndarray, F: np.ndarray, rates: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Solve M a = F + G' lam with G a = rates over the rows held; friction opposes sliding."""
+        n, n_c, rows = self.flow.n, self.flow.n_c, self.flow.rows
+        M, G = self.mass(*at).reshape(n, n), self.G(*at).reshape(-1, n)[:rows]
+        on, pull, mu = np.flatnonzero(held[:rows]), G.copy(), self.mu(*at)
+        for k, c in enumerate(self.flow.rough):
+            pull[c] -= held[rows + k] * mu[k] * G[n_c + k]
+        K = np.block([[M, pull[on].T], [G[on], np.zeros((len(on), len(on)))]])
+        solved = np.linalg.solve(K, np.concatenate([F, rates[on]]))
+        lam = np.zeros(rows, complex)
+        lam[on] = -solved[n:]
+        return solved[:n], lam
 
     def step(self, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> np.ndarray:
         A, c, s = self.march.method[:3]
@@ -95,16 +112,19 @@ class _Replay:
 
     def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
         at = (t, *y[: self.flow.n_x], *self.rho)
-        who = int(self.march.kinds[k, 0])
+        who, kind = int(self.march.kinds[k, 0]), KINDS[self.march.kinds[k, 1]]
         if not self.mechanical:
             return self.guards[who](*at)[0]
-        if not mode[1 + who]:
-            return self.gap(*at)[who]
-        n = self.flow.n
-        on = np.flatnonzero(mode[1:])
-        G, gamma = self.G(*at).reshape(-1, n)[on], self.gamma(*at)[on]
-        right = np.concatenate([self.force(*at), -gamma])
-        return -self.saddle(self.mass(*at).reshape(n, n), G, right)[n + on.tolist().index(who)]
+        n_c, rows = self.flow.n_c, self.flow.rows
+        if kind in ("slips", "sticks", "turns"):
+            f = self.flow.rough.index(who)
+            if not mode[1 + n_c + f]:
+                sliding = self.speed(*at)[n_c + f]
+                return mode[1 + rows + f] * sliding
+            lam = self.forces(at, mode)[1]
+            side = np.sign(np.real(lam[n_c + f]))
+            return self.mu_s(*at)[f] * lam[who] - side * lam[n_c + f]
+        return self.forces(at, mode)[1][who] if mode[1 + who] else self.gap(*at)[who]
 
     def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
         """Return the complex length of the step that ends on the guard of event k, and its end."""
@@ -123,17 +143,22 @@ class _Replay:
         at = (t, *y[:n_x], *self.rho)
         if not self.mechanical:
             return np.append(self.resets[int(kind[0])](*at), y[n_x])
-        p = self.march.record[k][self.march.lay["p"]]
-        on = np.flatnonzero(p > 0)
-        if KINDS[kind[1]] == "released" or not len(on):
+        if KINDS[kind[1]] not in ("impact", "closed", "zeno"):
             return y
-        e = self.e(*at)
+        p = self.march.record[k][self.march.lay["p"]]
+        e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
         if KINDS[kind[1]] == "zeno":
             e[int(kind[0])] = 0.0
-        M, G, speed = self.mass(*at).reshape(n, n), self.G(*at).reshape(-1, n), self.speed(*at)
-        right = np.concatenate([np.zeros(n), -((1 + e) * speed)[on]])
+        held = np.zeros(2 * rows - n_c)
+        held[:n_c] = p[:n_c] > 0
+        for f, c in enumerate(self.flow.rough):  # at its bound it slides, inside it sticks
+            room = np.real(self.mu(*at)[f]) * p[c] - abs(p[n_c + f])
+            held[n_c + f] = p[c] > 0 and room > 1e-12 * p[c]
+            held[rows + f] = 0 if held[n_c + f] else -np.sign(p[n_c + f])
+        speed = self.speed(*at)
+        speed[:n_c] *= 1 + e
         out = y.copy()
-        out[n:n_x] += self.saddle(M, G[on], right)[:n]
+        out[n:n_x] += self.saddle(at, held, np.zeros(n), -speed)[0]
         return out
 
     def go(self, rho: np.ndarray, y: np.ndarray, last: int | None) -> tuple:

@@ -61,11 +61,12 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     for j, place in enumerate(question.places):
         size = delta * max(1.0, abs(question.rho[place]) if place >= 0 else 1.0)
         low, high = twins(fixed, j, size)
-        if sequence(low) != sequence(high):
+        if not sequence(low) == sequence(high) == sequence(direct.solution):
             raise BadValue(
-                f"The runs at {question.wrt[j]} ± {size / 2:g} meet different events "
-                f"({len(low.located)} and {len(high.located)}): across a change of the event "
-                "sequence there is no derivative. A smaller delta may keep the sequence."
+                f"The runs at {question.wrt[j]} ± {size / 2:g} and between meet different events "
+                f"({len(low.located)}, {len(high.located)} and {len(direct.solution.located)} of "
+                "them): across a change of the event sequence there is no derivative. A smaller "
+                "delta may keep the sequence."
             )
         x_low, z_low = _on(low, grid)
         x_high, z_high = _on(high, grid)
@@ -107,9 +108,9 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
         For systems without time stepping, or where no perturbation keeps the active sets.
     """
     system = question.system
-    if not isinstance(system, MechanicalSystem):
+    if not MoreauJean.fits(system) or not isinstance(system, MechanicalSystem):
         raise NotApplicable(
-            "'discrete' differentiates Moreau-Jean time stepping, which takes mechanical systems."
+            f"'discrete' differentiates Moreau-Jean time stepping, which takes {MoreauJean.takes}."
         )
     direct = solve(question)
     scheme = MoreauJean(h=system.h if h is None else h)

@@ -235,7 +235,7 @@ class ReturnMap:
 
 def _section(system: System, section: str | None, period: Any) -> str | None:
     """Return the checked section; None for a period."""
-    known = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))  # type: ignore[attr-defined]
+    known = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
     if period is not None:
         if section is not None:
             raise BadValue("Give a section or a period, not both.")

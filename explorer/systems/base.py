@@ -43,6 +43,7 @@ class System:
     """
 
     kind = "system"
+    contacts: tuple[Any, ...] = ()
 
     def __init__(self, name: str, text: str = "") -> None:
         if not isinstance(name, str) or not name.strip():
@@ -58,6 +59,11 @@ class System:
         self.shapes: tuple[Shape, ...] = ()
         self.t_end, self.h = 3.0, 1e-3
         self.revision = 0
+
+    @property
+    def rough(self) -> tuple[int, ...]:
+        """Numbers of the contacts with friction."""
+        return tuple(k for k, c in enumerate(self.contacts) if c.slip is not None)
 
     def touch(self) -> None:
         """Note a change, so that what was compiled before is not used again."""

@@ -54,11 +54,21 @@ def _column(items: Any) -> str:
 def _contacts(contacts: Any) -> list[str]:
     shown = [
         rf"$$0 \le {latex(c.gap)} \;\perp\; p_{{{k + 1}}} \ge 0, \qquad e = {latex(c.e)}"
-        rf"\qquad\text{{({c.name})}}$$"
+        rf"{_friction(c, k + 1)}\qquad\text{{({c.name})}}$$"
         for k, c in enumerate(contacts[:_LARGE])
     ]
     more = len(contacts) - _LARGE
     return shown + ([f"… and {more} more contacts of this kind."] if more > 0 else [])
+
+
+def _friction(contact: Any, k: int) -> str:
+    if contact.slip is None:
+        return ""
+    sticks = "" if contact.mu_s is None else rf",\; \mu_s = {latex(contact.mu_s)}"
+    return (
+        rf", \qquad p^t_{{{k}}} \in -\mu\, p_{{{k}}}\,\mathrm{{Sgn}}\left("
+        rf"{latex(contact.slip)}\right),\; \mu = {latex(contact.mu)}{sticks}"
+    )
 
 
 def mechanical(system: Any) -> str:
@@ -73,6 +83,7 @@ def mechanical(system: Any) -> str:
         else:
             left = rf"{latex(system.mass)} {sp.latex(rates)}"
         impulses = " + G^{\\top} p" if system.contacts else ""
+        impulses += " + H^{\\top} p^t" if system.rough else ""
         parts.append(rf"$${left} = {_column(system.force)}{impulses}$$")
     else:
         parts.append(

@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 @dataclass(frozen=True)
 class Contact:
-    """A unilateral contact.
+    """A unilateral contact, frictionless or with Coulomb friction along one line.
 
     Parameters
     ----------
@@ -31,11 +31,22 @@ class Contact:
         Newton restitution in [0, 1]; may depend on parameters.
     name : str
         Shown in event lists; "contact 1", ... if empty.
+    mu : formula
+        Friction coefficient >= 0, without unit; may depend on the state too, as a Stribeck curve
+        does: ``mu0 / (1 + 3*abs(v_x - belt))``.
+    slip : formula
+        Sliding velocity in m/s of the touching point relative to the obstacle, linear in the
+        velocities, such as ``v_x + R*v_phi - belt``. Needed with `mu`.
+    mu_s : formula
+        Friction coefficient while it sticks, >= mu; the same as `mu` if not given.
     """
 
     gap: Any
     e: Any = 0
     name: str = ""
+    mu: Any = 0
+    slip: Any = None
+    mu_s: Any = None
 
 
 class LagrangianSystem(System):

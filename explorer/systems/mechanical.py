@@ -3,11 +3,13 @@
 At an impact v+ = v- + M^-1 G' p with Newton's law: the normal velocity of a contact that receives
 an impulse satisfies gap'(+) = -e gap'(-). (Event-capturing schemes, "Lagrangian systems" and
 "Non Smooth laws"; the scleronomous, rheonomous and linear relations are one formula `gap` here.)
+With friction a force lam_t in [-mu lam, mu lam] opposes the sliding velocity `slip`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -166,7 +168,8 @@ class MechanicalSystem(LagrangianSystem):
         Raises
         ------
         BadModel
-            If its gap depends on a velocity, on no coordinate, or its e on the state.
+            If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
+            is not linear in the velocities.
         """
         label = contact.name or f"contact {len(self.contacts) + 1}"
         what = f"gap of {label!r}"
@@ -178,8 +181,32 @@ class MechanicalSystem(LagrangianSystem):
         e = expression(contact.e, self.symbols(state=False), f"restitution of {label!r}")
         if label in [c.name for c in self.contacts]:
             raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
-        self.contacts = (*self.contacts, Contact(gap, e, label))
+        rough = self._friction(contact, label)
+        self.contacts = (*self.contacts, replace(rough, gap=gap, e=e, name=label))
         self.touch()
+
+    def _friction(self, contact: Contact, label: str) -> Contact:
+        coefficients = [
+            None if mu is None else expression(mu, self.symbols(), f"{name} of {label!r}",
+                                               self._replace)
+            for name, mu in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
+        ]  # fmt: skip
+        what = f"slip of {label!r}"
+        if contact.slip is None:
+            if coefficients != [0, None]:
+                raise BadModel(
+                    f"Contact {label!r} has friction, but no sliding velocity: give slip, a "
+                    f"formula linear in the velocities, such as slip='{self.v[0]}'."
+                )
+            return contact
+        slip = expression(contact.slip, self.symbols(), what, self._replace)
+        along = [slip.diff(v) for v in self.v]
+        if not any(along):
+            raise BadModel(f"{what} = {slip} depends on no velocity; it is a velocity in m/s.")
+        if any(row.free_symbols & set(self.v) for row in along):
+            raise BadModel(f"{what} = {slip} is not linear in the velocities.")
+        mu, mu_s = coefficients
+        return replace(contact, mu=mu, slip=slip, mu_s=mu_s)
 
     # -- sympy.physics.mechanics --------------------------------------------------------------
 
@@ -249,7 +276,13 @@ class MechanicalSystem(LagrangianSystem):
             "force": [text(x) for x in self._force],
             "potential": None if self._potential is None else text(self._potential),
             "contacts": [
-                {"gap": text(c.gap), "e": text(c.e), "name": c.name} for c in self.contacts
+                {"gap": text(c.gap), "e": text(c.e), "name": c.name}
+                | {
+                    k: text(x)
+                    for k, x in (("mu", c.mu), ("slip", c.slip), ("mu_s", c.mu_s))
+                    if c.slip is not None and x is not None
+                }
+                for c in self.contacts
             ],
             "start": {
                 "q": [text(x) for x in self.start_q],

@@ -1,0 +1,331 @@
+"""The contact problems of an event: which contacts hold, and what an impact does.
+
+Both are one linear complementarity problem with Coulomb friction (Glocker, *Set-Valued Force
+Laws*, 2001, 6.5) over the touching contacts, at the level of accelerations and of impulses. With
+D = G - sigma mu H for a contact that slides and lam_t = lam_r - mu lam for one that may stick::
+
+    0 <= G u            perp  lam    >= 0      u = M^-1 (G' lam + H' lam_t) + w
+    0 <= H u + a_l      perp  lam_r  >= 0      a_l, a_r: what it moves left and right
+    0 <= 2 mu lam - lam_r  perp  a_l >= 0
+
+An impact is the reset v+ = v- + dv with M dv = G' p + H' p_t,
+0 <= G v+ + gap_t + e (G v- + gap_t) perp p >= 0 and Coulomb's law for p_t against the sliding
+velocity afterwards; its derivative follows from the saddle system over the rows held by impulses.
+"""
+
+from explorer.kernels.flows import (
+    CLOSED,
+    CON,
+    DYN,
+    HELD,
+    IMPACT,
+    NC,
+    NR,
+    NX,
+    OWNERS,
+    PROBLEM,
+    ROWS,
+    N,
+    assemble,
+)  # fmt: skip
+from explorer.kernels.jit import call, kernel
+from explorer.kernels.jumps import H_RHO, H_T, H_X, X_PLUS, P, identity
+from explorer.kernels.lcp import solve
+from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.status import SINGULAR, SUCCESS
+
+__all__ = ["LCP_WORK", "impact", "settle"]
+
+LCP_WORK = (
+    "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " int64[:, ::1], int8[::1]"
+)
+# rows of `ints`: touching rows, what `solve` needs (3), 0 1 2 ..., sigma of each of them (FREE: it
+# may stick), where the tangent of a contact stands among them, contacts held before the event
+ACT, ORDER, SIGMA, PLACE, PRIOR = 0, 4, 5, 6, 7
+FREE = 2
+# rows of `vectors`: right side, solution, what `solve` needs (2), speeds of all rows, forces of
+# the touching rows
+SPEED, FORCE = 4, 5
+
+
+@kernel(f"void({PROBLEM}, float64[:, ::1])", inner=True)
+def speeds(table, shape, inp, out, W, pivots, vec, state, vectors):
+    """Write gap' and sliding velocities at the state in `inp`; leaves the CON bundle in `out`."""
+    n, rows = shape[N], shape[ROWS]
+    call(table[CON, 0], table[CON, 1], out, inp)
+    for c in range(rows):
+        total = out[rows + c]
+        for i in range(n):
+            total += out[2 * rows + c * n + i] * inp[1 + n + i]
+        vectors[SPEED, c] = total
+
+
+@kernel(f"int64({PROBLEM}, {LCP_WORK}, int64)", inner=True)
+def delassus(
+    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, m
+):
+    """matrix = G M^-1 G' over the touching contacts ints[ACT, :m] and, behind them, their tangents.
+
+    Returns how many rows that are, or -1 for a singular M. vec[0] = M^-1 F.
+    """
+    n, rows = shape[N], shape[ROWS]
+    act, place = ints[ACT], ints[PLACE]
+    total = m
+    for k in range(m):
+        place[k] = -1
+        if shape[shape[OWNERS] + act[k]] >= 0:
+            act[total] = shape[shape[OWNERS] + act[k]]
+            place[k] = total
+            total += 1
+    call(table[DYN, 0], table[DYN, 1], out, inp)
+    for i in range(n):
+        for j in range(n):
+            W[i, j] = out[i * n + j]
+        vec[0, i] = out[n * n + i]
+    if lu_factor(W, n, n - 1, n - 1, pivots) != 0:
+        return -1
+    lu_solve(W, n, n - 1, n - 1, pivots, vec[0])
+    call(table[CON, 0], table[CON, 1], out, inp)
+    for k in range(total):
+        for i in range(n):
+            vec[1, i] = out[2 * rows + act[k] * n + i]
+        lu_solve(W, n, n - 1, n - 1, pivots, vec[1])
+        for j in range(total):
+            sum_ = 0.0
+            for i in range(n):
+                sum_ += out[2 * rows + act[j] * n + i] * vec[1, i]
+            matrix[j, k] = sum_
+    return total
+
+
+@kernel(f"int64({PROBLEM}, {LCP_WORK}, int64, int64, boolean)", inner=True)
+def coulomb(
+    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, m,
+    total, sticky,
+):  # fmt: skip
+    """Solve for the forces of the touching rows and mark in `state` which hold and which slide.
+
+    vectors[0, :total] is w, ints[SIGMA] says which way a tangent slides; CON must be in `out`.
+    `sticky`: what may stick does so up to mu_s, not mu.
+    """
+    n, nc, rows = shape[N], shape[NC], shape[ROWS]
+    act, place, sigma, q = ints[ACT], ints[PLACE], ints[SIGMA], vectors[0]
+    force = vectors[FORCE]
+    at_mu = 2 * rows + rows * (n + 1)
+    free_mu = at_mu + (rows - nc if sticky else 0)
+    size = m
+    for k in range(m):  # q is rewritten in place: tangents stand behind the normals
+        if place[k] >= 0 and sigma[place[k]] == FREE:
+            size += 2
+    for i in range(size):
+        for j in range(size):
+            B[i, j] = 0.0
+    for j in range(total):
+        force[j] = q[j]
+    at = m
+    for k in range(m):
+        t = place[k]
+        free = t >= 0 and sigma[t] == FREE
+        ratio, unit = 0.0, 1.0
+        if t >= 0:
+            ratio = out[free_mu + act[t] - nc] if free else sigma[t] * out[at_mu + act[t] - nc]
+            unit = matrix[t, t]
+        row = m
+        for i in range(m):
+            B[i, k] = matrix[i, k]
+            if t >= 0:
+                B[i, k] -= ratio * matrix[i, t]
+            if free:
+                B[i, at] = matrix[i, t]
+            if place[i] >= 0 and sigma[place[i]] == FREE:
+                B[row, k] = matrix[place[i], k]
+                if t >= 0:
+                    B[row, k] -= ratio * matrix[place[i], t]
+                if free:
+                    B[row, at] = matrix[place[i], t]
+                row += 2
+        if free:  # scaled like a force, for the tolerance of the solver
+            B[at, at + 1] = unit
+            B[at + 1, at] = -unit
+            B[at + 1, k] = 2.0 * ratio * unit
+            q[at], q[at + 1] = force[t], 0.0
+            at += 2
+    status = solve(
+        0, B, ints[ORDER], size, size, q, 1e-9, 1000, vectors[1], member, tab, A, ints[1], ints[2],
+        ints[3], vectors[2], vectors[3],
+    )  # fmt: skip
+    ints[3, 0] = -1
+    if status != SUCCESS:
+        return status
+    for c in range(2 * rows - nc):
+        state[CLOSED + c] = 0
+    state[HELD] = 0
+    at = m
+    for k in range(m):
+        t = place[k]
+        force[k] = vectors[1, k]
+        if t >= 0 and sigma[t] == FREE:
+            ratio = out[free_mu + act[t] - nc]
+            force[t] = vectors[1, at] - ratio * force[k]
+            sigma[t] = 0
+            if vectors[1, at + 1] > 0.0:
+                sigma[t] = -1
+            elif not vectors[1, at] > 0.0:
+                sigma[t] = 1
+            at += 2
+        elif t >= 0:
+            force[t] = -sigma[t] * out[at_mu + act[t] - nc] * force[k]
+        if force[k] > 0.0:
+            state[CLOSED + act[k]] = 1
+            state[HELD] += 1
+            if t >= 0 and sigma[t] == 0:
+                state[CLOSED + act[t]] = 1
+                state[HELD] += 1
+            elif t >= 0:
+                state[CLOSED + rows + act[t] - nc] = sigma[t]
+    return SUCCESS
+
+
+@kernel(f"int64({PROBLEM}, {LCP_WORK}, float64, float64, int64)", inner=True)
+def settle(
+    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, band,
+    slow, still,
+):  # fmt: skip
+    """Decide which touching contacts stay closed, and stick: 0 <= gap'' perp lam >= 0 and Coulomb.
+
+    Contacts count that lie within `band` and neither part nor close faster than `slow`; ten
+    thousand times that for those of ints[PRIOR], which have been held up to now. Tangent `still`
+    is known not to slide (-1: none is).
+    """
+    n, nc, rows = shape[N], shape[NC], shape[ROWS]
+    act, sigma, w = ints[ACT], ints[SIGMA], vectors[0]
+    speeds(table, shape, inp, out, W, pivots, vec, state, vectors)
+    m = 0
+    for c in range(nc):
+        least = 1e4 * slow if ints[PRIOR, c] == 1 else slow
+        if out[c] <= band and abs(vectors[SPEED, c]) <= least:
+            act[m] = c
+            m += 1
+    state[HELD] = 0
+    for c in range(2 * rows - nc):
+        state[CLOSED + c] = 0
+    if m == 0:
+        return SUCCESS
+    total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
+                     ints, member, m)  # fmt: skip
+    if total < 0:
+        return SINGULAR
+    for k in range(total):
+        c = act[k]
+        w[k] = out[2 * rows + rows * n + c]
+        for i in range(n):
+            w[k] += out[2 * rows + c * n + i] * vec[0, i]
+        speed = vectors[SPEED, c]
+        least = 1e4 * slow if ints[PRIOR, c] == 1 else slow
+        sigma[k] = 1 if speed > 0.0 else -1
+        if c >= nc and (c == still or abs(speed) <= least):
+            sigma[k] = FREE
+    return coulomb(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints,
+                   member, m, total, True)  # fmt: skip
+
+
+@kernel(
+    f"int64({PROBLEM}, {LCP_WORK}, float64, float64[::1], float64[:, ::1], float64[::1],"
+    " int64[::1], int64)",
+    inner=True,
+)
+def impact(
+    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
+    band, e, e_rho, row, lay, width,
+):  # fmt: skip
+    """Let all touching contacts share the impulses of an impact; fill the reset of the record.
+
+    `e` are the restitutions that count here (0 for a contact that closes). `state` is left with
+    the rows held by impulses; `settle` says what follows.
+    """
+    nx, n, nc, nr, rows = shape[NX], shape[N], shape[NC], shape[NR], shape[ROWS]
+    act, w = ints[ACT], vectors[0]
+    at_a, at_lam = 1 + nx + nr + n, 1 + 2 * nx + nr
+    at_e = at_lam + rows
+    for c in range(nc):
+        inp[at_e + c] = e[c]
+    for c in range(rows):
+        row[lay[P] + c] = 0.0
+        ints[PRIOR, c] = state[CLOSED + c]
+    identity(shape, row, lay)
+    speeds(table, shape, inp, out, W, pivots, vec, state, vectors)
+    m = 0
+    for c in range(nc):
+        if out[c] <= band or state[CLOSED + c] == 1:
+            act[m] = c
+            m += 1
+    total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
+                     ints, member, m)  # fmt: skip
+    if total < 0:
+        return SINGULAR
+    for k in range(total):
+        w[k] = vectors[SPEED, act[k]]
+        if k < m:
+            w[k] *= 1.0 + e[act[k]]
+        ints[SIGMA, k] = FREE
+    status = coulomb(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
+                     ints, member, m, total, False)  # fmt: skip
+    if status != SUCCESS:
+        return status
+    for i in range(n):
+        vec[1, i] = 0.0
+    for k in range(total):
+        row[lay[P] + act[k]] = vectors[FORCE, k]
+        for i in range(n):
+            vec[1, i] += out[2 * rows + act[k] * n + i] * vectors[FORCE, k]
+    lu_solve(W, n, n - 1, n - 1, pivots, vec[1])
+    for i in range(n):
+        row[lay[X_PLUS] + n + i] += vec[1, i]
+        inp[at_a + i] = vec[1, i]
+    if width == 0:
+        return SUCCESS
+
+    # the derivative: impulses as inputs, those of a sliding tangent by its sigma
+    for c in range(rows):
+        inp[at_lam + c] = row[lay[P] + c] if state[CLOSED + c] == 1 else 0.0
+    for k in range(rows - nc):
+        inp[at_e + nc + k] = state[CLOSED + rows + k]
+    size = assemble(table, shape, inp, out, W, pivots, vec, state)
+    if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
+        return SINGULAR
+    call(table[IMPACT, 0], table[IMPACT, 1], out, inp)
+    at = n * (nx + nr + 1)
+    for d in range(nx + nr + 1):
+        for i in range(n):
+            if d < n:
+                vec[1, i] = -out[i * n + d]
+            elif d < nx:
+                vec[1, i] = -out[n * n + i * n + d - n]
+            elif d < nx + nr:
+                vec[1, i] = -out[2 * n * n + i * nr + d - nx]
+            else:
+                vec[1, i] = -out[2 * n * n + n * nr + i]
+        place = n
+        for c in range(rows):
+            if state[CLOSED + c] == 1:
+                if d < n:
+                    vec[1, place] = -out[at + c * n + d]
+                elif d < nx:
+                    vec[1, place] = -out[at + rows * n + c * n + d - n]
+                elif d < nx + nr:
+                    vec[1, place] = -out[at + 2 * rows * n + c * nr + d - nx]
+                    if c < nc and e[c] > 0.0:
+                        vec[1, place] -= vectors[SPEED, c] * e_rho[c, d - nx]
+                else:
+                    vec[1, place] = -out[at + 2 * rows * n + rows * nr + c]
+                place += 1
+        lu_solve(W, size, size - 1, size - 1, pivots, vec[1])
+        for i in range(n):
+            if d < nx:
+                row[lay[H_X] + (n + i) * nx + d] += vec[1, i]
+            elif d < nx + nr:
+                row[lay[H_RHO] + (n + i) * nr + d - nx] = vec[1, i]
+            else:
+                row[lay[H_T] + n + i] = vec[1, i]
+    return SUCCESS

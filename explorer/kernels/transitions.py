@@ -1,0 +1,180 @@
+"""One event: which reset it has, what its kind is, and which mode follows.
+
+`switch` is the event of an automaton, `touch` that of a contact: it lets go, strikes, begins to
+slide, stops sliding or turns. Events that accumulate are told here, by intervals that shrink like
+a geometric series or by a rest too short or too low to be told from contact.
+"""
+
+import numpy as np
+
+from explorer.kernels.contacts import LCP_WORK, impact, settle
+from explorer.kernels.flows import (
+    CLOSED,
+    CON,
+    FIRED,
+    GUARDS,
+    HELD,
+    MODE,
+    MODES,
+    NC,
+    NR,
+    NX,
+    OWNERS,
+    PROBLEM,
+    ROWS,
+    N,
+    accelerate,
+)  # fmt: skip
+from explorer.kernels.jit import call, kernel
+from explorer.kernels.jumps import REST, X_PLUS, D, identity, largest, reset
+from explorer.kernels.locate import TERMINAL
+from explorer.status import SUCCESS
+
+__all__ = ["switch", "touch"]
+
+# kinds of events, in the integer record
+GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 1, 2, 3, 4, 5, 6, 7
+# knobs of the march
+T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
+STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
+
+
+@kernel(
+    f"boolean({PROBLEM}, int64, float64, float64[::1], float64, float64, float64[::1],"
+    " int64[::1], int64[::1])",
+    inner=True,
+)
+def switch(
+    table, shape, inp, out, W, pivots, vec, state, now, t, times, twelfth, rest_max, row, kind, lay
+):
+    """Fire guard `now` of the present mode; return whether the run ends with it.
+
+    `times` keeps the last three of every guard, `twelfth` is the time of the twelfth event back.
+    """
+    g = shape[shape[GUARDS] + state[MODE]] + now
+    kind[0], kind[1] = g, GUARD
+    at = shape[GUARDS] + shape[MODES] + 1 + 4 * g
+    terminal = (shape[at + 2] & TERMINAL) != 0
+    # do the intervals between this guard's events shrink towards a point?
+    first, second = t - times[3 * g], times[3 * g] - times[3 * g + 1]
+    third = times[3 * g + 1] - times[3 * g + 2]
+    times[3 * g + 2], times[3 * g + 1], times[3 * g] = times[3 * g + 1], times[3 * g], t
+    ratio = first / second if second > 0.0 else 1.0
+    remains = first * ratio / (1.0 - ratio) if 0.0 < ratio < 1.0 else np.inf
+    zeno = (
+        second < third < 1e200
+        and ratio < 0.999
+        and remains < rest_max
+        and abs(ratio - second / third) < 0.05
+    )
+    if t - twelfth < rest_max:
+        zeno, remains = True, 0.0  # several guards take turns
+    before = state[MODE]
+    reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
+    state[FIRED] = now if state[MODE] == before else -1
+    if zeno:
+        row[REST] = remains
+        kind[1] = ACCUMULATION
+        if shape[at + 3] < 0:
+            return True
+        state[MODE] = shape[at + 3]
+        state[FIRED] = -1
+    return terminal
+
+
+@kernel(
+    f"int64({PROBLEM}, {LCP_WORK}, int64, float64, float64[::1], float64, float64[::1],"
+    " float64[::1], float64[:, ::1], float64[::1], float64[::1], int64[::1], int64[::1], int64)",
+    inner=True,
+)
+def touch(
+    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, now, t,
+    y, crowd, knobs, e, e_rho, e_now, row, kind, lay, width,
+):  # fmt: skip
+    """Fire guard `now` of a mechanical system; `crowd` is the time of an event well back."""
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    band, slow = knobs[BAND], 1e-12 * (1.0 + largest(y, n, nx))
+    held = now if now < rows else now - (rows - nc)
+    if held >= nc:
+        contact = shape[shape[OWNERS] + held]
+        sigma = CLOSED + rows + held - nc
+        identity(shape, row, lay)
+        kind[0] = contact
+        if state[CLOSED + held] == 1:  # the force has reached its bound: it slides, the other way
+            kind[1] = SLIDING
+            state[CLOSED + held] = 0
+            state[HELD] -= 1
+            state[sigma] = -1 if now < rows else 1
+            state[FIRED] = held + 2 * rows - nc
+            return SUCCESS
+        for c in range(rows):
+            ints[7, c] = state[CLOSED + c]
+        before = state[sigma]
+        status = settle(
+            table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
+            band, slow, held,
+        )  # fmt: skip
+        state[FIRED] = held
+        kind[1] = STICKING
+        if state[CLOSED + held] == 0:
+            kind[1] = REVERSAL if state[sigma] == -before else SLIDING
+        return status
+    if state[CLOSED + now] == 1:
+        kind[1] = RELEASE
+        identity(shape, row, lay)
+        tangent = shape[shape[OWNERS] + now]
+        state[CLOSED + now] = 0
+        state[HELD] -= 1
+        if tangent >= 0:
+            state[HELD] -= state[CLOSED + tangent]
+            state[CLOSED + tangent] = 0
+            state[CLOSED + rows + tangent - nc] = 0
+        state[FIRED] = now + 2 * rows - nc
+        return SUCCESS
+    kind[1] = STRIKE
+    state[FIRED] = now
+    # the acceleration at which the gap closes again, to foresee an accumulation
+    accelerate(table, shape, inp, out, W, pivots, vec, state)
+    call(table[CON, 0], table[CON, 1], out, inp)
+    fall = -out[2 * rows + rows * n + now]
+    together = 0
+    for i in range(n):
+        fall -= out[2 * rows + now * n + i] * inp[1 + nx + shape[NR] + n + i]
+    for a in range(nc):
+        e_now[a] = e[a]
+        if out[a] <= band and state[CLOSED + a] == 0:
+            together += 1
+    kind[5] = max(together, 1)
+    rest = np.inf
+    speed = -e[now] * row[D]
+    if fall > 0.0 and e[now] < 1.0 and row[D] < 0.0:
+        rest = 2.0 * speed / (fall * (1.0 - e[now]))
+    # what is left of it lasts too short, or stays too low, to be told from contact
+    low = row[D] < 0.0 and speed * speed < 2.0 * fall * knobs[LOWEST]
+    if (rest < knobs[REST_MAX] or (low and rest < np.inf)) and e[now] > 0.0:
+        e_now[now] = 0.0
+        row[REST] = rest
+        kind[1] = ACCUMULATION
+    crowded = t - crowd < knobs[REST_MAX]
+    if crowded or row[D] >= 0.0:
+        for a in range(nc):
+            e_now[a] = 0.0
+    if crowded:
+        kind[1] = ACCUMULATION
+    status = impact(
+        table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
+        band, e_now, e_rho, row, lay, width,
+    )  # fmt: skip
+    if status != SUCCESS:
+        return status
+    for i in range(nx):
+        inp[1 + i] = row[lay[X_PLUS] + i]
+    if row[D] >= 0.0:  # it never left: a bounce below the resolution of the gap
+        slow = max(slow, 2.0 * row[D])
+    status = settle(
+        table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
+        band, slow, -1,
+    )  # fmt: skip
+    if state[CLOSED + now] == 1 and kind[1] == STRIKE:
+        kind[1] = CLOSING
+    return status
