@@ -20,7 +20,7 @@ __all__ = ["LocatedEvent", "Trajectory"]
 
 _ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
-    "z", "S", "mode", "located", "lam_t", "p_t", "slip",
+    "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "slip", "sticks",
 )  # fmt: skip
 KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
 
@@ -65,6 +65,8 @@ class Trajectory(Solution):
     x : (n_t, n_x) the whole state; of a mechanical system (q, v)
     rates : (n_t, n_x) x'
     lam, lam_t : (n_t, n_c) contact forces and friction forces, N
+    lam_max : (n_t, n_c) the most that friction can be: mu lam, or mu_s lam while it sticks, N
+    sticks : (n_t, n_c) bool, whether the contact sticks
     p_t : (n_t, n_c) friction impulse of an impact, N s
     slip : (n_t, n_c) sliding velocity, m/s (0 of a contact without friction)
     z : (n_t,) running cost
@@ -82,8 +84,10 @@ class Trajectory(Solution):
     mode: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     located: list[LocatedEvent] = field(default_factory=list)
     lam_t: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    lam_max: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     p_t: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    sticks: np.ndarray = field(default_factory=lambda: np.empty((0, 0), bool))
     march: Any = field(default=None, repr=False)
 
     @classmethod

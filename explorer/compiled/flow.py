@@ -190,7 +190,7 @@ class Flow:
         self._begin = Bundle(self._args, [*start, *_gradient(start, self._rho)])
         self._restitution = Bundle(self._args, [*e, *_gradient(e, self._rho)])
         mu = [smooth(system.contacts[k].mu) for k in self.rough]
-        self._friction = Bundle(self._args, [*mu, *self._sticking(system)])
+        self.native_friction = Bundle(self._args, [*mu, *self._sticking(system)])
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -218,7 +218,7 @@ class Flow:
         """Return (mu, mu_s) of the contacts in `rough` at t = 0, (2, k)."""
         inp = self.input(rho)
         inp[1 : 1 + self.n_x] = x
-        return (self._friction(inp) if self.rough else np.empty(0)).reshape(2, -1)
+        return (self.native_friction(inp) if self.rough else np.empty(0)).reshape(2, -1)
 
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""

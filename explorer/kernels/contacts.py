@@ -119,6 +119,7 @@ def coulomb(
         if place[k] >= 0 and sigma[place[k]] == FREE:
             size += 2
     for i in range(size):
+        ints[ORDER, i] = i
         for j in range(size):
             B[i, j] = 0.0
     for j in range(total):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.compiled import Flow, short
+from explorer.compiled import Bundle, Flow, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.butcher import METHODS
 from explorer.status import SUCCESS, Status
@@ -78,11 +78,9 @@ class March:
         self.tableau = tableau
         self.extra = 15 if scheme.method == "dop853" else tableau.stages
         w = max(wide_state, 1)
-        ints = np.zeros((8, w + 8), np.int64)
-        ints[4] = np.arange(w + 8)
         self.lcp = (
             np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
-            np.empty((6, w + 8)), ints, np.zeros(w, np.int8),
+            np.empty((6, w + 8)), np.zeros((8, w + 8), np.int64), np.zeros(w, np.int8),
         )  # fmt: skip
         self.K = np.empty((17, size))
         self.bench = np.empty((9, wide))
@@ -184,22 +182,25 @@ class March:
             result[:], rates[:] = self.y, 0.0
         return result, rates, which
 
+    def along(self, native: Bundle, t: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """Return the outputs of a bundle (k, outputs) at states x (k, n_x)."""
+        from explorer.kernels.rows import evaluate
+
+        n, out = self.flow.n, np.empty((len(t), native.size))
+        q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
+        evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v,
+                 self.flow.input(self.rho), np.empty(native.size), out)  # fmt: skip
+        return out
+
     def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return gap, gap' and sliding velocity (k, n_c) at states x (k, n_x)."""
         flow, nc, n, rows = self.flow, self.flow.n_c, self.flow.n, self.flow.rows
         slip = np.zeros((len(t), nc))
         if nc == 0:
             return slip, slip, slip
-        from explorer.kernels.rows import evaluate
-
-        native = flow.bundles[1]
-        out = np.empty((len(t), native.size))
-        q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
-        inp = flow.input(self.rho)
-        evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v, inp,
-                 np.empty(native.size), out)  # fmt: skip
+        out = self.along(flow.bundles[1], t, x)
         G = out[:, 2 * rows : 2 * rows + rows * n].reshape(len(t), rows, n)
-        speed = out[:, rows : 2 * rows] + np.einsum("tcn,tn->tc", G, v)
+        speed = out[:, rows : 2 * rows] + np.einsum("tcn,tn->tc", G, x[:, n:])
         slip[:, flow.rough] = speed[:, nc:]
         return out[:, :nc], speed[:, :nc], slip
 
@@ -283,11 +284,18 @@ class March:
                 held[:, nc + k] &= held[:, c]
             lam = self._forces(t, x, held)
         q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
-        p_t, lam_t = np.zeros((2, len(t), nc))
-        p_t[:, flow.rough], lam_t[:, flow.rough] = impulses[:, nc:], lam[:, nc:]
+        p_t, lam_t, lam_max = np.zeros((3, len(t), nc))
+        sticks = np.zeros((len(t), nc), bool)
+        if flow.rough:
+            rough, stuck = list(flow.rough), held[:, nc : flow.rows] == 1
+            p_t[:, rough], lam_t[:, rough] = impulses[:, nc:], lam[:, nc:]
+            mu = self.along(flow.native_friction, t, x).reshape(len(t), 2, -1)
+            lam_max[:, rough] = np.where(stuck, mu[:, 1], mu[:, 0]) * lam[:, rough]
+            sticks[:, rough] = stuck
         return {
             "t": t, "q": q, "v": v, "p": impulses[:, :nc], "gap": gap, "gap_dot": gap_dot,
-            "active": held[:, :nc], "lam_t": lam_t, "p_t": p_t, "slip": slip,
+            "active": held[:, :nc], "lam_t": lam_t, "lam_max": lam_max, "p_t": p_t,
+            "slip": slip, "sticks": sticks,
             "iterations": np.ones(len(t), np.int32),
             "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam[:, :nc],
             "z": xz[:, n_x], "S": S, "mode": modes, "located": self._events(right, gap_dot),

@@ -7,6 +7,7 @@ panel draws the same `Picture` without ever building a figure object.
 from explorer.views.energy import energy
 from explorer.views.events import event_table, impulses
 from explorer.views.explore import explore
+from explorer.views.friction import friction
 from explorer.views.mechanism import mechanism
 from explorer.views.modes import modes
 from explorer.views.phase import phase
@@ -20,6 +21,7 @@ __all__ = [
     "energy",
     "event_table",
     "explore",
+    "friction",
     "impulses",
     "mechanism",
     "modes",

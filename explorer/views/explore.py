@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from explorer.solution import Solution
+from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine, rows, usual
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
+from explorer.views.friction import friction_plot
 from explorer.views.modes import modes_plot
 from explorer.views.phase import phase_plot
 from explorer.views.picture import Picture, compose, view
@@ -16,7 +18,7 @@ __all__ = ["explore"]
 
 @view
 def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
-    """Draw positions, velocities, impulses, phase portrait and energy.
+    """Draw positions, velocities, impulses (friction, if there is any), phase portrait, energy.
 
     Of a hybrid system: its states, its modes and the phase portrait.
 
@@ -44,7 +46,9 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     else:
         time.append(velocities_plot(solution, points, few))
         side = [portrait, energy_plot(solution, points, other)]
-        if solution.system.contacts:
+        if isinstance(solution, Trajectory) and solution.system.rough:
+            time.append(friction_plot(solution, points, other))
+        elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
     picture = compose([time, side], [1.25, 1])
     small = {
