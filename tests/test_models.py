@@ -158,11 +158,14 @@ def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
     assert not sol.lam[~closed].any()
     assert (sol.lam >= -1e-6 * (1 + np.abs(sol.lam).max(initial=0.0))).all()
     assert (sol.p >= 0).all()
+    assert (np.abs(sol.lam_t) <= sol.lam_max + 1e-6 * (1 + sol.lam_max)).all()
+    assert np.abs(sol.slip[sol.sticks]).max(initial=0.0) <= 1e-7
     assert not np.delete(sol.p, [event.row for event in sol.events], axis=0).any()
     fast = np.abs(sol.gap_dot).max(initial=0.0)
     for event in sol.events:
         a, i = event.index, event.row
-        assert event.kind in ("impact", "closed", "released", "zeno")
+        smooth = ("released", "slips", "sticks", "turns")
+        assert event.kind in ("impact", "closed", "zeno", *smooth)
         assert event.contact == system.contacts[a].name
         assert event.impulse == sol.p[i, a]
         assert abs(sol.gap[i, a]) <= 1e-8
@@ -171,7 +174,8 @@ def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
             if np.count_nonzero(sol.p[i]) == 1:
                 law = event.gap_dot_plus + e[a] * event.gap_dot_minus
                 assert abs(law) <= 1e-9 * (fast + 1)
-        elif event.kind == "released":
+        elif event.kind in smooth:
+            assert event.kind == "released" or a in system.rough
             assert not event.impulse
             assert np.array_equal(event.x_minus, event.x_plus)
         if not compiled.rheonomic:

@@ -49,15 +49,15 @@ def friction_plot(
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
         bound = _torn(solution.lam_max[:, a], at, gaps)
-        edge = {"width": 1, "dash": "dash"}
+        edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         said = {"legend": "legend3", "showlegend": k == 0}
         traces += [
-            curve(t, bound, colour, name="± μ λ", line=edge,
+            curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip", **said),
-            curve(t, -bound, colour, line=edge, hoverinfo="skip"),
+            curve(t, -bound, colour, name="− μ λ", line=edge, opacity=0.6, hoverinfo="skip"),
             curve(t, _torn(solution.lam_t[:, a], at, gaps), colour, name=name, hovertemplate=text,
-                  showlegend=len(rough) > 1, legend="legend3", meta={"t": t}),
+                  showlegend=len(rough) > 1, legend="legend3"),
             curve(*_sticking(solution, a, -1.12 * top), colour, name="sticks", line={"width": 5},
                   hoverinfo="name", **said),
         ]  # fmt: skip
@@ -73,7 +73,7 @@ def slip_plot(solution: Trajectory, points: Rows) -> Plot:
         name = solution.system.contacts[a].name
         text = f"t = %{{x:.5g}} s<br>slip = %{{y:.4g}} m/s<extra>{name}</extra>"
         traces.append(curve(t, _torn(solution.slip[:, a], at, gaps), COLOURS[k % len(COLOURS)],
-                            name=name, hovertemplate=text, meta={"t": t}))  # fmt: skip
+                            name=name, hovertemplate=text))  # fmt: skip
     low, high = solution.slip[at].min(initial=0.0), solution.slip[at].max(initial=0.0)
     return Plot(traces, TIME, "slip (m/s)", (0.0, float(solution.t[-1])), nice(low, high))
 
