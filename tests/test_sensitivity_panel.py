@@ -65,7 +65,7 @@ def test_the_cost_that_is_typed_is_the_one_that_is_differentiated():
 
 def test_a_parameter_without_influence_is_a_zero_column():
     content, buffers = opened().pull(**{"see.wrt": "m"})
-    assert not np.nan_to_num(trace(content, buffers, "derivative by m")).any()
+    assert not np.nan_to_num(trace(content, buffers, "derivative")).any()
     assert [row[-1] for row in card(content, "Event 2")["rows"]] == ["0", "0", "0"]
     assert [row[3] for row in content["table"]["rows"]] == ["0"] * len(content["table"]["rows"])
 
@@ -151,7 +151,7 @@ def test_the_cost_ends_at_an_event():
     assert sens.cost == pytest.approx(first * 2.6)
     assert sens.cost_gradient[0] == pytest.approx(2 * first)
     assert f"T = {first * 2.6:.5g} s" in card(content, "Gradient")["note"]
-    end = next(t for t in content["figure"]["data"] if t["name"] == "end of the cost")
+    end = next(t for t in content["figure"]["data"] if t["name"] == "end T")
     drawn = np.frombuffer(buffers[end["x"]["buf"]], "<f4")
     np.testing.assert_allclose(drawn, first * 2.6, rtol=1e-6)
     assert wire.controls()["cost.count"]["value"] == 2
@@ -172,6 +172,19 @@ def test_an_end_that_does_not_come_is_said_and_the_picture_stays(key, value):
     assert wire.panel.session.sensitivity is before
     content, _ = wire.pull(**{"cost.until": ""})
     assert content["errors"] == {}
+
+
+def test_the_cost_is_interrupted_where_the_walker_falls_instead():
+    content, buffers = opened("simplest_walker").pull(**{"see.wrt": "gamma"})
+    drawn = next(t for t in content["figure"]["data"] if t["name"] == "cost ψ")
+    gamma, cost = (np.frombuffer(buffers[drawn[k]["buf"]], "<f4") for k in "xy")
+    assert np.isnan(gamma).tolist() == np.isnan(cost).tolist()
+    parts = np.split(cost, np.flatnonzero(np.isnan(cost)))
+    assert len(parts) == 3, "it falls back, it walks, it falls forward"
+    steps = [
+        np.abs(np.diff(part)).max() for part in (p[np.isfinite(p)] for p in parts) if len(part) > 1
+    ]
+    assert max(steps) < 0.2 * np.nanmax(cost)
 
 
 def test_an_event_that_does_not_happen_is_said():

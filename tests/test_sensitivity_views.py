@@ -14,7 +14,7 @@ import explorer as ex
 from explorer.views.picture import COLOURS, GREY, label
 from explorer.views.saltation import matrix
 from explorer.views.sensitivity import as_csv
-from explorer.views.slopes import SHIFT, per
+from explorer.views.slopes import SHIFT, arrow_scale, per
 from explorer.views.twins import pair, zoom
 
 
@@ -46,7 +46,7 @@ def test_every_view_is_a_plain_figure(view, system):
 def test_no_line_runs_through_a_jump(window):
     sens = ball()
     times = [e.t for e in sens.events]
-    for trace in named(draw(sens, delta=0.02, window=window), "derivative by e"):
+    for trace in named(draw(sens, delta=0.02, window=window), "derivative"):
         t, y = (np.asarray(trace[k], float) for k in "xy")
         for (t0, y0), (t1, y1) in itertools.pairwise(zip(t, y, strict=True)):
             if np.isfinite([y0, y1]).all():
@@ -90,6 +90,19 @@ def test_arrows_stand_at_the_events_and_are_as_long_as_dt_drho():
         np.testing.assert_allclose(x[:, 4] - x[:, 3], expected, atol=1e-6)
         low, high = picture.layout["yaxis"]["range"]
         assert low < shaft["y"][3] < low + 0.2 * (high - low), "along the time axis"
+
+
+def test_the_scale_of_the_arrows_stays_as_long_as_it_serves():
+    span, runs = (0.0, 3.0), [ball(e=e) for e in np.linspace(0.6, 0.9, 31)]
+    scale = None
+    for sens in runs:
+        scale = arrow_scale(sens, 0, span, scale)
+        longest = max(abs(event.dt_drho[0]) for event in sens.events if event.t <= 3)
+        assert 0.05 * 3 <= scale * longest <= 0.25 * 3
+    anew = [arrow_scale(sens, 0, span) for sens in runs]
+    k = next(k for k in range(1, 31) if anew[k] != anew[k - 1])
+    for sens in (runs[k - 1], runs[k], runs[k - 1]):  # to and fro
+        assert arrow_scale(sens, 0, span, anew[k]) == anew[k]
 
 
 def test_arrows_point_to_where_the_twins_meet_the_event():
@@ -141,7 +154,7 @@ def test_twins_at_the_end_of_a_range_lie_on_one_side():
     for e, ends in ((1.0, (-1.0, 0.0)), (0.0, (0.0, 1.0)), (0.5, (-0.5, 0.5))):
         assert pair(ball(e=e), 0, 0.02).ends == ends
     names = {t["name"] for t in draw(ball(e=1.0), delta=0.02).data}
-    assert {"e − δ", "e"} <= names
+    assert {"− δ", "± 0"} <= names
 
 
 @pytest.mark.parametrize(
@@ -165,7 +178,7 @@ def test_what_cannot_be_drawn_is_a_sentence(ask):
 def test_a_parameter_without_influence_is_a_zero_column():
     sens = ball("m")
     picture = draw(sens, delta=0.02)
-    assert not np.nan_to_num(named(picture, "derivative by m")[0]["y"]).any()
+    assert not np.nan_to_num(named(picture, "derivative")[0]["y"]).any()
     table = matrix(sens.saltation(1))
     assert [row[-1] for row in table["values"]] == [0, 0, 0]
 

@@ -523,15 +523,29 @@ def test_steady_axes_grow_at_once_and_shrink_late():
     assert first == axes(0, 10), "nothing is changed in place"
 
 
-@given(st.lists(st.tuples(finite, st.floats(1e-6, 1e6)), min_size=1, max_size=8))
-def test_steady_axes_always_hold_the_new_range(ranges):
+def test_axes_of_a_moving_slider_seldom_change():
+    layout, seen = axes(0, 1), set()
+    for high in np.linspace(1, 4, 61):
+        layout = steady(axes(0, high), layout, moving=True)
+        assert layout["xaxis"]["range"][1] >= high
+        seen.add(tuple(layout["xaxis"]["range"]))
+    assert len(seen) <= 8
+    for high in np.linspace(4, 2, 21):
+        assert steady(axes(0, high), layout, moving=True) == layout
+    assert steady(axes(0, 1), layout)["xaxis"]["range"] == [0, 1], "at rest it fits"
+
+
+@pytest.mark.parametrize("moving", [False, True])
+@given(ranges=st.lists(st.tuples(finite, st.floats(1e-6, 1e6)), min_size=1, max_size=8))
+def test_steady_axes_always_hold_the_new_range(moving, ranges):
     layout = None
     for low, span in ranges:
-        layout = steady(axes(low, low + span), layout)
+        layout = steady(axes(low, low + span), layout, moving=moving)
         begin, end = layout["xaxis"]["range"]
         assert begin <= low
         assert end >= low + span
-        assert end - begin <= 2 * (low + span - low) * (1 + 1e-9)
+        if not moving:
+            assert end - begin <= 2 * (low + span - low) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

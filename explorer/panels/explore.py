@@ -101,7 +101,7 @@ class SessionAnswer:
         picture = views.explore.picture(run, pinned)
         drawn = (session.system, session.state["t_end"])
         same = self._drawn == drawn
-        self._layout = steady(picture.layout, self._layout if same else None)
+        self._layout = steady(picture.layout, self._layout if same else None, moving=drag)
         self._drawn = drawn
         film = frames(run, 1.0 if pinned is None else 0.6)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:

@@ -27,6 +27,7 @@ from explorer.panels.session import Session
 from explorer.sensitivity import Sensitivity
 from explorer.views.picture import steady
 from explorer.views.sensitivity import as_csv
+from explorer.views.slopes import arrow_scale
 from explorer.views.twins import Twins, pair, zoom
 
 __all__ = ["SensitivityPanel", "explore_sensitivity"]
@@ -43,6 +44,7 @@ class _Answer(SessionAnswer):
 
     def __init__(self, session: SensitivitySession) -> None:
         super().__init__(session)
+        self._arrows: float | None = None
         self._window: tuple[Any, tuple[float, float]] | None = None
         self._along: tuple[str, Any] | None = None
         self._agreed: tuple[str, Any] | None = None
@@ -69,13 +71,16 @@ class _Answer(SessionAnswer):
                 twin = pair(sens, 0, see["delta"], window)
             except ExplorerError as error:
                 refusal = str(error).splitlines()[0]
+        drawn = (session.system, session.state["t_end"], see["wrt"], see["coordinate"], window)
+        before, arrows = self._layout, self._arrows
+        if self._drawn != drawn:
+            self._drawn, before, arrows = drawn, None, None
+        self._arrows = arrow_scale(sens, 0, (0.0, sens.solution.march.t_last), arrows)
         picture = views.sensitivity.picture(
             sens, coordinate=see["coordinate"], delta=see["delta"], twin=twin, window=window,
-            twinned=False, along=self._cost(sens, drag), pinned=session.ghost,
+            twinned=False, along=self._cost(sens, drag), pinned=session.ghost, arrows=self._arrows,
         )  # fmt: skip
-        drawn = (session.system, session.state["t_end"], see["wrt"], see["coordinate"], window)
-        self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
-        self._drawn = drawn
+        self._layout = steady(picture.layout, before, moving=drag)
         return {
             "values": values(session) | _own_values(session),
             "errors": dict(session.errors),

@@ -41,7 +41,7 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
         ],
         "shades": table["shades"],
         "split": n,
-        "note": f"S⁺ = Ξ S⁻ + Π dρ, dr/dt = {_short(salt.slope)} before the event",
+        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {_short(salt.slope)}",
     }  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
 
 
 def cost_along(sens: Sensitivity, j: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the cost over a parameter, NaN where the run fails; None for a start."""
+    """Return the cost over a parameter, NaN where the run fails or jumps; None for a start."""
     question, name = sens.question, sens.wrt[j]
     param = question.system.parameters.get(name)
     if param is None:
@@ -103,16 +103,20 @@ def cost_along(sens: Sensitivity, j: int) -> tuple[np.ndarray, np.ndarray] | Non
     low, high = min(param.low, here), max(param.high, here)
     points = int(np.clip(_CALLS / max(sens.solution.march.counts[2], 1), *_POINTS))
     at = np.unique(np.append(np.linspace(low, high, points), here))
-    found = np.full(len(at), np.nan)
+    found, ends = np.full(len(at), np.nan), [-1] * len(at)
     for i, value in enumerate(at):
         rho = question.rho.copy()
         rho[place] = value
         moved = dataclasses.replace(question, rho=rho, wrt=(), places=())
         try:
-            found[i] = gradient_of(moved, moved.run())[0]
+            run = moved.run()
+            found[i] = gradient_of(moved, run)[0]
         except ExplorerError:
             continue
-    return at, found
+        if run.march.t_last < question.t_end:  # the cost jumps where another guard ends the run
+            ends[i] = int(run.march.kinds[-1, 0])
+    gaps = np.flatnonzero(np.diff(ends)) + 1
+    return np.insert(at, gaps, np.nan), np.insert(found, gaps, np.nan)
 
 
 def _short(x: float) -> str:

@@ -8,8 +8,9 @@ Two more entries: ``"see": {"wrt", "coordinate", "delta", "event", "zoom", "comp
 from __future__ import annotations
 
 import copy
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,12 @@ _CROWD = 6  # so many events tell all that a first picture has to tell
 
 def offered(name: str) -> bool:
     """Tell whether a model of the gallery has located events to differentiate across."""
-    return EventDriven.fits(models[name]())
+    return _located(models[name])
+
+
+@functools.cache  # to build every model takes a tenth of a second
+def _located(build: Callable[[], System]) -> bool:
+    return EventDriven.fits(build())
 
 
 def default_delta(system: System, wrt: str) -> float:

@@ -19,6 +19,7 @@ __all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "compose", "curve", "lab
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
 TIME = "time t (s)"
+_MORE = 0.3  # of its length, by which an axis grows for what comes next
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
 OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
 _GREEK = {
@@ -130,29 +131,44 @@ def extent(*arrays: Any) -> tuple[float, float]:
     return nice(min(a.min() for a in values), max(a.max() for a in values))
 
 
-def steady(layout: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+def steady(
+    layout: dict[str, Any], before: dict[str, Any] | None, *, moving: bool = False
+) -> dict[str, Any]:
     """Keep the axis ranges of `before` where they serve: axes grow at once and shrink late.
 
     An axis that moves with every picture hides what really moves, and costs plotly a new layout.
+    While a slider is `moving` an axis grows by more than it has to, for what comes next.
     """
     if before is None:
         return layout
     kept = {}
+    most = 4 if moving else 2
     for name, axis in layout.items():
         old = before.get(name)
         if name[1:5] == "axis" and isinstance(old, dict) and "range" in axis and "range" in old:
             (low, high), (old_low, old_high) = axis["range"], old["range"]
             both = [min(low, old_low), max(high, old_high)]
-            if both[1] - both[0] <= 2 * (high - low):
+            wide = both[1] - both[0]
+            if wide <= most * (high - low):
+                if moving and both != [old_low, old_high]:
+                    more = [_MORE * wide * (low < old_low), _MORE * wide * (high > old_high)]
+                    both = list(nice(both[0] - more[0], both[1] + more[1]))
                 axis = {**axis, "range": both}
         kept[name] = axis
     return kept
 
 
 def compose(
-    columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None
+    columns: Sequence[Sequence[Plot]],
+    widths: Sequence[float],
+    *,
+    height: int | None = None,
+    space: float = 0.11,
 ) -> Picture:
-    """Put columns of plots side by side; time plots of a column share their time axis."""
+    """Put columns of plots side by side; time plots of a column share their time axis.
+
+    Between two columns is `space`, in parts of the width.
+    """
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
         "showlegend": True,
@@ -172,7 +188,7 @@ def compose(
         layout["height"] = height
     time_axes = []
     k, left = 0, 0.0
-    total, space = sum(widths), 0.11
+    total = sum(widths)
     for column, width in zip(columns, widths, strict=True):
         right = left + (width / total) * (1 - space * (len(columns) - 1))
         n, gap = len(column), 0.06

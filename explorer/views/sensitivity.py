@@ -22,6 +22,7 @@ from explorer.views.slopes import (
     SHIFT,
     Quantity,
     add_arrows,
+    arrow_scale,
     parameter,
     quantities,
     slope_plot,
@@ -30,6 +31,8 @@ from explorer.views.slopes import (
 from explorer.views.twins import LOW, Twins, column, pair, zoom
 
 __all__ = ["as_csv", "sensitivity", "twins"]
+
+END = "end T"
 
 
 @view
@@ -45,6 +48,7 @@ def sensitivity(
     twinned: bool = True,
     along: tuple[Any, Any] | None = None,
     pinned: Sensitivity | None = None,
+    arrows: float | None = None,
 ) -> Picture:
     """Draw a run, its derivative by one parameter, and the cost with its gradient.
 
@@ -69,6 +73,8 @@ def sensitivity(
         The cost over the parameter.
     pinned : Sensitivity, optional
         To compare with: dotted grey.
+    arrows : float, optional
+        Length of the arrow for dt/drho = 1 in s, taken if it serves.
 
     Raises
     ------
@@ -93,28 +99,30 @@ def sensitivity(
     n_x = sens.question.cost.flow.n_x
     cost_unit = Quantity("z", 0, n_x, "z", "")
     right.append(slope_plot(points, cost_unit, sens, j, twin, ghost, span))
-    add_arrows(left[0], points, j, span, delta if window is not None else None, by)
+    if window is not None and delta is not None:
+        add_arrows(left[0], points, j, delta, "by δ")
+    else:
+        scale = arrow_scale(sens, j, span, arrows)
+        add_arrows(left[0], points, j, scale, f"× {scale:g}")
     last = sens.question.last(sens.solution)
     if last is not None:
-        _verticals([left, right], [last.t], "end of the cost", GREY, dash="dash")
+        _verticals([left, right], [last.t], END, GREY)
         left[0].traces[-1]["showlegend"] = True
     left.append(cost_plot(sens, j, along))
-    picture = compose([left, right], [1, 1])
+    picture = compose([left, right], [1, 1], space=0.16)
     return _legends(picture, len(left))
 
 
 def _legends(picture: Picture, second: int) -> Picture:
-    """Put one legend above each column, what happens and its derivative; one for the arrows."""
+    """Put one legend above each column, what happens and its derivative; one for the times."""
     layout = picture.layout
     first = layout["legend"] | {"font": {"size": 11}, "y": 1.0, "xanchor": "left"}
     layout |= {"legend": first, "legend3": first | {"y": layout["yaxis2"]["domain"][1] - 0.01}}
-    beside = layout.get(f"xaxis{second + 1}")
-    if beside is not None:
-        layout["legend2"] = first | {"x": beside["domain"][0]}
+    layout["legend2"] = first | {"x": 1.0, "xanchor": "right"}
     for trace in picture.data:
         if trace["showlegend"] and int(trace["xaxis"][1:] or 1) > second:
             trace["legend"] = "legend2"
-        elif trace["name"].startswith(SHIFT):
+        elif trace["name"].startswith((SHIFT, END)):
             trace["legend"] = "legend3"
     return picture
 
@@ -152,7 +160,7 @@ def twins(
         columns.append([top, slope_plot(points, quantity, sens, j, twin, None, span)])
     for name, run, colour in (("τ<sub>1</sub>", twin.low, LOW), ("τ<sub>2</sub>", twin.high, None)):
         _verticals(columns, run.rows.t[run.right], name, colour or COLOURS[1])
-    return _legends(compose(columns, [1] * len(columns)), len(columns[0]))
+    return _legends(compose(columns, [1] * len(columns), space=0.16), len(columns[0]))
 
 
 def _verticals(
@@ -163,7 +171,9 @@ def _verticals(
         for plot in plots:
             assert plot.y_range is not None
             x = np.repeat(t, 3)
-            y = np.tile([*plot.y_range, np.nan], len(t))
+            low, high = plot.y_range
+            room = 4 * (high - low)  # the axis may be wider than this picture needs
+            y = np.tile([low - room, high + room, np.nan], len(t))
             if len(t):
                 plot.traces.append(
                     curve(x.astype(np.float32), y.astype(np.float32), colour, name=name,

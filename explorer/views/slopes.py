@@ -19,8 +19,8 @@ from explorer.views.picture import COLOURS, GREY, TIME, Plot, curve, extent, lab
 from explorer.views.twins import Twins, band, difference, twin_curves
 
 __all__ = [
-    "SHIFT", "Quantity", "add_arrows", "parameter", "per", "quantities", "slope_plot", "titled",
-    "value_plot",
+    "SHIFT", "Quantity", "add_arrows", "arrow_scale", "parameter", "per", "quantities",
+    "slope_plot", "titled", "value_plot",
 ]  # fmt: skip
 
 STATE, SLOPE = COLOURS[0], COLOURS[2]
@@ -143,7 +143,7 @@ def slope_plot(
     if ghost is not None:
         traces.append(_ghost(ghost, _slopes(*ghost, quantity.place, 0)))
     own = limits(at, values, SLOPE, name)
-    own[0] |= {"showlegend": quantity.source in "qx", "name": f"derivative by {by}"}
+    own[0] |= {"showlegend": quantity.source in "qx", "name": "derivative"}
     title = name if quantity.source == "z" else titled(name, per(quantity.unit, by_unit))
     return Plot([*traces, *own], TIME, title, span, _roomy(at.drawn(values), spiky))
 
@@ -155,20 +155,24 @@ def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, An
     )  # fmt: skip
 
 
-def add_arrows(
-    plot: Plot, at: Sides, j: int, span: tuple[float, float], delta: float | None, by: str
-) -> None:
+def arrow_scale(
+    sens: Sensitivity, j: int, span: tuple[float, float], before: float | None = None
+) -> float:
+    """Return the length of an arrow for dt/drho = 1, in s; that of `before` where it serves."""
+    slopes = [e.dt_drho[j] for e in sens.events if span[0] <= e.t <= span[1]]  # type: ignore[index]
+    most, wide = np.abs(slopes).max(initial=0.0), span[1] - span[0]
+    if before is not None and 0.05 * wide <= before * most <= 0.25 * wide:
+        return before
+    return _round(0.15 * wide / most) if most > 0 else 1.0
+
+
+def add_arrows(plot: Plot, at: Sides, j: int, scale: float, said: str) -> None:
     """Add the event-time sensitivities along the time axis of a plot, in a strip of their own."""
     assert plot.y_range is not None
-    (low, high), wide = plot.y_range, span[1] - span[0]
+    low, high = plot.y_range
     strip = 0.14 * (high - low)
     slopes = np.array([0.0 if e.dt_drho is None else e.dt_drho[j] for e in at.rows.located])
-    most = np.abs(slopes[at.events]).max(initial=0.0)
-    scale, said = delta, f"{SHIFT} by δ"
-    if delta is None:
-        scale = _round(0.15 * wide / most) if most > 0 else 1.0
-        said = f"{SHIFT} dt/d{by} × {scale:g}"
-    plot.traces += shifts(at, slopes, low - 0.5 * strip, 0.3 * strip, float(scale or 1.0), said)
+    plot.traces += shifts(at, slopes, low - 0.5 * strip, 0.3 * strip, scale, f"{SHIFT} {said}")
     plot.y_range = (low - strip, high)
 
 

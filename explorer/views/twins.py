@@ -27,7 +27,7 @@ __all__ = ["Twins", "band", "column", "difference", "pair", "twin_curves", "zoom
 LOW, HIGH = COLOURS[4], COLOURS[1]
 _BAND = "rgba(86, 180, 233, 0.3)"
 _POINTS = 70
-_ENDS = {-1.0: "− δ", -0.5: "− δ/2", 0.0: "", 0.5: "+ δ/2", 1.0: "+ δ"}
+_ENDS = {-1.0: "− δ", -0.5: "− δ/2", 0.0: "± 0", 0.5: "+ δ/2", 1.0: "+ δ"}
 
 
 @dataclass(frozen=True)
@@ -173,9 +173,9 @@ def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[di
         (twin.low, twin.high), twin.ends, (LOW, HIGH), ("dash", "dot"), strict=True
     ):
         y = run.drawn(getattr(run.rows, values)[:, i])
-        said = f"{by} {_ENDS[end]}".strip()
+        said = f"{by} {_ENDS[end]}"
         found.append(
-            curve(run.t, y, colour, name=said, line={"dash": dash, "width": 1.6},
+            curve(run.t, y, colour, name=_ENDS[end], line={"dash": dash, "width": 1.6},
                   hovertemplate=f"t = %{{x:.5g}} s<br>{name} = %{{y:.5g}}<extra>{said}</extra>")
         )  # fmt: skip
     return found

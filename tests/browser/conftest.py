@@ -64,14 +64,19 @@ def served(command: list, home: Path, ready: str):
             process.communicate()
 
 
+@contextlib.contextmanager
+def explorer(home: Path, *options):
+    """Run the command; yield the address that it prints."""
+    command = ["-m", "explorer", "--no-browser", "--dir", home / "mine", "--port", free_port()]
+    with served([*command, *options], home, "The explorer is at") as said:
+        yield said.split("The explorer is at ")[1].split()[0]
+
+
 @pytest.fixture(scope="session")
 def address(tmp_path_factory) -> str:
     """Address of the tour, as the command prints it."""
-    home = tmp_path_factory.mktemp("home")
-    port = free_port()
-    command = ["-m", "explorer", "--no-browser", "--dir", home / "mine", "--port", port]
-    with served(command, home, "The explorer is at") as said:
-        yield said.split("The explorer is at ")[1].split()[0]
+    with explorer(tmp_path_factory.mktemp("home")) as found:
+        yield found
 
 
 # Not for the session: the thread of Playwright's loop would make later asyncio tests fail.

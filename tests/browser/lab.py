@@ -7,7 +7,10 @@ import time
 
 import numpy as np
 
-WATCH = """() => {       // remembers when the slider got which value, and when which was drawn
+FIRST = '(gd) => gd._fullData.find((t) => t.name === "y").y[0]'  # what a slider of y0 draws
+
+WATCH = """([key, drawn]) => {  // remembers when the slider got which value, and when which was drawn
+  drawn = eval(drawn);
   const root = document.querySelector(".nsx-panel");
   const gd = root.querySelector(".nsx-plot");
   const log = (window.nsxLog = { set: [], drawn: [], seen: root.dataset.frames });
@@ -15,11 +18,11 @@ WATCH = """() => {       // remembers when the slider got which value, and when 
   window.nsxWatch = new MutationObserver(() => {
     if (root.dataset.frames === log.seen) return;
     log.seen = root.dataset.frames;
-    log.drawn.push([performance.now(), gd._fullData.find((t) => t.name === "y").y[0]]);
+    log.drawn.push([performance.now(), drawn(gd)]);
   });
   window.nsxWatch.observe(root, { attributes: true, attributeFilter: ["data-frames"] });
-  const slider = root.querySelector('input[type=range][data-key="rho.y0"]');
-  const field = root.querySelector('input[type=text][data-key="rho.y0"]');
+  const slider = root.querySelector(`input[type=range][data-key="${key}"]`);
+  const field = root.querySelector(`input[type=text][data-key="${key}"]`);
   window.nsxHear && slider.removeEventListener("keydown", window.nsxHear);
   window.nsxHear = () => log.set.push([performance.now(), Number(field.value)]);
   slider.addEventListener("keydown", window.nsxHear);  // after the panel's own listener
@@ -131,9 +134,9 @@ class Lab:
             before,
         )
 
-    def settle(self) -> None:
+    def settle(self, model: str = "bouncing ball") -> None:
         """Back to where a test may start."""
-        self.model("bouncing ball")
+        self.model(model)
         if self.action("pin").get_attribute("aria-pressed") == "true":
             with self.answered():
                 self.action("pin").click()
@@ -141,11 +144,26 @@ class Lab:
             self.action("reset").click()
         self.wait("() => document.querySelector('.nsx-status').dataset.level === 'ok'")
 
-    def hold(self, key: str, seconds: float, *, per_second: float = 30) -> dict:
+    def steps(self, key: str, drawn: str = FIRST) -> list[float]:
+        """Press an arrow key forty times; return how long each value took to the screen, in ms."""
+        slider = self.slider(key)
+        slider.focus()
+        self.js(WATCH, [key, drawn])
+        for k in range(40):
+            with self.answered():
+                slider.press("ArrowRight" if k < 20 else "ArrowLeft")
+        log = self.js("() => nsxLog")
+        found = []
+        for when, value in log["set"]:
+            near = 1e-5 * abs(value)
+            found += [t - when for t, v in log["drawn"] if t > when and abs(v - value) < near][:1]
+        return found
+
+    def hold(self, key: str, seconds: float, drawn: str = FIRST, *, per_second: float = 30) -> dict:
         """Hold arrow keys on a slider, there and back; return what was set and what was drawn."""
         slider = self.slider(key)
         slider.focus()
-        self.js(WATCH)
+        self.js(WATCH, [key, drawn])
         traffic = self.traffic
         begin = time.perf_counter()
         count = 0

@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from lab import WATCH, Lab, lags
+from lab import Lab, lags
 
 from explorer.models import models
 
@@ -251,16 +251,7 @@ def test_the_menu_saves_and_copies(lab):
 
 def test_single_steps(lab):
     """How long from the key to the picture; the numbers are printed, only sanity is asserted."""
-    slider = lab.slider("rho.y0")
-    slider.focus()
-    lab.js(WATCH)
-    for k in range(40):
-        with lab.answered():
-            slider.press("ArrowRight" if k < 20 else "ArrowLeft")
-    log = lab.js("() => nsxLog")
-    steps = []
-    for when, value in log["set"]:
-        steps += [t - when for t, v in log["drawn"] if t > when and abs(v - value) < 1e-5][:1]
+    steps = lab.steps("rho.y0")
     assert len(steps) >= 35  # the rest was overtaken by the picture of the release
     median, late = np.percentile(steps, [50, 95])
     print(f"\nsingle step: median {median:.0f} ms, 95 % {late:.0f} ms")

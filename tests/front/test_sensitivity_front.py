@@ -44,7 +44,7 @@ def slider(stage, key):
 
 @pytest.mark.parametrize("key", ["rho.e", "rho.g", "rho.y0", "see.delta"])
 def test_a_slider_moved_changes_the_picture_without_plotly(stage, key):
-    name = "finite difference" if key == "see.delta" else "derivative by e"
+    name = "finite difference" if key == "see.delta" else "derivative"
     before = curve(stage, name)
     slider(stage, key).press("ArrowLeft")  # a new range may need plotly once
     stage.drawn()
@@ -52,6 +52,41 @@ def test_a_slider_moved_changes_the_picture_without_plotly(stage, key):
     stage.drawn()
     assert curve(stage, name) != before
     assert stage.js(LIVE)
+
+
+def ranges(stage):
+    return stage.js(
+        """() => Object.fromEntries(Object.entries(document.querySelector(".nsx-plot")._fullLayout)
+             .filter(([k]) => /^[xy]axis\\d*$/.test(k)).map(([k, axis]) => [k, axis.range]))"""
+    )
+
+
+def test_axes_grow_in_a_drag_without_a_new_figure(stage):
+    graph = "document.querySelector('.nsx-plot')"
+    before = ranges(stage)
+    stage.js(f"() => {{ {graph}.mark = {graph}.querySelector('.main-svg'); }}")
+    stage.js(
+        """async () => { const all = globalThis.__nonsmoothExplorerPlotly;
+          const plotly = await Object.values(all)[0], { react } = plotly;
+          window.reacts = 0;
+          plotly.react = (...given) => { window.reacts++; return react(...given); }; }"""
+    )
+    slider(stage, "rho.e").focus()
+    seen = set()
+    for _ in range(15):
+        stage.page.keyboard.down("ArrowRight")
+        stage.drawn()
+        seen.add(stage.js("() => window.reacts"))
+    now = ranges(stage)
+    assert now != before
+    wanted = {k: axis["range"] for k, axis in stage.answer._layout.items() if k[1:5] == "axis"}
+    assert now == {k: pytest.approx(wanted[k]) for k in now}
+    assert max(seen) == 0
+    assert stage.js(LIVE)
+    legend = "() => [...document.querySelectorAll('.legendtext')].map((n) => n.textContent)"
+    names = {t["name"] for t in stage.answer.frame()["figure"]["data"]}
+    assert {t for t in stage.js(legend) if t.startswith("event shift")} < names
+    stage.page.keyboard.up("ArrowRight")
 
 
 def test_the_event_chosen_is_the_matrix_shown(stage):
@@ -75,7 +110,7 @@ def test_looking_closely_moves_the_time_axis(stage):
 
 
 def test_a_cost_typed_wrong_keeps_the_picture(stage):
-    before = curve(stage, "derivative by e")
+    before = curve(stage, "derivative")
     field = stage.page.locator('input[type=text][data-key="cost.g"]')
     field.fill("v_y**2 + nope")
     field.press("Enter")
@@ -83,7 +118,7 @@ def test_a_cost_typed_wrong_keeps_the_picture(stage):
     assert field.input_value() == "v_y**2 + nope"
     assert field.get_attribute("aria-invalid") == "true"
     assert "nope" in stage.page.locator(".nsx-note:visible").inner_text()
-    assert curve(stage, "derivative by e") == before
+    assert curve(stage, "derivative") == before
 
 
 def test_the_prediction_is_shaded_on_the_canvas_too(stage):

@@ -53,6 +53,7 @@ class Panel {
     this.cursor = new Cursor(this.plots);
     this.picture = new Picture(this.plot, this.ink, this.theme, {
       onDrawn: () => this.placeCursor(),
+      resting: () => this.puller.idle,
       onError: (error) => this.status.say({
         level: "error", text: "The picture could not be drawn.", detail: String(error),
       }),

@@ -1,6 +1,7 @@
 // The figure: one plotly graph. Draws are serialised (overlapping ones fail), the newest waiting
 // picture replaces an older waiting one, and the cheapest correct way to draw is chosen:
-// new numbers only: Strokes; else other numbers only: animate; a new layout or style: react.
+// new numbers only: Strokes, after a relayout if axes moved too (a fifth of the time of a react);
+// else other numbers only: animate; a new layout or style: react.
 
 const CONFIG = {
   displaylogo: false,
@@ -13,15 +14,17 @@ const STUCK_MS = 1500;
 const REST_MS = 700; // without a new picture for so long, hovering catches up
 
 class Picture {
-  constructor(node, overlay, theme, { onDrawn, onError }) {
+  constructor(node, overlay, theme, { onDrawn, onError, resting }) {
     this.node = node;
     this.theme = theme;
     this.onDrawn = onDrawn;
     this.onError = onError;
+    this.resting = resting; // whether no other picture is on its way
     this.layout = null; // newest layout of the kernel, unthemed
     this.data = null; // last data drawn, unthemed
     this.waiting = null;
-    this.redraw = this.resized = this.behind = this.gone = false;
+    this.applied = null; // the layout that plotly was given last
+    this.redraw = this.ranged = this.moved = this.resized = this.behind = this.gone = false;
     this.strokes = new Strokes(overlay);
     this.revision = 0;
   }
@@ -29,8 +32,11 @@ class Picture {
   // `drawn()` once it is on the screen; `release()` once drawn, overtaken or parked.
   show(figure, { drawn, release }) {
     if (figure.layout) {
-      this.layout = figure.layout; // kept on arrival: the frame that carried it may be overtaken
-      this.redraw = true;
+      // kept on arrival: the frame that carried it may be overtaken
+      if (this.layout && withoutRanges(this.layout) === withoutRanges(figure.layout)) {
+        this.ranged = true;
+      } else this.redraw = true;
+      this.layout = figure.layout;
     }
     this.waiting?.release();
     this.waiting = { data: figure.data, config: figure.config, drawn, release };
@@ -81,35 +87,65 @@ class Picture {
     const { plotly, node } = this;
     const signature = traceSignature(data);
     const same = this.signature === signature && !this.redraw;
-    const { resized, behind } = this;
-    this.redraw = this.resized = this.behind = false;
+    const { resized, behind, ranged } = this;
+    this.redraw = this.ranged = this.resized = this.behind = false;
     clearTimeout(this.rest);
     this.data = data;
-    if (same && !resized && !behind && this.strokes.draw(data)) {
-      this.rest = setTimeout(() => this.catchUp(), REST_MS);
+    const strokes = same && !resized && !behind && this.strokes.can(data);
+    const names = data.map(({ name }) => name).join("\n");
+    if (names !== this.names) this.moved = true; // the legend is laid out anew when plotly catches up
+    this.names = names;
+    if (strokes && ranged) await this.moveAxes();
+    if (strokes && this.strokes.draw(data)) {
+      this.settle();
       return;
     }
     // A notebook takes cells out of the page when they scroll away: no size then, nothing to do.
     if (same && resized && node.clientWidth > 0) await plotly.Plots.resize(node);
     const traces = themedTraces(data, this.theme);
-    if (same && this.light && !this.strokes.refused(data)) {
+    const moved = ranged || this.moved;
+    if (same && !moved && this.light && !this.strokes.refused(data)) {
       await plotly.animate(node, { data: traces, traces: traces.map((_, i) => i) }, INSTANTLY);
     } else {
-      if (!same || !this.styled) this.styled = themedLayout(this.layout, this.theme);
+      if (!same || moved || !this.styled) this.styled = themedLayout(this.layout, this.theme);
       this.styled.datarevision = ++this.revision; // Strokes wrote into the arrays plotly holds
       const options = { ...CONFIG, ...config };
       if (this.started) await plotly.react(node, traces, this.styled, options);
       else await plotly.newPlot(node, traces, this.styled, options);
       this.started = true;
+      this.moved = false;
+      this.applied = this.layout;
       this.signature = signature;
       this.light = data.every(isPlainLine) && !autoranged(node._fullLayout);
     }
     this.strokes.learn(node, data);
   }
 
+  // New ranges; an axis that was zoomed by hand stays unless the kernel moves that one.
+  async moveAxes() {
+    const { node, layout, applied } = this;
+    const changes = {};
+    for (const [key, { range }] of Object.entries(layout)) {
+      if (isAxis(key) && String(applied[key].range) !== String(range)) {
+        changes[`${key}.range`] = [...range];
+      }
+    }
+    this.moved = true; // what a double click goes back to is plotly's when it catches up
+    this.moving = true;
+    await this.plotly.relayout(node, changes);
+    this.moving = false;
+    this.applied = layout;
+    this.strokes.learn(node, this.data);
+  }
+
+  settle() {
+    const rest = () => (this.resting() ? this.catchUp() : this.settle());
+    this.rest = setTimeout(rest, REST_MS);
+  }
+
   // Plotly's own picture of the newest data: what hovering, zooming and exporting look at.
   catchUp() {
-    if (!this.strokes.live) return;
+    if (!this.strokes.live || this.moving) return;
     this.behind = true;
     this.pump();
   }
@@ -119,7 +155,7 @@ class Picture {
     const theme = { ...LIGHT, export: true, font: this.theme.font };
     const layout = themedLayout(this.layout, theme);
     for (const [key, axis] of Object.entries(this.node._fullLayout ?? {})) {
-      if (/^[xy]axis\d*$/.test(key) && layout[key]) layout[key].range = [...axis.range];
+      if (isAxis(key) && layout[key]) layout[key].range = [...axis.range];
     }
     const { clientWidth: width, clientHeight: height } = this.node;
     const options = { format: "png", scale, width, height };
@@ -149,13 +185,15 @@ function painted() {
   });
 }
 
-// Everything about the traces but their numbers: equal signatures differ in data only.
+// Everything about the traces but their numbers and names: with equal signatures Strokes can draw.
 function traceSignature(data) {
   return JSON.stringify(data, (key, value) => {
     if (ArrayBuffer.isView(value)) return "data";
-    return key === "meta" ? undefined : value;
+    return UNSIGNED.has(key) ? undefined : value;
   });
 }
+
+const UNSIGNED = new Set(["meta", "name", "hovertemplate"]);
 
 // `animate` without redraw moves lines and markers only.
 function isPlainLine(trace) {
@@ -164,5 +202,11 @@ function isPlainLine(trace) {
 
 // ... and never autoranges.
 function autoranged(layout) {
-  return Object.entries(layout).some(([key, axis]) => /^[xy]axis\d*$/.test(key) && axis.autorange);
+  return Object.entries(layout).some(([key, axis]) => isAxis(key) && axis.autorange);
+}
+
+const isAxis = (key) => /^[xy]axis\d*$/.test(key);
+
+function withoutRanges(layout) {
+  return JSON.stringify(layout, (key, value) => (key === "range" ? undefined : value));
 }

@@ -24,6 +24,10 @@ class Puller {
     return this.trips.length >= 3 && Math.min(...this.trips) > 60 ? 3 : 2;
   }
 
+  get idle() {
+    return !this.drag && !this.flying.size && !this.pending.size;
+  }
+
   change(key, value, drag) {
     // Each gesture is one step of undo, also those that no picture had time for.
     if (drag && !this.drag) Object.assign(this.ended, Object.fromEntries(this.pending));

@@ -4,8 +4,9 @@
 // 15 ms of layout and painting. Only for what is surely the same drawing: plain lines and plain
 // markers on linear axes whose ranges did not move. Anything else is refused, and plotly catches
 // up when the slider rests (Picture.catchUp), for hovering and zooming.
-// Knows three things of plotly's inside: the groups `.scatterlayer > .trace` with their
+// Knows four things of plotly's inside: the groups `.scatterlayer > .trace` with their
 // `__data__`, the axes' `_length` and `_offset`, and `_fullData`; where they are missing it refuses.
+// And the texts of the legend, `.traces .legendtext`.
 
 class Strokes {
   constructor(canvas) {
@@ -24,6 +25,10 @@ class Strokes {
     for (const group of graph.querySelectorAll(".scatterlayer > .trace")) {
       const index = group.__data__?.[0]?.trace?.index;
       if (index !== undefined) groups.set(index, group);
+    }
+    this.legend = new Map();
+    for (const entry of graph.querySelectorAll("g.traces")) {
+      this.legend.set(entry.__data__?.[0]?.trace?.index, entry.querySelector(".legendtext"));
     }
     const marks = [];
     for (const [i, trace] of data.entries()) {
@@ -57,17 +62,22 @@ class Strokes {
     return data.some(({ x }, i) => Boolean(x?.length) !== this.filled?.[i]);
   }
 
+  can(data) {
+    return this.marks?.length === data.length && !this.refused(data);
+  }
+
   // False, and nothing touched, if this needs plotly.
   draw(data) {
-    if (this.marks?.length !== data.length || this.refused(data)) return false;
+    if (!this.can(data)) return false;
     const { canvas, pen, graph } = this;
     const { width, height } = graph._fullLayout;
     const ratio = fit(canvas, width, height);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    data.forEach(({ x, y }, i) => {
+    data.forEach(({ x, y, name }, i) => {
       const mark = this.marks[i];
-      for (const holder of [mark.own, mark.full]) Object.assign(holder, { x, y });
+      if (mark.full.name !== name && this.legend.get(i)) setText(this.legend.get(i), plainLabel(name));
+      for (const holder of [mark.own, mark.full]) Object.assign(holder, { x, y, name });
       if (mark.hidden) return;
       pen.save();
       pen.beginPath();
