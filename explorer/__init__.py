@@ -49,7 +49,8 @@ def __getattr__(name: str) -> Any:
     if name in ("models", "panels", "study", "views"):
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
-        return getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
+        found = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
+        return globals().setdefault(name, found)  # looked up once
     if name[:1].isupper():  # a scheme, found by its name
         from explorer.schemes import schemes
 

@@ -7,6 +7,7 @@ written by hand.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -115,6 +116,11 @@ def knob(
 
 def knobs_of(scheme: Any) -> dict[str, tuple[Any, Knob]]:
     """Return ``{field name: (default, Knob)}`` of a scheme class or instance."""
+    return _knobs(scheme if isinstance(scheme, type) else type(scheme))
+
+
+@functools.cache
+def _knobs(scheme: type) -> dict[str, tuple[Any, Knob]]:
     return {
         f.name: (f.default, f.metadata["knob"])
         for f in dataclasses.fields(scheme)
@@ -133,6 +139,8 @@ def check_knobs(scheme: Any) -> None:
     kind = type(scheme).__name__
     for name, (default, meta) in knobs_of(scheme).items():
         value = getattr(scheme, name)
+        if value is default:
+            continue
         if meta.choices:
             if value not in meta.choices:
                 allowed = ", ".join(repr(c) for c in meta.choices)
@@ -164,7 +172,6 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
     >>> number("1/4", "e")
     0.25
     """
-    wanted = f"a finite number{' in ' + unit if unit else ''}, such as 0.5, 1e-3 or 1/3"
     try:
         if isinstance(value, str):
             top, slash, bottom = value.strip().replace(",", ".").partition("/")
@@ -172,8 +179,9 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
         else:
             result = float(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
-        raise BadValue(f"{what} must be {wanted}, not {value!r}.") from None
+        result = math.nan
     if not math.isfinite(result):
+        wanted = f"a finite number{' in ' + unit if unit else ''}, such as 0.5, 1e-3 or 1/3"
         raise BadValue(f"{what} must be {wanted}, not {value!r}.")
     if positive and result <= 0:
         raise BadValue(f"{what} = {result:g} must be greater than zero.")

@@ -99,6 +99,7 @@ class Flow:
         self._start(system)
         self.table = np.array([[b.address, b.data] for b in self.bundles], np.int64)
         self.most = max(b.size for b in self.bundles)
+        self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
 
     def _add(self, outputs: Sequence[Expr]) -> None:
         self.bundles.append(Bundle(self._args, outputs))
@@ -187,10 +188,9 @@ class Flow:
         else:
             start = [smooth(sp.sympify(s)) for s in system.start_x]
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
-        self._begin = Bundle(self._args, [*start, *_gradient(start, self._rho)])
-        self._restitution = Bundle(self._args, [*e, *_gradient(e, self._rho)])
-        mu = [smooth(system.contacts[k].mu) for k in self.rough]
-        self.native_friction = Bundle(self._args, [*mu, *self._sticking(system)])
+        self._begin = Bundle(
+            self._args, [*start, *e, *_gradient(start, self._rho), *_gradient(e, self._rho)]
+        )
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -206,19 +206,21 @@ class Flow:
 
     def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
-        values = self._begin(self.input(rho))
-        return values[: self.n_x], values[self.n_x :].reshape(self.n_x, self.n_rho)
+        return self.begin(self.input(rho))[:2]
 
-    def restitution(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return e (n_c,) and its derivative by all parameters (n_c, n_rho)."""
-        values = self._restitution(self.input(rho))
-        return values[: self.n_c], values[self.n_c :].reshape(self.n_c, self.n_rho)
+    def begin(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return x0 (n_x,), dx0/drho (n_x, n_rho), e (n_c,), de/drho (n_c, n_rho).
 
-    def friction(self, x: np.ndarray, rho: Any) -> np.ndarray:
-        """Return (mu, mu_s) of the contacts in `rough` at t = 0, (2, k)."""
-        inp = self.input(rho)
-        inp[1 : 1 + self.n_x] = x
-        return (self.native_friction(inp) if self.rough else np.empty(0)).reshape(2, -1)
+        `inp` holds the parameters.
+        """
+        values, n_x, both = self._begin(inp), self.n_x, self.n_x + self.n_c
+        by_rho = values[both:].reshape(both, self.n_rho)
+        return values[:n_x], by_rho[:n_x], values[n_x:both], by_rho[n_x:]
+
+    def contact(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the gaps (n_c,), and (mu, mu_s) of the contacts in `rough`, (2, k), at `inp`."""
+        values = self.bundles[1](inp)
+        return values[: self.n_c], values[self.rows * (self.n + 3) :].reshape(2, -1)
 
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""

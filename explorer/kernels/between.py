@@ -1,11 +1,26 @@
 """The state between the rows of a run, from the record of its steps."""
 
-from explorer.kernels.flows import NX, PROBLEM, flow, restore
+import numpy as np
+
+from explorer.kernels.flows import (
+    CLOSED,
+    HELD,
+    NC,
+    NR,
+    NX,
+    OWNERS,
+    PROBLEM,
+    ROWS,
+    N,
+    accelerate,
+    flow,
+    restore,
+)
 from explorer.kernels.jit import kernel
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value, interpolate
 from explorer.status import SUCCESS
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "forces"]
 
 
 @kernel(
@@ -69,3 +84,27 @@ def evaluate(
                 rates[one, m] = stage[m]
         k += many
     return SUCCESS
+
+
+@kernel(f"void({PROBLEM}, float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])")
+def forces(table, shape, inp, out, W, pivots, vec, state, times, x, step_state, lam):
+    """Write the forces (n_t, rows) of what is held at each row, NaN where they are not unique."""
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    first, mu = 1 + 2 * nx + shape[NR], rows * (n + 3)
+    for k in range(times.size):
+        restore(shape, state, step_state, k)
+        for c in range(rows):
+            lam[k, c] = 0.0
+        if state[HELD] == 0:
+            continue
+        inp[0] = times[k]
+        for i in range(nx):
+            inp[1 + i] = x[k, i]
+        status = accelerate(table, shape, inp, out, W, pivots, vec, state)
+        for c in range(rows):
+            if state[CLOSED + c] == 1:
+                lam[k, c] = inp[first + c] if status == SUCCESS else np.nan
+        for c in range(nc, rows):  # one that slides
+            if state[CLOSED + c] == 0:
+                pull = state[CLOSED + rows + c - nc] * out[mu + c - nc]
+                lam[k, c] = -pull * lam[k, shape[shape[OWNERS] + c]]

@@ -40,6 +40,11 @@ class Tableau:
     exponent: float
     stiff: float
 
+    @property
+    def last(self) -> int:
+        """Return the last row of A: of the polynomial, or of the end of the step."""
+        return 15 if self.code == 1 else self.stages
+
 
 def _place(shape: tuple[int, int], *blocks: tuple[int, np.ndarray]) -> np.ndarray:
     whole = np.zeros(shape)

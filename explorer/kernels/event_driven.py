@@ -8,7 +8,7 @@ that ends there, never from an interpolant.
 
 import numpy as np
 
-from explorer.kernels.contacts import LCP_WORK, settle
+from explorer.kernels.contacts import LCP_WORK, PRIOR, settle
 from explorer.kernels.flows import (
     CLOSED,
     FIRED,
@@ -21,7 +21,6 @@ from explorer.kernels.flows import (
     N,
     flow,
     guard_count,
-    guards,
 )  # fmt: skip
 from explorer.kernels.jit import kernel
 from explorer.kernels.jumps import (
@@ -40,14 +39,24 @@ from explorer.kernels.jumps import (
 )  # fmt: skip
 from explorer.kernels.locate import (
     ARM,
+    BLUR,
+    FRACTION,
+    LENGTH,
     SAMPLES,
     SHIFT,
     SIGN,
     UNARMED,
     first_event,
-    polish,
+    land,
 )  # fmt: skip
-from explorer.kernels.runge_kutta import TABLEAU, advance, interpolate, step_error, stiffness
+from explorer.kernels.runge_kutta import (
+    TABLEAU,
+    advance,
+    first_step,
+    interpolate,
+    step_error,
+    stiffness,
+)
 from explorer.kernels.transitions import (
     ACCUMULATION,
     ATOL,
@@ -110,7 +119,8 @@ def march(
     e_now, scratch, times = bench[6], bench[7], bench[8]
     times[:] = -1e300
     taken, events, at_same_time, stiff_count, calm = 0, 0, 0, 0, 0
-    counts[:] = 0
+    counts[:], member[:] = 0, 0
+    ints[PRIOR, :], ints[3, 0] = 0, -1  # no contact has been held before, nothing is factored
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
@@ -129,32 +139,27 @@ def march(
 
     while True:
         now = -1
-        tau = 0.0
         if fresh:
             status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
             if status != SUCCESS:
                 return status
             if not np.isfinite(largest(K[0], 0, size)):
                 return NOT_FINITE
-            count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+            count = guard_count(shape, state)
             for i in range(block):
                 rates[2 * count + i] = K[0, i]
             now = rewatch(
                 table, shape, inp, out, W, pivots, vec, state, t, y, watch, band, rates, values,
                 scratch, lay,
             )  # fmt: skip
-            guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
             for j in range(count):
                 samples[0, j] = values[j]
             fresh = False
-            if h <= 0.0:  # Hairer, Norsett, Wanner, II.4: a first guess of the step
-                d0, d1 = 0.0, 0.0
-                for i in range(block):
-                    scale = atol + rtol * abs(y[i])
-                    d0 += (y[i] / scale) ** 2
-                    d1 += (K[0, i] / scale) ** 2
-                h = 0.01 * np.sqrt(d0 / d1) if d0 > 1e-10 and d1 > 1e-10 else 1e-6
-                h = min(max(h, 1e-8 * (t_end - t)), knobs[H_MAX])
+            if h <= 0.0:
+                h = first_step(
+                    table, shape, inp, out, W, pivots, vec, state, t, y, K[0], new, stage,
+                    min(t_end - t, knobs[H_MAX]), rtol, atol, knobs[EXPONENT],
+                )  # fmt: skip
         if now < 0:
             if t >= t_end:
                 break
@@ -198,7 +203,7 @@ def march(
                 calm += 1
                 if calm >= 6:
                     stiff_count = 0
-            count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+            count = guard_count(shape, state)
             if count > 0:
                 if extra > s:
                     status = advance(
@@ -215,32 +220,29 @@ def march(
                 if now == -2:
                     blurred += 1
                     counts[3] += 1
-                    h = step * max(0.2, 0.9 * found[1] ** -0.2)
+                    h = step * max(0.2, 0.9 * found[BLUR] ** -0.2)
                     continue
                 blurred = 0
-                grown = min(grown, step * min(10.0, 0.9 * max(found[1], 1e-9) ** -0.2))
+                grown = min(grown, step * min(10.0, 0.9 * max(found[BLUR], 1e-9) ** -0.2))
+            tau = step
             if now >= 0:
-                tau = step
-                if watch[now, ARM] != UNARMED and found[0] < 1.0 - 1e-15:
-                    tau = polish(
-                        table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, method,
-                        dense, y, t, step, K, stage, new, found[0], now, watch[now, SIGN],
-                        watch[now, SHIFT], x, values,
+                tau = min(found[FRACTION], 1.0) * step
+                if watch[now, ARM] != UNARMED and found[FRACTION] < 1.0 - 1e-15:
+                    status = land(
+                        table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, y, t, step,
+                        step if final else 1.5 * step, K, stage, new, width, now, watch[now, SIGN],
+                        watch[now, SHIFT], values, found,
                     )  # fmt: skip
-                elif watch[now, ARM] == UNARMED:
-                    tau = found[0] * step
-                if final and tau >= step:
-                    tau = step
-                if tau > 0.0:
+                    tau = found[LENGTH]
+                elif 0.0 < tau < step:
                     status = advance(
                         table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y,
                         tau, K, stage, new, width,
                     )  # fmt: skip
-                    if status != SUCCESS:
-                        return status
-            if now < 0 or tau > 0.0:
-                length = step if now < 0 else tau
-                steps[taken, 0], steps[taken, 1] = t, length
+                if status != SUCCESS:
+                    return status
+            if tau > 0.0:
+                steps[taken, 0], steps[taken, 1] = t, tau
                 for m in range(size):
                     steps[taken, 2 + m] = y[m]
                     y[m] = new[m]
@@ -249,7 +251,7 @@ def march(
                     step_state[taken, 1 + a] = state[CLOSED + a]
                 taken += 1
                 counts[0] = taken
-                t = t_end if (final and now < 0) or (final and tau == step) else t + length
+                t = t_end if final and tau == step else t + tau
             if now < 0:
                 h = grown
                 for m in range(size):

@@ -203,61 +203,65 @@ def flow(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
     return slopes(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width)
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1])", inner=True)
+@kernel("int64(int64[::1], int64[::1])", inline=True)
+def guard_count(shape, state):
+    """Return how many guards watch the present mode."""
+    if shape[KIND] == 1:
+        return 2 * shape[ROWS] - shape[NC]
+    at = shape[GUARDS] + state[MODE]
+    return shape[at + 1] - shape[at]
+
+
+@kernel(f"int64({PROBLEM}, float64[::1])", inner=True)
+def held_guards(table, shape, inp, out, W, pivots, vec, state, values):
+    """Write the guards of the closed contacts at the state in `inp` to their places."""
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    lam = 1 + 2 * nx + shape[NR]
+    status = accelerate(table, shape, inp, out, W, pivots, vec, state)
+    if status != SUCCESS:
+        return status
+    for c in range(nc):
+        if state[CLOSED + c] == 1:
+            values[c] = inp[lam + c]
+            k = shape[shape[OWNERS] + c]
+            if k < 0:
+                continue
+            if state[CLOSED + k] == 1:
+                most = out[2 * rows + rows * (n + 1) + rows - nc + k - nc] * inp[lam + c]
+                values[k] = most - inp[lam + k]
+                values[k + rows - nc] = most + inp[lam + k]
+            else:
+                speed = out[rows + k]
+                for i in range(n):
+                    speed += out[2 * rows + k * n + i] * inp[1 + n + i]
+                values[k] = state[CLOSED + rows + k - nc] * speed
+    return SUCCESS
+
+
+@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1])", inline=True)
 def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
     """Write the guards of the present mode.
 
     For a contact its gap, or its force while closed; behind them for each tangent two: the sliding
     velocity in its own direction and 1, or mu lam -+ lam_t while it sticks, or 1 and 1 while open.
     """
-    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
     inp[0] = t
-    for i in range(nx):
+    for i in range(shape[NX]):
         inp[1 + i] = x[i]
-    if shape[KIND] == 0:
-        row = shape[GUARD] + state[MODE]
-        call(table[row, 0], table[row, 1], out, inp)
-        at = shape[GUARDS]
-        for j in range(shape[at + state[MODE] + 1] - shape[at + state[MODE]]):
-            values[j] = out[j]
+    count = guard_count(shape, state)
+    if count == 0:
         return SUCCESS
-    if nc == 0:
-        return SUCCESS
-    call(table[GAP, 0], table[GAP, 1], out, inp)
-    for c in range(nc):
-        values[c] = out[c]
-    for c in range(nc, 2 * rows - nc):
-        values[c] = 1.0
-    if state[HELD] > 0:
-        status = accelerate(table, shape, inp, out, W, pivots, vec, state)
-        if status != SUCCESS:
-            return status
-        lam = 1 + 2 * nx + shape[NR]
-        for c in range(nc):
-            if state[CLOSED + c] == 1:
-                values[c] = inp[lam + c]
-                k = shape[shape[OWNERS] + c]
-                if k < 0:
-                    continue
-                if state[CLOSED + k] == 1:
-                    most = out[2 * rows + rows * (n + 1) + rows - nc + k - nc] * inp[lam + c]
-                    values[k] = most - inp[lam + k]
-                    values[k + rows - nc] = most + inp[lam + k]
-                else:
-                    speed = out[rows + k]
-                    for i in range(n):
-                        speed += out[2 * rows + k * n + i] * x[n + i]
-                    values[k] = state[CLOSED + rows + k - nc] * speed
-    return SUCCESS
-
-
-@kernel(f"int64({PROBLEM})", inline=True)
-def guard_count(table, shape, inp, out, W, pivots, vec, state):
-    """Return how many guards watch the present mode."""
+    row, from_model = shape[GUARD] + state[MODE], count
     if shape[KIND] == 1:
-        return 2 * shape[ROWS] - shape[NC]
-    at = shape[GUARDS] + state[MODE]
-    return shape[at + 1] - shape[at]
+        row, from_model = GAP, shape[NC]
+    call(table[row, 0], table[row, 1], out, inp)
+    for j in range(from_model):
+        values[j] = out[j]
+    for j in range(from_model, count):
+        values[j] = 1.0
+    if state[HELD] > 0:
+        return held_guards(table, shape, inp, out, W, pivots, vec, state, values)
+    return SUCCESS
 
 
 @kernel("void(int64[::1], int64[::1], int64[:, ::1], int64)", inline=True)

@@ -7,7 +7,17 @@ not leave yet (a release: a triple root) is armed when it is out of a small band
 
 import numpy as np
 
-from explorer.kernels.flows import GUARDS, KIND, MODE, NX, PROBLEM, guard_count, guards
+from explorer.kernels.flows import (
+    GUARDS,
+    KIND,
+    MODE,
+    MODES,
+    NX,
+    PROBLEM,
+    flow,
+    guard_count,
+    guards,
+)
 from explorer.kernels.jit import kernel
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value
 from explorer.status import SUCCESS
@@ -18,18 +28,25 @@ NOISE = 1e-13  # a guard is no surer than this
 UNARMED, ARMED, LEAVING = 0, 1, 2
 # columns of the watch list, one row a guard
 SIGN, SHIFT, ARM, NEAREST = 0, 1, 2, 3
+# what is found in a step: fraction at which a guard fires, how badly the samples show the guards
+# (> 1: not), least value of a near miss, slope of the guard there, length of the step to the event
+FRACTION, BLUR, LEAST, SLOPE, LENGTH = 0, 1, 2, 3, 4
+# a correction this small beside its step is a step of Heun's method: its error, move^3 / 12, is
+# below round-off
+SMALL = 1e-5
+SPARE = 16  # a row of K that no method uses
 # bits of a guard's flags in `shape`
 BOUNDS, TERMINAL, HAS_WHEN, IDENTITY = 1, 2, 4, 8
 
 
-@kernel(f"int64({PROBLEM}, int64)", inner=True)
-def flags_of(table, shape, inp, out, W, pivots, vec, state, j):
+@kernel("int64(int64[::1], int64[::1], int64)", inline=True)
+def flags_of(shape, state, j):
     """Return the flags of guard `j` of the present mode; a contact bounds the motion."""
     if shape[KIND] == 1:
         return BOUNDS
     at = shape[GUARDS]
     g = shape[at + state[MODE]] + j
-    return shape[at + shape[7] + 1 + 4 * g + 2]
+    return shape[at + shape[MODES] + 1 + 4 * g + 2]
 
 
 @kernel(
@@ -48,49 +65,57 @@ def on_polynomial(
 
 @kernel(
     f"float64({PROBLEM}, int64, float64[:, ::1], float64[::1], float64, float64, float64,"
-    " float64, int64, float64, float64, float64[::1], float64[::1])",
+    " float64, float64, float64, int64, float64, float64, float64[::1], float64[::1],"
+    " float64[::1])",
     inner=True,
 )
 def root(
-    table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h, low, high, j, sign,
-    shift, x, values,
+    table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h, low, high, g_low, g_high,
+    j, sign, shift, x, values, found,
 ):  # fmt: skip
-    """Return where sign * guard - shift falls through zero in (low, high], on the polynomial."""
-    if low == 0.0:  # it leaves zero at once: begin where it is positive
+    """Return where sign * guard - shift falls through zero in (low, high], on the polynomial.
+
+    `g_low`, `g_high` are its values there. The zero of the quadratic through both ends of the
+    bracket and a point between them, which takes the place of one end (after Muller); if that goes
+    on for long, every other time the middle. found[SLOPE] is the slope at the zero.
+    """
+    found[SLOPE] = 0.0
+    if low == 0.0 and not g_low > NOISE:  # it leaves zero at once: begin where it is positive
         low = high
         for _ in range(60):
             low *= 0.5
-            g = on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t,
-                              h, low, j, x, values)  # fmt: skip
-            if sign * g - shift > 0.0:
+            g_low = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method,
+                                         dense, y, t, h, low, j, x, values) - shift  # fmt: skip
+            if g_low > 0.0:
                 break
-    g_low = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
-                                 t, h, low, j, x, values) - shift  # fmt: skip
-    g_high = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
-                                  t, h, high, j, x, values) - shift  # fmt: skip
+            high, g_high = low, g_low
     if not g_low > 0.0:
         return low
-    side = 0
-    for _ in range(60):
+    if not g_high <= 0.0:
+        return high
+    s = low + (high - low) * g_low / (g_low - g_high)
+    for trial in range(80):
+        if not low < s < high or (trial % 2 > 0 and trial > 8):
+            s = 0.5 * (low + high)
         if high - low <= 1e-13 * high:
             break
-        s = low + (high - low) * g_low / (g_low - g_high)
-        if not low < s < high:
-            s = 0.5 * (low + high)
         g = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
                                  t, h, s, j, x, values) - shift  # fmt: skip
+        left, right = (g - g_low) / (s - low), (g_high - g) / (high - s)
+        bend = (right - left) / (high - low)
+        slope = left + bend * (s - low)
+        fall = np.sqrt(max(slope * slope - 4.0 * bend * g, 0.0))
+        found[SLOPE] = -fall
+        if g == 0.0:
+            return s
+        move = 2.0 * g / (fall - slope) if slope < 0.0 else -(fall + slope) / (2.0 * bend)
         if g > 0.0:
             low, g_low = s, g
-            if side == 1:
-                g_high *= 0.5
-            side = 1
         else:
             high, g_high = s, g
-            if g == 0.0:
-                break
-            if side == -1:
-                g_low *= 0.5
-            side = -1
+        s += move
+        if abs(move) <= 1e-13 * high and low <= s <= high:
+            return s
     return high
 
 
@@ -105,22 +130,50 @@ def dip(
 ):  # fmt: skip
     """Return a place in (a, b) where the guard is below zero, -1 if its least value is not.
 
-    found[2] is the least value seen. (Golden section.)
+    found[LEAST] is the least value seen. (Golden section.)
     """
+    p, q = a + 0.381966 * (b - a), a + 0.618034 * (b - a)
+    gp = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
+                              t, h, p, j, x, values) - shift  # fmt: skip
+    gq = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
+                              t, h, q, j, x, values) - shift  # fmt: skip
     for _ in range(24):
-        p, q = a + 0.382 * (b - a), a + 0.618 * (b - a)
-        gp = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
-                                  t, h, p, j, x, values) - shift  # fmt: skip
-        gq = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
-                                  t, h, q, j, x, values) - shift  # fmt: skip
-        found[2] = min(gp, gq)
-        if found[2] < -NOISE:
+        found[LEAST] = min(gp, gq)
+        if found[LEAST] < -NOISE:
             return p if gp < gq else q
-        if gp < gq:
-            b = q
+        left = gp < gq
+        if left:
+            b, q, gq = q, p, gp
+            p = a + 0.381966 * (b - a)
         else:
-            a = p
+            a, p, gp = p, q, gq
+            q = a + 0.618034 * (b - a)
+        g = sign * on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
+                                 t, h, p if left else q, j, x, values) - shift  # fmt: skip
+        if left:
+            gp = g
+        else:
+            gq = g
     return -1.0
+
+
+@kernel("int64(float64[:, ::1], int64, float64, float64)", inner=True)
+def leaves(samples, j, sign, one):
+    """Whether guard `j` surely rises from its value `one` at the start to the first sample.
+
+    Its mean slopes up to END and up to the first three samples are put on a parabola: if that is
+    positive by more than it misses a fourth one, nothing happens before the first sample.
+    """
+    at1, at2, at4 = 1.0 / SAMPLES, 2.0 / SAMPLES, 4.0 / SAMPLES
+    s0 = (sign * samples[SAMPLES + 1, j] - one) / END
+    s1 = (sign * samples[1, j] - one) / at1
+    s2 = (sign * samples[2, j] - one) / at2
+    s4 = (sign * samples[4, j] - one) / at4
+    first = (s1 - s0) / (at1 - END)
+    bend = ((s2 - s1) / (at2 - at1) - first) / (at2 - END)
+    miss = abs(s0 + (at4 - END) * (first + bend * (at4 - at1)) - s4)
+    begin = s0 - END * (first - bend * at1)
+    return min(begin, s0, s1) - 0.25 * abs(bend) * at1**2 > miss
 
 
 @kernel(
@@ -132,26 +185,21 @@ def first_event(
     table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h, final, band, watch,
     samples, x, values, found, patient,
 ):  # fmt: skip
-    """Return which guard fires first in the step (-1: none) and put the fraction in found[0].
+    """Return which guard fires first in the step (-1: none); `found` tells where.
 
-    A guard may vary faster than the flow whose error sets the step: found[1] > 1 says that the
+    A guard may vary faster than the flow whose error sets the step: found[BLUR] > 1 says that the
     samples do not show it, and with `patient` the answer is then -2.
 
     ``watch`` is brought up to date for the part of the step before the event; ``samples[0]`` holds
     the guards at the start of the step, its last row those at the end on exit.
     """
-    count = guard_count(table, shape, inp, out, W, pivots, vec, state)
-    for k in range(1, SAMPLES + 1):
-        dense_value(method, dense, y, k / SAMPLES, shape[NX], x)
-        guards(table, shape, inp, out, W, pivots, vec, state, t + h * k / SAMPLES, x, values)
+    count = guard_count(shape, state)
+    for k in range(1, SAMPLES + 3):  # the last two: which way they go at both ends
+        s = k / SAMPLES if k <= SAMPLES else (END if k == SAMPLES + 1 else 1.0 - END)
+        dense_value(method, dense, y, s, shape[NX], x)
+        guards(table, shape, inp, out, W, pivots, vec, state, t + h * s, x, values)
         for j in range(count):
             samples[k, j] = values[j]
-    for k in range(2):  # which way they go at both ends
-        side = END if k == 0 else 1.0 - END
-        dense_value(method, dense, y, side, shape[NX], x)
-        guards(table, shape, inp, out, W, pivots, vec, state, t + h * side, x, values)
-        for j in range(count):
-            samples[SAMPLES + 1 + k, j] = values[j]
     # do the samples show the guards? The odd ones against the polynomial through the even ones
     worst = 0.0
     for j in range(count):
@@ -168,19 +216,19 @@ def first_event(
             abs(samples[7, j] - (-5 * a + 28 * b - 70 * d + 140 * e + 35 * f) / 128),
         )
         worst = max(worst, off / (0.03 * (high - low) + 10.0 * band))
-    found[1] = worst
+    found[BLUR] = worst
     if worst > 1.0 and patient:
         return -2
-    best, winner = 2.0, -1
+    best, winner, slope = 2.0, -1, 0.0
     for j in range(count):
         sign, shift, arm = watch[j, SIGN], watch[j, SHIFT], watch[j, ARM]
-        flags = flags_of(table, shape, inp, out, W, pivots, vec, state, j)
+        flags = flags_of(shape, state, j)
         two, one = 0.0, sign * samples[0, j] - shift
         for k in range(1, SAMPLES + 1):
             if (k - 1) / SAMPLES >= best:
                 break
             g = sign * samples[k, j] - shift
-            low, high = -1.0, k / SAMPLES
+            low, high, g_low, g_high = -1.0, k / SAMPLES, one, g
             if arm == UNARMED:
                 if g > band:
                     arm, shift = ARMED, 0.0
@@ -195,14 +243,17 @@ def first_event(
                 or (k == SAMPLES and sign * samples[SAMPLES + 2, j] - shift < g and g < one)
             ):
                 wide = 2 if k >= 2 and two > one and one < g else 1
-                begin = (k - wide) / SAMPLES
+                begin, above = (k - wide) / SAMPLES, two if wide == 2 else one
                 touch = dip(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
                             begin, k / SAMPLES, j, sign, shift, x, values, found)  # fmt: skip
                 if touch >= 0.0:
-                    low, high = begin, touch
+                    low, high, g_low, g_high = begin, touch, above, found[LEAST]
                 else:
-                    watch[j, NEAREST] = min(watch[j, NEAREST], found[2])
-            if low < 0.0 and k == 1 and watch[j, ARM] != UNARMED and one < 0.01 * abs(g):
+                    watch[j, NEAREST] = min(watch[j, NEAREST], found[LEAST])
+            if (
+                low < 0.0 and k == 1 and watch[j, ARM] != UNARMED and one < 0.01 * abs(g)
+                and not leaves(samples, j, sign, sign * samples[0, j])
+            ):  # fmt: skip
                 # it may leave and come back, or dip, long before the first sample
                 before, two_back, at = one, 0.0, 0.0
                 point = 1.0 / SAMPLES / 2**14
@@ -212,14 +263,14 @@ def first_event(
                         point, j, x, values,
                     ) - shift  # fmt: skip
                     if value < -NOISE:
-                        low, high = at, point
+                        low, high, g_low, g_high = at, point, before, value
                         break
                     if two_back > before and before < value:
                         touch = dip(table, shape, inp, out, W, pivots, vec, state, method, dense,
                                     y, t, h, 0.25 * point, point, j, sign, shift, x, values,
                                     found)  # fmt: skip
                         if touch >= 0.0:
-                            low, high = 0.25 * point, touch
+                            low, high, g_low, g_high = 0.25 * point, touch, two_back, found[LEAST]
                             break
                     two_back, before, at = before, value, point
                     point *= 2.0
@@ -228,7 +279,8 @@ def first_event(
                     s = low
                 else:
                     s = root(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
-                             low, high, j, sign, shift, x, values)  # fmt: skip
+                             low, high, g_low, g_high, j, sign, shift, x, values,
+                             found)  # fmt: skip
                 if flags & HAS_WHEN:
                     on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
                                   t, h, s, j, x, values)  # fmt: skip
@@ -236,54 +288,61 @@ def first_event(
                         arm, shift, low = UNARMED, 0.0, -1.0
                 if low >= 0.0:
                     if s < best:
-                        best, winner = s, j
+                        best, winner, slope = s, j, found[SLOPE]
                     break
             two, one = one, g
         watch[j, SHIFT], watch[j, ARM] = shift, arm
-    found[0] = best
+    found[FRACTION], found[SLOPE] = best, slope
     return winner
 
 
 @kernel(
-    f"float64({PROBLEM}, {TABLEAU}, int64, float64[:, ::1], float64[::1], float64, float64,"
-    " float64[:, ::1], float64[::1], float64[::1], float64, int64, float64, float64,"
-    " float64[::1], float64[::1])",
+    f"int64({PROBLEM}, {TABLEAU}, float64[::1], float64, float64, float64, float64[:, ::1],"
+    " float64[::1], float64[::1], int64, int64, float64, float64, float64[::1], float64[::1])",
     inner=True,
 )
-def polish(
-    table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, method, dense, y, t,
-    h, K, stage, new, s, j, sign, shift, x, values,
+def land(
+    table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, y, t, h, most, K, stage, new,
+    width, j, sign, shift, values, found,
 ):  # fmt: skip
-    """Return the length of the step that ends on the guard, by secants on the flow itself."""
-    d = 1e-4
-    up = on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
-                       s * (1 + d), j, x, values)  # fmt: skip
-    down = on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
-                         s * (1 - d), j, x, values)  # fmt: skip
-    slope = sign * (up - down) / (2 * d * s * h)
-    tau = s * h
+    """End the step on the guard: `new` is the state there, found[LENGTH] the step to it.
+
+    The zero of the polynomial is as good as the step; Newton's method (then secants) on the flow
+    itself makes it exact. Only a correction that is not small wants another step from `y`.
+    """
+    size = (width + 1) * (shape[NX] + 1)
+    tau, slope = found[FRACTION] * h, found[SLOPE] / h
     before, g_before = 0.0, np.inf
-    for _ in range(8):
-        if (
-            advance(table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, 1, last, t, y,
-                          tau, K, stage, new, 0) != SUCCESS
-        ):  # fmt: skip
-            return s * h
+    whole, back = True, False
+    for trial in range(9):
+        if whole:
+            status = advance(table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, 1,
+                             last, t, y, tau, K, stage, new, width)  # fmt: skip
+        else:
+            for m in range(size):
+                new[m] += (tau - before) * K[last, m]
+            status = flow(table, shape, inp, out, W, pivots, vec, state, t + tau, new, K[SPARE],
+                          width)  # fmt: skip
+            for m in range(size):
+                new[m] += 0.5 * (tau - before) * (K[SPARE, m] - K[last, m])
+                K[last, m] = K[SPARE, m]
+        found[LENGTH] = tau
+        if status != SUCCESS or back:
+            return status
         guards(table, shape, inp, out, W, pivots, vec, state, t + tau, new, values)
         g = sign * values[j] - shift
         if abs(g) > 0.5 * abs(g_before):  # round-off, or a root without slope
-            return tau if abs(g) <= abs(g_before) else before
-        if np.isfinite(g_before):
-            secant = (g - g_before) / (tau - before)
-            if secant != 0.0:
-                slope = secant
-        if g == 0.0 or slope == 0.0:
-            return tau
-        step = g / slope
-        before, g_before = tau, g
-        tau -= step
-        if not 0.0 < tau <= 1.5 * h:
-            return before
-        if abs(step) <= 2e-16 * (abs(t) + tau):
-            return tau
-    return tau
+            if abs(g) <= abs(g_before):
+                break
+            target, back = before, True
+        else:
+            if trial > 0:
+                slope = (g - g_before) / (tau - before)
+            if g == 0.0 or slope == 0.0:
+                break
+            target = min(tau - g / slope, most)
+            if not target > 0.0 or abs(target - tau) <= 2e-16 * (abs(t) + tau):
+                break
+        whole = abs(target - tau) > SMALL * tau
+        before, g_before, tau = tau, g, target
+    return SUCCESS

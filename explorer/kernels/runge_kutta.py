@@ -8,7 +8,7 @@ step of its own length, so it has the accuracy of the step.
 
 import numpy as np
 
-from explorer.kernels.flows import NX, PROBLEM, slopes
+from explorer.kernels.flows import NX, PROBLEM, flow, slopes
 from explorer.kernels.jit import kernel
 from explorer.kernels.radau import radau_step
 from explorer.status import SUCCESS
@@ -54,6 +54,36 @@ def advance(
         if status != SUCCESS:
             return status
     return SUCCESS
+
+
+@kernel(
+    f"float64({PROBLEM}, float64, float64[::1], float64[::1], float64[::1], float64[::1], float64,"
+    " float64, float64, float64)",
+    inner=True,
+)
+def first_step(
+    table, shape, inp, out, W, pivots, vec, state, t, y, slope, x, other, longest, rtol, atol,
+    exponent,
+):  # fmt: skip
+    """Return a first guess of the step (Hairer, Norsett, Wanner, II.4); `slope` is y'(t)."""
+    block = shape[NX] + 1
+    size, first, second = 0.0, 0.0, 0.0
+    for i in range(block):
+        scale = atol + rtol * abs(y[i])
+        size += (y[i] / scale) ** 2
+        first += (slope[i] / scale) ** 2
+    h = 0.01 * np.sqrt(size / first) if size > 1e-10 and first > 1e-10 else 1e-6
+    h = min(max(h, 1e-8 * longest), longest)
+    for i in range(block):
+        x[i] = y[i] + h * slope[i]
+    if flow(table, shape, inp, out, W, pivots, vec, state, t + h, x, other, 0) != SUCCESS:
+        return h
+    for i in range(block):
+        second += ((other[i] - slope[i]) / (atol + rtol * abs(y[i]))) ** 2
+    bend = np.sqrt(max(first, second / (h * h)) / block)
+    if not bend < np.inf:
+        return h
+    return min(100.0 * h, (0.01 / bend) ** -exponent, longest)
 
 
 @kernel(
@@ -125,7 +155,7 @@ def interpolate(method, D, s, K, y, new, h, nx, dense):
                 dense[r, m] = h * total
 
 
-@kernel("void(int64, float64[:, ::1], float64[::1], float64, int64, float64[::1])", inner=True)
+@kernel("void(int64, float64[:, ::1], float64[::1], float64, int64, float64[::1])", inline=True)
 def dense_value(method, dense, y, s, nx, x):
     """Evaluate the polynomial at the fraction `s` of the step."""
     for m in range(nx):

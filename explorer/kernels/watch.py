@@ -42,7 +42,7 @@ def rewatch(
     nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
     fired = state[FIRED]
     guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
-    count = guard_count(table, shape, inp, out, W, pivots, vec, state)
+    count = guard_count(shape, state)
     for j in range(count):
         rates[count + j] = out[count + j] if shape[KIND] == 0 else 1.0
     if shape[KIND] == 1:
@@ -80,7 +80,7 @@ def rewatch(
             continue
         g = shape[shape[GUARDS] + state[MODE]] + j
         direction = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * g]
-        flags = flags_of(table, shape, inp, out, W, pivots, vec, state, j)
+        flags = flags_of(shape, state, j)
         for i in range(nx + 1):
             row[lay[F_MINUS] + i] = rates[2 * count + i]
         r = values[j]

@@ -84,19 +84,9 @@ class EventDriven(Scheme):
         if not t_end > 0:
             raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
         march = March(compiled, self, np.asarray(rho, float), t_end, wrt)
-        start, by_rho = compiled.start(rho)
-        n = compiled.n
-        if x0 is not None:
-            start = np.array(x0, float)
-        if q0 is not None:
-            start[:n] = q0
-        if v0 is not None:
-            start[n:] = v0
-        S = np.zeros((compiled.n_x, len(wrt)))
-        for k, w in enumerate(wrt):
-            if w >= 0:
-                S[:, k] = by_rho[:, w]
-        march.check(start)
-        march.start(start, S if seeds is None else np.asarray(seeds, float))
-        march.go()
+        if q0 is not None or v0 is not None:
+            n, x0 = compiled.n, compiled.start(rho)[0]
+            x0[:n] = x0[:n] if q0 is None else q0
+            x0[n:] = x0[n:] if v0 is None else v0
+        march.go(x0, seeds)
         return march.trajectory(t_eval)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from explorer.compiled import Bundle, Flow, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.butcher import METHODS
-from explorer.status import SUCCESS, Status
+from explorer.schemes.workspace import Workspace, workspace
+from explorer.status import Status
 from explorer.trajectory import KINDS, LocatedEvent, Trajectory
 
 if TYPE_CHECKING:
@@ -22,86 +23,81 @@ __all__ = ["March"]
 BAND = 1e-10  # a guard this close to zero has been reached
 REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
-_FIELDS = (
-    "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
-    "s_minus", "s_plus",
-)  # fmt: skip
 
 
-@dataclass
 class March:
-    """One run of the kernel: its workspaces, its record, and exact evaluation from it."""
+    """One run of the kernel: its record, and exact evaluation from it.
 
-    flow: Flow
-    scheme: EventDriven
-    rho: np.ndarray
-    t_end: float
-    wrt: tuple[int, ...] = ()
-    seconds: float = 0.0
-    code: int = SUCCESS
-    lay: dict[str, slice] = field(default_factory=dict)
+    Attributes
+    ----------
+    steps, step_state : (n_steps, 2 + size), (n_steps, 1 + n_c)
+        t, h, y at the start of each step; mode and closed contacts.
+    record, kinds : (n_events, ...), (n_events, 6)
+        Events; `lay` names the parts of a row of `record`.
+    y : (size,) the end: (x, z), then the same of every column
+    """
 
-    def __post_init__(self) -> None:
-        flow, scheme = self.flow, self.scheme
-        self.restitution = flow.restitution(self.rho)
-        n_x, rows, nr, p = flow.n_x, flow.rows, flow.n_rho, len(self.wrt)
-        block = n_x + 1
-        self.size = size = block * (p + 1)
-        tableau = METHODS[scheme.method]
-        sizes = (
-            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, rows, p * block,
-            p * block,
-        )  # fmt: skip
-        at = np.cumsum([4, *sizes])
-        self.offsets = at.astype(np.int64)
-        self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
-        # every tangent has a direction besides, and two guards
-        wide_state = 2 * rows - flow.n_c
-        guards = len(flow.guards) if not flow.mechanical else wide_state
-        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
-        order = max(flow.n + rows, n_x)
-        state = np.zeros(8 + wide_state, np.int64)
-        if not flow.mechanical:
-            state[0] = flow.system.start_mode  # type: ignore[attr-defined]
-        # one block of problem arguments, one of the method's: every kernel takes them first
-        self.problem = (
-            flow.table, flow.shape(self.wrt), flow.input(self.rho), np.empty(flow.most + 1),
-            np.empty((order, order)), np.empty(order, np.int64), np.empty((3, max(order, n_x))),
-            state,
-        )  # fmt: skip
-        implicit = tableau.code == 2
-        self.method = (
-            tableau.A, tableau.c, tableau.stages,
-            np.empty((5 * n_x + 1, 3 * n_x)) if implicit else np.empty((0, 0)),
-            np.empty(4 * n_x if implicit else 0, np.int64),
-        )  # fmt: skip
-        self.tableau = tableau
-        self.extra = 15 if scheme.method == "dop853" else tableau.stages
-        w = max(wide_state, 1)
-        self.lcp = (
-            np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
-            np.empty((6, w + 8)), np.zeros((8, w + 8), np.int64), np.zeros(w, np.int8),
-        )  # fmt: skip
-        self.K = np.empty((17, size))
-        self.bench = np.empty((9, wide))
-        self.steps = np.empty((scheme.max_steps, 2 + size))
-        self.step_state = np.empty((scheme.max_steps, 1 + wide_state), np.int64)
-        self.record = np.empty((scheme.max_events, int(at[-1])))
-        self.kinds = np.empty((scheme.max_events, 6), np.int64)
-        self.counts = np.zeros(4, np.int64)
-        self.watch = np.zeros((max(guards, 1), 4))
-        self.y = np.zeros(size)
+    def __init__(
+        self, flow: Flow, scheme: EventDriven, rho: np.ndarray, t_end: float,
+        wrt: tuple[int, ...] = (),
+    ) -> None:  # fmt: skip
+        self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
+        self.tableau = METHODS[scheme.method]
 
-    def check(self, start: np.ndarray) -> None:
-        """Refuse a start that makes no sense."""
+    def workspace(self) -> Workspace:
+        """Lend the arguments of the kernels, set for this run."""
+        return workspace(self.flow, self.scheme, self.wrt, self.rho)
+
+    def go(self, start: Any, seeds: np.ndarray | None) -> None:
+        """Run the kernel.
+
+        Parameters
+        ----------
+        start : (n_x,), by default the model's own
+        seeds : (n_x, p) its derivative, by default the model's own
+
+        Raises
+        ------
+        BadModel, BadValue
+            The start makes no sense.
+        """
+        flow, scheme, tableau = self.flow, self.scheme, self.tableau
+        n_x, p = flow.n_x, len(self.wrt)
+        with self.workspace() as work:
+            x, by_rho, self.e, e_rho = flow.begin(work.inp)
+            y = work.y.reshape(p + 1, n_x + 1)
+            y[:, n_x] = 0.0
+            y[0, :n_x] = x if start is None else start
+            if p:
+                y[1:, :n_x] = by_rho[:, self.wrt].T if seeds is None else seeds.T
+            work.e[:], work.e_rho[:] = self.e, e_rho
+            work.inp[1 : 1 + n_x] = y[0, :n_x]
+            self._check(work.inp)
+            work.knobs[:] = (
+                0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4,
+                tableau.stiff, tableau.exponent, REST_MAX, LOWEST,
+            )  # fmt: skip
+            begin = time.perf_counter()
+            self.code = work.march(*work.arguments)
+            self.seconds = time.perf_counter() - begin
+            steps, events = work.counts[:2].tolist()
+            self.steps, self.step_state = work.steps[:steps].copy(), work.step_state[:steps].copy()
+            self.record, self.kinds = work.record[:events].copy(), work.kinds[:events].copy()
+            self.counts, self.y, self.watch = work.counts.copy(), work.y.copy(), work.watch.copy()
+            self.lay = work.lay
+
+    def _check(self, inp: np.ndarray) -> None:
+        """Refuse a start that makes no sense; `inp` holds it."""
         flow, name = self.flow, self.flow.system.name
-        if not np.isfinite(start).all():
-            raise BadModel(f"The start of '{name}' is not finite: {short(start)}.")
-        if not flow.mechanical:
+        x = inp[1 : 1 + flow.n_x]
+        if not all(map(isfinite, x.tolist())):
+            raise BadModel(f"The start of '{name}' is not finite: {short(x)}.")
+        if not flow.n_c:
             return
-        e, _ = self.restitution
-        gaps = self.gaps(np.zeros(1), start[None])[0][0]
-        for contact, value, gap in zip(flow.system.contacts, e, gaps, strict=True):
+        gaps, friction = flow.contact(inp)
+        for contact, value, gap in zip(
+            flow.system.contacts, self.e.tolist(), gaps.tolist(), strict=True
+        ):
             if not 0 <= value <= 1:
                 raise BadValue(
                     f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
@@ -110,52 +106,19 @@ class March:
             if gap < -1e-9:
                 raise BadModel(
                     f"'{name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{gap:.6g} m at x = {short(start)}. Start with every gap >= 0."
+                    f"{gap:.6g} m at x = {short(x)}. Start with every gap >= 0."
                 )
-        for c, mu, mu_s in zip(flow.rough, *flow.friction(start, self.rho), strict=True):
+        for c, mu, mu_s in zip(flow.rough, *friction.tolist(), strict=True):
             if not 0 <= mu <= mu_s < np.inf:
                 raise BadValue(
                     f"The friction of {flow.guard_name(c)!r} is mu = {mu:g}, mu_s = {mu_s:g}, but "
                     "Coulomb's law needs 0 <= mu <= mu_s."
                 )
 
-    def start(self, x: np.ndarray, S: np.ndarray) -> None:
-        """Set the start and its derivative (n_x, p)."""
-        block = self.flow.n_x + 1
-        self.y[:] = 0.0
-        self.y[: block - 1] = x
-        for k in range(S.shape[1]):
-            self.y[(k + 1) * block : (k + 2) * block - 1] = S[:, k]
-
-    def go(self) -> None:
-        """Run the kernel."""
-        from explorer.kernels.event_driven import march
-        from explorer.kernels.locate import SAMPLES
-
-        flow, scheme, tableau = self.flow, self.scheme, self.tableau
-        e, e_rho = self.restitution
-        knobs = np.array([
-            0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4, tableau.stiff,
-            tableau.exponent, REST_MAX, LOWEST,
-        ])  # fmt: skip
-        caps = np.array([scheme.max_steps, scheme.max_events])
-        begin = time.perf_counter()
-        self.code = march(
-            *self.problem, *self.method, self.extra, len(self.wrt), tableau.code, tableau.E,
-            tableau.D, *self.lcp, knobs, caps, self.y, e, np.ascontiguousarray(e_rho), self.K,
-            np.empty((8, flow.n_x + 1)), self.watch, np.empty((SAMPLES + 3, len(self.watch))),
-            self.bench, self.steps, self.step_state, self.offsets, self.record, self.kinds,
-            self.counts,
-        )  # fmt: skip
-        self.seconds = time.perf_counter() - begin
-        steps, events = int(self.counts[0]), int(self.counts[1])
-        self.steps, self.step_state = self.steps[:steps], self.step_state[:steps]
-        self.record, self.kinds = self.record[:events], self.kinds[:events]
-
     @property
     def t_last(self) -> float:
         """Time that was reached, in s."""
-        last = float(self.steps[-1, :2].sum()) if len(self.steps) else 0.0
+        last = float(self.steps[-1, 0] + self.steps[-1, 1]) if len(self.steps) else 0.0
         return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
 
     def sample(
@@ -169,15 +132,16 @@ class March:
 
         which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps) - 1, 0))
-        block = self.flow.n_x + 1
-        result, rates = np.empty((len(times), self.size)), np.empty((len(times), block))
+        size, block, tableau = self.steps.shape[1] - 2, self.flow.n_x + 1, self.tableau
+        result, rates = np.empty((len(times), size)), np.empty((len(times), block))
         if len(self.steps):
-            evaluate(
-                *self.problem, *self.method, self.method[2] if exact else self.extra,
-                self.tableau.code, self.tableau.D, len(self.wrt), self.steps, self.step_state,
-                np.ascontiguousarray(times, float), which, self.K, self.bench,
-                np.empty((8, self.size)), result, rates,
-            )  # fmt: skip
+            with self.workspace() as work:
+                evaluate(
+                    *work.problem, *work.method, tableau.stages if exact else tableau.last,
+                    tableau.code, tableau.D, len(self.wrt), self.steps, self.step_state,
+                    np.ascontiguousarray(times, float), which, work.K, work.bench, work.dense,
+                    result, rates,
+                )  # fmt: skip
         else:
             result[:], rates[:] = self.y, 0.0
         return result, rates, which
@@ -206,34 +170,35 @@ class March:
 
     def trajectory(self, t_eval: Any = None) -> Trajectory:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
-        end, exact = self.t_last, t_eval is not None
-        times = np.linspace(0.0, end, self.scheme.points + 1)
-        if exact:
-            times = np.array(t_eval, float)
-            if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
-                raise BadValue("t_eval needs increasing times.")
-            if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
-                raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
-            times = times[times <= end]
-        return self._lazy(times, exact=exact)
+        if t_eval is None:
+            return self._lazy(self.scheme.points)
+        times = np.array(t_eval, float)
+        if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
+            raise BadValue("t_eval needs increasing times.")
+        if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
+            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+        return self._lazy(times[times <= self.t_last])
 
     def rows(self, solution: Trajectory, points: int) -> Trajectory:
         """Return `solution` with `points` even rows."""
-        finer = self._lazy(np.linspace(0.0, self.t_last, points + 1), exact=False)
+        finer = self._lazy(points)
         finer.observe = solution.observe
         return finer
 
-    def _lazy(self, times: np.ndarray, *, exact: bool) -> Trajectory:
+    def _lazy(self, times: np.ndarray | int) -> Trajectory:
         system = self.flow.system
         return Trajectory.of(
-            self, lambda: self._rows(times, exact=exact), system=system, scheme=self.scheme,
-            status=Status.of(self.code, int(self.counts[0]), self.t_last),
+            self, lambda: self._rows(times), system=system, scheme=self.scheme,
+            status=Status.of(self.code, len(self.steps), self.t_last),
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
             route=("contacts as modes",) if self.flow.n_c else (), seconds=self.seconds,
         )  # fmt: skip
 
-    def _rows(self, times: np.ndarray, *, exact: bool) -> dict[str, Any]:
+    def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
         flow, lay, record = self.flow, self.lay, self.record
+        exact = not isinstance(times, int)
+        if isinstance(times, int):
+            times = np.linspace(0.0, self.t_last, times + 1)
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
         block, events = n_x + 1, len(record)
         hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
@@ -289,7 +254,7 @@ class March:
         if flow.rough:
             rough, stuck = list(flow.rough), held[:, nc : flow.rows] == 1
             p_t[:, rough], lam_t[:, rough] = impulses[:, nc:], lam[:, nc:]
-            mu = self.along(flow.native_friction, t, x).reshape(len(t), 2, -1)
+            mu = self.along(flow.bundles[1], t, x)[:, flow.rows * (n + 3) :].reshape(len(t), 2, -1)
             lam_max[:, rough] = np.where(stuck, mu[:, 1], mu[:, 0]) * lam[:, rough]
             sticks[:, rough] = stuck
         return {
@@ -303,24 +268,12 @@ class March:
 
     def _forces(self, t: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Contact forces at the rows (k, rows), from the saddle system of what is held there."""
-        flow, n, nc, rows = self.flow, self.flow.n, self.flow.n_c, self.flow.rows
-        lam = np.zeros((len(t), rows))
-        inp = flow.input(self.rho)
-        for i in np.flatnonzero(held[:, :rows].any(axis=1)):
-            inp[0], inp[1 : 1 + flow.n_x] = t[i], x[i]
-            dyn, con = flow.bundles[0](inp), flow.bundles[1](inp)
-            on = held[i, :rows] == 1
-            G = con[2 * rows : 2 * rows + rows * n].reshape(rows, n)
-            pull = G.copy()
-            ratio = np.zeros(rows - nc)
-            for k, c in enumerate(flow.rough):
-                ratio[k] = held[i, rows + k] * con[2 * rows + rows * (n + 1) + k]
-                pull[c] -= ratio[k] * G[nc + k]
-            gamma = con[2 * rows + rows * n : 3 * rows + rows * n]
-            zero = np.zeros((on.sum(), on.sum()))
-            K = np.block([[dyn[: n * n].reshape(n, n), pull[on].T], [G[on], zero]])
-            lam[i, on] = -np.linalg.solve(K, np.concatenate([dyn[n * n :], -gamma[on]]))[n:]
-            lam[i, nc:] -= ratio * lam[i, list(flow.rough)]
+        from explorer.kernels.between import forces
+
+        lam = np.empty((len(t), self.flow.rows))
+        states = np.column_stack([np.zeros(len(t), np.int64), held])
+        with self.workspace() as work:
+            forces(*work.problem, t, np.ascontiguousarray(x), states, lam)
         return lam
 
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
@@ -351,7 +304,7 @@ class March:
         who = self.kinds[k, 0]
         mine = [i for i in range(k) if self.kinds[i, 0] == who and self.kinds[i, 1] in (1, 2, 4)]
         if self.flow.mechanical and self.record[k, 2] > 0 and len(mine) >= 2:
-            r = self.restitution[0][who]
+            r = self.e[who]
             last, before = self.record[mine[-1], part], self.record[mine[-2], part]
             A = dtau - last
             B = A - r * (last - before)

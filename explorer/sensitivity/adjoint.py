@@ -12,6 +12,7 @@ import dataclasses
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.schemes.workspace import workspace
 from explorer.sensitivity.direct import Question, Sensitivity, gradient_of, saltation, solve
 
 __all__ = ["solve_adjoint"]
@@ -54,21 +55,26 @@ def solve_adjoint(question: Question) -> Sensitivity:
         mu[:n_x] += kick * row[lay["r_x"]]
         r_rho = row[lay["r_rho"]]
         gradient += kick * np.array([r_rho[k] if k >= 0 else 0.0 for k in question.places])
-    problem = list(march.problem)
-    steps = (*march.method[:3], march.steps, march.step_state)
-    problem[1] = flow.shape((*[-1] * n_x, *question.places))
-    stages = march.tableau.stages
+    tableau = march.tableau
+    stages = tableau.stages
+    steps = (tableau.A, tableau.c, stages, march.steps, march.step_state)
     work = (
         np.empty((stages, block)), np.empty((stages, block)), np.empty((stages + 1, block)),
         np.empty(block * (width + 1)), np.empty(block * (width + 1)),
     )  # fmt: skip
     sweep = np.zeros(p)
+    wide = (*[-1] * n_x, *question.places)
+
+    def carry(mu: np.ndarray, first: int, end: int) -> None:
+        with workspace(flow, question.scheme, wide, question.rho) as lent:
+            backward(*lent.problem, *steps, first, end, p, mu, sweep, *work)
+
     sides = np.zeros((events, 2, block))
     defect = 0.0
     end = int(march.kinds[events, 4]) if last is not None else len(march.steps)
     for k in range(events - 1, -1, -1):
         first = int(march.kinds[k, 4])
-        backward(*problem, *steps, first, end, p, mu, sweep, *work)
+        carry(mu, first, end)
         salt = saltation(solution, k, question.wrt, question.places)
         before = salt.Xi.T @ mu
         gain = mu @ salt.Pi
@@ -78,7 +84,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
         gradient += gain
         sides[k] = before, mu
         mu, end = before, first
-    backward(*problem, *steps, 0, end, p, mu, sweep, *work)
+    carry(mu, 0, end)
     gradient += sweep + mu[:n_x] @ question.seeds()
     value, by_direct = gradient_of(question, solution)
     apart = np.abs(gradient - by_direct).max(initial=0.0) / (1 + np.abs(by_direct).max(initial=0.0))

@@ -104,7 +104,8 @@ class _Replay:
         return solved[:n], lam
 
     def step(self, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> np.ndarray:
-        A, c, s = self.march.method[:3]
+        tableau = self.march.tableau
+        A, c, s = tableau.A, tableau.c, tableau.stages
         K = np.zeros((s, len(y)), complex)
         for i in range(s):
             K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)

@@ -93,11 +93,13 @@ class Question:
         self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None
     ) -> Trajectory:
         """Integrate, with the columns of this question or none."""
-        rho = self.rho if rho is None else rho
+        rho, places = self.rho if rho is None else rho, self.places if wrt else ()
+        own = np.isnan(self.given).all()  # the scheme knows the model's own start and seeds
+        if x0 is None and not own:
+            x0 = self.start(rho)[0]
         solution = self.scheme.run(
-            self.cost.flow, rho, self.t_end, t_eval=self.t_eval,
-            x0=self.start(rho)[0] if x0 is None else x0,
-            wrt=self.places if wrt else (), seeds=self.seeds() if wrt else None,
+            self.cost.flow, rho, self.t_end, t_eval=self.t_eval, x0=x0, wrt=places,
+            seeds=None if not wrt or (own and -1 not in places) else self.seeds(),
         )  # fmt: skip
         if not solution.status.ok:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)

@@ -1,0 +1,123 @@
+"""What a run of the event-driven kernel writes to: made once for a flow, used by run after run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.compiled import Flow
+from explorer.kernels.butcher import METHODS
+
+if TYPE_CHECKING:
+    from explorer.schemes.event_driven import EventDriven
+
+__all__ = ["Workspace", "workspace"]
+
+_FIELDS = (
+    "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
+    "s_minus", "s_plus",
+)  # fmt: skip
+_KINDS = 8  # kinds of runs (method, columns, caps) of one flow whose workspaces are kept
+_LARGEST = 2**26  # bytes of a workspace that is kept
+
+
+class Workspace:
+    """The arguments of the event-driven kernels that outlive a run.
+
+    Attributes
+    ----------
+    lay : dict of str to slice
+        Where the parts of an event lie in a row of `record`; `offsets` where they begin.
+    size : int
+        Length of what is marched: (n_x + 1) for the state and for every column.
+    problem, method : tuple
+        Leading arguments of every kernel (`explorer.kernels.flows`, `.runge_kutta`).
+    march, arguments : callable, tuple
+        The kernel that integrates, and all that it takes.
+    """
+
+    def __init__(
+        self, flow: Flow, scheme: EventDriven, wrt: tuple[int, ...], idle: list[Workspace]
+    ) -> None:
+        from explorer.kernels.event_driven import march
+        from explorer.kernels.locate import SAMPLES
+
+        self._idle = idle
+        n_x, nc, rows, nr, p = flow.n_x, flow.n_c, flow.rows, flow.n_rho, len(wrt)
+        block = n_x + 1
+        self.size = size = block * (p + 1)
+        tableau = METHODS[scheme.method]
+        sizes = (
+            block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, rows, p * block,
+            p * block,
+        )  # fmt: skip
+        at = np.cumsum([4, *sizes])
+        self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
+        wide_state = 2 * rows - nc  # every tangent has a direction besides, and two guards
+        guards = len(flow.guards) if not flow.mechanical else wide_state
+        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
+        order = max(flow.n + rows, n_x)
+        self.inp, self.state = flow.input(0.0), np.zeros(8 + wide_state, np.int64)
+        self.rho = slice(1 + n_x, 1 + n_x + nr)
+        self.problem = (
+            flow.table, flow.shape(wrt), self.inp, np.empty(flow.most + 1),
+            np.empty((order, order)), np.empty(order, np.int64), np.empty((3, order)), self.state,
+        )  # fmt: skip
+        implicit = tableau.code == 2
+        self.method = (
+            tableau.A, tableau.c, tableau.stages,
+            np.empty((5 * n_x + 1, 3 * n_x)) if implicit else np.empty((0, 0)),
+            np.empty(4 * n_x if implicit else 0, np.int64),
+        )  # fmt: skip
+        w = max(wide_state, 1)
+        self.watch = np.zeros((max(guards, 1), 4))
+        self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
+        self.knobs = np.zeros(11)
+        self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
+        self.dense = np.empty((8, size))
+        self.steps = np.empty((scheme.max_steps, 2 + size))
+        self.step_state = np.empty((scheme.max_steps, 1 + wide_state), np.int64)
+        self.record = np.empty((scheme.max_events, int(at[-1])))
+        self.kinds = np.empty((scheme.max_events, 6), np.int64)
+        self.counts = np.zeros(4, np.int64)
+        self.nbytes = self.steps.nbytes + self.step_state.nbytes + self.record.nbytes
+        self.march = march
+        self.arguments = (
+            *self.problem, *self.method, tableau.last, p, tableau.code, tableau.E, tableau.D,
+            np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
+            np.empty((6, w + 8)), np.zeros((8, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
+            np.array([scheme.max_steps, scheme.max_events]), self.y, self.e, self.e_rho, self.K,
+            self.dense, self.watch, np.empty((SAMPLES + 3, len(self.watch))), self.bench,
+            self.steps, self.step_state, at.astype(np.int64), self.record, self.kinds, self.counts,
+        )  # fmt: skip
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.nbytes <= _LARGEST:
+            self._idle.append(self)
+
+
+def workspace(flow: Flow, scheme: EventDriven, wrt: tuple[int, ...], rho: Any) -> Workspace:
+    """Lend a workspace, as a context, with mode and parameters set and nothing else.
+
+    No two threads ever hold the same one.
+    """
+    key = (scheme.method, wrt, scheme.max_steps, scheme.max_events)
+    kept: dict[Any, list[Workspace]] = flow.workspaces
+    idle = kept.get(key)
+    if idle is None:
+        while len(kept) >= _KINDS:
+            kept.pop(next(iter(kept)), None)
+        idle = kept.setdefault(key, [])
+    try:
+        found = idle.pop()
+    except IndexError:
+        found = Workspace(flow, scheme, wrt, idle)
+    found.state.fill(0)
+    found.state[0] = 0 if flow.mechanical else flow.system.start_mode  # type: ignore[attr-defined]
+    found.inp.fill(0.0)
+    found.inp[found.rho] = rho
+    return found
