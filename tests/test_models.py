@@ -153,7 +153,8 @@ def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
     assert sol.gap.min(initial=0.0) >= -1e-8
     assert set(sol.active.ravel()) <= {0, 1}
     closed = sol.active == 1
-    assert np.abs(sol.gap[closed]).max(initial=0.0) <= 1e-8
+    drift = max(1e-8, 2 * sol.scheme.atol)  # gap'' = 0 is integrated like everything else
+    assert np.abs(sol.gap[closed]).max(initial=0.0) <= drift
     assert np.abs(sol.gap_dot[closed]).max(initial=0.0) <= 1e-7
     assert not sol.lam[~closed].any()
     assert (sol.lam >= -1e-6 * (1 + np.abs(sol.lam).max(initial=0.0))).all()

@@ -313,8 +313,8 @@ def land(
     size = (width + 1) * (shape[NX] + 1)
     tau, slope = found[FRACTION] * h, found[SLOPE] / h
     before, g_before = 0.0, np.inf
-    whole, back = True, False
-    for trial in range(9):
+    whole, back, misses = True, False, 0
+    for trial in range(12):
         if whole:
             status = advance(table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, 1,
                              last, t, y, tau, K, stage, new, width)  # fmt: skip
@@ -331,7 +331,10 @@ def land(
             return status
         guards(table, shape, inp, out, W, pivots, vec, state, t + tau, new, values)
         g = sign * values[j] - shift
-        if abs(g) > 0.5 * abs(g_before):  # round-off, or a root without slope
+        # a kink of the flow spoils a slope; what does not come down is round-off or has no slope
+        if abs(g) > 0.5 * abs(g_before):
+            misses += 1
+        if misses > 2 or (misses > 0 and abs(g) <= NOISE):
             if abs(g) <= abs(g_before):
                 break
             target, back = before, True
