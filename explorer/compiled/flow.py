@@ -96,7 +96,7 @@ class Flow:
         if cost is not None:
             g = smooth(sp.sympify(cost))
             self._add([g, *_gradient([g], x), *_gradient([g], rate), *_gradient([g], rho)])
-        self._start(system)
+        self._start(system)  # the last one
         self.table = np.array([[b.address, b.data] for b in self.bundles], np.int64)
         self.most = max(b.size for b in self.bundles)
         self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
@@ -188,9 +188,7 @@ class Flow:
         else:
             start = [smooth(sp.sympify(s)) for s in system.start_x]
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
-        self._begin = Bundle(
-            self._args, [*start, *e, *_gradient(start, self._rho), *_gradient(e, self._rho)]
-        )
+        self._add([*start, *e, *_gradient(start, self._rho), *_gradient(e, self._rho)])
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -206,21 +204,8 @@ class Flow:
 
     def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
-        return self.begin(self.input(rho))[:2]
-
-    def begin(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return x0 (n_x,), dx0/drho (n_x, n_rho), e (n_c,), de/drho (n_c, n_rho).
-
-        `inp` holds the parameters.
-        """
-        values, n_x, both = self._begin(inp), self.n_x, self.n_x + self.n_c
-        by_rho = values[both:].reshape(both, self.n_rho)
-        return values[:n_x], by_rho[:n_x], values[n_x:both], by_rho[n_x:]
-
-    def contact(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the gaps (n_c,), and (mu, mu_s) of the contacts in `rough`, (2, k), at `inp`."""
-        values = self.bundles[1](inp)
-        return values[: self.n_c], values[self.rows * (self.n + 3) :].reshape(2, -1)
+        values, both = self.bundles[-1](self.input(rho)), self.n_x + self.n_c
+        return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
 
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""

@@ -57,6 +57,7 @@ from explorer.kernels.runge_kutta import (
     step_error,
     stiffness,
 )
+from explorer.kernels.start import begin
 from explorer.kernels.transitions import (
     ACCUMULATION,
     ATOL,
@@ -98,9 +99,9 @@ def march(
     A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (11,), (2,) most steps, most events
-    y : ((width + 1) (n_x + 1),) start, overwritten by the end
-    e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives
+    knobs, caps : (11,), (3,) most steps, most events, what of the start is given
+    y : ((width + 1) (n_x + 1),) start (see `explorer.kernels.start`), overwritten by the end
+    e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives, written
     K, dense, watch, samples, bench : workspaces
     steps, step_state : record of the steps: t, h, y at the start; mode or closed contacts
     lay, record, record_kind : events: places in a row; numbers; (guard, kind, mode before, mode
@@ -119,23 +120,23 @@ def march(
     e_now, scratch, times = bench[6], bench[7], bench[8]
     times[:] = -1e300
     taken, events, at_same_time, stiff_count, calm = 0, 0, 0, 0, 0
-    counts[:], member[:] = 0, 0
+    member[:] = 0
     ints[PRIOR, :], ints[3, 0] = 0, -1  # no contact has been held before, nothing is factored
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
     state[FIRED], rejected, blurred = -2, False, 0
-    if shape[KIND] == 1:
-        inp[0] = t
-        for i in range(nx):
-            inp[1 + i] = y[i]
-        if nc > 0:
-            status = settle(
-                table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
-                member, band, 1e-12 * (1.0 + largest(y, n, nx)), -1,
-            )  # fmt: skip
-            if status != SUCCESS:
-                return status
+    status = begin(
+        table, shape, inp, out, W, pivots, vec, state, y, e, e_rho, width, caps[2], counts
+    )
+    if status == SUCCESS and nc > 0:
+        status = settle(
+            table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
+            member, band, 1e-12 * (1.0 + largest(y, n, nx)), -1,
+        )  # fmt: skip
+    if status != SUCCESS:
+        return status
+    counts[:] = 0
 
     while True:
         now = -1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,59 +60,52 @@ class March:
         BadModel, BadValue
             The start makes no sense.
         """
-        flow, scheme, tableau = self.flow, self.scheme, self.tableau
-        n_x, p = flow.n_x, len(self.wrt)
+        n_x = self.flow.n_x
         with self.workspace() as work:
-            x, by_rho, self.e, e_rho = flow.begin(work.inp)
-            y = work.y.reshape(p + 1, n_x + 1)
-            y[:, n_x] = 0.0
-            y[0, :n_x] = x if start is None else start
-            if p:
-                y[1:, :n_x] = by_rho[:, self.wrt].T if seeds is None else seeds.T
-            work.e[:], work.e_rho[:] = self.e, e_rho
-            work.inp[1 : 1 + n_x] = y[0, :n_x]
-            self._check(work.inp)
+            if start is not None:
+                work.y[:n_x] = start
+            if seeds is not None:
+                work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
+            work.caps[2] = (start is not None) + 2 * (seeds is not None)
             work.knobs[:] = (
-                0.0, self.t_end, scheme.rtol, scheme.atol, 0.0, BAND, self.t_end / 4,
-                tableau.stiff, tableau.exponent, REST_MAX, LOWEST,
+                0.0, self.t_end, self.scheme.rtol, self.scheme.atol, 0.0, BAND, self.t_end / 4,
+                self.tableau.stiff, self.tableau.exponent, REST_MAX, LOWEST,
             )  # fmt: skip
             begin = time.perf_counter()
             self.code = work.march(*work.arguments)
             self.seconds = time.perf_counter() - begin
+            if self.code < 0:
+                self._refuse(work)
             steps, events = work.counts[:2].tolist()
             self.steps, self.step_state = work.steps[:steps].copy(), work.step_state[:steps].copy()
             self.record, self.kinds = work.record[:events].copy(), work.kinds[:events].copy()
             self.counts, self.y, self.watch = work.counts.copy(), work.y.copy(), work.watch.copy()
-            self.lay = work.lay
+            self.e, self.lay = work.e.copy(), work.lay
 
-    def _check(self, inp: np.ndarray) -> None:
-        """Refuse a start that makes no sense; `inp` holds it."""
-        flow, name = self.flow, self.flow.system.name
-        x = inp[1 : 1 + flow.n_x]
-        if not all(map(isfinite, x.tolist())):
+    def _refuse(self, work: Workspace) -> None:
+        """Say why the start makes no sense; `work` holds it."""
+        from explorer.kernels.start import INSIDE, NOT_FINITE, RESTITUTION
+
+        flow, name, k = self.flow, self.flow.system.name, int(work.counts[0])
+        x = work.y[: flow.n_x]
+        if self.code == NOT_FINITE:
             raise BadModel(f"The start of '{name}' is not finite: {short(x)}.")
-        if not flow.n_c:
-            return
-        gaps, friction = flow.contact(inp)
-        for contact, value, gap in zip(
-            flow.system.contacts, self.e.tolist(), gaps.tolist(), strict=True
-        ):
-            if not 0 <= value <= 1:
-                raise BadValue(
-                    f"The restitution of {contact.name!r} is e = {value:g}, but Newton's impact "
-                    "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
-                )
-            if gap < -1e-9:
-                raise BadModel(
-                    f"'{name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{gap:.6g} m at x = {short(x)}. Start with every gap >= 0."
-                )
-        for c, mu, mu_s in zip(flow.rough, *friction.tolist(), strict=True):
-            if not 0 <= mu <= mu_s < np.inf:
-                raise BadValue(
-                    f"The friction of {flow.guard_name(c)!r} is mu = {mu:g}, mu_s = {mu_s:g}, but "
-                    "Coulomb's law needs 0 <= mu <= mu_s."
-                )
+        values = flow.bundles[1](work.inp)
+        if self.code == RESTITUTION:
+            raise BadValue(
+                f"The restitution of {flow.guard_name(k)!r} is e = {work.e[k]:g}, but Newton's "
+                "impact law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
+            )
+        if self.code == INSIDE:
+            raise BadModel(
+                f"'{name}' starts inside an obstacle: the gap of {flow.guard_name(k)!r} is "
+                f"{values[k]:.6g} m at x = {short(x)}. Start with every gap >= 0."
+            )
+        mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
+        raise BadValue(
+            f"The friction of {flow.guard_name(flow.rough[k])!r} is mu = {mu:g}, mu_s = {mu_s:g}, "
+            "but Coulomb's law needs 0 <= mu <= mu_s."
+        )
 
     @property
     def t_last(self) -> float:

@@ -74,6 +74,7 @@ class Workspace:
         self.watch = np.zeros((max(guards, 1), 4))
         self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
         self.knobs = np.zeros(11)
+        self.caps = np.array([scheme.max_steps, scheme.max_events, 0])
         self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
         self.dense = np.empty((8, size))
         self.steps = np.empty((scheme.max_steps, 2 + size))
@@ -87,7 +88,7 @@ class Workspace:
             *self.problem, *self.method, tableau.last, p, tableau.code, tableau.E, tableau.D,
             np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
             np.empty((6, w + 8)), np.zeros((8, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
-            np.array([scheme.max_steps, scheme.max_events]), self.y, self.e, self.e_rho, self.K,
+            self.caps, self.y, self.e, self.e_rho, self.K,
             self.dense, self.watch, np.empty((SAMPLES + 3, len(self.watch))), self.bench,
             self.steps, self.step_state, at.astype(np.int64), self.record, self.kinds, self.counts,
         )  # fmt: skip

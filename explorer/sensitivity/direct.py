@@ -17,6 +17,7 @@ from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
+from explorer.simulation import begin, choose, named_like_a_start, warm
 from explorer.systems import System
 from explorer.trajectory import LocatedEvent, Trajectory
 
@@ -68,11 +69,13 @@ class Question:
     t_end: float
     until: tuple[str, int] | None
     t_eval: Any
-    given: np.ndarray  # (n_x,) start, NaN where the model's own formulas hold
+    given: np.ndarray | None  # (n_x,) start, NaN where the model's own formulas hold; None: all
 
     def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the start (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         x, by_rho = self.cost.flow.start(self.rho if rho is None else rho)
+        if self.given is None:
+            return x, by_rho
         own = np.isnan(self.given)
         return np.where(own, x, self.given), np.where(own[:, None], by_rho, 0.0)
 
@@ -94,7 +97,7 @@ class Question:
     ) -> Trajectory:
         """Integrate, with the columns of this question or none."""
         rho, places = self.rho if rho is None else rho, self.places if wrt else ()
-        own = np.isnan(self.given).all()  # the scheme knows the model's own start and seeds
+        own = self.given is None  # the scheme knows the model's own start and seeds
         if x0 is None and not own:
             x0 = self.start(rho)[0]
         solution = self.scheme.run(
@@ -276,8 +279,6 @@ def ask(
     rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
 ) -> Question:  # fmt: skip
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
-    from explorer.simulation import begin, choose, named_like_a_start, warm
-
     chosen = choose(system, EventDriven if scheme is None else scheme)
     if not isinstance(chosen, EventDriven):
         raise NotApplicable(
@@ -297,9 +298,10 @@ def ask(
     values = system.rho({**(rho or {}), **named_like_a_start(system, begun)})
     compiled = compile_cost(system, Cost.of(cost))
     flow, found = begin(chosen, system, compiled.flow, begun)
-    given = np.full(flow.n_x, np.nan)
+    given = np.full(flow.n_x, np.nan) if found else None
     for what, part in (("x0", slice(None)), ("q0", slice(flow.n)), ("v0", slice(flow.n, None))):
-        given[part] = found.get(what, given[part])
+        if what in found:
+            given[part] = found[what]  # type: ignore[index]
     return Question(
         system, chosen, names, places, compiled.of(flow), np.array(values), span, until, t_eval,
         given,
@@ -324,6 +326,8 @@ def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.nda
         row, lay = solution.march.record[solution.located.index(last)], solution.march.lay
         t, x, z = row[0], row[lay["x_minus"]][:n_x], row[lay["x_minus"]][n_x]
         S = row[lay["s_minus"]].reshape(p, n_x + 1).T
+    if last is None and question.cost.cost.w is None:
+        return float(z), S[n_x].copy()
     w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
     by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
     gradient = S[n_x] + w_x @ S[:n_x] + by_rho
