@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,20 @@ def test_guards_faster_than_the_flow_are_not_missed():
     sol = ex.simulate(system, ex.EventDriven(rtol=1e-9), omega=60, a=2.3, e=0.7)
     fine = sol.refined(20_000)
     assert fine.gap.min() > -1e-9
+
+
+def test_runs_that_share_their_workspaces_do_not_disturb_each_other():
+    """Rows are made late: other runs of the same system, and of other threads, come in between."""
+    system, values = models["vibrating_table"](), np.linspace(0.3, 0.8, 24)
+    alone = [ex.simulate(models["vibrating_table"](), TIGHT, e=e, t_end=1.0) for e in values]
+    wanted = [(sol.x.copy(), sol.lam.copy(), [e.t for e in sol.events]) for sol in alone]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda e: ex.simulate(system, TIGHT, e=e, t_end=1.0), values))
+        rows = list(pool.map(lambda sol: (sol.x, sol.lam, [e.t for e in sol.events]), found))
+    for (x, lam, times), (x0, lam0, times0) in zip(rows, wanted, strict=True):
+        assert times == times0
+        assert np.array_equal(x, x0)
+        assert np.array_equal(lam, lam0)
 
 
 def test_simultaneous_impacts_are_one_event():

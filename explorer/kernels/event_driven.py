@@ -3,7 +3,7 @@
 Between events the flow and its tangent linear model are marched together with step control on all
 of them (Corner et al. 2019, eq. (18)); at an event the state jumps by its reset and every
 sensitivity by `explorer.kernels.jumps.saltate`. Whatever is returned comes from a Runge-Kutta step
-that ends there, never from an interpolant.
+that ends there (at an event put right to round-off), never from an interpolant.
 """
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Speed of the kernels: ratios within one run; microseconds a step are printed, not asserted."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -61,8 +63,6 @@ def test_a_factored_matrix_beats_newton_at_every_step():
 
 def test_simulate_adds_little_to_its_kernel(benchmark):
     """Everything around the kernel costs less than a hundred matrix products of 100 x 100."""
-    import time
-
     system, scheme = models["bouncing_ball"](), ex.MoreauJean(h=5e-3)
     run = benchmark(ex.simulate, system, scheme, t_end=10)
     assert run.status.ok
@@ -82,6 +82,40 @@ def test_simulate_adds_little_to_its_kernel(benchmark):
     best = min(around() for _ in range(20))
     benchmark.extra_info["us around the kernel"] = best * 1e6
     assert best < 4 * min(products() for _ in range(5))
+
+
+def event_driven(wrt=()):
+    """Return the run of a ball with three impacts, as a function of its restitution."""
+    system = models["bouncing_ball"]()
+    scheme = ex.EventDriven(rtol=1e-6, atol=1e-6)
+    if wrt:
+        return lambda e: ex.sensitivity(system, scheme, wrt=wrt, t_end=2, e=e).solution
+    return lambda e: ex.simulate(system, scheme, t_end=2, e=e)
+
+
+def times(run) -> tuple[float, float]:
+    """Return the best whole time and the best time of the kernel, in s."""
+    wholes, kernels = [], []
+    for e in np.linspace(0.8, 0.85, 300):
+        begin = time.perf_counter()
+        solution = run(e)
+        wholes.append(time.perf_counter() - begin)
+        kernels.append(solution.seconds)
+    return min(wholes), min(kernels)
+
+
+@pytest.mark.parametrize("wrt", [(), ("g", "e", "y0")])
+def test_an_event_driven_run_adds_little_to_its_kernel(benchmark, wrt):
+    """Rows and events wait until they are wanted; workspaces are used again."""
+    run = event_driven(wrt)
+    assert len(benchmark(run, 0.8).events) == 3
+    whole, kernel = times(run)
+    benchmark.extra_info["us around the kernel"] = (whole - kernel) * 1e6
+    assert whole < 4 * kernel
+
+
+def test_two_derivatives_cost_about_as_much_as_the_values():
+    assert times(event_driven(("g", "e")))[0] < 2.5 * times(event_driven())[0]
 
 
 def test_time_grows_like_the_number_of_steps():
