@@ -209,11 +209,15 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
         kind = type(scheme).__name__
         raise NotApplicable(
             f"{kind} cannot integrate '{system.name}'.\n"
-            f"  {system.name}   {type(system).__name__}{' with friction' if system.rough else ''}\n"
+            f"  {system.name}   {type(system).__name__}{_with(system)}\n"
             f"  {kind}   takes {scheme.takes}\n"
             f"  Take it as it is: {others}."
         )
     return scheme
+
+
+def _with(system: System) -> str:
+    return f" with {', '.join(sorted(system.features))}" if system.features else ""
 
 
 def schemes_for(system: System) -> list[Scheme]:

@@ -7,6 +7,7 @@ their places in the matrices are integer arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,33 @@ class Compiled:
     def _bundle(self, outputs: Sequence[Any]) -> Bundle:
         return Bundle(self._args, outputs)
 
+    @cached_property
+    def structural(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """What the Newmark family needs besides: ((6, 2) table, places of (M a)_q, most outputs).
+
+        The input vector goes on behind rho with the accelerations a.
+        """
+        system, q = self.system, self._args[1 : 1 + self.n]
+        a = [se.Symbol(f"_a_{k}") for k in range(self.n)]
+        moving = isinstance(system, MechanicalSystem) and any(
+            x.free_symbols & set(system.q) for x in system.mass
+        )
+        M = [[smooth(x) for x in row] for row in system.mass.tolist()] if moving else []  # type: ignore[attr-defined]
+        inertia = [sum((m * s for m, s in zip(row, a, strict=True)), se.Integer(0)) for row in M]
+        entries, places = self._jacobian(inertia, q)
+        springs = [
+            [smooth(getattr(s, k)) for s in system.springs] for k in ("elongation", "k", "f_y", "b")
+        ]
+        along = [u.diff(x) for u in springs[0] for x in q]
+        extra = [
+            Bundle([*self._args, *a], entries),
+            self._bundle([x for row in springs for x in row] + along),
+        ]
+        self._structural = extra  # a table keeps addresses only
+        more = np.array([[b.address, b.data] for b in extra])
+        most = max(self.most, *(b.size for b in extra))
+        return np.concatenate([self.table[:4], more]), places, most
+
     def _lazy(self, M: list, v: list) -> None:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
@@ -161,6 +189,21 @@ class Compiled:
                     "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
                 )
         return q0, v0, e
+
+    def forces(self, inp: np.ndarray) -> np.ndarray:
+        """Return F (n,), linear parts and yielding springs (not slipped yet) included."""
+        n = self.n
+        F = self.bundles["force"](inp)[:n].copy()
+        if self.lin_val.size:
+            system = self.system
+            F -= system.K @ inp[1 : 1 + n] + system.C @ inp[1 + n : 1 + 2 * n]  # type: ignore[attr-defined]
+        if self.system.springs:
+            from explorer.kernels.hysteresis import bilinear
+
+            table, _, most = self.structural
+            plastic = np.zeros((2, len(self.system.springs)))
+            bilinear(table, inp, np.empty(most + 1), n, plastic, F, np.empty(n * n), False)
+        return F
 
     def matrices(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector."""

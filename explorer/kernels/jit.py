@@ -2,8 +2,8 @@
 
 A model enters a kernel as two integers, the C address of ``void f(double* out, const double* in,
 void* data)`` and its data pointer, called by `call`. So a kernel never recompiles for a model.
-numba does not notice an edited callee in another file, therefore the cache folder is named by a
-digest of all kernel sources.
+numba does not notice an edited callee in another file, therefore the cache folder of a module is
+named by a digest of its source and of all kernel sources that it imports.
 """
 
 from __future__ import annotations
@@ -36,16 +36,26 @@ _listeners: list[Callable[[str], None]] = []
 
 
 @functools.cache
-def _digest() -> str:
+def _needs(module: str) -> frozenset[str]:
+    """Return the kernel modules that a module imports, at any depth, and itself."""
+    text = (_FOLDER / f"{module}.py").read_text()
+    found = re.findall(r"^from explorer\.kernels\.(\w+) import", text, re.MULTILINE)
+    return frozenset({module}).union(*(_needs(name) for name in found))
+
+
+@functools.cache
+def _digest(modules: frozenset[str]) -> str:
     """Digest of the sources, of numba and of the target processor."""
-    sources = [*sorted(_FOLDER.glob("*.py")), _FOLDER.parent / "status.py"]
+    sources = [*(_FOLDER / f"{name}.py" for name in sorted(modules)), _FOLDER.parent / "status.py"]
     text = b"".join(path.read_bytes() for path in sources)
     target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
     return hashlib.sha256(text + target.encode()).hexdigest()[:16]
 
 
-def _folder() -> Path:
-    return cache.directory(f"kernels-{_digest()}")
+def _folder(module: str = "") -> Path:
+    """Return the cache folder of a module, or, without one, of the mark that all are compiled."""
+    modules = _needs(module) if module else frozenset([*_modules(), "jit"])
+    return cache.directory(f"kernels-{_digest(modules)}")
 
 
 def kernel(
@@ -76,12 +86,13 @@ def kernel(
         if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
-        before, config.CACHE_DIR = config.CACHE_DIR, str(_folder())
+        folder = functools.partial(_folder, function.__module__.rpartition(".")[2])
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
         try:
             compiled = njit(signature, **options)(function)
         except Exception:  # a damaged index raises whatever pickle pleases
-            shutil.rmtree(_folder(), ignore_errors=True)
-            config.CACHE_DIR = str(_folder())
+            shutil.rmtree(folder(), ignore_errors=True)
+            config.CACHE_DIR = str(folder())
             compiled = njit(signature, **options)(function)
         finally:
             config.CACHE_DIR = before

@@ -26,8 +26,8 @@ class Scheme:
         the refusals are generated from it.
     takes : str
         The same in words, for a refusal: "takes mechanical systems with contacts".
-    friction : bool
-        Whether contacts may have friction.
+    handles : frozenset of str
+        Which of `System.features` it handles: "contacts", "friction", "hysteresis".
     order : int
         Order of convergence on a smooth stretch with the default knobs.
     order_across_events : int
@@ -36,7 +36,7 @@ class Scheme:
 
     accepts: ClassVar[tuple[type[System], ...]] = ()
     takes: ClassVar[str] = ""
-    friction: ClassVar[bool] = False
+    handles: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
 
@@ -55,7 +55,7 @@ class Scheme:
     @classmethod
     def fits(cls, system: System) -> bool:
         """Whether this scheme integrates the system."""
-        return isinstance(system, cls.accepts) and (cls.friction or not system.rough)
+        return isinstance(system, cls.accepts) and system.features <= cls.handles
 
     @staticmethod
     def compile(system: Any) -> Any:

@@ -46,7 +46,7 @@ class EventDriven(Scheme):
 
     accepts = (MechanicalSystem, HybridSystem)
     takes = "mechanical systems with contacts and friction, and hybrid systems"
-    friction = True
+    handles = frozenset({"contacts", "friction"})
     order = 8
     order_across_events = 8
 

@@ -60,6 +60,7 @@ class MoreauJean(Scheme):
     """
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
+    handles: ClassVar = frozenset({"contacts"})
     takes: ClassVar[str] = (
         "mechanical systems, smooth or with contacts and impacts, without friction"
     )

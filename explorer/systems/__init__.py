@@ -8,11 +8,12 @@ from typing import Any
 from explorer.errors import BadModel, suggest
 from explorer.systems.base import System
 from explorer.systems.hybrid import HybridSystem
-from explorer.systems.lagrangian import Contact, LagrangianSystem
+from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
 
 __all__ = [
+    "BilinearSpring",
     "Contact",
     "HybridSystem",
     "LagrangianSystem",

@@ -44,6 +44,7 @@ class System:
 
     kind = "system"
     contacts: tuple[Any, ...] = ()
+    springs: tuple[Any, ...] = ()
 
     def __init__(self, name: str, text: str = "") -> None:
         if not isinstance(name, str) or not name.strip():
@@ -59,6 +60,12 @@ class System:
         self.shapes: tuple[Shape, ...] = ()
         self.t_end, self.h = 3.0, 1e-3
         self.revision = 0
+
+    @property
+    def features(self) -> frozenset[str]:
+        """What a scheme has to know about besides the smooth equations."""
+        here = {"contacts": self.contacts, "friction": self.rough, "hysteresis": self.springs}
+        return frozenset(name for name, found in here.items() if found)
 
     @property
     def rough(self) -> tuple[int, ...]:

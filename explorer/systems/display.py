@@ -61,6 +61,14 @@ def _contacts(contacts: Any) -> list[str]:
     return shown + ([f"… and {more} more contacts of this kind."] if more > 0 else [])
 
 
+def _springs(springs: Any) -> list[str]:
+    return [
+        rf"$$\text{{{s.name}:}}\quad u = {latex(s.elongation)},\; k = {latex(s.k)},\; "
+        rf"f_y = {latex(s.f_y)},\; b = {latex(s.b)}$$"
+        for s in springs
+    ]
+
+
 def _friction(contact: Any, k: int) -> str:
     if contact.slip is None:
         return ""
@@ -91,6 +99,7 @@ def mechanical(system: Any) -> str:
             rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
     parts += _contacts(system.contacts)
+    parts += _springs(system.springs)
     parts += _parameters(system)
     if system.n <= _LARGE:
         start = ", ".join(

@@ -14,7 +14,7 @@ from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.expressions import vector
 
-__all__ = ["Contact", "LagrangianSystem"]
+__all__ = ["BilinearSpring", "Contact", "LagrangianSystem"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -47,6 +47,27 @@ class Contact:
     mu: Any = 0
     slip: Any = None
     mu_s: Any = None
+
+
+@dataclass(frozen=True)
+class BilinearSpring:
+    """A spring that yields: stiffness k up to the force f_y, b k beyond (kinematic hardening).
+
+    Parameters
+    ----------
+    elongation : formula
+        In m (or rad), linear in the coordinates.
+    k, f_y, b : formula
+        Stiffness > 0, yield force > 0, hardening ratio in [0, 1); may depend on parameters.
+    name : str
+        "spring 1", ... if empty.
+    """
+
+    elongation: Any
+    k: Any
+    f_y: Any
+    b: Any = 0
+    name: str = ""
 
 
 class LagrangianSystem(System):

@@ -18,7 +18,7 @@ from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, matrix, text, vector
-from explorer.systems.lagrangian import Contact, LagrangianSystem
+from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
 
 __all__ = ["MechanicalSystem"]
 
@@ -38,7 +38,7 @@ class MechanicalSystem(LagrangianSystem):
         Generalised speeds of `KanesMethod`, if they are the derivatives of `q` under other names.
     units : str or sequence of str, optional
         Units of the coordinates ("m", "rad"), for the axes of pictures.
-    params, mass, force, potential, contacts, start, sketch, text :
+    params, mass, force, potential, contacts, springs, start, sketch, text :
         The same as the methods and attributes of these names, for a system in one call.
 
     Raises
@@ -67,6 +67,7 @@ class MechanicalSystem(LagrangianSystem):
         force: Any = None,
         potential: Any = None,
         contacts: Iterable[Contact] = (),
+        springs: Iterable[BilinearSpring] = (),
         start: Mapping[str, Any] | None = None,
         sketch: Iterable[Any] = (),
         units: str | Sequence[str] = "",
@@ -95,6 +96,8 @@ class MechanicalSystem(LagrangianSystem):
             self.potential = potential
         for contact in contacts:
             self.contact(contact)
+        for spring in springs:
+            self.spring(spring)
         if start is not None:
             self.start(**start)
         if sketch:
@@ -208,6 +211,32 @@ class MechanicalSystem(LagrangianSystem):
         mu, mu_s = coefficients
         return replace(contact, mu=mu, slip=slip, mu_s=mu_s)
 
+    def spring(self, spring: BilinearSpring) -> None:
+        """Add a spring that yields; its force is besides those of `force`.
+
+        Raises
+        ------
+        BadModel
+            If its elongation is not linear in the coordinates, or k, f_y, b depend on the state.
+        """
+        label = spring.name or f"spring {len(self.springs) + 1}"
+        what = f"elongation of {label!r}"
+        u = expression(spring.elongation, self.symbols(), what, self._replace)
+        along = [u.diff(q) for q in self.q]
+        if not any(along) or any(g.free_symbols & {*self.q, *self.v, self.t} for g in along):
+            raise BadModel(f"{what} = {u} must be linear in the coordinates, such as 'q2 - q1'.")
+        if u.free_symbols & {*self.v, self.t}:
+            raise BadModel(f"{what} = {u} may depend on coordinates and parameters only.")
+        known = self.symbols(state=False)
+        k, f_y, b = (
+            expression(getattr(spring, name), known, f"{name} of {label!r}")
+            for name in ("k", "f_y", "b")
+        )
+        if label in [s.name for s in self.springs]:
+            raise BadModel(f"Two springs of '{self.name}' are called {label!r}.")
+        self.springs = (*self.springs, BilinearSpring(u, k, f_y, b, label))
+        self.touch()
+
     # -- sympy.physics.mechanics --------------------------------------------------------------
 
     def _dynamic(self, items: list[Any], speeds: list[Any]) -> dict[Any, sp.Symbol]:
@@ -284,6 +313,10 @@ class MechanicalSystem(LagrangianSystem):
                 }
                 for c in self.contacts
             ],
+            "springs": [
+                {k: text(getattr(s, k)) for k in ("elongation", "k", "f_y", "b")} | {"name": s.name}
+                for s in self.springs
+            ],
             "start": {
                 "q": [text(x) for x in self.start_q],
                 "v": [text(x) for x in self.start_v],
@@ -300,6 +333,7 @@ class MechanicalSystem(LagrangianSystem):
             params={k: Param(**p) for k, p in spec["params"].items()},
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
+            springs=[BilinearSpring(**s) for s in spec.get("springs", ())],
         )  # fmt: skip
 
 

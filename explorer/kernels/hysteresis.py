@@ -1,0 +1,46 @@
+"""Bilinear springs with kinematic hardening: a force that remembers how far it has slipped.
+
+A spring of stiffness k yields at the force f_y; beyond, its stiffness is b k. In parallel: b k u,
+and (1 - b) k (u - z) held within (1 - b) f_y by the slip z (the model known as Steel01 without
+isotropic hardening). z is committed when a step is, never inside a Newton iteration.
+"""
+
+from explorer.kernels.jit import call, kernel
+
+__all__ = ["bilinear"]
+
+SPRINGS = 5  # row of the bundles: elongations u, then k, f_y, b of each, then du/dq row by row
+
+
+@kernel(
+    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], float64[::1],"
+    " float64[::1], boolean)"
+)
+def bilinear(table, inp, out, n, plastic, F, K, tangent):
+    """Subtract the springs' forces at the state in `inp` from F, and add their stiffness to K.
+
+    plastic[0] is the committed slip, plastic[1] becomes that of this state. K is flat (n, n).
+    """
+    springs = plastic.shape[1]
+    call(table[SPRINGS, 0], table[SPRINGS, 1], out, inp)
+    at = 4 * springs
+    for s in range(springs):
+        u = out[s]
+        k, yields, b = out[springs + s], out[2 * springs + s], out[3 * springs + s]
+        z = plastic[0, s]
+        trial = (1.0 - b) * k * (u - z)
+        most = (1.0 - b) * yields
+        stiffness = k
+        if abs(trial) > most:
+            trial = most if trial > 0.0 else -most
+            z = u - trial / ((1.0 - b) * k)
+            stiffness = b * k
+        plastic[1, s] = z
+        pull = b * k * u + trial
+        for i in range(n):
+            g = out[at + s * n + i]
+            if g != 0.0:
+                F[i] -= g * pull
+                if tangent:
+                    for j in range(n):
+                        K[i * n + j] += stiffness * g * out[at + s * n + j]

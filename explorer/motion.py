@@ -1,0 +1,27 @@
+"""The result of a scheme that carries accelerations: `Motion`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from explorer.solution import Solution
+
+__all__ = ["Motion"]
+
+
+@dataclass(repr=False)
+class Motion(Solution):
+    """Result of `Newmark` and `GeneralizedAlpha`.
+
+    Attributes
+    ----------
+    a : (n_t, n) accelerations, m/s2
+    error : (n_t,) estimate of the local error of d, (beta - 1/6) h^2 max |a1 - a0|, m
+    slip : (n_t, k) how far each hysteretic spring has slipped, m
+    """
+
+    a: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    error: np.ndarray = field(default_factory=lambda: np.empty(0))
+    slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
