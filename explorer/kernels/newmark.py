@@ -243,7 +243,7 @@ def run(
 
 
 def workspaces(n: int, n_out: int) -> tuple[np.ndarray, ...]:
-    """Return W, P, W_mass, vec, out, ints for n coordinates and at most n_out outputs of a bundle."""
+    """Return W, P, W_mass, vec, out, ints for n coordinates, at most n_out outputs."""
     wide = max(n, 8)
     return (
         np.empty((n, n)), np.empty((n, n // 2 + 1)), np.empty((n, n // 2 + 1)),

@@ -1,0 +1,61 @@
+"""Shear building: n storeys of mass m on columns of stiffness k, shaken at the base.
+
+M x'' + C x' + K x = -m a_g(t) 1 with x relative to the ground, K tridiagonal and Rayleigh damping
+C = a0 M + a1 K. Frequencies: omega_j = 2 sqrt(k/m) sin((2 j - 1) pi / (2 (2 n + 1))) (closed form
+of the uniform chain, one end free).
+"""
+
+import numpy as np
+import sympy as sp
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import MechanicalSystem
+from explorer.systems.sketch import circle, ground, line
+
+
+def frequencies(n: int, m: float, k: float) -> np.ndarray:
+    """Return the n circular frequencies in rad/s, lowest first."""
+    j = np.arange(1, n + 1)
+    return 2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1)))
+
+
+@register
+def shear_building(n: int = 5) -> MechanicalSystem:
+    """Return a building of `n` storeys on a shaking ground."""
+    system = MechanicalSystem(
+        f"shear building of {n} storeys", q=[f"x{i + 1}" for i in range(n)], units="m",
+        text="Every storey a mass, every column a spring: sway in the rhythm of the ground.",
+    )  # fmt: skip
+    system.sizes = {"n": Param(n, 1, 20, "", "number of storeys")}
+    x, v, t = system.q, system.v, system.t
+    m, k, a0, a1, shake, w = system.params(
+        m=Param(1, 0.1, 5, "t", "mass of a storey"),
+        k=Param(1000, 100, 5000, "kN/m", "stiffness of a storey"),
+        a0=Param(0.1, 0, 2, "1/s", "Rayleigh damping of the mass"),
+        a1=Param(1e-3, 0, 1e-2, "s", "Rayleigh damping of the stiffness"),
+        a_g=Param(1, 0, 5, "m/s2", "ground acceleration"),
+        omega=Param(8, 0.5, 60, "rad/s", "frequency of the ground"),
+    )
+
+    def strain(u, i):
+        below = u[i] - (u[i - 1] if i else 0)
+        return below - (u[i + 1] - u[i] if i + 1 < n else 0)
+
+    system.mass = [[m if i == j else 0 for j in range(n)] for i in range(n)]
+    system.force = [
+        -m * shake * sp.sin(w * t) - a0 * m * v[i] - k * (strain(x, i) + a1 * strain(v, i))
+        for i in range(n)
+    ]
+    system.potential = sum(k * (x[i] - (x[i - 1] if i else 0)) ** 2 for i in range(n)) / 2
+    system.start(t_end=15, h=1e-2)
+    height = sp.Rational(1, 4)
+    floors = [(10 * x[i] * height, (i + 1) * height) for i in range(n)]
+    system.sketch(
+        ground((-height, 0), (height, 0)),
+        line((0, 0), *floors), *(circle(*floor, height / 5) for floor in floors),
+    )  # fmt: skip
+    system.preset("free", "The ground stops: only what was excited goes on.", a_g=0)
+    system.preset("resonance", "The ground shakes in the lowest frequency.",
+                  omega=float(frequencies(n, 1, 1000)[0]), a0=0.05, a1=0)  # fmt: skip
+    return system

@@ -1,0 +1,296 @@
+"""Newmark and generalised-alpha: recursions, closed forms, orders, forms, yielding, refusals."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import explorer as ex
+from explorer import BilinearSpring, EventDriven, LinearMechanicalSystem, MechanicalSystem
+from explorer.errors import BadModel, BadValue, NotApplicable
+from explorer.models import models
+from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark, unknowns
+
+TIGHT = EventDriven(rtol=1e-12, atol=1e-13)
+FORMS = ("a", "v", "d")
+
+
+def recursion(scheme, M, C, K, f, d, v, h, steps):
+    """One step after the other in the form of the paper, with NumPy: d, v, a (steps + 1, n)."""
+    co = scheme.coefficients
+    am, af, beta, gamma = co.alpha_m, co.alpha_f, co.beta, co.gamma
+    a = np.linalg.solve(M, f(0) - C @ v - K @ d) if scheme.a0 == "consistent" else 0 * d
+    rows = [(d, v, a)]
+    for i in range(steps):
+        t0, t1 = i * h, (i + 1) * h
+        pd, pv = d + h * v + h * h * (0.5 - beta) * a, v + h * (1 - gamma) * a
+        F = f((1 - af) * t1 + af * t0)
+        if scheme.coefficients.alpha_f and getattr(scheme, "force", "") == "interpolated":
+            F = (1 - af) * f(t1) + af * f(t0)
+        A = (1 - am) * M + (1 - af) * (gamma * h * C + beta * h * h * K)
+        right = F - am * M @ a - C @ ((1 - af) * pv + af * v) - K @ ((1 - af) * pd + af * d)
+        a = np.linalg.solve(A, right)
+        d, v = pd + beta * h * h * a, pv + gamma * h * a
+        rows.append((d, v, a))
+    return (np.array(x) for x in zip(*rows, strict=True))
+
+
+def linear(n=3, damped=True):
+    rng = np.random.default_rng(n)
+    A, B = rng.normal(size=(2, n, n))
+    M, K = A @ A.T + n * np.eye(n), B @ B.T + np.eye(n)
+    C = 0.3 * K + 0.1 * np.abs(rng.normal(size=(n, n))) if damped else np.zeros((n, n))
+    d, v = rng.normal(size=(2, n))
+    f = [f"{i + 1}*cos({i + 2}*t)" for i in range(n)]
+    system = LinearMechanicalSystem(
+        "linear", M=M, C=C, K=K, f=f, start={"q": d.tolist(), "v": v.tolist(), "t_end": 3.0}
+    )
+
+    def load(t):
+        return np.array([(i + 1) * np.cos((i + 2) * t) for i in range(n)])
+
+    return system, (M, C, K, load, d, v)
+
+
+def pendulum():
+    return MechanicalSystem(
+        "pendulum", q="th", params={"g": 9.81, "c": 0.0}, mass=[[1]],
+        force=["-g*sin(th) - c*v_th"], start={"q": [2.0], "v": [0.0], "t_end": 4.0},
+    )  # fmt: skip
+
+
+SCHEMES = [
+    *(Newmark(h=0.01, beta=b, gamma=g) for b, g in NAMED.values() if g),
+    Newmark.named("average with damping", alpha=0.2, h=0.01),
+    *(GeneralizedAlpha(h=0.01, rho_inf=r) for r in (0, 0.5, 1)),
+    GeneralizedAlpha(h=0.01, family="hht", rho_inf=0.7, force="interpolated"),
+    GeneralizedAlpha(h=0.01, family="wbz", rho_inf=0.6),
+    GeneralizedAlpha(h=0.01, alpha_m=0.1, alpha_f=0.3, beta=0.5, gamma=0.8),
+    Newmark(h=0.01, a0="zero"),
+]
+
+
+# -- the algorithm ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@pytest.mark.parametrize("n", [1, 3, 12])
+def test_every_step_is_that_of_the_recursion(scheme, n):
+    system, given_ = linear(n)
+    sol = ex.simulate(system, scheme)
+    for mine, truth in zip((sol.q, sol.v, sol.a), recursion(scheme, *given_, 0.01, 300),
+                           strict=True):  # fmt: skip
+        assert np.abs(mine - truth).max() <= 1e-10 * (1 + np.abs(truth).max())
+
+
+@pytest.mark.parametrize("make", [pendulum, lambda: linear()[0], models["bilinear_oscillator"]])
+def test_three_unknowns_are_one_motion(make):
+    for scheme in (Newmark, GeneralizedAlpha):
+        runs = [ex.simulate(make(), scheme(h=0.01, form=form), t_end=3) for form in FORMS]
+        for run in runs[1:]:
+            for name in ("q", "v", "a"):
+                one, other = getattr(runs[0], name), getattr(run, name)
+                assert np.abs(one - other).max() <= 1e-12 * (1 + np.abs(one).max())
+
+
+@settings(deadline=None)
+@given(beta=st.floats(0.01, 1), gamma=st.floats(0.05, 1), y=st.tuples(*[st.floats(-2, 2)] * 4))
+def test_b_and_c_say_the_newmark_equations_for_each_unknown(beta, gamma, y):
+    d0, v0, a0, a1 = y
+    v1 = v0 + (1 - gamma) * a0 + gamma * a1
+    d1 = d0 + v0 + (0.5 - beta) * a0 + beta * a1
+    for form, x in zip(FORMS, (a1, v1, d1), strict=True):
+        B, c = unknowns(beta, gamma, form)
+        got = B @ [d0, v0, a0] + c * x
+        assert got == pytest.approx([d1, v1, a1], abs=1e-9 / beta / gamma)
+
+
+def test_the_exact_oscillator_of_each_scheme_to_its_order():
+    system = LinearMechanicalSystem("o", M=[[1.0]], K=[[4.0]], start={"q": [1.0], "t_end": 3.0})
+    for scheme, order in ((Newmark(), 2), (Newmark(gamma=0.7, beta=0.4), 1),
+                          (Newmark.named("Fox-Goodwin"), 4), (GeneralizedAlpha(), 2)):  # fmt: skip
+        assert scheme.coefficients.order == min(order, 2)
+        error = []
+        for h in (0.02, 0.01):
+            sol = ex.simulate(system, type(scheme)(**{**vars(scheme), "h": h}))
+            error.append(np.abs(sol.q[:, 0] - np.cos(2 * sol.t)).max())
+        assert np.log2(error[0] / error[1]) == pytest.approx(order, abs=0.1)
+
+
+@pytest.mark.parametrize("rho", [1, 0.8, 0.5, 0])
+@pytest.mark.parametrize("force", ["state", "interpolated"])
+def test_generalised_alpha_keeps_its_order_on_the_pendulum(rho, force):
+    truth = ex.simulate(pendulum(), TIGHT).q[-1, 0]
+    error = [
+        abs(ex.simulate(pendulum(), GeneralizedAlpha(h=h, rho_inf=rho, force=force)).q[-1, 0]
+            - truth)
+        for h in (2e-3, 1e-3)
+    ]  # fmt: skip
+    assert np.log2(error[0] / error[1]) > 1.95
+
+
+def test_a_mass_matrix_that_moves_converges_quadratically():
+    """The tangent holds d(M a)/dq: three iterations are enough where a frozen M needs many."""
+    sol = ex.simulate(
+        MechanicalSystem(
+            "double pendulum", q="a b", mass=[[2, "cos(a - b)"], ["cos(a - b)", 1]],
+            force=["-v_b**2*sin(a - b) - 2*9.81*sin(a)", "v_a**2*sin(a - b) - 9.81*sin(b)"],
+            start={"q": [2.0, 1.0], "v": [0.0, 0.0], "t_end": 2.0},
+        ),
+        Newmark(h=2e-3),
+    )  # fmt: skip
+    truth = ex.simulate(sol.system, TIGHT)
+    assert np.abs(sol.q[-1] - truth.q[-1]).max() < 2e-4
+    assert sol.iterations.max() <= 3
+
+
+def test_duffing_is_the_elliptic_function():
+    from explorer.models.duffing import free
+
+    sol = ex.simulate(models["duffing"](), Newmark(h=1e-3), c=0, f=0, x0=2, t_end=10)
+    x, v = free(sol.t, 1, 1, 1, 2)
+    assert np.abs(sol.q[:, 0] - x).max() < 1e-4
+    assert np.abs(sol.v[:, 0] - v).max() < 2e-4
+    half = ex.simulate(models["duffing"](), Newmark(h=5e-4), c=0, f=0, x0=2, t_end=10)
+    ratio = np.abs(sol.q[-1] - x[-1]) / np.abs(half.q[-1] - x[-1])
+    assert ratio == pytest.approx(4, rel=0.02)
+
+
+def test_the_frequencies_of_the_building():
+    from explorer.models.shear_building import frequencies
+
+    for n in (1, 4, 11):
+        K = 2 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
+        K[-1, -1] = 1
+        truth = np.sqrt(scipy.linalg.eigvalsh(1000 * K, 2 * np.eye(n)))
+        assert frequencies(n, 2, 1000) == pytest.approx(truth, rel=1e-10)
+    sol = ex.simulate(models["shear_building"](), Newmark(h=1e-3), a_g=0, a0=0, a1=0,
+                      q0=np.ones(5).tolist())  # fmt: skip
+    assert np.ptp(sol.energy) < 1e-9 * sol.energy[0]
+
+
+# -- springs that yield -------------------------------------------------------------------------
+
+
+def test_a_spring_goes_round_its_loop():
+    """Slowly driven: k to the yield force, b k beyond; the loop's area is what is dissipated."""
+    k, f_y, b, top = 10.0, 1.0, 0.1, 0.3
+    system = MechanicalSystem(
+        "loop", q="x", mass=[[1e-6]], force=[f"1e3*({top}*sin(t) - x) - 0.1*v_x"],
+        springs=[BilinearSpring("x", k, f_y, b)], start={"q": [0], "v": [0], "t_end": 4 * np.pi},
+    )  # fmt: skip
+    sol = ex.simulate(system, Newmark.named("average with damping", alpha=0.5, h=1e-3))
+    x, z = sol.q[:, 0], sol.slip[:, 0]
+    force = b * k * x + (1 - b) * k * (x - z)
+    assert np.abs(x - z).max() == pytest.approx(f_y / k, rel=1e-9)
+    first = sol.t < 0.3
+    assert force[first] == pytest.approx(k * x[first], rel=1e-9)
+    late = sol.t >= 2 * np.pi
+    area = abs(np.sum(0.5 * (force[late][1:] + force[late][:-1]) * np.diff(x[late])))
+    reach = np.abs(x[late]).max()
+    assert area == pytest.approx(4 * (1 - b) * f_y * (reach - f_y / k), rel=5e-3)
+
+
+def test_a_spring_that_never_yields_is_a_spring():
+    system = models["bilinear_oscillator"]()
+    sol = ex.simulate(system, Newmark(h=1e-3), f_y=1e6)
+    elastic = MechanicalSystem(
+        "e", q="x", mass=[[1]], force=["3*sin(3*t) - 0.1*v_x - 20*x"],
+        start={"q": [0], "v": [0], "t_end": 20.0},
+    )  # fmt: skip
+    other = ex.simulate(elastic, Newmark(h=1e-3))
+    assert np.abs(sol.q - other.q).max() < 1e-10
+    assert not sol.slip.any()
+
+
+def test_a_yielding_run_converges():
+    fine, *errors = (
+        ex.simulate(models["bilinear_oscillator"](), Newmark(h=h)).q[-1, 0]
+        for h in (2e-4, 8e-3, 4e-3)
+    )
+    assert abs(errors[1] - fine) < 0.5 * abs(errors[0] - fine)
+
+
+# -- steps, errors, refusals --------------------------------------------------------------------
+
+
+def test_the_local_error_sets_the_step():
+    system = models["duffing"]()
+    sol = ex.simulate(system, Newmark(error_tol=1e-7), c=0, f=0, x0=2, t_end=10)
+    from explorer.models.duffing import free
+
+    assert sol.error.max() <= 1e-7
+    assert np.diff(sol.t).max() > 1.5 * np.diff(sol.t)[:-1].min()
+    assert sol.t[-1] == 10
+    assert np.abs(sol.q[:, 0] - free(sol.t, 1, 1, 1, 2)[0]).max() < 1e-3
+
+
+def test_the_last_step_ends_exactly():
+    system, _ = linear()
+    sol = ex.simulate(system, Newmark(h=0.07), t_end=1.0)
+    assert sol.t[-1] == 1.0
+    assert len(sol.t) == 16
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Newmark(beta=-0.1), "must not be negative"),
+        (lambda: Newmark(beta=0, form="d"), "needs beta != 0"),
+        (lambda: Newmark(gamma=0, beta=0.25, form="v"), "needs gamma != 0"),
+        (lambda: Newmark.named("midpoint"), "average acceleration"),
+        (lambda: GeneralizedAlpha(rho_inf=1.2), r"must lie in \[0, 1\]"),
+        (lambda: GeneralizedAlpha(family="hht", rho_inf=0.2), "HHT reaches"),
+        (lambda: GeneralizedAlpha(alpha_m="x"), "finite number"),
+    ],
+)
+def test_a_choice_that_makes_no_sense(make, words):
+    with pytest.raises(BadValue, match=words):
+        make()
+
+
+def test_a_step_above_the_limit_names_limit_and_mode():
+    K = 2 * np.eye(4) - np.eye(4, k=1) - np.eye(4, k=-1)
+    system = LinearMechanicalSystem("chain", M=np.eye(4), K=100 * K, start={"t_end": 20.0})
+    top = 20 * np.sin(4 * np.pi / 10)
+    with pytest.raises(BadValue, match=r"stability limit 0\.1051.*mode 4 of 4"):
+        ex.simulate(system, Newmark(h=0.11, beta=0))
+    sol = ex.simulate(system, Newmark(h=0.999 * 2 / top, beta=0), q0=[1, 0, 0, 0])
+    assert np.abs(sol.q).max() < 50
+    with pytest.raises(BadValue, match="unstable for every step"):
+        ex.simulate(system, Newmark(h=0.01, beta=0, gamma=0.2))
+
+
+def test_what_it_cannot_take_is_said():
+    with pytest.raises(NotApplicable, match=r"takes smooth mechanical systems(.|\n)*MoreauJean"):
+        ex.simulate(models["bouncing_ball"](), Newmark())
+    with pytest.raises(NotApplicable, match="with hysteresis"):
+        ex.simulate(models["bilinear_oscillator"](), TIGHT)
+    with pytest.raises(BadModel, match="linear in the coordinates"):
+        pendulum().spring(BilinearSpring("sin(th)", 1, 1))
+
+
+def test_unusual_numbers_say_what_is_lost():
+    assert "first order only" in Newmark(gamma=0.6, beta=0.4).coefficients.lost
+    assert "alpha_f = 0.6 > 1/2" in GeneralizedAlpha(alpha_m=0, alpha_f=0.6).coefficients.lost
+    assert Newmark().coefficients.lost == ""
+
+
+def test_a_run_is_saved_and_run_again(tmp_path):
+    sol = ex.simulate(models["bilinear_oscillator"](), GeneralizedAlpha(h=0.01))
+    sol.save(tmp_path / "run.npz")
+    again = ex.rerun(ex.load(tmp_path / "run.npz"))
+    assert np.array_equal(again.q, sol.q)
+
+
+def test_the_exact_tangent_is_what_sympy_says():
+    """One Newton step of a linear system in disguise is exact: (M a)_q counts."""
+    x = sp.Symbol("q1")
+    system = MechanicalSystem("s", q=1, mass=[[1 + x**2]], force=["-q1 - q1*v_q1**2"],
+                              start={"q": [1.0], "v": [0.0], "t_end": 1.0})  # fmt: skip
+    sol = ex.simulate(system, GeneralizedAlpha(h=1e-3, rho_inf=0.9))
+    assert sol.iterations.max() <= 2
+    energy = 0.5 * (1 + sol.q**2) * sol.v**2 + 0.5 * sol.q**2
+    assert np.ptp(energy) < 1e-6
