@@ -148,6 +148,9 @@ def run(
                 total -= share * F[i]
                 if interpolated:
                     total -= af * F0[i]
+                if not constant:  # what cancels inside F sets how well it can be known
+                    for j in range(n):
+                        part += abs(K[i, j] * df[j]) + abs(C[i, j] * vf[j])
                 r[i] = total
                 scale = max(scale, part + abs(F[i]))
                 norm += total * total
@@ -155,8 +158,8 @@ def run(
             if not np.isfinite(norm):
                 return NOT_FINITE
             if newton > 0 and not constant:
-                small = norm <= knobs[TOL] * scale or (change <= 4e-16 * size and backs == 0)
-                if small:
+                # Newton is quadratic: a correction this small leaves nothing but rounding
+                if norm <= knobs[TOL] * scale or change <= 1e-11 * size:
                     converged = True
                     break
                 if norm > norm_before and backs < 8:  # line search: half the way back
@@ -192,13 +195,13 @@ def run(
                 best[i] = x[i]
                 x[i] += dx[i]
                 change = max(change, abs(dx[i]))
-                size = max(size, abs(x[i]))
+                size = max(size, abs(x[i]), abs(a1[i] / c_a))
             newton += 1
             if constant:
                 converged = True
                 break
         if not converged:
-            ints[0, 0] = row
+            residuals[row + 1, 1] = norm
             return NEWTON_CAP
         if constant:
             for i in range(n):

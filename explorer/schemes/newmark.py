@@ -78,7 +78,9 @@ class _Structural(Scheme):
     form: str = knob("a", text="unknown", choices=_FORMS, minor=True)
     a0: str = knob("consistent", text="first acceleration", choices=("consistent", "zero"),
                    minor=True)  # fmt: skip
-    error_tol: float = knob(0, 0, 1e-3, "m", "local error, 0: fixed steps", strict=True, minor=True)
+    error_tol: float = knob(
+        0.0, 0, 1e-3, "m", "local error, 0: fixed steps", strict=True, minor=True
+    )
     newton_tol: float = knob(
         1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
     )
@@ -188,7 +190,9 @@ class _Structural(Scheme):
         return Motion(
             t[end], q[end], v[end], none, none, none, none.astype(np.int8), iterations[end],
             np.column_stack([np.zeros(done + 1), residuals[end, 1]]),
-            Status.of(code, done, float(t[done]), float(residuals[done, 1]), detail),
+            Status.of(
+                code, done, float(t[done]), float(residuals[min(done + 1, len(t) - 1), 1]), detail
+            ),
             compiled.system, self,
             dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds, a=a[end], error=residuals[end, 0], slip=slip[end],
