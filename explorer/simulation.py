@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.compiled import compile_sketch, compile_system
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
 from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
@@ -305,7 +306,7 @@ def load(path: str | Path) -> Solution:
             solution.status = status
             return solution
         fields: dict[str, Any] = dict(arrays)
-        solution = Solution(
+        solution = (Motion if "a" in arrays else Solution)(
             **fields, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
             asked={"t_end": spec["t_end"]},
         )  # fmt: skip

@@ -25,7 +25,7 @@ from explorer.status import Status
 __all__ = ["Event", "Sample", "Solution"]
 
 _ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
-_LOCATED = ("x", "rates", "lam", "z", "S", "mode")
+_MORE = ("x", "rates", "lam", "z", "S", "mode", "a", "error", "slip")  # of some schemes
 _CLOSED_STEPS = 3
 
 
@@ -342,7 +342,7 @@ class Solution:
         """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        names = (*_ARRAYS, *(k for k in _LOCATED if hasattr(self, k)))
+        names = (*_ARRAYS, *(k for k in _MORE if hasattr(self, k)))
         arrays = {name: getattr(self, name) for name in names}
         np.savez_compressed(path, spec=np.array(json.dumps(self.spec)), **arrays)
         return path
@@ -358,7 +358,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
     """
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            names = (*_ARRAYS, *(k for k in _LOCATED if k in file))
+            names = (*_ARRAYS, *(k for k in _MORE if k in file))
             return {k: file[k] for k in names}, json.loads(str(file["spec"]))
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None

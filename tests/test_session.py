@@ -539,8 +539,10 @@ def stirred(model, scheme=None) -> Session:
     session.set(**{f"rho.{name}": p.value * 1.01})
     if session.state["scheme"] == "MoreauJean":
         session.set(theta=0.75, newton_max=40, lcp_tol=1e-10, mass_point="iterate")
-    else:
+    elif session.state["scheme"] == "EventDriven":
         session.set(rtol=1e-8, method="dopri5", points=120)
+    else:
+        session.set(h=2e-3, newton_max=40, form="v")
     session.set(t_end=0.5 * system.t_end + 1 / 3)
     if isinstance(system, ex.HybridSystem):
         first = system.coordinates[0]

@@ -46,5 +46,5 @@ def duffing() -> MechanicalSystem:
     system.sketch(ground((-4, 0.4), (-4, -0.4)), spring((-4, 0), (x - 0.3, 0)), circle(x, 0, 0.3))
     system.preset("free", "No damping, no force: a Jacobi elliptic function.", c=0, f=0, x0=2)
     system.preset("chaos", "A double well (k < 0), driven: chaos.",
-                  k=-1, k3=1, c=0.25, f=0.3, omega=1, t_end=200)  # fmt: skip
+                  k=-1, k3=1, c=0.25, f=0.3, omega=1, t_end=100)  # fmt: skip
     return system

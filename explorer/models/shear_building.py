@@ -48,7 +48,7 @@ def shear_building(n: int = 5) -> MechanicalSystem:
         for i in range(n)
     ]
     system.potential = sum(k * (x[i] - (x[i - 1] if i else 0)) ** 2 for i in range(n)) / 2
-    system.start(t_end=15, h=1e-2)
+    system.start(t_end=6, h=1e-2)
     height = sp.Rational(1, 4)
     floors = [(10 * x[i] * height, (i + 1) * height) for i in range(n)]
     system.sketch(

@@ -133,10 +133,12 @@ def impulses(solution: Solution) -> Picture:
     Raises
     ------
     NotApplicable
-        A hybrid system has modes, no impulses.
+        A hybrid system has modes, no impulses; a smooth one has neither.
     """
     if hasattr(solution.system, "modes"):
         raise NotApplicable(
             f"'{solution.system.name}' has modes and no contacts: views.modes draws those."
         )
+    if not solution.system.contacts:
+        raise NotApplicable(f"'{solution.system.name}' has no contacts, so no impulses to draw.")
     return compose([[impulses_plot(solution)]], [1])
