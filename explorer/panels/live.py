@@ -64,7 +64,7 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
     content
         Nested dicts and lists. An array (any shape, numeric) becomes ``{"buf": i}``; the same
         array object at several places becomes the same buffer. NumPy scalars become plain
-        numbers, numbers that JSON cannot hold become ``None``.
+        numbers, numbers that JSON cannot hold become ``None``; what float32 cannot hold, NaN.
 
     Returns
     -------
@@ -82,8 +82,10 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             if id(value) not in index:
                 index[id(value)] = len(buffers)
-                with np.errstate(over="ignore"):  # beyond float32 there is nothing to draw
-                    buffers.append(value.astype("<f4", order="C").tobytes())
+                with np.errstate(over="ignore"):
+                    flat = value.astype("<f4", order="C")
+                flat[np.isinf(flat)] = np.nan  # beyond float32 there is nothing to draw
+                buffers.append(flat.tobytes())
             return {"buf": index[id(value)]}
         if isinstance(value, np.ndarray | np.generic):
             return walk(value.tolist())
