@@ -21,6 +21,8 @@ def cycle(m: float, k: float, mu_s: float, mu: float, g: float, v: float) -> tup
 
 def _exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     m, k, mu, g, v = (rho[name] for name in ("m", "k", "mu", "g", "v"))
+    if not min(m, k, v) > 0:  # no cycle
+        return dict.fromkeys(("q", "v"), np.full((len(t), 2), np.nan))
     sticks, slides = cycle(m, k, rho["mu_s"], mu, g, v)
     w, lead, rest = np.sqrt(k / m), (rho["mu_s"] - mu) * m * g / k, mu * m * g / k
     phase = np.asarray(t, float) % (sticks + slides)

@@ -55,7 +55,9 @@ def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
 
 
 def _float(values: Any) -> np.ndarray:
-    return np.asarray(values, np.float32)
+    found = np.array(values, np.float32)
+    found[np.isinf(found)] = np.nan  # a cost may grow beyond what can be drawn
+    return found
 
 
 def _start(sens: Sensitivity, name: str) -> float:
