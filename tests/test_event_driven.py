@@ -331,3 +331,22 @@ def test_radau_locates_the_same_events():
     b = ex.simulate(system, ex.EventDriven(rtol=1e-9, atol=1e-9, method="radau"), t_end=4)
     np.testing.assert_allclose([e.t for e in a.events], [e.t for e in b.events], rtol=1e-8)
     np.testing.assert_allclose(a.x[-1], b.x[-1], atol=1e-7)
+
+
+def test_a_dip_before_the_first_sample_is_seen_behind_a_later_event():
+    """Newton's cradle: 3-4 meets again and parts long before the step's end, where 2-3 meets."""
+    sol = ex.simulate(
+        models["newtons_cradle"](), ex.EventDriven(rtol=2e-11, atol=1e-10), m=1.3065943889809586, g=1.0,
+        l=1.4653220706283978, e=0.06498741730824686, s=0.011099389586579063, lift=0.2,
+    )  # fmt: skip
+    assert sol.refined(3000).gap.min() > -1e-9
+
+
+def test_a_contact_that_never_leaves_does_not_fall_through():
+    """e = 0 leaves the pendulum on the wall with hardly any acceleration, which then turns."""
+    sol = ex.simulate(
+        models["elastic_pendulum"](), ex.EventDriven(rtol=3e-8), m=1.0, k=61.090642335429294,
+        l=1.5783916755544976, g=18.745523968370946, d=0.7422125929019447, e=0.0,
+        r0=0.4957280104548285, theta0=-1.288504324855106,
+    )  # fmt: skip
+    assert sol.refined(3000).gap.min() > -1e-8

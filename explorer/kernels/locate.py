@@ -225,16 +225,16 @@ def first_event(
         flags = flags_of(shape, state, j)
         two, one = 0.0, sign * samples[0, j] - shift
         for k in range(1, SAMPLES + 1):
-            if (k - 1) / SAMPLES >= best:
-                break
             g = sign * samples[k, j] - shift
+            if (k - 1) / SAMPLES >= best and not (two > one and one < g and k >= 2):
+                break  # but what turns at the last sample may have dipped before it
             low, high, g_low, g_high = -1.0, k / SAMPLES, one, g
             if arm == UNARMED:
                 if g > band:
                     arm, shift = ARMED, 0.0
                     g = sign * samples[k, j]
-                elif g < -band and (flags & (BOUNDS | HAS_WHEN)) == BOUNDS and one < -band:
-                    low = (k - 1) / SAMPLES  # on the wrong side for good: never fall through
+                elif g < -band and (flags & (BOUNDS | HAS_WHEN)) == BOUNDS:
+                    low = (k - 1) / SAMPLES  # it has never left, and never falls through
             elif g <= 0.0 or (final and k == SAMPLES and g <= band and g < one):
                 low = (k - 1) / SAMPLES
             elif (
@@ -275,11 +275,14 @@ def first_event(
                     two_back, before, at = before, value, point
                     point *= 2.0
             if low >= 0.0:
-                if arm == UNARMED:
+                if arm == UNARMED and one <= -band:
                     s = low
                 else:
+                    zero = shift
+                    if arm == UNARMED:
+                        zero, g_low, g_high = -band, one + band, g + band
                     s = root(table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
-                             low, high, g_low, g_high, j, sign, shift, x, values,
+                             low, high, g_low, g_high, j, sign, zero, x, values,
                              found)  # fmt: skip
                 if flags & HAS_WHEN:
                     on_polynomial(table, shape, inp, out, W, pivots, vec, state, method, dense, y,
