@@ -7,6 +7,7 @@ Hughes, *The Finite Element Method*, 9.1; Chung and Hulbert 1993.)
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,15 @@ import scipy.linalg
 
 from explorer.errors import BadValue
 
-__all__ = ["Coefficients", "amplification", "check_step", "limit"]
+__all__ = [
+    "Coefficients",
+    "amplification",
+    "characteristic",
+    "check_step",
+    "limit",
+    "radius_at_infinity",
+    "roots",
+]
 
 
 @dataclass(frozen=True)
@@ -34,17 +43,16 @@ class Coefficients:
 
     @property
     def unconditional(self) -> bool:
-        """Whether it is stable for every step: alpha_m <= alpha_f <= 1/2 and beta large enough.
+        """Whether no root leaves the unit circle, for any step and any physical damping.
 
-        Chung and Hulbert 1993, eq. (21), (22); without alphas 2 beta >= gamma >= 1/2.
+        Necessary and sufficient, from `characteristic` by Routh and Hurwitz; of order 2 it is Chung
+        and Hulbert 1993, eq. (21), (22), without alphas 2 beta >= gamma >= 1/2.
         """
-        low = 1e-12
-        if self.alpha_m == self.alpha_f == 0:
-            return 2 * self.beta >= self.gamma - low and self.gamma >= 0.5 - low
+        low = 4e-15
         return (
-            self.alpha_m <= self.alpha_f + low
-            and self.alpha_f <= 0.5 + low
-            and self.beta >= 0.25 + (self.alpha_f - self.alpha_m) / 2 - low
+            max(self.alpha_m, self.alpha_f) <= 0.5 + low
+            and self.gamma >= 0.5 - low
+            and 2 * self.beta >= self.gamma - low
             and self.gamma >= 0.5 - self.alpha_m + self.alpha_f - low
         )
 
@@ -81,32 +89,91 @@ def amplification(co: Coefficients, omega_h: Any, xi: Any = 0.0) -> np.ndarray:
     return B + c[:, None] * a1[..., None, :]
 
 
+def characteristic(co: Coefficients, xi: float = 0.0) -> np.ndarray:
+    """Return c (4, 3): the roots lambda = (1 + z) / (1 - z) solve sum c[i, j] z^i Omega^j = 0.
+
+    With w such that h^2 a = (lambda - 1)^2 w, the Newmark equations give h v = (lambda - 1)
+    (1 - g + g lambda) w and d likewise; equilibrium is then, with f = 1 - 2 alpha_f, m likewise,
+    g = 2 gamma - 1 and k = 4 beta - 2 gamma::
+
+        4 z^2 (1 + m z) + 4 xi Omega z (1 + f z) (1 + g z) + Omega^2 (1 + f z) (1 + g z + k z^2)
+
+    The unit circle is the imaginary axis of z, its inside the left half plane.
+    """
+    m, f = 1 - 2 * co.alpha_m, 1 - 2 * co.alpha_f
+    g, k = 2 * co.gamma - 1, 4 * co.beta - 2 * co.gamma
+    c = np.array([
+        [0, 0, 1],
+        [0, 4 * xi, f + g],
+        [4, 4 * xi * (f + g), k + f * g],
+        [4 * m, 4 * xi * f * g, f * k],
+    ])  # fmt: skip
+    # what is zero but for the rounding of beta, gamma would be a limit far out
+    return np.where(np.abs(c) <= 8e-15, 0.0, c)
+
+
+def roots(co: Coefficients, omega_h: Any, xi: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the eigenvalues of A and their logarithms, (..., 3) complex each.
+
+    Digits hold for small omega h too, where two roots meet in 1 and eigenvalues lose half of them:
+    they are improved in z = (lambda - 1) / (lambda + 1), or in 1 / z, by Newton's method.
+    """
+    W = np.asarray(omega_h, float)[..., None]
+    c = (W ** np.arange(3) @ characteristic(co, xi).T)[..., None, :]
+    with np.errstate(all="ignore"):
+        found = np.linalg.eigvals(amplification(co, W[..., 0], xi)).astype(complex)
+        far = np.abs(found - 1) > np.abs(found + 1)
+        x = np.where(far, (found + 1) / (found - 1), (found - 1) / (found + 1))
+        c = np.where(far[..., None], c[..., ::-1], c)
+        for _ in range(3):
+            p = ((c[..., 3] * x + c[..., 2]) * x + c[..., 1]) * x + c[..., 0]
+            slope = (3 * c[..., 3] * x + 2 * c[..., 2]) * x + c[..., 1]
+            new = x - p / slope
+            better = ((c[..., 3] * new + c[..., 2]) * new + c[..., 1]) * new + c[..., 0]
+            x = np.where(np.abs(better) < np.abs(p), new, x)
+        value = np.where(far, -1, 1) * (1 + x) / (1 - x)
+        return value, np.where(far, np.log(value), 2 * np.arctanh(x))
+
+
 def limit(co: Coefficients, xi: float = 0.0) -> float:
     """Return the largest Omega = omega h up to which no root leaves the unit circle; inf if none.
 
-    For Newmark with gamma >= 1/2 in closed form,
-    [xi (g - 1/2) + sqrt(g/2 - beta + xi^2 (g - 1/2)^2)] / (g/2 - beta); else by bisection.
+    The first zero of a condition of Routh and Hurwitz on `characteristic`, all of them polynomials
+    in Omega: to round-off. Of Newmark with gamma >= 1/2 it is
+    [xi (g - 1/2) + sqrt(g/2 - beta + xi^2 (g - 1/2)^2)] / (g/2 - beta), with gamma < 1/2 and
+    beta large enough 2 xi / (1/2 - gamma).
     """
-    if co.alpha_m == co.alpha_f == 0:
-        room, lead = co.gamma / 2 - co.beta, co.gamma - 0.5
-        if lead >= 0:
-            if room <= 1e-15:
-                return np.inf
-            return float((xi * lead + np.sqrt(room + xi**2 * lead**2)) / room)
-    grid = np.concatenate([[0.0], np.logspace(-3, 8, 4000)])
-    radius = np.abs(np.linalg.eigvals(amplification(co, grid[1:], xi))).max(axis=-1)
-    # a double root at 1 belongs to Omega = 0; what grows beyond rounding is unstable
-    over = np.flatnonzero(radius > 1 + 1e-9)
-    if not len(over):
+    c0, c1, c2, c3 = characteristic(co, xi)
+    product, other = np.convolve(c1, c2), np.convolve(c0, c3)
+    size = np.convolve(np.abs(c1), np.abs(c2)) + np.abs(other)
+    hurwitz = np.where(np.abs(product - other) <= 8e-15 * size, 0.0, product - other)
+    conditions = [c1, c2, c3, hurwitz]
+    zeros = np.concatenate([np.polynomial.polynomial.polyroots(np.trim_zeros(c, "b"))
+                            for c in conditions if c.any()])  # fmt: skip
+    zeros = np.sort(zeros.real[(zeros.real > 0) & (np.abs(zeros.imag) <= 1e-7 * np.abs(zeros))])
+    for low, high in itertools.pairwise([0.0, *zeros, 2 * zeros.max(initial=1.0)]):
+        powers = (0.5 * (low + high)) ** np.arange(5)
+        if any(c @ powers[: c.size] < -1e-12 * (np.abs(c) @ powers[: c.size]) for c in conditions):
+            return float(low)
+    return np.inf
+
+
+def radius_at_infinity(co: Coefficients) -> float:
+    """Return the spectral radius for omega h to infinity: the largest of the roots of
+
+    [alpha_f + (1 - alpha_f) x] [beta x^2 + (1/2 + gamma - 2 beta) x + 1/2 - gamma + beta].
+    """
+    af, beta, gamma = co.alpha_f, co.beta, co.gamma
+    if beta == 0 or af == 1:
         return np.inf
-    low, high = grid[over[0]], grid[over[0] + 1]
-    if over[0] == 0:
-        return 0.0
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        grows = np.abs(np.linalg.eigvals(amplification(co, middle, xi))).max() > 1 + 1e-12
-        low, high = (low, middle) if grows else (middle, high)
-    return float(0.5 * (low + high))
+    square = (0.5 + gamma) ** 2 - 4 * beta
+    if abs(square) <= 8e-15:
+        square = 0.0
+    pair = (
+        (abs(0.5 + gamma - 2 * beta) + np.sqrt(square)) / (2 * beta)
+        if square >= 0 else np.sqrt((0.5 - gamma + beta) / beta)
+    )  # fmt: skip
+    return float(max(abs(af / (1 - af)), pair))
 
 
 def check_step(scheme: Any, M: np.ndarray, C: np.ndarray, K: np.ndarray) -> None:
