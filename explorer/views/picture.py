@@ -63,6 +63,8 @@ class Plot:
     x_range, y_range : (low, high) or None
     time : bool
         Whether the x axis is time: such plots share it, and the time cursor.
+    log : bool
+        Whether the x axis is logarithmic; such plots of a column share it too.
     ticks : names of y = 0, 1, ..., if they are no numbers
     share : float
         Height, in parts of a usual plot's.
@@ -74,6 +76,7 @@ class Plot:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     time: bool = True
+    log: bool = False
     ticks: list[str] | None = None
     share: float = 1.0
 
@@ -194,14 +197,14 @@ def compose(
         n, gap = len(column), 0.06
         unit = 1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))
         unit /= sum(plot.share for plot in column)
-        top, first_time = 1.0, ""
+        top, first = 1.0, {}
         for i, plot in enumerate(column):
             k += 1
             tall = unit * plot.share
             suffix = "" if k == 1 else str(k)
             x, y = f"x{suffix}", f"y{suffix}"
             follower = column[i + 1] if i + 1 < n else None
-            shown = not (plot.time and follower is not None and follower.time)
+            shown = follower is None or not _joined(plot, follower)
             xaxis: dict[str, Any] = {"domain": [left, right], "anchor": y, "showticklabels": shown}
             yaxis: dict[str, Any] = {
                 "domain": [max(0.0, top - tall), top], "anchor": x,
@@ -216,13 +219,15 @@ def compose(
                 xaxis["title"] = {"text": plot.x_title, "standoff": 6}
             if plot.time:
                 time_axes.append([x, y])
-                if first_time:
-                    xaxis["matches"] = first_time
-                first_time = first_time or x
+            if plot.log:
+                xaxis |= {"type": "log", "dtick": 1}
+            if (plot.time or plot.log) and first.setdefault(plot.log, x) != x:
+                xaxis["matches"] = first[plot.log]
             for axis, limits in ((xaxis, plot.x_range), (yaxis, plot.y_range)):
                 axis |= {"zeroline": False, "showgrid": True}
                 if limits is not None:
-                    axis["range"] = list(limits)
+                    log = plot.log and axis is xaxis
+                    axis["range"] = np.log10(limits).tolist() if log else list(limits)
             layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = xaxis, yaxis
             data += [{**trace, "xaxis": x, "yaxis": y} for trace in plot.traces]
             if follower is not None:
@@ -232,6 +237,11 @@ def compose(
     return Picture(data, layout)
 
 
+def _joined(plot: Plot, follower: Plot) -> bool:
+    """Whether two plots, one below the other, share their x axis."""
+    return (plot.time and follower.time) or (plot.log and follower.log)
+
+
 def _below(plot: Plot, follower: Plot, gap: float) -> float:
     """Space under a plot: more if it shows its own axis title."""
-    return gap if plot.time and follower.time else 2.8 * gap
+    return gap if _joined(plot, follower) else 2.8 * gap

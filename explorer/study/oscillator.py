@@ -1,0 +1,121 @@
+"""The oscillator x'' + 2 xi x' + x = 0, x(0) = 1, by a scheme, beside its exact solution.
+
+The frequency is 1 rad/s, so that h is omega h. Above its stability limit a scheme refuses to run;
+here the amplification matrix then goes on, power by power, to show how the numbers grow.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.motion import Motion
+from explorer.parameters import number
+from explorer.schemes.stability import amplification, limit
+from explorer.simulation import simulate
+from explorer.status import SUCCESS, Status
+from explorer.study.stability import checked
+from explorer.systems import LinearMechanicalSystem
+
+__all__ = ["Oscillation", "exact_oscillation", "oscillation", "oscillator"]
+
+_FEWEST, _MOST = 12, 4000
+_GROWN = 1e6  # where a growing run ends: it has said what it has to say
+
+
+def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
+    """Return x'' + 2 xi x' + x = 0 as a system, at rest in x = 1."""
+    return LinearMechanicalSystem(
+        "oscillator", [[1.0]], [[1.0]], [[2.0 * xi]], start={"q": [1.0], "v": [0.0]},
+        text="one mass on a spring and a dashpot, omega = 1 rad/s",
+    )  # fmt: skip
+
+
+def exact_oscillation(t: Any, xi: float = 0.0) -> np.ndarray:
+    """Return the exact x(t) with x(0) = 1, x'(0) = 0, for any xi >= 0."""
+    t = np.asarray(t, float)
+    if abs(xi - 1) < 1e-7:
+        return (1 + t) * np.exp(-t)
+    fast = -xi - np.sqrt(complex(xi**2 - 1))
+    slow = 1 / fast
+    return ((fast * np.exp(slow * t) - slow * np.exp(fast * t)) / (fast - slow)).real
+
+
+@dataclass(frozen=True)
+class Oscillation:
+    """A run of the oscillator by a scheme.
+
+    Attributes
+    ----------
+    motion : Motion
+        t is omega t in rad, q the displacement.
+    exact : (n_t,) float, the exact displacement at the same times
+    limit : float, largest stable omega h
+    grows : bool
+        omega h is above the limit: `motion` is made of powers of the amplification matrix.
+    """
+
+    motion: Motion
+    exact: np.ndarray
+    limit: float
+    grows: bool
+
+
+def oscillation(
+    scheme: Any, xi: float = 0.0, omega_h: float = 0.5, *, t_end: float = 8 * np.pi
+) -> Oscillation:
+    """Run the oscillator by a scheme of the Newmark family, with any step.
+
+    Parameters
+    ----------
+    scheme : Newmark, GeneralizedAlpha, or a name
+        Its h is replaced.
+    xi : float
+        Physical damping ratio.
+    omega_h : float
+        Step in rad, from 1e-6 to 1e6.
+    t_end : float
+        In rad; at least 12 steps are made and at most 4000.
+
+    Raises
+    ------
+    BadValue, NotApplicable
+        Another scheme, a number that cannot be.
+    """
+    scheme, xi = checked(scheme, xi)
+    omega_h = number(omega_h, "The step omega h", "rad", positive=True)
+    if not 1e-6 <= omega_h <= 1e6:
+        raise BadValue(f"The step omega h = {omega_h:g} rad must lie between 1e-06 and 1e+06.")
+    steps = int(np.clip(np.ceil(number(t_end, "t_end", "rad") / omega_h - 1e-9), _FEWEST, _MOST))
+    scheme = dataclasses.replace(scheme, h=omega_h, error_tol=0.0)
+    most = limit(scheme.coefficients, xi)
+    grows = omega_h > most * (1 + 1e-12)
+    system = oscillator(xi)
+    motion = (
+        _powers(scheme, system, xi, steps) if grows
+        else simulate(system, scheme, t_end=steps * omega_h)
+    )  # fmt: skip
+    return Oscillation(motion, exact_oscillation(motion.t, xi), most, grows)  # type: ignore[arg-type]
+
+
+def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Motion:
+    begin = time.perf_counter()
+    W, A = scheme.h, amplification(scheme.coefficients, scheme.h, xi)
+    a0 = -1.0 if scheme.a0 == "consistent" else 0.0
+    y = [np.array([1.0, 0.0, a0 * W**2])]
+    while len(y) <= steps and np.abs(y[-1][0]) < _GROWN:
+        y.append(A @ y[-1])
+    d, hv, hha = np.array(y).T[:, :, None]
+    none, rows = np.zeros((len(y), 0)), len(y)
+    return Motion(
+        W * np.arange(rows), d, hv / W, none, none, none, none.astype(np.int8),
+        np.zeros(rows, np.int32), np.zeros((rows, 2)),
+        Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""), system, scheme, {},
+        seconds=time.perf_counter() - begin, a=hha / W**2,
+        error=np.zeros(rows), slip=np.zeros((rows, 0)),
+    )  # fmt: skip
