@@ -54,6 +54,7 @@ class Oscillation:
     ----------
     motion : Motion
         t is omega t in rad, q the displacement.
+    xi : float, physical damping ratio
     exact : (n_t,) float, the exact displacement at the same times
     limit : float, largest stable omega h
     grows : bool
@@ -61,6 +62,7 @@ class Oscillation:
     """
 
     motion: Motion
+    xi: float
     exact: np.ndarray
     limit: float
     grows: bool
@@ -100,7 +102,7 @@ def oscillation(
         _powers(scheme, system, xi, steps) if grows
         else simulate(system, scheme, t_end=steps * omega_h)
     )  # fmt: skip
-    return Oscillation(motion, exact_oscillation(motion.t, xi), most, grows)  # type: ignore[arg-type]
+    return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)  # type: ignore[arg-type]
 
 
 def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Motion:

@@ -35,8 +35,17 @@ from explorer.schemes.stability import (
 )
 from explorer.study.leading_terms import Term, exact, leading_terms
 
-__all__ = ["Row", "Stability", "StabilityTable", "checked", "stability", "stability_table"]
+__all__ = [
+    "FAMILIES",
+    "Row",
+    "Stability",
+    "StabilityTable",
+    "checked",
+    "stability",
+    "stability_table",
+]
 
+FAMILIES = {"chung-hulbert": "Chung-Hulbert", "hht": "HHT-α", "wbz": "WBZ-α"}
 FIRST_STEPS = 10  # of the overshoot
 _LARGEST = 1e6  # omega h, xi and coefficients beyond it say nothing but rounding
 _SHOWN = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
@@ -71,6 +80,18 @@ class Stability:
     roots: np.ndarray
     limit: float
     radius_at_infinity: float
+
+    @property
+    def name(self) -> str:
+        """What the scheme is called, with the numbers that make it."""
+        co, family = self.coefficients, getattr(self.scheme, "family", None)
+        if family is None:
+            known = (k for k, pair in NAMED.items() if pair == (co.beta, co.gamma))
+            return next(known, f"Newmark β = {co.beta:.4g}, γ = {co.gamma:.4g}")
+        if any(getattr(self.scheme, k) is not None for k in vars(co)):
+            numbers = ", ".join(f"{x:.4g}" for x in dataclasses.astuple(co))
+            return f"generalised-α ({numbers})"
+        return f"{FAMILIES[family]} ρ∞ = {self.scheme.rho_inf:.4g}"
 
     @property
     def coefficients(self) -> Coefficients:

@@ -14,6 +14,7 @@ from explorer.views.phase import phase
 from explorer.views.picture import Picture
 from explorer.views.saltation import saltation
 from explorer.views.sensitivity import sensitivity, twins
+from explorer.views.stability import stability
 from explorer.views.trajectory import positions, trajectory, velocities
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "positions",
     "saltation",
     "sensitivity",
+    "stability",
     "trajectory",
     "twins",
     "velocities",

@@ -197,7 +197,8 @@ def compose(
         n, gap = len(column), 0.06
         unit = 1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))
         unit /= sum(plot.share for plot in column)
-        top, first = 1.0, {}
+        top = 1.0
+        first: dict[bool, str] = {}
         for i, plot in enumerate(column):
             k += 1
             tall = unit * plot.share

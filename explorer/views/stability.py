@@ -1,0 +1,167 @@
+"""Schemes of the Newmark family over the step omega h: radius, damping, period error, overshoot.
+
+On the right the roots of one step in the complex plane with the unit circle (they wander with omega
+h), and the oscillator itself by the first scheme beside the exact solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.study.oscillator import Oscillation, exact_oscillation, oscillation
+from explorer.study.stability import Stability
+from explorer.study.stability import stability as study
+from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, compose, curve, extent, view
+
+__all__ = ["stability"]
+
+_STEP = "step ωh (rad)"
+_HIDDEN = (np.ones(1, np.float32), OFF[1])  # as OFF, on a logarithmic axis
+_FAR = 12.0  # of a growing run so much is shown
+_FEW = 120  # more steps than these are no marks
+_CURVES = (  # attribute, what it is, what of it is shown at most, what is shown at least
+    ("radius", "spectral radius", (0.0, 1.5), (0.0, 1.5)),
+    ("damping", "damping ratio − ξ", (-0.5, 1.0), (-0.05, 0.05)),
+    ("period_error", "period error ΔT/T", (-0.5, 1.0), (-0.1, 0.1)),
+    ("overshoot_d", "overshoot of d, ⋯ v/ω", (1.0, 5.0), (0.9, 1.5)),
+)
+
+
+@view
+def stability(
+    *found: Stability,
+    at: float | None = None,
+    run: Oscillation | None = None,
+    pinned: Stability | None = None,
+    names: Sequence[str] | None = None,
+) -> Picture:
+    """Draw what schemes do to an oscillator, over the step.
+
+    Parameters
+    ----------
+    *found : Stability
+        One colour each.
+    at : float, optional
+        A step omega h in rad, marked on the curves; the oscillator is run with it.
+    run : Oscillation, optional
+        A run of the first scheme that was made before.
+    pinned : Stability, optional
+        To compare with: dotted grey.
+    names : sequence of str, optional
+        For the legend, instead of their own.
+
+    Raises
+    ------
+    ExplorerError
+        Nothing to draw; a step that cannot be.
+    """
+    if not found or not all(isinstance(one, Stability) for one in found):
+        raise BadValue(
+            "views.stability draws what study.stability returns, such as "
+            "views.stability(study.stability('average acceleration'))."
+        )
+    if at is not None and run is None:
+        run = oscillation(found[0].scheme, found[0].xi, at)
+    shown: list[tuple[Stability, str, str, dict[str, str]]] = [
+        (one, COLOURS[i % len(COLOURS)], (names or [f.name for f in found])[i], {})
+        for i, one in enumerate(found)
+    ]
+    if pinned is not None:
+        shown.append((pinned, GREY, "pinned", {"dash": "dot"}))
+    marked = [] if at is None else [study(one.scheme, one.xi, [at]) for one in found]
+    grids = {id(one.omega_h): np.asarray(one.omega_h, np.float32) for one, *_ in shown}
+    span = (min(one.omega_h[0] for one, *_ in shown), max(one.omega_h[-1] for one, *_ in shown))
+    left = [_over_step(row, shown, grids, span, marked) for row in range(len(_CURVES))]
+    right = [_locus(shown, marked)]
+    if run is not None:
+        right.append(_oscillator(run, shown[0][1]))
+    picture = compose([left, right], [1.15, 1])
+    k = len(left) + 1
+    picture.layout[f"yaxis{k}"] |= {"scaleanchor": f"x{k}", "constrain": "domain"}
+    picture.layout[f"xaxis{k}"] |= {"constrain": "domain"}
+    return picture
+
+
+def _over_step(
+    row: int, shown: list, grids: dict, span: tuple[float, float], marked: list[Stability]
+) -> Plot:
+    """Draw one quantity over omega h, the limits as verticals, the step of the run as marks."""
+    quantity, title, most, least = _CURVES[row]
+    traces, seen = [], [np.array(least)]
+    for one, colour, name, line in shown:
+        values = [getattr(one, quantity)]
+        if quantity == "overshoot_d":  # growth is no overshoot
+            grows = one.radius > 1 + 1e-7
+            values = [np.where(grows, np.nan, x) for x in (one.overshoot_d, one.overshoot_v)]
+        for dash, y in zip(({}, {"dash": "dot"}), values, strict=False):
+            seen.append(np.clip(y, *most))
+            text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{name}</extra>"
+            drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
+                          line=line | dash, hovertemplate=text)  # fmt: skip
+            traces.append(drawn | {"showlegend": row == 0})
+    low, high = extent(*seen)
+    for one, colour, name, _ in shown:
+        inside = span[0] <= one.limit <= span[1]
+        x, y = ([one.limit] * 2, [low, high]) if inside else _HIDDEN
+        limit = curve(np.asarray(x, np.float32), np.asarray(y, np.float32), colour,
+                      name="stability limit", line={"dash": "dash", "width": 1},
+                      hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
+        traces.append(limit | {"showlegend": row == 0 and one is shown[0][0]})
+    for point, (_, colour, name, _) in zip(marked, shown, strict=False):
+        traces.append(_dots(point.omega_h, getattr(point, quantity), colour, 9, name))
+    return Plot(traces, _STEP, title, span, (low, high), time=False, log=True)
+
+
+def _locus(shown: list, marked: list[Stability]) -> Plot:
+    """Draw the roots in the complex plane: small for all steps, large for the step of the run."""
+    turn = np.linspace(0, 2 * np.pi, 121)
+    traces = [
+        curve(np.cos(turn).astype(np.float32), np.sin(turn).astype(np.float32), GREY,
+              name="unit circle", line={"width": 1}, hoverinfo="skip")
+    ]  # fmt: skip
+    for one, colour, name, _ in shown:
+        roots = one.roots.ravel()
+        traces.append(_dots(roots.real, roots.imag, colour, 3, name))
+    for point, (_, colour, name, _) in zip(marked, shown, strict=False):
+        roots = point.roots.ravel()
+        traces.append(_dots(roots.real, roots.imag, colour, 9, name))
+    across, along = (f"{part} λ, roots of one step" for part in ("Re", "Im"))
+    return Plot(traces, across, along, (-1.5, 1.5), (-1.5, 1.5), time=False, share=1.4)
+
+
+def _dots(x: Any, y: Any, colour: str, size: int, name: str) -> dict[str, Any]:
+    x, y = (np.asarray(a, np.float32) for a in (x, y))
+    text = f"%{{x:.4g}}, %{{y:.5g}}<extra>{name}</extra>"
+    return {
+        **curve(x, y, colour, name=name, hovertemplate=text),
+        "mode": "markers", "marker": {"color": colour, "size": size},
+    }  # fmt: skip
+
+
+def _oscillator(run: Oscillation, colour: str) -> Plot:
+    """Draw the run, its steps as marks if they are few, beside the exact solution."""
+    t, d = run.motion.t, run.motion.q[:, 0]
+    far = np.flatnonzero(np.abs(d) > _FAR)
+    rows = np.arange(len(t) if not far.size else far[0] + 1)
+    span = float(t[-1])
+    fine = np.linspace(0, span, 400) if span < 200 else t[:400]
+    if rows.size > 600:
+        rows = rows[:: -(-rows.size // 600)]
+    numbers = np.asarray(t[rows], np.float32), np.asarray(d[rows], np.float32)
+    name = "powers of the amplification matrix" if run.grows else "by the scheme"
+    text = "ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>"
+    traces = [
+        curve(np.asarray(fine, np.float32),
+              np.asarray(exact_oscillation(fine, run.xi), np.float32), GREY,
+              name="exact oscillation", line={"width": 1.2}, hoverinfo="skip", showlegend=True),
+        curve(*numbers, colour, name=name, hovertemplate=text),
+        _dots(*(numbers if rows.size <= _FEW else OFF), colour, 5, name),
+    ]  # fmt: skip
+    low, high = extent(np.clip(d[rows], -_FAR, _FAR), np.array([-1.0, 1.0]))
+    return Plot(
+        traces, "time ωt (rad)", "displacement d / d(0)", (0.0, span), (low, high), time=False
+    )
