@@ -41,7 +41,7 @@ _HOMES = {
     "sensitivity.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
     "trajectory": ("LocatedEvent", "Trajectory"),
-    "panels": ("explore", "explore_sensitivity"),
+    "panels": ("explore", "explore_sensitivity", "explore_stability"),
     "models": (),
     "study": (),
     "views": (),

@@ -14,7 +14,7 @@ from explorer.systems import HybridSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label
 
-__all__ = ["groups", "values"]
+__all__ = ["choice", "groups", "slider", "values"]
 
 
 def values(session: Session) -> dict[str, Any]:
@@ -46,16 +46,16 @@ def groups(session: Session) -> list[dict[str, Any]]:
     names = [(name, name.replace("_", " ")) for name in sorted(models)]
     if session.states.own is not None:
         names.insert(0, (OWN, session.states.own.name))
-    model = [_choice("model", "model", now, names, "What is simulated")]
+    model = [choice("model", "model", now, names, "What is simulated")]
     # typed, not dragged: another size is another system, whose equations have to be compiled
     for k, p in system.sizes.items():
         typed = _number(f"size.{k}", label(k), "", now, p.value, p.text)
         model.append({**typed, "low": p.low, "high": p.high, "integer": True})
-    parameters = [_slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
+    parameters = [slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
     if "mode0" in now:
         offered = [(mode.name, mode.name) for mode in system.modes]
-        start.append(_choice("mode0", "mode(0)", now, offered, "mode at the start"))
+        start.append(choice("mode0", "mode(0)", now, offered, "mode at the start"))
     if len(system.coordinates) <= 12:
         usual, ranges = session.states.usual_start(state), session.states.start_ranges(state)
         for i, (c, u) in enumerate(zip(system.coordinates, system.units, strict=True)):
@@ -64,14 +64,14 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 unit_ = f"{u}/s" if rate and u else u
                 tip = "start velocity" if rate else "start"
                 param = Param(usual[k][i], *ranges[k][i], unit_, tip)
-                control = _slider(f"{k}.{c}", c, param, now)
+                control = slider(f"{k}.{c}", c, param, now)
                 start.append({**control, "label": f"{label(c, dot=rate)}(0)"})
     offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
     minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}
     if "h" in knobs:
         knobs["h"]["default"] = system.h
-    scheme = [_choice("scheme", "scheme", now, offered, "How it is integrated")]
+    scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),
         ("parameters", "Parameters", True, parameters),
@@ -86,7 +86,8 @@ def groups(session: Session) -> list[dict[str, Any]]:
     ]
 
 
-def _choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, Any]:
+def choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, Any]:
+    """Return a choice between values, each with its label."""
     return {
         "key": key, "kind": "choice", "label": text, "text": tip, "unit": "", "value": now[key],
         "default": now[key], "choices": [list(c) for c in choices],
@@ -100,7 +101,8 @@ def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) ->
     }  # fmt: skip
 
 
-def _slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
+def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
+    """Return a slider over the range of a parameter, or a wider one for a value typed beyond."""
     value = now[key]
     typed = value if isinstance(value, (int, float)) else p.value
     low, high = min(p.low, typed), max(p.high, typed)
@@ -115,11 +117,11 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     key = f"knob.{name}"
     text = label(name) if len(name.split("_")) == 1 else name.replace("_", " ")
     if meta.choices:
-        control = _choice(key, text, now, [(c, c) for c in meta.choices], meta.text)
+        control = choice(key, text, now, [(c, c) for c in meta.choices], meta.text)
         return {**control, "default": default}
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
     whole = isinstance(default, int)
     param = Param(default, low, high, meta.unit, meta.text, meta.log)
-    control = _slider(key, name, param, now)
+    control = slider(key, name, param, now)
     return {**control, "label": text, "integer": whole}

@@ -35,6 +35,7 @@ _CURVES = (  # attribute, what it is, what of it is shown at most, what is shown
 def stability(
     *found: Stability,
     at: float | None = None,
+    marks: Sequence[Stability] = (),
     run: Oscillation | None = None,
     pinned: Stability | None = None,
     names: Sequence[str] | None = None,
@@ -47,6 +48,8 @@ def stability(
         One colour each.
     at : float, optional
         A step omega h in rad, marked on the curves; the oscillator is run with it.
+    marks : sequence of Stability, optional
+        The same schemes at that one step.
     run : Oscillation, optional
         A run of the first scheme that was made before.
     pinned : Stability, optional
@@ -72,11 +75,12 @@ def stability(
     ]
     if pinned is not None:
         shown.append((pinned, GREY, "pinned", {"dash": "dot"}))
-    marked = [] if at is None else [study(one.scheme, one.xi, [at]) for one in found]
+    if at is not None and not marks:
+        marks = [study(one.scheme, one.xi, [at]) for one in found]
     grids = {id(one.omega_h): np.asarray(one.omega_h, np.float32) for one, *_ in shown}
     span = (min(one.omega_h[0] for one, *_ in shown), max(one.omega_h[-1] for one, *_ in shown))
-    left = [_over_step(row, shown, grids, span, marked) for row in range(len(_CURVES))]
-    right = [_locus(shown, marked)]
+    left = [_over_step(row, shown, grids, span, marks) for row in range(len(_CURVES))]
+    right = [_locus(shown, marks)]
     if run is not None:
         right.append(_oscillator(run, shown[0][1]))
     picture = compose([left, right], [1.15, 1])
@@ -87,12 +91,12 @@ def stability(
 
 
 def _over_step(
-    row: int, shown: list, grids: dict, span: tuple[float, float], marked: list[Stability]
+    row: int, shown: list, grids: dict, span: tuple[float, float], marks: Sequence[Stability]
 ) -> Plot:
     """Draw one quantity over omega h, the limits as verticals, the step of the run as marks."""
     quantity, title, most, least = _CURVES[row]
     traces, seen = [], [np.array(least)]
-    for one, colour, name, line in shown:
+    for rank, (one, colour, name, line) in reversed([*enumerate(shown)]):  # the first one on top
         values = [getattr(one, quantity)]
         if quantity == "overshoot_d":  # growth is no overshoot
             grows = one.radius > 1 + 1e-7
@@ -102,7 +106,7 @@ def _over_step(
             text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{name}</extra>"
             drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
                           line=line | dash, hovertemplate=text)  # fmt: skip
-            traces.append(drawn | {"showlegend": row == 0})
+            traces.append(drawn | {"showlegend": row == 0, "legendrank": rank + 1})
     low, high = extent(*seen)
     for one, colour, name, _ in shown:
         inside = span[0] <= one.limit <= span[1]
@@ -111,22 +115,22 @@ def _over_step(
                       name="stability limit", line={"dash": "dash", "width": 1},
                       hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
         traces.append(limit | {"showlegend": row == 0 and one is shown[0][0]})
-    for point, (_, colour, name, _) in zip(marked, shown, strict=False):
+    for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         traces.append(_dots(point.omega_h, getattr(point, quantity), colour, 9, name))
     return Plot(traces, _STEP, title, span, (low, high), time=False, log=True)
 
 
-def _locus(shown: list, marked: list[Stability]) -> Plot:
+def _locus(shown: list, marks: Sequence[Stability]) -> Plot:
     """Draw the roots in the complex plane: small for all steps, large for the step of the run."""
-    turn = np.linspace(0, 2 * np.pi, 121)
+    turn = np.linspace(0, 2 * np.pi, 73)
     traces = [
         curve(np.cos(turn).astype(np.float32), np.sin(turn).astype(np.float32), GREY,
               name="unit circle", line={"width": 1}, hoverinfo="skip")
     ]  # fmt: skip
-    for one, colour, name, _ in shown:
+    for one, colour, name, _ in reversed(shown):
         roots = one.roots.ravel()
         traces.append(_dots(roots.real, roots.imag, colour, 3, name))
-    for point, (_, colour, name, _) in zip(marked, shown, strict=False):
+    for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         roots = point.roots.ravel()
         traces.append(_dots(roots.real, roots.imag, colour, 9, name))
     across, along = (f"{part} λ, roots of one step" for part in ("Re", "Im"))
@@ -148,9 +152,9 @@ def _oscillator(run: Oscillation, colour: str) -> Plot:
     far = np.flatnonzero(np.abs(d) > _FAR)
     rows = np.arange(len(t) if not far.size else far[0] + 1)
     span = float(t[-1])
-    fine = np.linspace(0, span, 400) if span < 200 else t[:400]
-    if rows.size > 600:
-        rows = rows[:: -(-rows.size // 600)]
+    fine = np.linspace(0, span, 250) if span < 200 else t[:250]
+    if rows.size > 400:
+        rows = rows[:: -(-rows.size // 400)]
     numbers = np.asarray(t[rows], np.float32), np.asarray(d[rows], np.float32)
     name = "powers of the amplification matrix" if run.grows else "by the scheme"
     text = "ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>"

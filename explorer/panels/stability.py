@@ -1,0 +1,200 @@
+"""The stability panel: a laboratory of the Newmark family, every curve live."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from explorer import cache, views
+from explorer.panels import panels
+from explorer.panels.controls import choice, slider
+from explorer.panels.explore import SessionAnswer
+from explorer.panels.live import LivePanel
+from explorer.panels.session import Session
+from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
+from explorer.solution import Solution
+from explorer.study.stability import Stability
+from explorer.views.picture import steady
+
+__all__ = ["StabilityPanel", "explore_stability"]
+
+
+class _Answer(SessionAnswer):
+    """Answers the browser from a session on the oscillator."""
+
+    session: StabilitySession
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            **super().schema(),
+            "title": "Stability of the Newmark family",
+            "subtitle": "What a step does to an oscillator",
+        }
+
+    def groups(self) -> list[dict[str, Any]]:
+        state, now = self.session.state, self._values()
+        names = [(name, name) for name in SCHEMES]
+        scheme = [choice("scheme", "scheme", now, names, "How the oscillator is integrated")]
+        scheme += [slider(f"knob.{k}", k, KNOBS[k], now) for k in state["knobs"]]
+        oscillator = [
+            {**slider("omega_h", "ωh", KNOBS["omega_h"], now), "label": "ωh"},
+            slider("xi", "xi", KNOBS["xi"], now),
+        ]
+        others = [("", "nothing"), *names]
+        compare = [choice("compare", "beside", now, others, "A second scheme in the picture")]
+        found = [
+            ("scheme", "Scheme", scheme), ("oscillator", "Oscillator and step", oscillator),
+            ("compare", "Compare", compare),
+        ]  # fmt: skip
+        return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in found]
+
+    def _values(self) -> dict[str, Any]:
+        state = self.session.state
+        return {
+            **{k: state[k] for k in ("scheme", "xi", "omega_h", "compare")},
+            **{f"knob.{k}": x for k, x in state["knobs"].items()},
+            **self.session.pending,
+        }
+
+    @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
+    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+        session, state = self.session, self.session.state
+        shown, marks = session.shown(), session.shown(state["omega_h"])
+        picture = views.stability.picture(
+            *shown, marks=marks, run=session.oscillation, pinned=session.ghost,
+            names=[state["scheme"], state["compare"]],
+        )  # fmt: skip
+        self._layout = steady(picture.layout, self._layout)
+        return {
+            "values": self._values(),
+            "errors": dict(session.errors),
+            "status": self._status(session.solution, time.perf_counter() - begin),
+            **self._history(),
+            "figure": {"data": picture.data, "layout": self._layout},
+            "mechanism": None,
+            "cards": [_scheme_card(shown[0], drag), _step_card(marks, state)],
+            "table": None,
+        }
+
+    def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
+        status = super()._status(run, seconds)
+        session = self.session
+        if status["level"] == "error":
+            return status
+        radius = session.shown(session.state["omega_h"])[0].radius[0]
+        if session.oscillation.grows:
+            return {
+                **status, "level": "warn",
+                "text": (
+                    f"ωh = {session.state['omega_h']:.4g} is above the stability limit "
+                    f"{session.found.limit:.6g}: in the end every step multiplies the motion by "
+                    f"{radius:.5g}. The scheme itself refuses such a step; these are powers of "
+                    "its amplification matrix."
+                ),
+            }  # fmt: skip
+        return {**status, "text": f"spectral radius {radius:.9g} · {status['text']}"}
+
+    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+        session = self.session
+        if action == "export_html":
+            figure = _figure(session)
+            page = figure.update_layout(template="plotly_white", height=720).to_html()
+            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
+        return super().do(action, value)
+
+
+def _figure(session: StabilitySession) -> Any:
+    return views.stability(
+        *session.shown(), at=session.state["omega_h"], run=session.oscillation,
+        pinned=session.ghost,
+    )  # fmt: skip
+
+
+def _scheme_card(found: Stability, drag: bool) -> dict[str, Any]:
+    """Return what holds of a scheme at every step."""
+    co = found.coefficients
+    terms = ["none", "none"]
+    if found.xi < 1:  # while a slider moves nobody reads fractions
+        terms = ["…", "…"] if drag else [str(term) for term in found.leading()]
+    rows = [
+        ["stability limit ωh", _number(found.limit)],
+        ["radius at infinity", _number(found.radius_at_infinity)],
+        ["order", str(co.order)],
+        ["damping, small ωh", terms[0]],
+        ["period error, small ωh", terms[1]],
+    ]
+    return {"title": found.name, "rows": rows, "note": f"Lost: {co.lost}." if co.lost else ""}
+
+
+def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
+    """Return the numbers at the chosen step, of each scheme shown."""
+    quantities = (
+        ("spectral radius", "radius"), ("damping ratio − ξ", "damping"),
+        ("period error", "period_error"), ("overshoot of d", "overshoot_d"),
+        ("overshoot of v/ω", "overshoot_v"),
+    )  # fmt: skip
+    return {
+        "title": f"At ωh = {state['omega_h']:.4g} rad",
+        "columns": [state["scheme"], state["compare"]][: len(at)],
+        "rows": [
+            [text, *(_number(float(getattr(one, name)[0])) for one in at)]
+            for text, name in quantities
+        ],
+        "note": "Overshoot: largest |d|, |v|/ω of the first ten steps from d = 1, v = 0.",
+    }
+
+
+def _number(x: float) -> str:
+    return "∞" if x == np.inf else "–" if np.isnan(x) else f"{round(x, 13) + 0.0:.6g}"
+
+
+@panels.register("stability")
+class StabilityPanel(LivePanel):
+    """The widget; everything it shows and does is in ``session``.
+
+    Parameters
+    ----------
+    session : Session
+        Taken over if it is a `StabilitySession`; of any other one the scheme, if it is of the
+        Newmark family.
+    """
+
+    def __init__(self, session: Session) -> None:
+        own = StabilitySession.of(session)
+        answer = _Answer(own)
+        super().__init__(answer, cache_dir=cache.directory())
+        self.session = own
+        own.on_change(lambda: None if answer.answering else self.push())
+
+
+def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> Any:
+    """Open the live laboratory of stability.
+
+    Parameters
+    ----------
+    scheme : Newmark, GeneralizedAlpha, or a name of the menu
+        Such as "central difference", "Newmark, free", "Chung-Hulbert".
+    **settings
+        By name: "beta", "gamma", "alpha", "rho_inf", "alpha_m", "alpha_f", whichever the scheme
+        has; "xi" (physical damping ratio), "omega_h" (the step that is run, in rad), "compare" (a
+        second scheme by its name, or "").
+
+    Returns
+    -------
+    panel
+        A widget; ``panel.session`` does by script what the mouse does, and
+        ``panel.session.found`` is what is drawn. With the environment variable
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+
+    Raises
+    ------
+    ExplorerError
+        Another scheme, a number that cannot be.
+    """
+    session = StabilitySession(scheme, **settings)
+    if os.environ.get("EXPLORER_STATIC"):
+        return _figure(session)
+    return StabilityPanel(session)
