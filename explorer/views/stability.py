@@ -97,11 +97,7 @@ def _over_step(
     quantity, title, most, least = _CURVES[row]
     traces, seen = [], [np.array(least)]
     for rank, (one, colour, name, line) in reversed([*enumerate(shown)]):  # the first one on top
-        values = [getattr(one, quantity)]
-        if quantity == "overshoot_d":  # growth is no overshoot
-            grows = one.radius > 1 + 1e-7
-            values = [np.where(grows, np.nan, x) for x in (one.overshoot_d, one.overshoot_v)]
-        for dash, y in zip(({}, {"dash": "dot"}), values, strict=False):
+        for dash, y in zip(({}, {"dash": "dot"}), _values(one, quantity), strict=False):
             seen.append(np.clip(y, *most))
             text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{name}</extra>"
             drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
@@ -116,8 +112,15 @@ def _over_step(
                       hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
         traces.append(limit | {"showlegend": row == 0 and one is shown[0][0]})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
-        traces.append(_dots(point.omega_h, getattr(point, quantity), colour, 9, name))
+        traces.append(_dots(point.omega_h, _values(point, quantity)[0], colour, 9, name))
     return Plot(traces, _STEP, title, span, (low, high), time=False, log=True)
+
+
+def _values(one: Stability, quantity: str) -> list[np.ndarray]:
+    if quantity != "overshoot_d":
+        return [getattr(one, quantity)]
+    grows = one.radius > 1 + 1e-7  # growth is no overshoot
+    return [np.where(grows, np.nan, x) for x in (one.overshoot_d, one.overshoot_v)]
 
 
 def _locus(shown: list, marks: Sequence[Stability]) -> Plot:
