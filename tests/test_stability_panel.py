@@ -43,9 +43,9 @@ def test_the_picture_is_a_plain_figure_whose_axes_have_names_and_units():
     titles = {k: a["title"].get("text", "") for k, a in figure.layout.to_plotly_json().items()
               if k[1:5] == "axis" and "title" in a}  # fmt: skip
     assert [titles[f"yaxis{k}"] for k in ("", 2, 3)] == [
-        "spectral radius", "damping ratio − ξ", "period error ΔT/T"
+        "spectral radius", "damping ratio − ξ", "period error"
     ]  # fmt: skip
-    assert titles["yaxis4"].startswith("overshoot")
+    assert titles["yaxis4"] == "overshoot"
     assert titles["xaxis4"] == "step ωh (rad)"
     assert titles["xaxis6"] == "time ωt (rad)"
     assert titles["yaxis6"] == "displacement d / d(0)"
@@ -90,7 +90,7 @@ def test_no_limit_no_line_and_each_scheme_its_colour():
                if t["line"]["color"] == COLOURS[0])  # fmt: skip
     for colour, one in zip(COLOURS, found, strict=False):
         assert {t["line"]["color"] for t in named(picture, one.name)} == {colour}
-    legend = sorted((t for t in picture.data if t["showlegend"] and "legendrank" in t),
+    legend = sorted((t for t in picture.data if t["showlegend"] and t.get("legendrank", 900) < 900),
                     key=lambda t: t["legendrank"])  # fmt: skip
     assert [t["name"] for t in legend] == [one.name for one in found]
 

@@ -1,7 +1,8 @@
 """Schemes of the Newmark family over the step omega h: radius, damping, period error, overshoot.
 
-On the right the roots of one step in the complex plane with the unit circle (they wander with omega
-h), and the oscillator itself by the first scheme beside the exact solution.
+Damping is less the physical one, xi; the overshoot of v / omega is dotted. On the right the roots
+of one step in the complex plane with the unit circle (they wander with omega h), and the oscillator
+itself by the first scheme beside the exact solution.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ _FAR = 12.0  # of a growing run so much is shown
 _FEW = 120  # more steps than these are no marks
 _CURVES = (  # attribute, what it is, what of it is shown at most, what is shown at least
     ("radius", "spectral radius", (0.0, 1.5), (0.0, 1.5)),
-    ("damping", "damping ratio − ξ", (-0.5, 1.0), (-0.05, 0.05)),
-    ("period_error", "period error ΔT/T", (-0.5, 1.0), (-0.1, 0.1)),
-    ("overshoot_d", "overshoot of d, ⋯ v/ω", (1.0, 5.0), (0.9, 1.5)),
+    ("damping", "damping ratio", (-0.5, 1.0), (-0.05, 0.05)),
+    ("period_error", "period error", (-0.5, 1.0), (-0.1, 0.1)),
+    ("overshoot_d", "overshoot", (1.0, 5.0), (0.9, 1.5)),
 )
 
 
@@ -97,12 +98,16 @@ def _over_step(
     quantity, title, most, least = _CURVES[row]
     traces, seen = [], [np.array(least)]
     for rank, (one, colour, name, line) in reversed([*enumerate(shown)]):  # the first one on top
-        for dash, y in zip(({}, {"dash": "dot"}), _values(one, quantity), strict=False):
+        for of, y in zip(("", "v/ω"), _values(one, quantity), strict=False):
             seen.append(np.clip(y, *most))
-            text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{name}</extra>"
+            text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{of or name}</extra>"
             drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
-                          line=line | dash, hovertemplate=text)  # fmt: skip
-            traces.append(drawn | {"showlegend": row == 0, "legendrank": rank + 1})
+                          line=line, hovertemplate=text,
+                          showlegend=row == 0, legendrank=rank + 1)  # fmt: skip
+            if of:
+                drawn |= {"name": of, "showlegend": rank == 0, "legendrank": 900}
+                drawn["line"] = drawn["line"] | {"dash": "dot"}
+            traces.append(drawn)
     low, high = extent(*seen)
     for one, colour, name, _ in shown:
         inside = span[0] <= one.limit <= span[1]
