@@ -22,7 +22,9 @@ from explorer.schemes import schemes
 
 BUDGET = 40_000
 BUILDS = {**models, **HYBRIDS}
-OF_MODELS = [name for name in panels if name != "stability"]  # that one has an oscillator of its own
+OF_MODELS = [
+    name for name in panels if name != "stability"
+]  # that one has an oscillator of its own
 CASES = [
     *(("sensitivity", m, None) for m in ("bouncing_ball", "elastic_pendulum", "rimless_wheel")),
     *((p, m, type(s).__name__) for p in OF_MODELS if p != "sensitivity" for m in sorted(BUILDS)

@@ -74,7 +74,14 @@ def linear() -> ex.Solution:
 
 
 def test_no_view_is_forgotten_here():
-    others = {"Picture", "event_table", "saltation", "sensitivity", "twins"}  # of other results
+    others = {
+        "Picture",
+        "event_table",
+        "saltation",
+        "sensitivity",
+        "stability",
+        "twins",
+    }  # of other results
     assert set(ex.views.__all__) - others == set(VIEWS)
 
 

@@ -111,8 +111,8 @@ def _over_step(
     low, high = extent(*seen)
     for one, colour, name, _ in shown:
         inside = span[0] <= one.limit <= span[1]
-        x, y = ([one.limit] * 2, [low, high]) if inside else _HIDDEN
-        limit = curve(np.asarray(x, np.float32), np.asarray(y, np.float32), colour,
+        ends = (np.full(2, one.limit, np.float32), np.array([low, high], np.float32))
+        limit = curve(*(ends if inside else _HIDDEN), colour,
                       name="stability limit", line={"dash": "dash", "width": 1},
                       hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
         traces.append(limit | {"showlegend": row == 0 and one is shown[0][0]})
