@@ -7,6 +7,7 @@ Hughes, *The Finite Element Method*, 9.1; Chung and Hulbert 1993.)
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -143,6 +144,8 @@ def limit(co: Coefficients, xi: float = 0.0) -> float:
     [xi (g - 1/2) + sqrt(g/2 - beta + xi^2 (g - 1/2)^2)] / (g/2 - beta), with gamma < 1/2 and
     beta large enough 2 xi / (1/2 - gamma).
     """
+    # a coefficient of round-off would be a zero far away, or a sign that nobody can tell
+    co = Coefficients(*(0.0 if abs(x) < 1e-12 else x for x in dataclasses.astuple(co)))
     c0, c1, c2, c3 = characteristic(co, xi)
     product, other = np.convolve(c1, c2), np.convolve(c0, c3)
     size = np.convolve(np.abs(c1), np.abs(c2)) + np.abs(other)
