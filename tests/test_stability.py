@@ -108,6 +108,7 @@ def test_a_scheme_that_feeds_needs_physical_damping(xi):
 
 @given(alphas, alphas, weights, weights, ratios)
 @example(0.0, 0.0, 0.0, 1e-14, 3.0)
+@example(0.0, -1.0, 0.0, 1.4102719376512298e-12, 3.0)
 @settings(max_examples=300, deadline=None)
 def test_the_limit_is_where_the_roots_leave_the_circle(am, af, beta, gamma, xi):
     co = Coefficients(am, af, beta, gamma)

@@ -145,7 +145,7 @@ def limit(co: Coefficients, xi: float = 0.0) -> float:
     beta large enough 2 xi / (1/2 - gamma).
     """
     # a coefficient of round-off would be a zero far away, or a sign that nobody can tell
-    co = Coefficients(*(0.0 if abs(x) < 1e-12 else x for x in dataclasses.astuple(co)))
+    co = Coefficients(*(0.0 if abs(x) < 1e-9 else x for x in dataclasses.astuple(co)))
     c0, c1, c2, c3 = characteristic(co, xi)
     product, other = np.convolve(c1, c2), np.convolve(c0, c3)
     size = np.convolve(np.abs(c1), np.abs(c2)) + np.abs(other)
