@@ -222,6 +222,8 @@ def march(
                     blurred += 1
                     counts[3] += 1
                     h = step * max(0.2, 0.9 * found[BLUR] ** -0.2)
+                    if h <= 4e-16 * abs(t) or h < 1e-300:
+                        return NOT_FINITE
                     continue
                 blurred = 0
                 grown = min(grown, step * min(10.0, 0.9 * max(found[BLUR], 1e-9) ** -0.2))
