@@ -26,6 +26,8 @@ from explorer.trajectory import Trajectory
 
 __all__ = ["EventDriven"]
 
+_MOST = 1_000_000  # rows besides the events
+
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
@@ -83,6 +85,8 @@ class EventDriven(Scheme):
         """
         if not t_end > 0:
             raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+        if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
+            raise BadValue(f"points = {self.points:g} are too many to hold: at most {_MOST:g}.")
         march = March(compiled, self, np.asarray(rho, float), t_end, wrt)
         if q0 is not None or v0 is not None:
             n, x0 = compiled.n, compiled.start(rho)[0]
