@@ -75,7 +75,8 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
            ".forEach((d) => { d.open = true; })")  # fmt: skip
     keys = lab.js("""() => [...document.querySelector(".nsx-panel")
         .querySelectorAll(".nsx-controls input[type=range]")].map((s) => s.dataset.key)""")
-    assert {"knob.h", "knob.theta"} < set(keys) or {"knob.rtol", "knob.atol"} < set(keys)
+    own = ({"knob.h", "knob.theta"}, {"knob.rtol", "knob.atol"}, {"knob.h", "knob.beta"})
+    assert any(some < set(keys) for some in own)
     if name != "bouncing_ball":  # the scheme's are the same for all models
         keys = [k for k in keys if k == "knob.h" or not k.startswith("knob.")]
     silent = []
@@ -83,7 +84,9 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
         written = lab.field(key).input_value()
         before = lab.state()
         at_low = lab.slider(key).evaluate("(s) => s.value === s.min")  # no way further down
-        for press in ("ArrowRight", "PageUp") if at_low else ("ArrowLeft", "PageDown"):
+        # a start may lie on an obstacle: one way is refused with a sentence, the other is not
+        down = ("ArrowLeft", "PageDown", *(["End"] if key[:3] in ("q0.", "v0.", "x0.") else []))
+        for press in ("ArrowRight", "PageUp") if at_low else down:
             with lab.answered():
                 lab.slider(key).press(press)
             if lab.state() != before:
