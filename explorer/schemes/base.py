@@ -5,14 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from explorer.parameters import check_knobs, knobs_of
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.parameters import check_knobs, knobs_of, roomy
 from explorer.systems import System
 
 if TYPE_CHECKING:
     from explorer.compiled import Compiled
     from explorer.solution import Solution
 
-__all__ = ["Scheme"]
+__all__ = ["MOST_BYTES", "Scheme"]
+
+MOST_BYTES = 2**30  # of the record of one run
 
 
 @dataclass(frozen=True)
@@ -72,3 +77,28 @@ class Scheme:
         The start is (q0, v0) if given, else the model's own.
         """
         raise TypeError(f"{type(self).__name__} does not say how it runs.")
+
+    def steps(self, t_end: float, row: int, n: int) -> int:
+        """Return how many steps of size h reach `t_end`; `row` numbers are kept of each.
+
+        Raises
+        ------
+        BadValue
+            A time span that is not positive, or shorter than h; a record beyond memory.
+        """
+        h: float = self.h  # type: ignore[attr-defined]
+        if not t_end > 0:
+            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+        if h > t_end:
+            raise BadValue(
+                f"The step h = {h:g} s is longer than the time span t_end = {t_end:g} s; "
+                f"try h = {t_end / 1000:.1g} s."
+            )
+        steps = int(np.ceil(t_end / h - 1e-9))
+        if 8 * steps * row > MOST_BYTES:
+            raise BadValue(
+                f"h = {h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
+                f"{8 * steps * row / MOST_BYTES:.3g} GB and about {steps * 1e-6 * n:.3g} s. "
+                f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
+            )
+        return steps

@@ -18,7 +18,7 @@ import numpy as np
 
 from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
-from explorer.parameters import knob, roomy
+from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.solution import Solution
@@ -27,7 +27,6 @@ from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["MoreauJean"]
 
-_BYTES = 2**30
 _LCP = ("lemke", "enumeration", "pgs")
 
 
@@ -104,7 +103,7 @@ class MoreauJean(Scheme):
         BadModel
             The start makes no sense.
         """
-        steps = self._steps(compiled, t_end)
+        steps = self.steps(t_end, 2 * compiled.n + 3 * compiled.nc + 4, compiled.n)
         n, nc = compiled.n, compiled.nc
         if self.lcp == "enumeration" and nc > 12:
             raise BadValue(
@@ -163,22 +162,3 @@ class MoreauJean(Scheme):
             dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )  # fmt: skip
-
-    def _steps(self, compiled: Compiled, t_end: float) -> int:
-        if not t_end > 0:
-            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
-        if self.h > t_end:
-            raise BadValue(
-                f"The step h = {self.h:g} s is longer than the time span t_end = {t_end:g} s; "
-                f"try h = {t_end / 1000:.1g} s."
-            )
-        steps = int(np.ceil(t_end / self.h - 1e-9))
-        row = 8 * (2 * compiled.n + 3 * compiled.nc + 4)
-        if steps * row > _BYTES:
-            fits = t_end * row / _BYTES
-            raise BadValue(
-                f"h = {self.h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
-                f"{steps * row / _BYTES:.3g} GB and about {steps * 1e-6 * compiled.n:.3g} s. "
-                f"h = {roomy(fits):g} s would fit, or a shorter t_end."
-            )
-        return steps

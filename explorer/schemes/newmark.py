@@ -20,7 +20,7 @@ from explorer.errors import BadValue
 from explorer.motion import Motion
 from explorer.parameters import knob, number
 from explorer.schemes import schemes
-from explorer.schemes.base import Scheme
+from explorer.schemes.base import MOST_BYTES, Scheme
 from explorer.schemes.stability import Coefficients, check_step
 from explorer.status import NOT_FINITE, SUCCESS, Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
@@ -28,8 +28,6 @@ from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 __all__ = ["NAMED", "GeneralizedAlpha", "Newmark", "unknowns"]
 
 _FORMS = ("a", "v", "d")
-_BYTES = 2**30
-
 NAMED: dict[str, tuple[float, float]] = {  # (beta, gamma), the table of the paper
     "purely explicit": (0, 0),
     "central difference": (0, 1 / 2),
@@ -91,7 +89,7 @@ class _Structural(Scheme):
     @property
     def coefficients(self) -> Coefficients:
         """The four numbers of the scheme."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} does not say its coefficients.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,7 +137,8 @@ class _Structural(Scheme):
         co = self.coefficients
         if constant:
             check_step(self, M, C, K)
-        rows = self._rows(t_end, n)
+        rows = 2 + self.steps(t_end, 3 * n + 6, n)
+        rows = 4096 if self.error_tol > 0 else rows
         t = np.zeros(rows)
         q, v, a = np.empty((3, rows, n))
         slip = np.zeros((rows, springs))
@@ -171,7 +170,7 @@ class _Structural(Scheme):
                     t, q, v, a, slip, residuals, iterations,
                 )
             )  # fmt: skip
-            if t.size * 8 * (3 * n + 6) > _BYTES:
+            if t.size * 8 * (3 * n + 6) > MOST_BYTES:
                 raise BadValue(
                     f"error_tol = {self.error_tol:g} m makes more steps than memory holds; "
                     "try a larger one."
@@ -197,22 +196,6 @@ class _Structural(Scheme):
             dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds, a=a[end], error=residuals[end, 0], slip=slip[end],
         )  # fmt: skip
-
-    def _rows(self, t_end: float, n: int) -> int:
-        if not t_end > 0:
-            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
-        if self.h > t_end:
-            raise BadValue(
-                f"The step h = {self.h:g} s is longer than the time span t_end = {t_end:g} s; "
-                f"try h = {t_end / 1000:.1g} s."
-            )
-        rows = 2 + int(np.ceil(t_end / self.h - 1e-9))
-        if rows * 8 * (3 * n + 6) > _BYTES:
-            raise BadValue(
-                f"h = {self.h:g} s over {t_end:g} s makes {rows:.3g} steps, more than memory "
-                "holds; try a larger h or a shorter t_end."
-            )
-        return 4096 if self.error_tol > 0 else rows
 
 
 def _varies(compiled: Compiled) -> bool:
