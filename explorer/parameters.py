@@ -76,6 +76,7 @@ class Knob:
     positive: bool = False
     strict: bool = False
     minor: bool = False
+    types: tuple[type, ...] = ()
 
 
 def knob(
@@ -90,6 +91,7 @@ def knob(
     positive: bool = False,
     strict: bool = False,
     minor: bool = False,
+    types: Sequence[type] = (),
 ) -> Any:
     """Declare a field of a scheme's dataclass that becomes a control of every panel.
 
@@ -109,8 +111,10 @@ def knob(
         Whether the value must be > 0.
     minor : bool
         Whether panels keep it in a folded group.
+    types : sequence of type
+        What a choice may be besides a string.
     """
-    meta = Knob(low, high, unit, text, log, tuple(choices), positive, strict, minor)
+    meta = Knob(low, high, unit, text, log, tuple(choices), positive, strict, minor, tuple(types))
     return dataclasses.field(default=default, metadata={"knob": meta})
 
 
@@ -142,8 +146,10 @@ def check_knobs(scheme: Any) -> None:
         if value is default:
             continue
         if meta.choices:
-            if value not in meta.choices:
-                allowed = ", ".join(repr(c) for c in meta.choices)
+            if not isinstance(value, meta.types) and value not in meta.choices:
+                allowed = ", ".join(
+                    [*map(repr, meta.choices), *(f"{k.__name__}(...)" for k in meta.types)]
+                )
                 raise BadValue(f"{kind}: {name} = {value!r} is not one of {allowed}.")
             continue
         if isinstance(default, bool):

@@ -287,8 +287,7 @@ def load(path: str | Path) -> Solution:
     """
     arrays, spec = read_arrays(path)
     try:
-        settings = dict(spec["scheme"])
-        scheme, system = schemes[settings.pop("name")](**settings), from_spec(spec["system"])
+        scheme, system = _scheme(spec["scheme"]), from_spec(spec["system"])
         status, route = Status(**spec["status"]), tuple(spec["route"])
         if "x" in arrays:
             solution = simulate(
@@ -314,6 +313,12 @@ def load(path: str | Path) -> Solution:
         raise BadValue(f"The recipe in {str(path)!r} is incomplete ({error}).") from None
     solution.observe = observe
     return solution
+
+
+def _scheme(spec: Mapping[str, Any]) -> Scheme:
+    """Return the scheme that `Scheme.to_spec` described."""
+    settings = {k: _scheme(x) if isinstance(x, Mapping) else x for k, x in spec.items()}
+    return schemes[str(settings.pop("name"))](**settings)
 
 
 def rerun(solution: Solution, **changes: Any) -> Solution:

@@ -6,7 +6,6 @@ other one. `p` is an impulse (N s) over the step that ends at its row.
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import json
 import platform
@@ -269,7 +268,7 @@ class Solution:
         return {
             "format": 1,
             "system": self.system.to_spec(),
-            "scheme": {"name": type(self.scheme).__name__, **dataclasses.asdict(self.scheme)},
+            "scheme": self.scheme.to_spec(),
             "rho": self.rho,
             "start": self._start(),
             "t_end": asked.get("t_end", float(self.t[-1])),

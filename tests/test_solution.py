@@ -271,18 +271,24 @@ def test_energy_is_kept_between_impacts_and_lost_in_them():
 # -- the cache ------------------------------------------------------------------------------------
 
 SCRIPT = """
-import warnings, sys
+import sys, warnings
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
+    import numpy as np
     import explorer as ex
-    run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-2), t_end=1)
+    from explorer.compiled import compile_system
+    from explorer.kernels.rows import evaluate  # one kernel is enough, and the quickest to compile
+    energy = compile_system(ex.models.bouncing_ball()).bundles["energy"]
+    t, q, v, out = np.zeros(1), np.ones((1, 1)), np.ones((1, 1)), np.empty((1, 2))
+    inp = np.array([0.0, 0.0, 0.0, *ex.models.bouncing_ball().rho()])
+    evaluate(energy.address, energy.data, t, q, v, inp, np.empty(2), out)
 said = [str(w.message) for w in caught if issubclass(w.category, ex.CacheWarning)]
-sys.stdout.write(f"{run.q[-1, 0]!r}|{len(said)}|{' '.join(said)}")
+sys.stdout.write(f"{out.tolist()}|{len(said)}|{' '.join(said)}")
 """
 
 
 def in_new_process(cache):
-    """Run SCRIPT with a cache folder; return the last height, the warnings, their text."""
+    """Run SCRIPT with a cache folder; return the energies, the warnings, their text."""
     import os
 
     done = subprocess.run(
@@ -290,27 +296,21 @@ def in_new_process(cache):
         env={**os.environ, "NONSMOOTH_EXPLORER_CACHE": str(cache)}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    height, count, text = done.stdout.split("|")
-    return height, int(count), text
+    found, count, text = done.stdout.split("|")
+    return found, int(count), text
 
 
-@pytest.fixture(scope="module")
-def height():
-    """Return the height of the same run in this process."""
-    return repr(ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=1e-2), t_end=1).q[-1, 0])
-
-
-def test_a_cache_that_cannot_be_written_is_said_once_and_harmless(tmp_path, height):
+def test_a_cache_that_cannot_be_written_is_said_once_and_harmless(tmp_path):
     (tmp_path / "file").write_text("in the way")
     found, count, text = in_new_process(tmp_path / "file" / "cache")
-    assert (found, count) == (height, 1)
+    assert (found, count) == ("[[0.5, 9.81]]", 1)
     assert "NONSMOOTH_EXPLORER_CACHE" in text
 
 
-def test_a_damaged_cache_is_replaced(tmp_path, height):
-    assert in_new_process(tmp_path)[0] == height
+def test_a_damaged_cache_is_replaced(tmp_path):
+    whole = in_new_process(tmp_path)[0]
     damaged = [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size]
-    assert len(damaged) > 10
+    assert len(damaged) > 2
     for path in damaged:
         path.write_bytes(path.read_bytes()[:40] + b"damage")
-    assert in_new_process(tmp_path)[0] == height
+    assert in_new_process(tmp_path)[0] == whole

@@ -1,7 +1,7 @@
 """A system as the event-driven kernels take it: modes, guards, resets, and all their derivatives.
 
 The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma]``. A `HybridSystem` brings its
-modes; a `MechanicalSystem` is rewritten exactly: x = (q, v), a mode is a set of closed contacts,
+modes; a mechanical system is rewritten exactly: x = (q, v), a mode is a set of closed contacts,
 and what is compiled are the residuals R = M a - F - G' lam and A = G a + gamma = gap'' (flow),
 M dv - G' p and G v+ + gap_t + e (G v- + gap_t) (impact), differentiated with accelerations, forces
 and impulses as inputs, so that one saddle system gives values and derivatives alike
@@ -22,11 +22,12 @@ import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.errors import BadModel
-from explorer.systems import HybridSystem, MechanicalSystem, System
+from explorer.systems import HybridSystem, LagrangianSystem, System
 
 __all__ = ["Flow", "compile_flow"]
 
 Expr = Any
+_MOST = 200  # coordinates
 
 
 def _gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
@@ -39,7 +40,7 @@ class Flow:
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
+    system : MechanicalSystem, LinearMechanicalSystem or HybridSystem
     cost : sympy expression, optional
         Running cost g(t, x, x', rho); accelerations are among `rates`.
 
@@ -59,9 +60,14 @@ class Flow:
 
     def __init__(self, system: System, cost: sp.Expr | None = None) -> None:
         self.system, self.revision = system, system.revision
-        self.mechanical = isinstance(system, MechanicalSystem)
+        self.mechanical = isinstance(system, LagrangianSystem)
         names = list(system.parameters)
-        if isinstance(system, MechanicalSystem):
+        if isinstance(system, LagrangianSystem):
+            if system.n > _MOST:
+                raise BadModel(
+                    f"'{system.name}' has {system.n} coordinates, but to locate events all "
+                    f"matrices are written out, up to {_MOST}; time stepping takes any size."
+                )
             self.states = [*system.q, *system.v]
             self.n, self.n_c, self.rough = system.n, len(system.contacts), system.rough
         elif isinstance(system, HybridSystem):
@@ -88,7 +94,7 @@ class Flow:
         self.bundles: list[Bundle] = []
         self.offsets = {}
         if self.mechanical:
-            self._rewrite(system, lam, e, sigma)  # type: ignore[arg-type]
+            self._rewrite(system, lam, e, sigma)
         else:
             self._modes(system)
         self.offsets["cost"] = len(self.bundles)
@@ -129,7 +135,7 @@ class Flow:
             h = [smooth(f) for f in guard.reset]
             self._add([*h, *(f.diff(t) for f in h), *_gradient(h, x), *_gradient(h, rho)])
 
-    def _rewrite(self, system: MechanicalSystem, lam: list, e: list, sigma: list) -> None:
+    def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
         t, rho, n = self._t, self._rho, self.n
         q, v, a = self._x[:n], self._x[n:], self._rate[n:]
         M = [[smooth(m) for m in row] for row in system.mass.tolist()]

@@ -52,6 +52,8 @@ def evaluate(
         y = steps[i, 2:]
         t = steps[i, 0]
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
+        for m in range(steps.shape[1] - 2 - size):  # accelerations that the method carries
+            K[0, m // shape[N] * block + shape[N] + m % shape[N]] = steps[i, 2 + size + m]
         shared = extra > s and many > 1
         if status == SUCCESS and shared:
             status = advance(

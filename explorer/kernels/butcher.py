@@ -1,4 +1,6 @@
-"""Coefficients of the Runge-Kutta methods, as the kernels take them; the pairs are SciPy's.
+"""Coefficients of the Runge-Kutta methods and of Newmark's, as the kernels take them.
+
+The pairs are SciPy's.
 
 Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 """
@@ -6,11 +8,12 @@ Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.integrate import DOP853, RK45
 
-__all__ = ["METHODS", "Tableau"]
+__all__ = ["METHODS", "Tableau", "newmark"]
 
 
 @dataclass(frozen=True)
@@ -88,3 +91,17 @@ METHODS = {
         _place((4, 16), (0, np.column_stack([np.zeros(3), _COLLOCATION.T @ _RADAU]))), -1 / 4, 0.0,
     ),
 }  # fmt: skip
+
+
+def newmark(*coefficients: Any) -> Tableau:
+    """Return the tableau whose first row are these coefficients of `explorer.kernels.newmark_flow`.
+
+    Parameters
+    ----------
+    coefficients : alpha_m, alpha_f, beta, gamma, whether interpolated, weight of the local error
+        (constant / tolerance, 0: fixed steps), most iterations
+    """
+    return Tableau(
+        3, 1, 2, _place((16, 16), (0, np.array(coefficients, float))),
+        _times(np.zeros(1), _ONE), np.zeros((2, 16)), np.zeros((4, 16)), -1 / 3, 0.0,
+    )  # fmt: skip

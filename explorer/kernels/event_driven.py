@@ -63,6 +63,7 @@ from explorer.kernels.transitions import (
     ATOL,
     BAND,
     EXPONENT,
+    GRID,
     H0,
     H_MAX,
     REST_MAX,
@@ -99,11 +100,13 @@ def march(
     A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (11,), (3,) most steps, most events, what of the start is given
+    knobs, caps : (12,), (3,) most steps, most events, what of the start is given; the steps end at
+        multiples of knobs[GRID] (0: where they like)
     y : ((width + 1) (n_x + 1),) start (see `explorer.kernels.start`), overwritten by the end
     e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives, written
     K, dense, watch, samples, bench : workspaces
-    steps, step_state : record of the steps: t, h, y at the start; mode or closed contacts
+    steps, step_state : record of the steps: t, h, y at the start (and, if there is room, the
+        accelerations that the method carries); mode or closed contacts
     lay, record, record_kind : events: places in a row; numbers; (guard, kind, mode before, mode
         after, number of the first step behind it, how many guards fired together)
     counts : (4,) steps, events, right-hand sides, rejected steps
@@ -168,6 +171,8 @@ def march(
                 return STEP_CAP
             # march one step
             h = min(h, knobs[H_MAX])
+            if knobs[GRID] > 0.0:
+                h = min(h, (np.floor(t / knobs[GRID] + 1e-9) + 1.0) * knobs[GRID] - t)
             final = False
             step = h
             if t + 1.0000001 * h >= t_end:
@@ -249,6 +254,8 @@ def march(
                 for m in range(size):
                     steps[taken, 2 + m] = y[m]
                     y[m] = new[m]
+                for m in range(steps.shape[1] - 2 - size):
+                    steps[taken, 2 + size + m] = K[0, m // n * block + n + m % n]
                 step_state[taken, 0] = state[MODE]
                 for a in range(wide):
                     step_state[taken, 1 + a] = state[CLOSED + a]

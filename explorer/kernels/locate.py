@@ -349,6 +349,7 @@ def land(
             target = min(tau - g / slope, most)
             if not target > 0.0 or abs(target - tau) <= 2e-16 * (abs(t) + tau):
                 break
-        whole = abs(target - tau) > SMALL * tau
+        # the state at an event of Newmark's is one of his steps, not of Heun's
+        whole = abs(target - tau) > SMALL * tau or (last == 1 and L.size > 0)
         before, g_before, tau = tau, g, target
     return SUCCESS

@@ -1,7 +1,8 @@
 """One step of a Runge-Kutta method, its error, and a polynomial over the step.
 
 Dormand-Prince 5(4) and 8(5,3) (Hairer, Norsett, Wanner, Solving ODEs I, II.5 and II.10), Radau IIA
-of order 5 (`explorer.kernels.radau`); the coefficients of the pairs come from SciPy. The polynomial
+of order 5 (`explorer.kernels.radau`); the coefficients of the pairs come from SciPy. The Newmark
+family (`explorer.kernels.newmark_flow`) steps in the same way, at its own step size. The polynomial
 serves to look for events and for pictures; what `at` and a grid of the user's return comes from a
 step of its own length, so it has the accuracy of the step.
 """
@@ -10,9 +11,11 @@ import numpy as np
 
 from explorer.kernels.flows import NX, PROBLEM, flow, slopes
 from explorer.kernels.jit import kernel
+from explorer.kernels.newmark_flow import OFF, newmark_step
 from explorer.kernels.radau import radau_step
 from explorer.status import SUCCESS
 
+NEWMARK = 3  # code of the Newmark family among the methods
 TABLEAU = "float64[:, ::1], float64[::1], int64, float64[:, ::1], int64[::1]"
 
 
@@ -29,8 +32,12 @@ def advance(
 
     Row i of A gives stage i; row s the end of the step, whose state goes to `new`, other states to
     `stage`. Rows behind s serve the polynomial. K[0] is y'(t). A method with workspaces `L` is
-    implicit, and its step is one of Radau's.
+    implicit: of one stage it is one of Newmark's, else Radau's.
     """
+    if L.size > 0 and s == 1:
+        return newmark_step(
+            table, shape, inp, out, W, pivots, vec, state, A, L, lp, t, y, h, K, stage, new, width
+        )
     if L.size > 0:
         return radau_step(
             table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, t, y, h, K, stage,
@@ -93,6 +100,8 @@ def first_step(
 )
 def step_error(method, E, s, K, y, new, h, block, width, rtol, atol):
     """Return the error of a step in units of the tolerance: the worst of all columns."""
+    if method == NEWMARK:  # it knows its own
+        return K[OFF, 0] if np.isfinite(new[0]) else np.nan
     worst = 0.0
     for k in range(width + 1):
         first, second = 0.0, 0.0
@@ -134,8 +143,11 @@ def stiffness(K, s, y, new, h, nx):
     inner=True,
 )
 def interpolate(method, D, s, K, y, new, h, nx, dense):
-    """Write the polynomial of the step: for 8(5,3) in the nested form, else in powers."""
-    if method == 1:
+    """Write the polynomial of the step: for 8(5,3) and Newmark in the nested form, else in powers.
+
+    Of Newmark it is the cubic through both ends and their slopes.
+    """
+    if method == 1 or method == NEWMARK:
         for m in range(nx):
             delta = new[m] - y[m]
             dense[0, m] = delta
@@ -143,7 +155,7 @@ def interpolate(method, D, s, K, y, new, h, nx, dense):
             dense[2, m] = 2.0 * delta - h * (K[s, m] + K[0, m])
             for r in range(4):
                 total = 0.0
-                for j in range(s + 4):
+                for j in range(s + 4 if method == 1 else 0):
                     total += D[r, j] * K[j, m]
                 dense[3 + r, m] = h * total
     else:
@@ -160,7 +172,7 @@ def dense_value(method, dense, y, s, nx, x):
     """Evaluate the polynomial at the fraction `s` of the step."""
     for m in range(nx):
         total = 0.0
-        if method == 1:
+        if method == 1 or method == NEWMARK:
             for r in range(6, -1, -1):
                 total += dense[r, m]
                 total *= s if r % 2 == 0 else 1.0 - s

@@ -36,7 +36,7 @@ __all__ = ["switch", "touch"]
 GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 1, 2, 3, 4, 5, 6, 7
 # knobs of the march
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
-STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST = 7, 8, 9, 10
+STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST, GRID = 7, 8, 9, 10, 11
 
 
 @kernel(

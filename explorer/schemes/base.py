@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -56,6 +56,13 @@ class Scheme:
 
     def __post_init__(self) -> None:
         check_knobs(self)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return what defines the scheme as plain data (JSON)."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"name": type(self).__name__} | {
+            k: x.to_spec() if isinstance(x, Scheme) else x for k, x in values.items()
+        }
 
     @classmethod
     def fits(cls, system: System) -> bool:

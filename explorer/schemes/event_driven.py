@@ -6,6 +6,10 @@ rewritten exactly (`explorer.compiled.flow`): impacts by Newton's law with an LC
 contacts, closed contacts by an LCP of forces and accelerations, released when the force falls to
 zero. Impacts that accumulate end in one event that closes the contact.
 (Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
+
+Of a mechanical system the march can also be Newmark's or that of generalised-alpha, on the grid of
+its own step: an event cuts a step in two, both of them steps of the scheme, and behind it the
+acceleration is computed anew (a_0 = M^-1 F; without that the order falls to 1).
 """
 
 from __future__ import annotations
@@ -16,17 +20,21 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import Flow, compile_flow
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NotApplicable
+from explorer.kernels.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.schemes.march import March
-from explorer.systems import HybridSystem, MechanicalSystem
+from explorer.schemes.newmark import GeneralizedAlpha, Newmark
+from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem
 from explorer.trajectory import Trajectory
 
 __all__ = ["EventDriven"]
 
 _MOST = 1_000_000  # rows besides the events
+_NEWMARK = {"newmark": Newmark, "generalized-alpha": GeneralizedAlpha}
+_CHOICES = (*METHODS, *_NEWMARK)
 
 
 @schemes.register
@@ -36,30 +44,70 @@ class EventDriven(Scheme):
 
     Parameters
     ----------
+    method : str, Newmark or GeneralizedAlpha
+        "dop853" (order 8), "dopri5" (order 5), "radau" (order 5, for stiff flows); for mechanical
+        systems ``Newmark(...)``, ``GeneralizedAlpha(...)``, or "newmark", "generalized-alpha" for
+        their defaults with step size `step`.
     rtol, atol : float
-        Tolerances of a step, for the state and for every sensitivity.
-    method : str
-        "dop853" (order 8), "dopri5" (order 5), "radau" (order 5, for stiff flows).
+        Tolerances of a step, for the state and for every sensitivity. (Newmark's methods have none
+        but their `error_tol`.)
+    step : float
+        Step size of "newmark" and "generalized-alpha", s.
     points : int
-        Rows of the result besides the events.
+        Rows of the result besides the events; of Newmark's methods their steps.
     max_steps, max_events : int
-        Where a run gives up.
+        Where a run gives up (besides the steps of size h).
     """
 
-    accepts = (MechanicalSystem, HybridSystem)
+    accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem)
     takes = "mechanical systems with contacts and friction, and hybrid systems"
     handles = frozenset({"contacts", "friction"})
     order = 8
     order_across_events = 8
 
+    method: str | Newmark | GeneralizedAlpha = knob(  # noqa: RUF009
+        "dop853", text="method", choices=_CHOICES, types=(Newmark, GeneralizedAlpha)
+    )
     rtol: float = knob(1e-9, 1e-13, 1e-3, text="relative tolerance", log=True, positive=True)
     atol: float = knob(1e-10, 1e-14, 1e-3, text="absolute tolerance", log=True, positive=True)
-    method: str = knob("dop853", text="Runge-Kutta method", choices=("dop853", "dopri5", "radau"))
+    step: float = knob(
+        1e-2, 1e-4, 1e-1, "s", "step of Newmark's methods", log=True, positive=True, minor=True
+    )
     points: int = knob(100, 2, 100_000, text="output points", positive=True, minor=True)
     max_steps: int = knob(20_000, 100, 1_000_000, text="step cap", positive=True, minor=True)
     max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
 
     compile = staticmethod(compile_flow)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.newmark is not None and self.newmark.a0 != "consistent":
+            raise BadValue(
+                "EventDriven computes the acceleration anew wherever a stretch begins: "
+                f"a0={self.newmark.a0!r} is for {type(self.newmark).__name__} on its own."
+            )
+        if self.newmark is not None and self.newmark.coefficients.alpha_f >= 1:
+            raise BadValue(f"{self.newmark!r}: alpha_f = 1 leaves the new state out; take less.")
+
+    @property
+    def newmark(self) -> Newmark | GeneralizedAlpha | None:
+        """The structural scheme that marches, if one does."""
+        if isinstance(self.method, (Newmark, GeneralizedAlpha)):
+            return self.method
+        kind = _NEWMARK.get(self.method)
+        return None if kind is None else kind(h=self.step)
+
+    @property
+    def tableau(self) -> Tableau:
+        """The coefficients of the method."""
+        scheme = self.newmark
+        if scheme is None:
+            return METHODS[str(self.method)]
+        co = scheme.coefficients
+        error = 0.0 if scheme.error_tol == 0 else abs(co.beta - 1 / 6) / scheme.error_tol
+        return newmark(
+            co.alpha_m, co.alpha_f, co.beta, co.gamma, scheme.interpolated, error, scheme.newton_max
+        )
 
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
@@ -87,6 +135,11 @@ class EventDriven(Scheme):
             raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
         if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
             raise BadValue(f"points = {self.points:g} are too many to hold: at most {_MOST:g}.")
+        if self.newmark is not None and not compiled.mechanical:
+            raise NotApplicable(
+                f"{self.newmark!r} marches second-order equations, and "
+                f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
+            )
         march = March(compiled, self, np.asarray(rho, float), t_end, wrt)
         if q0 is not None or v0 is not None:
             n, x0 = compiled.n, compiled.start(rho)[0]

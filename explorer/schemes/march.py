@@ -9,7 +9,6 @@ import numpy as np
 
 from explorer.compiled import Bundle, Flow, short
 from explorer.errors import BadModel, BadValue
-from explorer.kernels.butcher import METHODS
 from explorer.schemes.workspace import Workspace, workspace
 from explorer.status import Status
 from explorer.trajectory import KINDS, LocatedEvent, Trajectory
@@ -41,11 +40,18 @@ class March:
         wrt: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
-        self.tableau = METHODS[scheme.method]
+        self.tableau, newmark = scheme.tableau, scheme.newmark
+        self.first = 0.0 if newmark is None else newmark.h
+        self.grid = 0.0 if newmark is None or newmark.error_tol > 0 else newmark.h
+        self.room = scheme.max_steps
+        if newmark is not None and self.grid > 0:
+            more = newmark.steps(t_end, 2 + (1 + len(wrt)) * (flow.n_x + flow.n + 1), flow.n)
+            self.room = 1 << (self.room + more).bit_length()  # few sizes, so that few are kept
 
-    def workspace(self) -> Workspace:
-        """Lend the arguments of the kernels, set for this run."""
-        return workspace(self.flow, self.scheme, self.wrt, self.rho)
+    def workspace(self, wrt: tuple[int, ...] | None = None) -> Workspace:
+        """Lend the arguments of the kernels, set for this run; `wrt` for other columns."""
+        wrt = self.wrt if wrt is None else wrt
+        return workspace(self.flow, self.tableau, wrt, self.rho, self.room, self.scheme.max_events)
 
     def go(self, start: Any, seeds: np.ndarray | None) -> None:
         """Run the kernel.
@@ -68,8 +74,9 @@ class March:
                 work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
             work.caps[2] = (start is not None) + 2 * (seeds is not None)
             work.knobs[:] = (
-                0.0, self.t_end, self.scheme.rtol, self.scheme.atol, 0.0, BAND, self.t_end / 4,
-                self.tableau.stiff, self.tableau.exponent, REST_MAX, LOWEST,
+                0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
+                self.grid or self.t_end / 4, self.tableau.stiff, self.tableau.exponent, REST_MAX,
+                LOWEST, self.grid,
             )  # fmt: skip
             begin = time.perf_counter()
             self.code = work.march(*work.arguments)
@@ -124,7 +131,7 @@ class March:
 
         which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps) - 1, 0))
-        size, block, tableau = self.steps.shape[1] - 2, self.flow.n_x + 1, self.tableau
+        size, block, tableau = len(self.y), self.flow.n_x + 1, self.tableau
         result, rates = np.empty((len(times), size)), np.empty((len(times), block))
         if len(self.steps):
             with self.workspace() as work:
@@ -163,7 +170,10 @@ class March:
     def trajectory(self, t_eval: Any = None) -> Trajectory:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
         if t_eval is None:
-            return self._lazy(self.scheme.points)
+            own = self.grid > 0 and len(self.steps) > 0
+            return self._lazy(
+                np.append(self.steps[:, 0], self.t_last) if own else self.scheme.points
+            )
         times = np.array(t_eval, float)
         if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
             raise BadValue("t_eval needs increasing times.")
@@ -188,7 +198,7 @@ class March:
 
     def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
         flow, lay, record = self.flow, self.lay, self.record
-        exact = not isinstance(times, int)
+        exact = not isinstance(times, int) or self.grid > 0
         if isinstance(times, int):
             times = np.linspace(0.0, self.t_last, times + 1)
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)

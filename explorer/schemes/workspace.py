@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from explorer.compiled import Flow
-from explorer.kernels.butcher import METHODS
-
-if TYPE_CHECKING:
-    from explorer.schemes.event_driven import EventDriven
+from explorer.kernels.butcher import Tableau
 
 __all__ = ["Workspace", "workspace"]
 
@@ -18,6 +15,7 @@ _FIELDS = (
     "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
     "s_minus", "s_plus",
 )  # fmt: skip
+NEWMARK = 3  # code of the Newmark family
 _KINDS = 8  # kinds of runs (method, columns, caps) of one flow whose workspaces are kept
 _LARGEST = 2**26  # bytes of a workspace that is kept
 
@@ -38,8 +36,9 @@ class Workspace:
     """
 
     def __init__(
-        self, flow: Flow, scheme: EventDriven, wrt: tuple[int, ...], idle: list[Workspace]
-    ) -> None:
+        self, flow: Flow, tableau: Tableau, wrt: tuple[int, ...], steps: int, events: int,
+        carries: bool, idle: list[Workspace],
+    ) -> None:  # fmt: skip
         from explorer.kernels.event_driven import march
         from explorer.kernels.locate import SAMPLES
 
@@ -47,7 +46,6 @@ class Workspace:
         n_x, nc, rows, nr, p = flow.n_x, flow.n_c, flow.rows, flow.n_rho, len(wrt)
         block = n_x + 1
         self.size = size = block * (p + 1)
-        tableau = METHODS[scheme.method]
         sizes = (
             block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, rows, p * block,
             p * block,
@@ -64,23 +62,24 @@ class Workspace:
             flow.table, flow.shape(wrt), self.inp, np.empty(flow.most + 1),
             np.empty((order, order)), np.empty(order, np.int64), np.empty((3, order)), self.state,
         )  # fmt: skip
-        implicit = tableau.code == 2
+        lu, pivots = {2: ((5 * n_x + 1, 3 * n_x), 4 * n_x), 3: ((2 * order + 2, order), order)}.get(
+            tableau.code, ((0, 0), 0)
+        )
+        self.A = tableau.A.copy()
         self.method = (
-            tableau.A, tableau.c, tableau.stages,
-            np.empty((5 * n_x + 1, 3 * n_x)) if implicit else np.empty((0, 0)),
-            np.empty(4 * n_x if implicit else 0, np.int64),
+            self.A, tableau.c, tableau.stages, np.empty(lu), np.empty(pivots, np.int64),
         )  # fmt: skip
         w = max(wide_state, 1)
         self.watch = np.zeros((max(guards, 1), 4))
         self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
-        self.knobs = np.zeros(11)
-        self.caps = np.array([scheme.max_steps, scheme.max_events, 0])
+        self.knobs = np.zeros(12)
+        self.caps = np.array([steps, events, 0])
         self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
         self.dense = np.empty((8, size))
-        self.steps = np.empty((scheme.max_steps, 2 + size))
-        self.step_state = np.empty((scheme.max_steps, 1 + wide_state), np.int64)
-        self.record = np.empty((scheme.max_events, int(at[-1])))
-        self.kinds = np.empty((scheme.max_events, 6), np.int64)
+        self.steps = np.empty((steps, 2 + size + (flow.n * (p + 1) if carries else 0)))
+        self.step_state = np.empty((steps, 1 + wide_state), np.int64)
+        self.record = np.empty((events, int(at[-1])))
+        self.kinds = np.empty((events, 6), np.int64)
         self.counts = np.zeros(4, np.int64)
         self.nbytes = self.steps.nbytes + self.step_state.nbytes + self.record.nbytes
         self.march = march
@@ -101,12 +100,16 @@ class Workspace:
             self._idle.append(self)
 
 
-def workspace(flow: Flow, scheme: EventDriven, wrt: tuple[int, ...], rho: Any) -> Workspace:
+def workspace(
+    flow: Flow, tableau: Tableau, wrt: tuple[int, ...], rho: Any, steps: int, events: int
+) -> Workspace:
     """Lend a workspace, as a context, with mode and parameters set and nothing else.
 
-    No two threads ever hold the same one.
+    `steps`, `events` is how many there is room for. No two threads ever hold the same one.
     """
-    key = (scheme.method, wrt, scheme.max_steps, scheme.max_events)
+    # generalised-alpha carries an acceleration that is not that of the state
+    carries = tableau.code == NEWMARK and bool(tableau.A[0, :2].any())
+    key = (tableau.code, carries, wrt, steps, events)
     kept: dict[Any, list[Workspace]] = flow.workspaces
     idle = kept.get(key)
     if idle is None:
@@ -116,7 +119,9 @@ def workspace(flow: Flow, scheme: EventDriven, wrt: tuple[int, ...], rho: Any) -
     try:
         found = idle.pop()
     except IndexError:
-        found = Workspace(flow, scheme, wrt, idle)
+        found = Workspace(flow, tableau, wrt, steps, events, carries, idle)
+    if tableau.code == NEWMARK:
+        found.A[0] = tableau.A[0]
     found.state.fill(0)
     found.state[0] = 0 if flow.mechanical else flow.system.start_mode  # type: ignore[attr-defined]
     found.inp.fill(0.0)

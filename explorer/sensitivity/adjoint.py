@@ -12,7 +12,6 @@ import dataclasses
 import numpy as np
 
 from explorer.errors import NotApplicable
-from explorer.schemes.workspace import workspace
 from explorer.sensitivity.direct import Question, Sensitivity, gradient_of, saltation, solve
 
 __all__ = ["solve_adjoint"]
@@ -29,7 +28,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
     """
     from explorer.kernels.adjoint import backward
 
-    if question.scheme.method == "radau":
+    if question.scheme.tableau.code > 1:
         raise NotApplicable(
             "The adjoint transposes explicit steps: use method='direct', or an explicit pair."
         )
@@ -66,7 +65,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
     wide = (*[-1] * n_x, *question.places)
 
     def carry(mu: np.ndarray, first: int, end: int) -> None:
-        with workspace(flow, question.scheme, wide, question.rho) as lent:
+        with march.workspace(wide) as lent:
             backward(*lent.problem, *steps, first, end, p, mu, sweep, *work)
 
     sides = np.zeros((events, 2, block))

@@ -203,7 +203,7 @@ def solve_complex(question: Question) -> Sensitivity:
         are the direct method's, whose largest distance at the events and at the end is in
         ``residuals["direct"]``.
     """
-    if question.scheme.method == "radau":
+    if question.scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step repeats explicit steps: use method='direct', or an explicit pair."
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
+from scipy.sparse import coo_array
 
 from explorer.errors import BadModel
 from explorer.parameters import Param
@@ -113,6 +114,20 @@ class LinearMechanicalSystem(LagrangianSystem):
         )
         self.start(**(start or {}))
 
+    @property
+    def mass(self) -> sp.Matrix:
+        """M as formulas, for those who write all equations out."""
+        return sp.SparseMatrix(*self.M.shape, _cells(self.M)).as_mutable()
+
+    @property
+    def force(self) -> sp.Matrix:
+        """All forces f - K q - C v as formulas, (n,)."""
+        F = list(self.f)
+        for A, x in ((self.K, self.q), (self.C, self.v)):
+            for (i, j), value in _cells(A).items():
+                F[i] -= value * x[j]
+        return sp.Matrix(F)
+
     def _array(self, value: Any, what: str, shape: tuple | None) -> np.ndarray:
         if hasattr(value, "toarray"):
             value = value.toarray()
@@ -163,6 +178,14 @@ class LinearMechanicalSystem(LagrangianSystem):
             params={k: Param(**p) for k, p in spec["params"].items()},
             start=spec["start"], units=spec["units"], text=spec["text"],
         )  # fmt: skip
+
+
+def _cells(A: Any) -> dict[tuple[int, int], float]:
+    """Return what is not zero in a matrix, by row and column."""
+    A = coo_array(A)
+    return dict(
+        zip(zip(*(k.tolist() for k in A.coords), strict=True), A.data.tolist(), strict=True)
+    )
 
 
 def _plain(x: Any) -> Any:

@@ -1,0 +1,153 @@
+"""`EventDriven(Newmark(...))`: structural schemes that stop at their events."""
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.errors import BadValue, NotApplicable
+from explorer.models import models
+from explorer.models.bouncing_ball import exact
+from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.newmark import GeneralizedAlpha, Newmark
+
+FAMILY = [
+    Newmark(), Newmark.named("central difference"), Newmark.named("linear acceleration"),
+    GeneralizedAlpha(rho_inf=0.8), GeneralizedAlpha(rho_inf=0.3, force="interpolated"),
+]  # fmt: skip
+
+
+def at(scheme, h):
+    """The scheme with another step."""
+    return EventDriven(type(scheme)(**{**vars(scheme), "h": h}))
+
+
+@pytest.mark.parametrize("scheme", FAMILY, ids=repr)
+@pytest.mark.parametrize("h", [0.37, 0.013])
+def test_a_bouncing_ball_is_exact_at_any_step(scheme, h):
+    """Constant acceleration is integrated exactly, so what is left is how events are located."""
+    system = models["bouncing_ball"]()
+    run = ex.simulate(system, at(scheme, h), t_end=2.0)
+    truth = exact(run.t, run.rho)
+    jump = np.isin(run.t, [e.t for e in run.events])
+    np.testing.assert_allclose(run.q, truth["q"], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(run.v[~jump], truth["v"][~jump], rtol=0, atol=1e-10)
+    assert len(run.events) >= 3
+
+
+@pytest.mark.parametrize("scheme", FAMILY, ids=repr)
+@pytest.mark.parametrize("name", ["duffing", "elastic_pendulum"])
+def test_without_events_it_is_the_scheme_itself(scheme, name):
+    """Same motion as the structural kernel, which solves M a = F instead of a = M^-1 F."""
+    if name == "elastic_pendulum" and scheme.interpolated:
+        pytest.skip("F and M^-1 F are interpolated differently where M moves")
+    system = models[name]()
+    if name == "elastic_pendulum":
+        system.contacts = ()
+        system.touch()
+    h = 2e-3
+    one = ex.simulate(system, type(scheme)(**{**vars(scheme), "h": h}), t_end=0.5)
+    two = ex.simulate(system, at(scheme, h), t_end=0.5)
+    np.testing.assert_allclose(two.t, one.t, rtol=1e-14)
+    np.testing.assert_allclose(two.q, one.q, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(two.v, one.v, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("scheme", FAMILY, ids=repr)
+def test_the_order_survives_impacts(scheme):
+    """Forced impact oscillator, T = 12: order 2; 1e-5 at 4800 steps if the period error is small."""
+    system = models["impact_oscillator"]()
+    truth = ex.simulate(system, EventDriven(rtol=1e-12, atol=1e-13), t_end=12)
+    steps, errors = np.array([600, 1200, 2400, 4800]), []
+    for n in steps:
+        run = ex.simulate(system, at(scheme, 12 / n), t_end=12)
+        assert [e.kind for e in run.events] == [e.kind for e in truth.events]
+        errors.append(np.abs(run.q[-1] - truth.q[-1]).max())
+    slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert slope >= 1.9
+    assert errors[-1] <= (1e-5 if scheme in FAMILY[1:3] else 3e-5)
+    late = [abs(a.t - b.t) for a, b in zip(run.events, truth.events, strict=True)]
+    assert len(late) >= 2
+    assert max(late) <= 1e-5
+    assert run.gap.min() >= -1e-9
+
+
+def test_a_closed_contact_is_held_and_let_go():
+    """A ball on a table that begins to shake: released where the table falls faster than g."""
+    system = models["vibrating_table"]()
+    truth = ex.simulate(system, EventDriven(rtol=1e-11, atol=1e-12), t_end=1.0)
+    run = ex.simulate(system, EventDriven(Newmark(h=1e-3)), t_end=1.0)
+    assert [e.kind for e in run.events] == [e.kind for e in truth.events]
+    np.testing.assert_allclose([e.t for e in run.events], [e.t for e in truth.events], atol=1e-4)
+    held = ex.MechanicalSystem("held", q="y", mass=2, force="-19.62", contacts=[ex.Contact("y")])
+    run = ex.simulate(held, EventDriven(GeneralizedAlpha(h=0.1)), t_end=1)
+    np.testing.assert_allclose(run.lam, 19.62)
+    np.testing.assert_allclose(run.q, 0, atol=1e-15)
+
+
+def bar(n=100, E=900.0, length=10.0, v0=-10.0):
+    """Bar of n lumped elements that flies against a wall at x = 0."""
+    d = length / n
+    m = np.full(n + 1, d)
+    m[[0, -1]] /= 2
+    K = E / d * (2 * np.eye(n + 1) - np.eye(n + 1, k=1) - np.eye(n + 1, k=-1))
+    K[0, 0] = K[-1, -1] = E / d
+    H = np.zeros((1, n + 1))
+    H[0, 0] = 1
+    return ex.LinearMechanicalSystem(
+        "bar", np.diag(m), K, H=H, b=0.5, start={"v": [v0] * (n + 1), "t_end": 1.0}
+    )
+
+
+@pytest.mark.parametrize("scheme", [FAMILY[1], GeneralizedAlpha(rho_inf=0.6)], ids=repr)
+def test_a_bar_leaves_the_wall_when_the_wave_is_back(scheme):
+    """Contact lasts 2 L / c = 2/3 s; no energy comes from nowhere."""
+    system = bar()
+    run = ex.simulate(system, at(scheme, 1e-3), t_end=1.0)
+    struck = run.events[0].t
+    left = [e.t for e in run.events if e.kind == "released"][-1]
+    assert struck == pytest.approx(0.05, abs=1e-9)
+    assert left - struck == pytest.approx(2 / 3, rel=0.01)
+    M, K = system.M, system.K
+    energy = 0.5 * (
+        np.einsum("ti,ij,tj->t", run.v, M, run.v) + np.einsum("ti,ij,tj->t", run.q, K, run.q)
+    )
+    before = 0.5 * M.trace() * 100
+    assert energy.max() <= before * (1 + 1e-9) if isinstance(scheme, GeneralizedAlpha) else True
+    assert energy[-1] <= before * (1 + 1e-9)
+    assert energy[-1] >= 0.95 * before
+
+
+@pytest.mark.parametrize("scheme", [Newmark(), GeneralizedAlpha(rho_inf=0.5)], ids=repr)
+def test_sensitivities_are_those_of_the_steps(scheme):
+    """Their error falls like h^2, jumps included."""
+    system = models["impact_oscillator"]()
+    truth = ex.sensitivity(system, EventDriven(rtol=1e-12, atol=1e-13), t_end=3.0)
+    errors = []
+    for h in (4e-3, 2e-3, 1e-3):
+        mine = ex.sensitivity(system, at(scheme, h), t_end=3.0)
+        errors.append(np.abs(mine.solution.S[-1] - truth.solution.S[-1]).max())
+    assert np.log2(np.divide(errors[:-1], errors[1:])).min() > 1.8
+
+
+def test_refusals():
+    with pytest.raises(NotApplicable, match="second-order"):
+        ex.simulate(models["thermostat"](), EventDriven(Newmark()))
+    with pytest.raises(BadValue, match="anew"):
+        EventDriven(Newmark(a0="zero"))
+    with pytest.raises(BadValue, match="Newmark"):
+        EventDriven("euler")
+    with pytest.raises(NotApplicable, match="explicit"):
+        ex.sensitivity(models["bouncing_ball"](), EventDriven(Newmark()), method="adjoint")
+
+
+def test_it_survives_saving(tmp_path):
+    run = ex.simulate(
+        models["bouncing_ball"](), EventDriven(GeneralizedAlpha(h=0.05, rho_inf=0.5)), t_end=2
+    )
+    again = ex.load(run.save(tmp_path / "run"))
+    assert again.scheme == run.scheme
+    np.testing.assert_array_equal(again.q, run.q)
+    assert (
+        ex.simulate(models["bouncing_ball"](), EventDriven("newmark", step=0.05)).scheme.newmark.h
+        == 0.05
+    )
