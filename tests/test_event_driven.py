@@ -350,3 +350,22 @@ def test_a_contact_that_never_leaves_does_not_fall_through():
         r0=0.4957280104548285, theta0=-1.288504324855106,
     )  # fmt: skip
     assert sol.refined(3000).gap.min() > -1e-8
+
+
+def test_a_dip_around_the_first_sample_is_seen():
+    """A table that catches up with the ball it has just thrown, and falls behind again at once."""
+    sol = ex.simulate(
+        models["vibrating_table"](), ex.EventDriven(rtol=4e-10, atol=1e-10), m=2.8, y0=0.06752044297797592,
+        g=16.80572360327996, e=0.332112877561284, a=2.5, omega=39.78380072556892, v0=-1.075,
+    )  # fmt: skip
+    assert sol.refined(4000).gap.min() > -1e-8
+
+
+def test_a_force_of_round_off_does_not_carry_a_step_past_an_impact():
+    """Balls that swing together touch without force, so their releases are noise."""
+    sol = ex.simulate(
+        models["newtons_cradle"](), ex.EventDriven(rtol=1.1129335075655901e-10, atol=1e-10), s=0.0,
+        m=3.208240324894982, g=17.02086580348674, l=0.41053888261322513, e=0.8038126609314604,
+        lift=0.030939547840921434,
+    )  # fmt: skip
+    assert sol.refined(4000).gap.min() > -1e-9

@@ -43,8 +43,6 @@ from explorer.kernels.locate import (
     FRACTION,
     LENGTH,
     SAMPLES,
-    SHIFT,
-    SIGN,
     UNARMED,
     first_event,
     land,
@@ -238,8 +236,8 @@ def march(
                 if watch[now, ARM] != UNARMED and found[FRACTION] < 1.0 - 1e-15:
                     status = land(
                         table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, y, t, step,
-                        step if final else 1.5 * step, K, stage, new, width, now, watch[now, SIGN],
-                        watch[now, SHIFT], values, found,
+                        step if final else 1.5 * step, K, stage, new, width, now, watch, values,
+                        found,
                     )  # fmt: skip
                     tau = found[LENGTH]
                 elif 0.0 < tau < step:

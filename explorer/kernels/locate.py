@@ -34,6 +34,7 @@ FRACTION, BLUR, LEAST, SLOPE, LENGTH = 0, 1, 2, 3, 4
 # a correction this small beside its step is a step of Heun's method: its error, move^3 / 12, is
 # below round-off
 SMALL = 1e-5
+FAR = 1e-8  # a correction beyond this fraction of the step may pass other events
 SPARE = 16  # a row of K that no method uses
 # bits of a guard's flags in `shape`
 BOUNDS, TERMINAL, HAS_WHEN, IDENTITY = 1, 2, 4, 8
@@ -254,10 +255,10 @@ def first_event(
                 low < 0.0 and k == 1 and watch[j, ARM] != UNARMED and one < 0.01 * abs(g)
                 and not leaves(samples, j, sign, sign * samples[0, j])
             ):  # fmt: skip
-                # it may leave and come back, or dip, long before the first sample
+                # it may leave and come back, or dip, long before the first sample or around it
                 before, two_back, at = one, 0.0, 0.0
                 point = 1.0 / SAMPLES / 2**14
-                while point < 1.0 / SAMPLES:
+                while point <= 2.0 / SAMPLES:
                     value = sign * on_polynomial(
                         table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, h,
                         point, j, x, values,
@@ -301,19 +302,21 @@ def first_event(
 
 @kernel(
     f"int64({PROBLEM}, {TABLEAU}, float64[::1], float64, float64, float64, float64[:, ::1],"
-    " float64[::1], float64[::1], int64, int64, float64, float64, float64[::1], float64[::1])",
+    " float64[::1], float64[::1], int64, int64, float64[:, ::1], float64[::1], float64[::1])",
     inner=True,
 )
 def land(
     table, shape, inp, out, W, pivots, vec, state, A, c, last, L, lp, y, t, h, most, K, stage, new,
-    width, j, sign, shift, values, found,
+    width, j, watch, values, found,
 ):  # fmt: skip
     """End the step on the guard: `new` is the state there, found[LENGTH] the step to it.
 
     The zero of the polynomial is as good as the step; Newton's method (then secants) on the flow
-    itself makes it exact. Only a correction that is not small wants another step from `y`.
+    itself makes it exact. Only a correction that is not small wants another step from `y`. A guard
+    that is nothing but noise could be followed anywhere: not beyond the event of another one.
     """
     size = (width + 1) * (shape[NX] + 1)
+    first, sign, shift = found[FRACTION] * h, watch[j, SIGN], watch[j, SHIFT]
     tau, slope = found[FRACTION] * h, found[SLOPE] / h
     before, g_before = 0.0, np.inf
     whole, back, misses = True, False, 0
@@ -337,7 +340,14 @@ def land(
         # a kink of the flow spoils a slope; what does not come down is round-off or has no slope
         if abs(g) > 0.5 * abs(g_before):
             misses += 1
-        if misses > 2 or (misses > 0 and abs(g) <= NOISE):
+        far = False
+        if abs(tau - first) > FAR * h:
+            for i in range(guard_count(shape, state)):
+                beyond = watch[i, SIGN] * values[i] - watch[i, SHIFT] < -NOISE
+                far = far or (i != j and watch[i, ARM] != UNARMED and beyond)
+        if far:
+            target, back = first, True
+        elif misses > 2 or (misses > 0 and abs(g) <= NOISE):
             if abs(g) <= abs(g_before):
                 break
             target, back = before, True
