@@ -151,3 +151,16 @@ def test_it_survives_saving(tmp_path):
         ex.simulate(models["bouncing_ball"](), EventDriven("newmark", step=0.05)).scheme.newmark.h
         == 0.05
     )
+
+
+def test_a_panel_keeps_the_method_it_was_given():
+    """As plain data: a link to the panel, and the code it shows, make the same run."""
+    from explorer.panels.code import opening
+
+    method = GeneralizedAlpha(h=0.05, rho_inf=0.5)
+    session = ex.explore(models["bouncing_ball"](), EventDriven(method)).session
+    assert session.solution.scheme == EventDriven(method)
+    assert "GeneralizedAlpha(h=0.05, rho_inf=0.5)" in opening(session)[-1]
+    assert EventDriven(str(method)) == EventDriven(method)
+    session.load_state(session.to_json())
+    assert session.solution.scheme == EventDriven(method)

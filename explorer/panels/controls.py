@@ -117,7 +117,8 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     key = f"knob.{name}"
     text = label(name) if len(name.split("_")) == 1 else name.replace("_", " ")
     if meta.choices:
-        control = choice(key, text, now, [(c, c) for c in meta.choices], meta.text)
+        offered = dict.fromkeys([*meta.choices, now[key]])  # a scheme of one's own stands last
+        control = choice(key, text, now, [(c, c) for c in offered], meta.text)
         return {**control, "default": default}
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high

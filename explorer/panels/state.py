@@ -18,7 +18,7 @@ from explorer.compiled import compile_flow, compile_system
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
-from explorer.schemes import schemes
+from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, schemes_for, simulate
 from explorer.systems import HybridSystem, System, from_spec
 
@@ -69,6 +69,7 @@ class States:
         system = self.system({"model": model, "sizes": dict(sizes or {})})
         chosen = choose(system, scheme)
         knobs = {k: getattr(chosen, k) for k in knobs_of(chosen)}
+        knobs |= {k: repr(x) for k, x in knobs.items() if isinstance(x, Scheme)}  # plain data
         if (scheme is None or isinstance(scheme, (str, type))) and "h" in knobs:
             knobs["h"] = system.h
         return {

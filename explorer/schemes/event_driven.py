@@ -14,6 +14,7 @@ acceleration is computed anew (a_0 = M^-1 F; without that the order falls to 1).
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +47,8 @@ class EventDriven(Scheme):
     ----------
     method : str, Newmark or GeneralizedAlpha
         "dop853" (order 8), "dopri5" (order 5), "radau" (order 5, for stiff flows); for mechanical
-        systems ``Newmark(...)``, ``GeneralizedAlpha(...)``, or "newmark", "generalized-alpha" for
-        their defaults with step size `step`.
+        systems ``Newmark(...)``, ``GeneralizedAlpha(...)`` (also as text, as they print), or
+        "newmark", "generalized-alpha" for their defaults with step size `step`.
     rtol, atol : float
         Tolerances of a step, for the state and for every sensitivity. (Newmark's methods have none
         but their `error_tol`.)
@@ -80,6 +81,8 @@ class EventDriven(Scheme):
     compile = staticmethod(compile_flow)
 
     def __post_init__(self) -> None:
+        if isinstance(self.method, str) and "(" in self.method:
+            object.__setattr__(self, "method", _read(self.method))
         super().__post_init__()
         if self.newmark is not None and self.newmark.a0 != "consistent":
             raise BadValue(
@@ -147,3 +150,16 @@ class EventDriven(Scheme):
             x0[n:] = x0[n:] if v0 is None else v0
         march.go(x0, seeds)
         return march.trajectory(t_eval)
+
+
+def _read(text: str) -> Any:
+    """Return the structural scheme that prints as `text`; nothing in it is executed."""
+    try:
+        call = ast.parse(text.strip(), mode="eval").body
+        kinds = {kind.__name__: kind for kind in _NEWMARK.values()}
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            given = {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+            return kinds[call.func.id](**given)
+    except (KeyError, SyntaxError, TypeError, ValueError):
+        pass
+    return text  # the check of the knobs says what would do
