@@ -369,3 +369,14 @@ def test_a_force_of_round_off_does_not_carry_a_step_past_an_impact():
         lift=0.030939547840921434,
     )  # fmt: skip
     assert sol.refined(4000).gap.min() > -1e-9
+
+
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
+def test_a_force_that_is_no_number_is_said(method):
+    """From the start on, or once t > 1: a NaN is larger than no tolerance."""
+    for force in ("sqrt(c - 1) - x", "sqrt(1 - t) - x"):
+        system = MechanicalSystem(
+            "odd", q="x", params={"c": 0.0}, force=[force], start={"q": [1.0], "t_end": 3.0}
+        )
+        with pytest.raises(ex.StepFailed, match="no longer finite"):
+            ex.simulate(system, ex.EventDriven(method=method))

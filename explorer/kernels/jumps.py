@@ -184,8 +184,10 @@ def saltate(shape, row, lay, width):
 
 @kernel("float64(float64[::1], int64, int64)", inner=True)
 def largest(x, first, last):
-    """Return max |x[first:last]|."""
+    """Return max |x[first:last]|, infinity if any entry is not finite."""
     worst = 0.0
     for i in range(first, last):
+        if not np.isfinite(x[i]):  # max() would swallow a NaN
+            return np.inf
         worst = max(worst, abs(x[i]))
-    return worst if np.isfinite(worst) else np.inf
+    return worst

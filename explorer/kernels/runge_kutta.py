@@ -115,7 +115,7 @@ def step_error(method, E, s, K, y, new, h, block, width, rtol, atol):
             second += (e2 / scale) ** 2
         if method == 1:
             bottom = first + 0.01 * second
-            error = abs(h) * first / np.sqrt(bottom * block) if bottom > 0.0 else 0.0
+            error = 0.0 if bottom == 0.0 else abs(h) * first / np.sqrt(bottom * block)
         else:
             error = abs(h) * np.sqrt(first / block)
         if not error <= worst:  # also NaN
