@@ -31,8 +31,8 @@ CASES = [
       for s in ex.schemes_for(BUILDS[m]())),
 ]  # fmt: skip
 # every control of everything that can be opened, but where a run with closed contacts takes too long
-SLOW = [("explore", "column", "EventDriven"),
-        *(("sensitivity", m, None) for m in ("column", "rocking_block", "stick_slip"))]  # fmt: skip
+SLOW = [("explore", "column", "EventDriven"), ("explore", "elastic_bar", "EventDriven"),
+        *(("sensitivity", m, None) for m in ("column", "elastic_bar", "rocking_block", "stick_slip"))]  # fmt: skip
 MOVED = sorted({*CASES, *(("sensitivity", m, None) for m in filter(offered, models))} - {*SLOW},
                key=str)  # fmt: skip
 # both ends of the world for every control take a while: every system type and scheme, not every pair

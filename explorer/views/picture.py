@@ -65,6 +65,8 @@ class Plot:
         Whether the x axis is time: such plots share it, and the time cursor.
     log : bool
         Whether the x axis is logarithmic; such plots of a column share it too.
+    log_y : bool
+        Whether the y axis is.
     ticks : names of y = 0, 1, ..., if they are no numbers
     share : float
         Height, in parts of a usual plot's.
@@ -77,6 +79,7 @@ class Plot:
     y_range: tuple[float, float] | None = None
     time: bool = True
     log: bool = False
+    log_y: bool = False
     ticks: list[str] | None = None
     share: float = 1.0
 
@@ -131,7 +134,8 @@ def extent(*arrays: Any) -> tuple[float, float]:
     values = [a for a in values if a.size]
     if not values:
         return -1.0, 1.0
-    return nice(min(a.min() for a in values), max(a.max() for a in values))
+    # in double precision: near the largest float32 the room around it would be infinite
+    return nice(float(min(a.min() for a in values)), float(max(a.max() for a in values)))
 
 
 def steady(
@@ -167,10 +171,12 @@ def compose(
     *,
     height: int | None = None,
     space: float = 0.11,
+    gap: float = 0.06,
 ) -> Picture:
     """Put columns of plots side by side; time plots of a column share their time axis.
 
-    Between two columns is `space`, in parts of the width.
+    Between two columns is `space`, in parts of the width, between two joined plots of a column
+    `gap`, in parts of the height.
     """
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {
@@ -194,7 +200,7 @@ def compose(
     total = sum(widths)
     for column, width in zip(columns, widths, strict=True):
         right = left + (width / total) * (1 - space * (len(columns) - 1))
-        n, gap = len(column), 0.06
+        n = len(column)
         unit = 1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))
         unit /= sum(plot.share for plot in column)
         top = 1.0
@@ -222,12 +228,15 @@ def compose(
                 time_axes.append([x, y])
             if plot.log:
                 xaxis |= {"type": "log", "dtick": 1}
+            if plot.log_y:
+                yaxis |= {"type": "log", "dtick": 1, "exponentformat": "power"}
             if (plot.time or plot.log) and first.setdefault(plot.log, x) != x:
                 xaxis["matches"] = first[plot.log]
-            for axis, limits in ((xaxis, plot.x_range), (yaxis, plot.y_range)):
+            for axis, limits, log in (
+                (xaxis, plot.x_range, plot.log), (yaxis, plot.y_range, plot.log_y),
+            ):  # fmt: skip
                 axis |= {"zeroline": False, "showgrid": True}
                 if limits is not None:
-                    log = plot.log and axis is xaxis
                     axis["range"] = np.log10(limits).tolist() if log else list(limits)
             layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = xaxis, yaxis
             data += [{**trace, "xaxis": x, "yaxis": y} for trace in plot.traces]

@@ -115,12 +115,14 @@ def positions_plot(
         seen += [pinned[1].q[j] for j in chosen]
     form, exact = _exact(solution, points), []
     if form is not None:
+        few = set(drawn(solution, 3)) if len(chosen) > 6 else set(chosen)  # wide dashes hide curves
         exact = [
             curve(
                 points.t, np.ascontiguousarray(form[:, j]), GREY, name="exact",
                 showlegend=j == 0, line={"dash": "dash", "width": 4}, hoverinfo="skip",
             )
             for j in chosen
+            if j in few
         ]  # fmt: skip
     traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False, which=which)]
     title = "q" if which is None else "x"
