@@ -22,6 +22,7 @@ _HOMES = {
         "BadValue",
         "CacheWarning",
         "ExplorerError",
+        "LessonWarning",
         "NotApplicable",
         "StepFailed",
     ),

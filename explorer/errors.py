@@ -8,7 +8,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["BadModel", "BadValue", "CacheWarning", "ExplorerError", "NotApplicable", "StepFailed"]
+__all__ = [
+    "BadModel", "BadValue", "CacheWarning", "ExplorerError", "LessonWarning", "NotApplicable",
+    "StepFailed",
+]  # fmt: skip
 
 
 class ExplorerError(Exception):
@@ -45,6 +48,10 @@ class StepFailed(ExplorerError, ArithmeticError):
 
 class CacheWarning(UserWarning):
     """The cache directory cannot be used; results are right, the next start will be slower."""
+
+
+class LessonWarning(UserWarning):
+    """A scheme was run that is here to show what goes wrong; the sentence says what does."""
 
 
 def suggest(name: object, known: Iterable[str]) -> str:

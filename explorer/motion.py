@@ -13,13 +13,16 @@ __all__ = ["Motion"]
 
 @dataclass(repr=False)
 class Motion(Solution):
-    """Result of `Newmark` and `GeneralizedAlpha`.
+    """Result of `Newmark`, `GeneralizedAlpha` and what is made of them for impacts.
 
     Attributes
     ----------
     a : (n_t, n) accelerations, m/s2
     error : (n_t,) estimate of the local error of d, (beta - 1/6) h^2 max |a1 - a0|, m
     slip : (n_t, k) how far each hysteretic spring has slipped, m
+
+    A scheme for impacts estimates no error and has no such springs: both are empty then, and `a`
+    is the acceleration of the smooth part of the motion.
     """
 
     a: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_sketch, compile_system
-from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.errors import BadValue, LessonWarning, NotApplicable, StepFailed, suggest
 from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
 from explorer.progress import bar
@@ -71,6 +72,11 @@ def simulate(
     StepFailed
         The run stopped early; ``error.solution`` is the part that was computed.
 
+    Warns
+    -----
+    LessonWarning
+        The scheme is here to show what goes wrong.
+
     Examples
     --------
     >>> import explorer as ex
@@ -79,6 +85,8 @@ def simulate(
     'success'
     """
     chosen = choose(system, scheme)
+    if chosen.lesson:
+        warnings.warn(f"{chosen.lesson}.", LessonWarning, stacklevel=2)
     warm()
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
@@ -221,20 +229,24 @@ def _with(system: System) -> str:
     return f" with {', '.join(sorted(system.features))}" if system.features else ""
 
 
-def schemes_for(system: System) -> list[Scheme]:
+def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """Return a default instance of every scheme that takes the system, with its step size.
 
-    Time stepping comes first: it passes through any number of events.
+    Time stepping comes first: it passes through any number of events. Schemes that are there to
+    show what goes wrong come last, and only with `lessons`.
     """
-    found = [s for s in schemes.values() if s.fits(system)]
-    found.sort(key=lambda s: "h" not in knobs_of(s))
+    found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
+    found.sort(key=lambda s: (s.lesson != "", "h" not in knobs_of(s)))
     return [s(**({"h": system.h} if "h" in knobs_of(s) else {})) for s in found]
 
 
 def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
-    """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept."""
+    """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept.
+
+    Schemes that are there to show what goes wrong are left out.
+    """
     return {
-        name: {s: kind.fits(system) for s, kind in schemes.items()}
+        name: {s: kind.fits(system) for s, kind in schemes.items() if not kind.lesson}
         for name, system in systems.items()
     }
 

@@ -541,6 +541,8 @@ def stirred(model, scheme=None) -> Session:
         session.set(theta=0.75, newton_max=40, lcp_tol=1e-10, mass_point="iterate")
     elif session.state["scheme"] == "EventDriven":
         session.set(rtol=1e-8, method="dopri5", points=120)
+    elif session.state["scheme"] == "NonsmoothGeneralizedAlpha":
+        session.set(h=2e-3, newton_max=40, level="velocity")
     else:
         session.set(h=2e-3, newton_max=40, form="v")
     session.set(t_end=0.5 * system.t_end + 1 / 3)

@@ -391,7 +391,7 @@ def test_few_points_with_the_extremes_and_the_events(name, preset, scheme, budge
     points = rows(solution, budget)
     n = solution.q.shape[1]
     wanted = budget or usual(n)
-    assert len(points.t) <= 2.3 * wanted
+    assert len(points.t) <= 2.4 * wanted
     assert (np.diff(points.position) >= 0).all()
     assert (points.position[0], points.position[-1]) == (0, len(solution.t) - 1)
     for j in range(min(n, 3)):

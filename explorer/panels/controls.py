@@ -66,7 +66,10 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 param = Param(usual[k][i], *ranges[k][i], unit_, tip)
                 control = slider(f"{k}.{c}", c, param, now)
                 start.append({**control, "label": f"{label(c, dot=rate)}(0)"})
-    offered = [(n, n) for n in (type(s).__name__ for s in schemes_for(system))]
+    offered = [
+        (name, f"{name} (a lesson)" if s.lesson else name)
+        for s in schemes_for(system, lessons=True) for name in [type(s).__name__]
+    ]  # fmt: skip
     knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
     minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}
     if "h" in knobs:

@@ -140,6 +140,9 @@ class SessionAnswer:
             )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
+        if run.scheme.lesson:
+            text = " · ".join([run.scheme.lesson, *parts])
+            return {"level": "warn", "text": text, "detail": cache.notice()}
         return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import copy
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadValue, ExplorerError, suggest
+from explorer.errors import BadValue, ExplorerError, LessonWarning, suggest
 from explorer.models import models
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
@@ -118,7 +119,9 @@ class Session:
                 f"many for a live picture; h = {roomy(state['t_end'] / _LIVE_STEPS):g} s would do."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
-        solution = simulate(states.system(state), scheme, throw=False, **arguments)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LessonWarning)  # the status line says it
+            solution = simulate(states.system(state), scheme, throw=False, **arguments)
         if not solution.status.ok:
             raise BadValue(solution.status.message)
         return solution

@@ -147,7 +147,8 @@ class States:
         new, system = copy.deepcopy(state), self.system(state)
         if group == "scheme":
             chosen = choose(system, str(value))
-            chosen = next(s for s in schemes_for(system) if type(s) is type(chosen))
+            offered = schemes_for(system, lessons=True)
+            chosen = next(s for s in offered if type(s) is type(chosen))
             kept = {k: v for k, v in state["knobs"].items() if k in knobs_of(chosen)}
             new["scheme"] = type(chosen).__name__
             new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept

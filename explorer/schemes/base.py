@@ -37,6 +37,9 @@ class Scheme:
         Order of convergence on a smooth stretch with the default knobs.
     order_across_events : int
         The same across impacts.
+    lesson : str
+        Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
+        taken only by name.
     """
 
     accepts: ClassVar[tuple[type[System], ...]] = ()
@@ -44,6 +47,7 @@ class Scheme:
     handles: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
+    lesson: ClassVar[str] = ""
 
     def __repr__(self) -> str:
         """Return what one would type: the knobs that differ from their defaults."""

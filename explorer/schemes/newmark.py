@@ -3,8 +3,7 @@
 *Newmark methods*; Chung and Hulbert, J. Appl. Mech. 60 (1993) 371. Corrections to the former: the
 last row of B for the unknown d is (-1/(beta h^2), -1/(beta h), 1 - 1/(2 beta)); residual and
 tangent hold at the alpha states for all three unknowns; a damping matrix C and a force p(u, u')
-are not counted twice; alpha weighs the old value, so alpha_m = (2 rho - 1) / (rho + 1),
-alpha_f = rho / (rho + 1), gamma = 1/2 - alpha_m + alpha_f, beta = (1 - alpha_m + alpha_f)^2 / 4.
+are not counted twice; alpha weighs the old value (`explorer.schemes.families`).
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from explorer.errors import BadValue
 from explorer.motion import Motion
 from explorer.parameters import knob, number
 from explorer.schemes import schemes
-from explorer.schemes.base import MOST_BYTES, Scheme
-from explorer.schemes.stability import Coefficients, check_step
+from explorer.schemes.base import MOST_BYTES
+from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
+from explorer.schemes.stability import check_step
 from explorer.status import NOT_FINITE, SUCCESS, Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
@@ -63,7 +63,7 @@ def unknowns(beta: float, gamma: float, form: str) -> tuple[np.ndarray, np.ndarr
 
 
 @dataclass(frozen=True, repr=False)
-class _Structural(Scheme):
+class _Structural(Family):
     """What `Newmark` and `GeneralizedAlpha` share: everything but their coefficients."""
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
@@ -83,13 +83,6 @@ class _Structural(Scheme):
         1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
     )
     newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
-
-    interpolated: ClassVar[bool] = False
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """The four numbers of the scheme."""
-        raise TypeError(f"{type(self).__name__} does not say its coefficients.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -208,7 +201,7 @@ def _varies(compiled: Compiled) -> bool:
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class Newmark(_Structural):
+class Newmark(NewmarkFamily, _Structural):
     """Newmark's method: M a1 = F(t1, d1, v1) at the end of each step.
 
     v1 = v0 + h [(1-gamma) a0 + gamma a1], d1 = d0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1]. Order
@@ -230,23 +223,6 @@ class Newmark(_Structural):
     newton_tol, newton_max : float, int
         Relative tolerance of the Newton residual; cap of the iterations.
     """
-
-    beta: float = knob(0.25, 0, 1, text="weight of a1 in d")
-    gamma: float = knob(0.5, 0, 1, text="weight of a1 in v")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.beta < 0:
-            raise BadValue(
-                f"Newmark: beta = {self.beta:g} must not be negative: no step size would be stable."
-            )
-        if self.gamma < 0:
-            raise BadValue(f"Newmark: gamma = {self.gamma:g} must not be negative.")
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """alpha_m = alpha_f = 0, beta, gamma."""
-        return Coefficients(0.0, 0.0, self.beta, self.gamma)
 
     @classmethod
     def named(cls, name: str, alpha: float = 0.0, **knobs: Any) -> Newmark:
@@ -275,7 +251,7 @@ class Newmark(_Structural):
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class GeneralizedAlpha(_Structural):
+class GeneralizedAlpha(AlphaFamily, _Structural):
     """Generalised-alpha: equilibrium between the old and the new state, damping where it is wanted.
 
     M a_m = F(t_f, d_f, v_f) with a_m = (1 - alpha_m) a1 + alpha_m a0, d_f likewise with alpha_f.
@@ -294,54 +270,3 @@ class GeneralizedAlpha(_Structural):
         Free choice: those given replace what rho_inf and family say; gamma and beta follow from
         the alphas unless they are given too.
     """
-
-    rho_inf: float = knob(0.8, 0, 1, text="spectral radius at infinity", strict=True)
-    family: str = knob("chung-hulbert", text="family", choices=("chung-hulbert", "hht", "wbz"))
-    force: str = knob("state", text="force", choices=("state", "interpolated"), minor=True)
-    alpha_m: float | None = None
-    alpha_f: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("alpha_m", "alpha_f", "beta", "gamma"):
-            value = getattr(self, name)
-            if value is not None:
-                value = number(value, f"GeneralizedAlpha: {name}")
-                object.__setattr__(self, name, value)
-        if self.beta is not None and self.beta < 0:
-            raise BadValue(
-                f"GeneralizedAlpha: beta = {self.beta:g} must not be negative: no step size would "
-                "be stable."
-            )
-        if self.family == "hht" and number(self.rho_inf, "rho_inf") < 0.5:
-            raise BadValue(
-                f"HHT reaches rho_inf >= 1/2 only, not {self.rho_inf:g} (alpha_f would exceed "
-                "1/3); family='chung-hulbert' goes down to 0."
-            )
-        super().__post_init__()
-
-    def __repr__(self) -> str:
-        """Return what one would type, the free numbers included."""
-        given = ("alpha_m", "alpha_f", "beta", "gamma")
-        free = [f"{k}={getattr(self, k)!r}" for k in given if getattr(self, k) is not None]
-        return ", ".join([super().__repr__()[:-1], *free]) + ")"
-
-    @property
-    def interpolated(self) -> bool:  # type: ignore[override]
-        """Whether F is interpolated, not the state."""
-        return self.force == "interpolated"
-
-    @property
-    def coefficients(self) -> Coefficients:
-        """The four numbers of the scheme."""
-        rho = self.rho_inf
-        am, af = (2 * rho - 1) / (rho + 1), rho / (rho + 1)
-        if self.family == "hht":
-            am, af = 0.0, (1 - rho) / (1 + rho)
-        elif self.family == "wbz":
-            am, af = (rho - 1) / (rho + 1), 0.0
-        am = am if self.alpha_m is None else self.alpha_m
-        af = af if self.alpha_f is None else self.alpha_f
-        beta = (1 - am + af) ** 2 / 4 if self.beta is None else self.beta
-        return Coefficients(am, af, beta, 0.5 - am + af if self.gamma is None else self.gamma)

@@ -1,0 +1,138 @@
+"""Generalised-alpha through impacts, and what happens to Newmark's method without a law of impact.
+
+M(q) dv = F(t, q, v) dt + G' dp with Newton's impact law gap'(+) = -e gap'(-): the smooth part is
+the generalised-alpha method, impulses are of first order and belong to a step as a whole. Chen,
+Acary, Virlez, Bruls, Int. J. Numer. Meth. Engng 96 (2013) 487; Bruls, Acary, Cardona, Comput.
+Methods Appl. Mech. Engrg 281 (2014) 131; Cosimo, Galvez, Cavalieri, Cardona, Bruls, Multibody
+Syst. Dyn. 48 (2020) 127. The equations stand in `explorer.kernels.nonsmooth_alpha`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.parameters import knob
+from explorer.schemes import schemes
+from explorer.schemes.capturing import LCP, Capturing
+from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
+from explorer.schemes.stability import check_step
+from explorer.systems import System
+
+__all__ = ["ContactInNewmark", "NonsmoothGeneralizedAlpha"]
+
+_LEVELS = ("velocity", "position+velocity", "inside")  # as the kernel counts them
+
+
+@dataclass(frozen=True, repr=False)
+class _Alpha(Capturing, Family):
+    """What both share: everything but their coefficients and where contact acts."""
+
+    level: ClassVar[str] = "inside"
+    forecast: ClassVar[float] = 0.0
+
+    def kernel(
+        self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
+    ) -> Any:
+        """Return a call of `explorer.kernels.nonsmooth_alpha.run`."""
+        from explorer.kernels.nonsmooth_alpha import run, workspaces  # loads compiled code
+
+        table, place_I, most = compiled.structural
+        M, K, C, _ = matrices
+        if compiled.constant:
+            check_step(self, M, C, K)
+        co = self.coefficients
+        a = np.zeros_like(record["q"])
+        a[0] = np.linalg.solve(M, compiled.forces(inp))
+        work = workspaces(compiled.n, compiled.nc, most)
+        knobs = np.array([
+            self.h, t_end, co.alpha_m, co.alpha_f, co.beta, co.gamma, self.forecast,
+            self.newton_tol, self.lcp_tol,
+        ])  # fmt: skip
+        options = np.array([
+            compiled.constant, place_I.size > 0, self.interpolated, _LEVELS.index(self.level),
+            self.newton_max, LCP.index(self.lcp), self.lcp_max,
+        ])  # fmt: skip
+        call = functools.partial(
+            run, table, knobs, options, np.concatenate([inp, np.zeros(compiled.n)]),
+            compiled.place_M, compiled.place_K, compiled.place_C, place_I, compiled.gap_ptr,
+            compiled.gap_col, compiled.lin_ptr, compiled.lin_col, compiled.lin_val, *matrices, e,
+            *record.values(), a, *work,
+        )  # fmt: skip
+        return call, work[6], {"a": a}
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class NonsmoothGeneralizedAlpha(AlphaFamily, _Alpha):
+    """Generalised-alpha with impulses: no event is located, impacts may accumulate.
+
+    Order 2 on smooth stretches, where it is `GeneralizedAlpha`, and 1 across impacts.
+
+    Parameters
+    ----------
+    h : float
+        Step size in s; a last shorter step ends exactly at t_end.
+    level : str
+        "position+velocity": gap >= 0 and Newton's law of impact, each by a multiplier of its own:
+        nothing penetrates. "velocity": Newton's law alone; gaps are violated by O(h), and with
+        alpha_m = alpha_f = 0 a linear system moves as by `MoreauJean` with theta = 1/2.
+    rho_inf, family, force, alpha_m, alpha_f, beta, gamma : see `GeneralizedAlpha`
+    forecast : float
+        Level "velocity": a contact is active if gap + forecast h gap' <= 0 at the start of the
+        step.
+    newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
+    """
+
+    level: str = knob(  # type: ignore[misc]
+        "position+velocity", text="constraints on", choices=("position+velocity", "velocity")
+    )
+    forecast: float = knob(  # type: ignore[misc]
+        0.5, 0, 1, text="forecast factor of the active set", strict=True, minor=True
+    )
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class ContactInNewmark(NewmarkFamily, _Alpha):
+    """Contact put straight into Newmark's method: a lesson. Its energy grows without bound.
+
+    M a1 = F1 + G' lam with 0 <= gap(d1) perp lam >= 0 at the end of each step, and no law of
+    impact. To stop a body within one step takes an acceleration of order 1/h, which goes on into
+    the next step and returns more speed than there was. A smaller h does not help; larger beta and
+    gamma hide it by damping. The restitution e is not even looked at. p is the impulse
+    h [(1 - gamma) lam_0 + gamma lam_1] of the step. Each run is warned about.
+
+    Parameters
+    ----------
+    h : float
+        Step size in s.
+    beta, gamma : float
+        See `Newmark`; beta must not be 0.
+    newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
+    """
+
+    takes: ClassVar[str] = "mechanical systems with contacts, without friction"
+    order_across_events: ClassVar[int] = 0
+    lesson: ClassVar[str] = (
+        "ContactInNewmark has no law of impact: its energy grows without bound, at any step size "
+        "(large beta and gamma hide that by damping). It is a lesson; NonsmoothGeneralizedAlpha, "
+        "MoreauJean and EventDriven do it right"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beta == 0:
+            raise BadValue(
+                "ContactInNewmark: with beta = 0 the force of a contact does not reach the gap at "
+                "the end of its step; beta = 1/4 would do."
+            )
+
+    @classmethod
+    def fits(cls, system: System) -> bool:
+        """Whether it integrates the system; without contacts it would be `Newmark`."""
+        return bool(system.contacts) and super().fits(system)
