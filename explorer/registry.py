@@ -48,6 +48,9 @@ class Registry(Mapping[str, T], Generic[T]):
         package, self._package = importlib.import_module(self._package), None
         for module in sorted(pkgutil.iter_modules(package.__path__), key=lambda m: m.name):
             importlib.import_module(f"{package.__name__}.{module.name}")
+        # one module may have imported another: the order is that of their names all the same
+        ordered = sorted(self._entries.items(), key=lambda x: getattr(x[1], "__module__", ""))
+        self._entries = dict(ordered)
 
     def __getitem__(self, name: str) -> T:
         self.discover()
