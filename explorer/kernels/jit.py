@@ -3,7 +3,8 @@
 A model enters a kernel as two integers, the C address of ``void f(double* out, const double* in,
 void* data)`` and its data pointer, called by `call`. So a kernel never recompiles for a model.
 numba does not notice an edited callee in another file, therefore the cache folder of a module is
-named by a digest of its source and of all kernel sources that it imports.
+named by a digest of its source and of all kernel sources that it imports. So it depends on nothing
+else, and every copy of the same sources finds it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
 from numba.core import config as _config
+from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic
 
 from explorer import cache
@@ -33,6 +35,15 @@ config: Any = _config  # its attributes are made at import
 _FOLDER = Path(__file__).parent
 _compiled: list[Any] = []
 _listeners: list[Callable[[str], None]] = []
+
+
+class CacheLocator(UserProvidedCacheLocator):
+    """Keeps kernels right in the folder named by their digest, wherever their sources lie."""
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        """Return no folder of the path."""
+        return ""
 
 
 @functools.cache
@@ -87,7 +98,9 @@ def kernel(
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
         folder = functools.partial(_folder, function.__module__.rpartition(".")[2])
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
+        before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+        config.CACHE_DIR = str(folder())
+        config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
         try:
             compiled = njit(signature, **options)(function)
         except Exception:  # a damaged index raises whatever pickle pleases
@@ -95,7 +108,7 @@ def kernel(
             config.CACHE_DIR = str(folder())
             compiled = njit(signature, **options)(function)
         finally:
-            config.CACHE_DIR = before
+            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
         _compiled.append(compiled)
         return compiled
 
