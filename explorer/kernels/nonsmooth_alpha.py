@@ -13,9 +13,12 @@ Chen, Acary, Virlez, Bruls, IJNME 96 (2013) 487 (VELOCITY); Bruls, Acary, Cardon
     BOTH      the smooth problem, z = 0; then, if it ends with a gap <= 0, the position problem
               s_d = 1, s_v = 0:  0 <= gap(q_1)  perp  z >= 0  on all contacts; then the velocity
               problem v_1 + W on those that are closed, (M + k gamma h C) W = G' p with
-              k = (1 - alpha_f) / (1 - alpha_m) and p as above. For linear systems without damping
-              that is the scheme of 2014 as it stands, its coupled equations solved in turn.
+              k = (1 - alpha_f) / (1 - alpha_m) and p as above
     INSIDE    s_d = s_v = 0, and z, a force, on the right of M a_1 = F_1 + G' z: no law of impact
+
+In BOTH the corrections feel the forces that they make themselves, the first through x, the second
+through C: linear systems without damping then move as by the coupled equations of 2014. With M
+alone an elastic bar would gain energy wherever h exceeds the time that a wave takes per element.
 
 Newton's method in x = a_1 - a_0, linear complementarity in each iteration: with A, C, K of
 `explorer.kernels.newmark`, x = x_free + Y z, Y = -A^-1 (1 - alpha_f) (s_d K + s_v C) M^-1 G', or
@@ -254,7 +257,7 @@ def run(
                     break
                 corrected, newton, change = True, 0, np.inf
                 continue
-            if spent >= options[NEWTON_MAX] + corrected:
+            if newton >= options[NEWTON_MAX]:
                 residuals[i + 1, 1] = norm
                 return NEWTON_CAP
             if m == 0 and newton > 0 and norm > norm_before and backs < 8:  # half the way back
