@@ -73,7 +73,7 @@ def portal_frame() -> MechanicalSystem:
     system.preset("soft beam", "The joints turn freely: two cantilevers side by side.",
                   a_g=0, u0=0.05, EI_b=1e4)  # fmt: skip
     system.preset("stiff beam", "The joints are held: twice the frequency of the soft one.",
-                  a_g=0, u0=0.05, EI_b=1e8)  # fmt: skip
+                  a_g=0, u0=0.05, EI_b=1e8, t_end=2)  # fmt: skip
     return system
 
 
