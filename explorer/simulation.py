@@ -19,7 +19,7 @@ from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
-from explorer.systems import HybridSystem, System, from_spec
+from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
@@ -50,7 +50,7 @@ def simulate(
     q0, v0 : (n,) float, optional
         Start of a mechanical system; by default its own formulas.
     x0 : (n_x,) float, optional
-        Start of a hybrid system, or (q, v) for a scheme that marches the whole state. (A single
+        Start of a system x' = ..., or (q, v) for a scheme that marches the whole state. (A single
         number is the parameter x0 of a model that has one.)
     mode0 : str or Mode, optional
         The mode in which a hybrid system starts.
@@ -145,20 +145,20 @@ def _takes(chosen: Scheme, what: str, instead: str) -> None:
 def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
     """Take out of `start` what must be a parameter of that name.
 
-    So is a single number x0 where the state has several, and q0 or v0 of a hybrid system.
+    So is a single number x0 where the state has several, and q0 or v0 of a system x' = ....
 
     Raises
     ------
     BadValue
-        If a hybrid system has no such parameter.
+        If a system x' = ... has no such parameter.
     """
-    hybrid, found = isinstance(system, HybridSystem), {}
+    one_vector, found = isinstance(system, StateSpaceSystem), {}
     for name in ("q0", "v0", "x0"):
         if (value := start.get(name)) is None:
             continue
         known = name in system.parameters
-        number_of_many = known and np.ndim(value) == 0 and not (hybrid and system.n == 1)
-        if not (number_of_many if name == "x0" else hybrid):
+        number_of_many = known and np.ndim(value) == 0 and not (one_vector and system.n == 1)
+        if not (number_of_many if name == "x0" else one_vector):
             continue
         if not known:
             states = ", ".join(system.coordinates)
@@ -257,12 +257,12 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
     Raises
     ------
     NotApplicable
-        The energy of a hybrid system: none is declared.
+        The energy of a system x' = ...: none is declared.
     """
     from explorer.kernels.rows import evaluate
 
     system, rho = solution.system, list(solution.rho.values())
-    if isinstance(system, HybridSystem):
+    if isinstance(system, StateSpaceSystem):
         if bundle != "sketch":
             raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
         native = compile_sketch(system)

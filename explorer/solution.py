@@ -120,6 +120,11 @@ class Solution:
             f"t = {self.t[-1]:g} s, {self.status.name})"
         )
 
+    @property
+    def mode_names(self) -> tuple[str, ...]:
+        """Names of what `mode` numbers: the modes of a hybrid system; () if there are none."""
+        return tuple(mode.name for mode in getattr(self.system, "modes", ()))
+
     # -- events -------------------------------------------------------------------------------
 
     @cached_property
@@ -257,7 +262,7 @@ class Solution:
         ):  # fmt: skip
             if values.shape[1]:
                 found |= {f"{prefix}_{c}": values[:, i] for i, c in enumerate(of)}
-        if hasattr(self.system, "modes"):
+        if self.mode_names:
             found["mode"] = self.mode  # type: ignore[attr-defined]
         return found
 
@@ -283,9 +288,10 @@ class Solution:
 
     def _start(self) -> dict[str, Any]:
         """Return where the run began, as arguments of `simulate`."""
-        if hasattr(self.system, "modes"):
-            first = self.system.modes[self.mode[0]].name  # type: ignore[attr-defined]
-            return {"x0": self.q[0].tolist(), "mode0": first}
+        if not self.v.shape[1]:
+            modes = getattr(self.system, "modes", ())
+            first = {"mode0": modes[self.mode[0]].name} if modes else {}  # type: ignore[attr-defined]
+            return {"x0": self.q[0].tolist(), **first}
         return {"q0": self.q[0].tolist(), "v0": self.v[0].tolist()}
 
     def to_csv(self, path: str | Path | None = None) -> str:
@@ -323,9 +329,9 @@ class Solution:
             "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
             "event_impulse": ("event", np.array([e.impulse for e in events], dtype=float)),
         }
-        if hasattr(self.system, "modes"):
-            names = [mode.name for mode in self.system.modes]
-            variables["mode"] = ("sample", self.mode, {"names": names})  # type: ignore[attr-defined]
+        if self.mode_names:
+            names = {"names": list(self.mode_names)}
+            variables["mode"] = ("sample", self.mode, names)  # type: ignore[attr-defined]
         return _extra("xarray").Dataset(
             variables,
             coords={

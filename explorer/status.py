@@ -21,6 +21,11 @@ EVENT_CAP = 8
 STIFF = 9
 ZENO = 10
 CHATTERING = 11
+ACCUMULATION = 12
+ELEMENT_CAP = 13
+MORE_SWITCHES = 14
+NO_ACTIVE_SET = 15
+SWITCH_CAP = 16
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),
@@ -79,6 +84,29 @@ _WORDS = {
         "chattering",
         "one event follows another without time passing: a reset lands on a guard again and "
         "again. A mode for sliding or resting there is missing",
+    ),
+    ACCUMULATION: (
+        "accumulation",
+        "switches accumulate here: infinitely many in finite time. End before this time",
+    ),
+    ELEMENT_CAP: (
+        "element_cap",
+        "max_elements elements did not reach the end. A larger h would, or a larger max_elements",
+    ),
+    MORE_SWITCHES: (
+        "more_switches",
+        "more switches than elements in an interval. Use more elements, a smaller h, or "
+        "split='yes'",
+    ),
+    NO_ACTIVE_SET: (
+        "no_active_set",
+        "no active set goes on from here: neither a side of the switching surfaces nor a slide on "
+        "them has a consistent field. Look at the fields at this state",
+    ),
+    SWITCH_CAP: (
+        "switch_cap",
+        "max_switches switches did not reach the end. A shorter t_end would, or a larger "
+        "max_switches",
     ),
 }
 

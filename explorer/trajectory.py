@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from explorer.errors import BadValue
 from explorer.solution import Event, Sample, Solution
 
-__all__ = ["LocatedEvent", "Trajectory"]
+__all__ = ["KINDS", "ROWS", "LocatedEvent", "Trajectory"]
 
-_ROWS = (
+ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
     "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "slip", "sticks",
 )  # fmt: skip
@@ -34,8 +34,9 @@ class LocatedEvent(Event):
     kind : str
         "impact", "closed" (impact after which the contact stays closed), "released", "zeno"
         (infinitely many impacts end here), of friction "slips" (sticking has ended), "sticks"
-        (sliding has ended) or "turns" (from sliding one way to the other), or "event" (a guard of
-        a `HybridSystem`).
+        (sliding has ended) or "turns" (from sliding one way to the other), "event" (a guard of a
+        `HybridSystem`), or of a system with step functions "crosses", "slides" (a slide on the
+        surface begins) or "leaves".
     x_minus, x_plus : (n_x,) state on both sides
     slope : float
         dr/dt of the guard at the event: small means grazing.
@@ -76,6 +77,8 @@ class Trajectory(Solution):
     march : what the kernel recorded
     """
 
+    ROWS: ClassVar[tuple[str, ...]] = ROWS
+
     x: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     rates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     lam: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
@@ -91,7 +94,7 @@ class Trajectory(Solution):
     march: Any = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, march: Any, fill: Callable[[], dict[str, Any]], **known: Any) -> Trajectory:
+    def of(cls, march: Any, fill: Callable[[], dict[str, Any]], **known: Any) -> Self:
         """Return a trajectory whose rows are made by `fill` when first looked at."""
         new = cls.__new__(cls)
         new.__dict__.update(known, march=march, _fill=fill)
@@ -100,7 +103,7 @@ class Trajectory(Solution):
 
     def __getattr__(self, name: str) -> Any:
         fill = self.__dict__.get("_fill")
-        if fill is None or name not in _ROWS:
+        if fill is None or name not in self.ROWS:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         del self.__dict__["_fill"]
         self.__dict__.update(fill())

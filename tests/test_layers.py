@@ -12,7 +12,7 @@ import pytest
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "registry", "parameters", "cache", "progress", "status", "systems", "solution",
-    "trajectory", "motion", "kernels", "compiled", "schemes", "simulation", "sensitivity", "study",
+    "trajectory", "switched", "motion", "kernels", "compiled", "schemes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")

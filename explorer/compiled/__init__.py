@@ -8,13 +8,16 @@ from explorer.compiled.bundle import Bundle
 from explorer.compiled.flow import Flow, compile_flow
 from explorer.compiled.mechanical import Compiled, compile_system, short
 from explorer.compiled.sketch import compile_sketch
+from explorer.compiled.switched import Switched, compile_switched
 
 __all__ = [
     "Bundle",
     "Compiled",
     "Flow",
+    "Switched",
     "compile_flow",
     "compile_sketch",
+    "compile_switched",
     "compile_system",
     "short",
 ]

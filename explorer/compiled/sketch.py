@@ -1,4 +1,4 @@
-"""The points of a hybrid system's sketch as one native function.
+"""The points of the sketch of a system x' = ... as one native function.
 
 Its input vector is ``[t, x, 0, rho]``: as many zeros as states stand where a mechanical system has
 its velocities, so `explorer.kernels.rows` evaluates both.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import symengine as se
 
 from explorer.compiled.bundle import Bundle, smooth
-from explorer.systems import HybridSystem
+from explorer.systems import StateSpaceSystem
 
 __all__ = ["compile_sketch"]
 
 
-def compile_sketch(system: HybridSystem) -> Bundle:
+def compile_sketch(system: StateSpaceSystem) -> Bundle:
     """Return the bundle of all points, then all radii; compiled once for each change."""
     kept: tuple[int, Bundle] | None = system.__dict__.get("_sketched")
     if kept is None or kept[0] != system.revision:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from explorer.compiled import compile_flow, compile_system
+from explorer.compiled import compile_system
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, schemes_for, simulate
-from explorer.systems import HybridSystem, System, from_spec
+from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
 
 __all__ = ["OWN", "START", "States"]
 
@@ -90,8 +90,8 @@ class States:
     def usual_start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
         """Return the initial q0 and v0, or x0, of the model itself."""
         system, rho = self.system(state), list(state["rho"].values())
-        if isinstance(system, HybridSystem):
-            found = {"x0": compile_flow(system).start(rho)[0]}
+        if isinstance(system, StateSpaceSystem):
+            found = {"x0": schemes_for(system)[0].compile(system).start(rho)[0]}
         else:
             q, v, _ = compile_system(system).start(rho)
             found = {"q0": q, "v0": v}
@@ -102,20 +102,24 @@ class States:
         system = self.system(state)
         if self._travelled is None or self._travelled[0] is not system:
             run = simulate(system, throw=False)
-            rows = {"x0": run.q} if isinstance(system, HybridSystem) else {"q0": run.q, "v0": run.v}
+            rows = (
+                {"x0": run.q}
+                if isinstance(system, StateSpaceSystem)
+                else {"q0": run.q, "v0": run.v}
+            )
             self._travelled = (system, {k: [_around(x) for x in q.T] for k, q in rows.items()})
         return self._travelled[1]
 
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""
         system = self.system(state)
-        hybrid = isinstance(system, HybridSystem)
-        several = hybrid and len(system.modes) > 1
+        starts = ["x0"] if isinstance(system, StateSpaceSystem) else ["q0", "v0"]
+        several = isinstance(system, HybridSystem) and len(system.modes) > 1
         return [
             "model", "scheme", "t_end", *(["mode0"] if several else []),
             *(f"size.{k}" for k in state["sizes"]), *(f"rho.{k}" for k in state["rho"]),
             *(f"knob.{k}" for k in state["knobs"]),
-            *(f"{k}.{c}" for k in (["x0"] if hybrid else ["q0", "v0"]) for c in system.coordinates),
+            *(f"{k}.{c}" for k in starts for c in system.coordinates),
         ]  # fmt: skip
 
     def key(self, state: Mapping[str, Any], name: str) -> str:

@@ -7,24 +7,37 @@ from typing import Any
 
 from explorer.errors import BadModel, suggest
 from explorer.systems.base import System
+from explorer.systems.filippov import FilippovSystem
 from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
+from explorer.systems.state_space import StateSpaceSystem
+from explorer.systems.step import StepSystem
 
 __all__ = [
     "BilinearSpring",
     "Contact",
+    "FilippovSystem",
     "HybridSystem",
     "LagrangianSystem",
     "LinearMechanicalSystem",
     "MechanicalSystem",
+    "StateSpaceSystem",
+    "StepSystem",
     "System",
     "from_spec",
 ]
 
 _TYPES: dict[str, Any] = {
-    c.__name__: c for c in (MechanicalSystem, LinearMechanicalSystem, HybridSystem)
+    c.__name__: c
+    for c in (
+        MechanicalSystem,
+        LinearMechanicalSystem,
+        HybridSystem,
+        StepSystem,
+        FilippovSystem,
+    )
 }
 
 

@@ -9,7 +9,7 @@ import sympy as sp
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
-__all__ = ["hybrid", "latex", "linear", "mechanical", "unit"]
+__all__ = ["filippov", "hybrid", "latex", "linear", "mechanical", "step", "unit"]
 
 _LARGE = 6
 
@@ -124,20 +124,65 @@ def linear(system: Any) -> str:
 
 def hybrid(system: Any) -> str:
     """Return the flow of each mode, the guards as a table, parameters, and the initial state."""
-    parts = [f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")]
-    states = [sp.latex(x) for x in system.x]
-    rates = [rf"\dot{{{x}}}" for x in states]
-    for mode in system.modes:
-        rows = [rf"{rate} &= {_plain(f)}" for rate, f in zip(rates, mode.flow, strict=True)]
-        equations = r" \\ ".join(rows)
-        parts.append(rf"mode *{mode.name}*: $$\begin{{aligned}}{equations}\end{{aligned}}$$")
+    parts = [_titled(system)]
+    parts += [f"mode *{mode.name}*: {_rates(system, mode.flow)}" for mode in system.modes]
     parts += _guards(system)
     parts += _parameters(system)
-    start = r",\; ".join(
-        rf"{x}(0) = {_plain(a)}" for x, a in zip(states, system.start_x, strict=True)
-    )
     where = f", mode *{system.modes[system.start_mode].name}*" if system.modes else ""
-    return "\n\n".join([*parts, f"start: ${start}${where}"])
+    return "\n\n".join([*parts, _start(system) + where])
+
+
+def step(system: Any) -> str:
+    """Return x' with its multipliers, the switching functions, and what was rewritten to them."""
+    parts = [_titled(system), _rates(system, system.f), *_switches(system)]
+    if system.rewritten:
+        rows = [rf"{_plain(old)} &\to {_plain(new)}" for old, new in system.rewritten.items()]
+        parts.append(f"rewritten: $${_aligned(rows)}$$")
+    return "\n\n".join([*parts, *_parameters(system), _start(system)])
+
+
+def filippov(system: Any) -> str:
+    """Return the field of each region, its multiplier, the switching functions, and the rest."""
+    parts = [_titled(system)]
+    several = len(system.subsystems) > 1
+    for k, one in enumerate(system.subsystems):
+        if several:
+            parts.append(f"subsystem {k + 1} (they add up):")
+        parts += [
+            f"*{r.name}*, where {r.where}: "
+            rf"$$\theta = {_plain(r.theta)}$$ {_rates(system, r.field)}"
+            for r in one.regions
+        ]
+    return "\n\n".join([*parts, *_switches(system), *_parameters(system), _start(system)])
+
+
+def _titled(system: Any) -> str:
+    return f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")
+
+
+def _start(system: Any) -> str:
+    start = r",\; ".join(
+        rf"{sp.latex(x)}(0) = {_plain(a)}" for x, a in zip(system.x, system.start_x, strict=True)
+    )
+    return f"start: ${start}$"
+
+
+def _rates(system: Any, flow: Any) -> str:
+    rows = [rf"\dot{{{sp.latex(x)}}} &= {_plain(f)}" for x, f in zip(system.x, flow, strict=True)]
+    return f"$${_aligned(rows)}$$"
+
+
+def _aligned(rows: list[str]) -> str:
+    return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
+
+
+def _switches(system: Any) -> list[str]:
+    rows = [
+        rf"{sp.latex(s.alpha)} &\in \mathrm{{step}}\left({_plain(s.c)}\right)"
+        rf" && \text{{({s.name})}}"
+        for s in system.switches
+    ]
+    return [f"$${_aligned(rows)}$$"] if rows else []
 
 
 def _plain(expr: Any) -> str:

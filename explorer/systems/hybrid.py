@@ -8,7 +8,6 @@ Systems*, 2012, ch. 1; with resets and one mode: an impulsive system).
 from __future__ import annotations
 
 import numbers
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,14 +15,12 @@ from typing import Any
 import sympy as sp
 
 from explorer.errors import BadModel, suggest
-from explorer.parameters import Param, number
+from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.base import System
-from explorer.systems.expressions import expression, text, vector
+from explorer.systems.expressions import expression, text
+from explorer.systems.state_space import StateSpaceSystem
 
 __all__ = ["Guard", "HybridSystem", "Mode"]
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Guard:
         return self.direction != 0 and (self.to != self.mode or self.jumps)
 
 
-class HybridSystem(System):
+class HybridSystem(StateSpaceSystem):
     """A system of modes with guards and resets.
 
     Parameters
@@ -121,8 +118,6 @@ class HybridSystem(System):
     """
 
     kind = "hybrid system"
-    contacts = ()
-    potential = None
 
     def __init__(
         self,
@@ -137,22 +132,9 @@ class HybridSystem(System):
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
-        super().__init__(name, text)
-        states = tuple(map(str, x.replace(",", " ").split() if isinstance(x, str) else x))
-        n = len(states)
-        if not n or len(set(states)) != n:
-            raise BadModel(f"'{name}' needs at least one state, each with its own name.")
-        for state in states:
-            if not _NAME.match(state) or state == "t":
-                raise BadModel(f"{state!r} cannot name a state.")
-        self.coordinates = states
-        self.x = tuple(sp.Symbol(state) for state in states)
-        self.units = tuple([units] * n if isinstance(units, str) else units)
-        if len(self.units) != n:
-            raise BadModel(f"'{name}' has {n} states, but {len(self.units)} units are given.")
+        super().__init__(name, x, units, text)
         self.modes: tuple[Mode, ...] = ()
         self.guards: tuple[Guard, ...] = ()
-        self.start_x: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
         self.start_mode = 0
         self.params(**(params or {}))
         for label, flow in (modes or {}).items():
@@ -165,17 +147,9 @@ class HybridSystem(System):
             self.sketch(*sketch)
 
     @property
-    def n(self) -> int:
-        """Number of states."""
-        return len(self.coordinates)
-
-    @property
     def guard_names(self) -> tuple[str, ...]:
         """The names of the guards, each once, in order."""
         return tuple(dict.fromkeys(guard.name for guard in self.guards))
-
-    def _state_names(self) -> tuple[str, ...]:
-        return self.coordinates
 
     # -- equations ----------------------------------------------------------------------------
 
@@ -293,20 +267,9 @@ class HybridSystem(System):
         BadValue
             A time span or a step that is not a positive number.
         """
-        if x is not None:
-            what = f"start x of '{self.name}'"
-            values = self._vector(x, what, self.start_x)
-            bad = {s.name for v in values for s in v.free_symbols} - set(self.parameters)
-            if bad:
-                raise BadModel(
-                    f"{what} depends on {min(bad)!r}; a start is a formula of the parameters."
-                )
-            self.start_x = values
         if mode is not None:
             self.start_mode = self._mode(mode, f"start mode of '{self.name}'").index
-        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
-        self.h = self.h if h is None else number(h, "h", "s", positive=True)
-        self.touch()
+        super().start(x, t_end=t_end, h=h)
 
     def check(self) -> None:
         """Refuse a system that cannot run.
@@ -330,23 +293,6 @@ class HybridSystem(System):
             )
         return found[label]
 
-    def _vector(self, value: Any, what: str, rest: tuple[sp.Expr, ...] = ()) -> tuple:
-        """Return n formulas; a dict by state takes the others from `rest`."""
-        if not isinstance(value, Mapping):
-            return vector(value, self.n, self.symbols(), what)
-        given = {str(state): formula for state, formula in value.items()}
-        unknown = [state for state in given if state not in self.coordinates]
-        if unknown:
-            raise BadModel(
-                f"{what}: {unknown[0]!r} is no state of '{self.name}'."
-                f"{suggest(unknown[0], self.coordinates)}"
-            )
-        missing = [state for state in self.coordinates if state not in given]
-        if missing and not rest:
-            raise BadModel(f"{what} has no formula for the state {missing[0]!r}.")
-        items = [given.get(s, old) for s, old in zip(self.coordinates, rest or self.x, strict=True)]
-        return vector(items, self.n, self.symbols(), what)
-
     # -- display and specification ------------------------------------------------------------
 
     def _repr_markdown_(self) -> str:
@@ -355,13 +301,9 @@ class HybridSystem(System):
     def to_spec(self) -> dict[str, Any]:
         """Return everything that defines the system as plain data (JSON)."""
         names = [mode.name for mode in self.modes]
+        shared = self._spec()
         return {
-            "type": "HybridSystem",
-            "name": self.name,
-            "text": self.text,
-            "x": list(self.coordinates),
-            "units": list(self.units),
-            "params": {k: vars(p) for k, p in self.parameters.items()},
+            **shared,
             "modes": {mode.name: [text(f) for f in mode.flow] for mode in self.modes},
             "guards": [
                 {
@@ -377,19 +319,5 @@ class HybridSystem(System):
                 }
                 for guard in self.guards
             ],
-            "start": {
-                "x": [text(x) for x in self.start_x],
-                "mode": names[self.start_mode] if names else None,
-                "t_end": self.t_end,
-                "h": self.h,
-            },
+            "start": {**shared["start"], "mode": names[self.start_mode] if names else None},
         }
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> HybridSystem:
-        """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
-        return cls(
-            spec["name"], spec["x"], text=spec["text"], units=spec["units"],
-            params={k: Param(**p) for k, p in spec["params"].items()},
-            modes=spec["modes"], guards=spec["guards"], start=spec["start"],
-        )  # fmt: skip

@@ -92,7 +92,7 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
 def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
     """Return the events as a table: columns, rows of numbers and text, and a note."""
     events = solution.events
-    if isinstance(solution, Trajectory) and hasattr(solution.system, "modes"):
+    if isinstance(solution, Trajectory) and solution.mode_names:
         columns, table = ["t (s)", "event", "mode", "dr/dt"], _switches(solution, most)
         return _titled(columns, table, len(events))
     single = len(solution.system.contacts) == 1
@@ -135,7 +135,7 @@ def impulses(solution: Solution) -> Picture:
     NotApplicable
         A hybrid system has modes, no impulses; a smooth one has neither.
     """
-    if hasattr(solution.system, "modes"):
+    if not solution.v.shape[1]:
         raise NotApplicable(
             f"'{solution.system.name}' has modes and no contacts: views.modes draws those."
         )

@@ -1,4 +1,4 @@
-"""The modes of a hybrid system against time, and the events that lead from one to the other."""
+"""The modes of a run, or its active sets, against time, and the events between them."""
 
 from __future__ import annotations
 
@@ -17,33 +17,31 @@ _LEGEND = 5  # more names than these would not fit above the plot
 
 def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     """Draw a bar for each stretch in a mode, a marker for each event in the mode it leads to."""
-    system, traces = solution.system, []
+    names, guards, traces = solution.mode_names, solution.system.guard_names, []
     if pinned is not None:
         t, level = _bars(pinned)
         traces.append(
             curve(t, level - np.float32(0.25), GREY, name="pinned", line={"width": 2},
                   hoverinfo="skip")
         )  # fmt: skip
-    for k, mode in enumerate(system.modes):
-        text = f"t = %{{x:.5g}} s<extra>{mode.name}</extra>"
+    for k, mode in enumerate(names):
+        text = f"t = %{{x:.5g}} s<extra>{mode}</extra>"
         traces.append(
-            curve(*_bars(solution, k), COLOURS[k % len(COLOURS)], name=mode.name,
+            curve(*_bars(solution, k), COLOURS[k % len(COLOURS)], name=mode,
                   line={"width": 6}, hovertemplate=text)
         )  # fmt: skip
-    names = system.guard_names
-    for k, name in enumerate(names):
+    for k, name in enumerate(guards):
         colour = COLOURS[-1 - k % len(COLOURS)]
         text = f"t = %{{x:.5g}} s<extra>{name}</extra>"
         traces.append(
             {
                 **curve(*_events(solution, name), colour, name=name, hovertemplate=text),
                 "mode": "markers", "marker": {"color": colour, "size": 7, "symbol": "diamond"},
-                "showlegend": len(names) <= _LEGEND, "legend": "legend3",
+                "showlegend": len(guards) <= _LEGEND, "legend": "legend3",
             }
         )  # fmt: skip
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
-    high = len(system.modes) - 0.4
-    ticks = [mode.name for mode in system.modes]
+    high, ticks = len(names) - 0.4, list(names)
     share = min(0.2 + 0.25 * len(ticks), 1.0)
     return Plot(traces, TIME, "mode", (0.0, float(end)), (-0.6, high), ticks=ticks, share=share)
 
@@ -81,13 +79,13 @@ def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @view
 def modes(solution: Solution) -> Picture:
-    """Draw the modes of a hybrid system.
+    """Draw the modes of a hybrid system, the active sets of one with step functions.
 
     Raises
     ------
     NotApplicable
         Any other system has none.
     """
-    if not isinstance(solution, Trajectory) or not hasattr(solution.system, "modes"):
+    if not isinstance(solution, Trajectory) or not solution.mode_names:
         raise NotApplicable(f"'{solution.system.name}' is a {solution.system.kind}: no modes.")
     return compose([[modes_plot(solution)]], [1])

@@ -1,0 +1,160 @@
+"""A step system as the kernels take it: f and c with all their derivatives.
+
+The input vector of every bundle is ``[t, x, multipliers, rho]``. The multipliers are alpha, one for
+each switching function, or, in Stewart's form of a `FilippovSystem`, theta, one for each region.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import symengine as se
+import sympy as sp
+
+from explorer.compiled.bundle import Bundle, smooth
+from explorer.errors import NotApplicable
+from explorer.systems import FilippovSystem, StepSystem
+
+__all__ = ["Switched", "compile_switched"]
+
+
+class Switched:
+    """The native functions of a system with step functions.
+
+    Parameters
+    ----------
+    system : StepSystem
+    stewart : bool
+        Whether the multipliers are those of the regions.
+
+    Attributes
+    ----------
+    n_x, n, n_c, n_sel, n_rho : int
+        States, coordinates (0), switching functions, multipliers, parameters.
+    table : (2, 2) int64
+        Addresses of the bundles, in the order of `explorer.kernels.element`.
+
+    Raises
+    ------
+    NotApplicable
+        Stewart's form of a system without regions.
+    """
+
+    def __init__(self, system: StepSystem, stewart: bool = False) -> None:
+        if stewart and not isinstance(system, FilippovSystem):
+            raise NotApplicable(
+                f"Stewart's form mixes the fields of regions, and '{system.name}' is a "
+                f"{system.kind} without any. representation='step' takes it; so would a "
+                "FilippovSystem of the same fields."
+            )
+        self.system, self.revision, self.stewart = system, system.revision, stewart
+        t = se.Symbol("t")
+        x = [se.sympify(s) for s in system.x]
+        rho = [se.Symbol(k) for k in system.parameters]
+        if isinstance(system, FilippovSystem) and stewart:
+            regions = [r for s in system.subsystems for r in s.regions]
+            multipliers = [sp.Symbol(f"_theta_{k}") for k in range(len(regions))]
+            flow = [
+                sum((a * r.field[i] for a, r in zip(multipliers, regions, strict=True)), sp.S.Zero)
+                for i in range(system.n)
+            ]
+        else:
+            multipliers, flow = [s.alpha for s in system.switches], list(system.f)
+        chosen = [se.sympify(a) for a in multipliers]
+        self._args = [t, *x, *chosen, *rho]
+        self.n_x, self.n, self.n_c = len(x), 0, len(system.switches)
+        self.n_sel, self.n_rho = len(chosen), len(rho)
+        f, c = [smooth(g) for g in flow], [smooth(s.c) for s in system.switches]
+        self.flow = Bundle(self._args, [
+            *f, *(g.diff(k) for g in f for k in x), *(g.diff(k) for g in f for k in chosen),
+            *(g.diff(t) for g in f),
+        ])  # fmt: skip
+        self.switching = Bundle(
+            self._args, [*c, *(g.diff(k) for g in c for k in x), *(g.diff(t) for g in c)]
+        )
+        start = [smooth(s) for s in system.start_x]
+        self._start = Bundle(self._args, [*start, *(g.diff(r) for g in start for r in rho)])
+        self.table = np.array([[b.address, b.data] for b in (self.flow, self.switching)], np.int64)
+
+    def input(self, rho: Any) -> np.ndarray:
+        """Return a fresh input vector with zero state."""
+        inp = np.zeros(len(self._args))
+        inp[len(inp) - self.n_rho :] = rho
+        return inp
+
+    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
+        values = self._start(self.input(rho))
+        return values[: self.n_x], values[self.n_x :].reshape(self.n_x, self.n_rho)
+
+    def shape(self, stages: int) -> np.ndarray:
+        """Return the integers that tell a kernel this problem."""
+        head = [self.n_x, self.n_c, self.n_sel, self.n_rho, stages]
+        if not self.stewart:
+            return np.array([*head, 0, 0, 0], np.int64)
+        subsystems = self.system.subsystems  # type: ignore[attr-defined]
+        cells: list[int] = []
+        at, each, region = 8 + 4 * len(subsystems), [], 0
+        for s in subsystems:
+            each += [s.first, s.count, at + len(cells), region]
+            cells += s.cells
+            region += len(s.regions)
+        return np.array([*head, len(subsystems), 0, 0, *each, *cells], np.int64)
+
+    # -- complementarity ----------------------------------------------------------------------
+
+    @functools.cached_property
+    def _sides(self) -> list[tuple[slice, np.ndarray, slice, np.ndarray]]:
+        """Of each subsystem: functions, signs of the cells (k, n), regions, cell in region."""
+        found, region = [], 0
+        for s in self.system.subsystems:  # type: ignore[attr-defined]
+            bits = [b for b, r in enumerate(s.cells) if r >= 0]
+            signs = np.array(
+                [[1.0 if (b >> j) & 1 else -1.0 for j in range(s.count)] for b in bits]
+            )
+            inside = np.array([[s.cells[b] == r for b in bits] for r in range(len(s.regions))])
+            regions = slice(region, region + len(s.regions))
+            found.append((slice(s.first, s.first + s.count), signs, regions, inside))
+            region += len(s.regions)
+        return found
+
+    def theta(self, alpha: np.ndarray) -> np.ndarray:
+        """Return the multipliers of the regions (k, n_f) for those of the functions (k, n_c)."""
+        parts = []
+        for functions, signs, _, inside in self._sides:
+            a = alpha[:, None, functions]
+            parts.append(np.where(signs > 0, a, 1 - a).prod(axis=2) @ inside.T)
+        return np.concatenate(parts, axis=1)
+
+    def pairs(self, c: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return lambda and the multipliers that it is complementary to, (..., pairs) both.
+
+        Step form, eq. (10): (lambda_n, alpha), (lambda_p, 1 - alpha). Stewart's: theta_i, and of
+        its region sum_j 2 max(0, -S_ij c_j), the least of its cells: zero where x touches it.
+        """
+        if not self.stewart:
+            lam = np.concatenate([np.maximum(-c, 0), np.maximum(c, 0)], axis=-1)
+            return lam, np.concatenate([multipliers, 1 - multipliers], axis=-1)
+        lam = np.empty((*c.shape[:-1], self.n_sel))
+        for functions, signs, regions, inside in self._sides:
+            away = 2 * np.maximum(0, -signs * c[..., None, functions]).sum(axis=-1)
+            far = np.where(inside, away[..., None, :], np.inf)
+            lam[..., regions] = far.min(axis=-1)
+        return lam, multipliers
+
+    def unequal(self, multipliers: np.ndarray) -> float:
+        """Return how far the multipliers of a subsystem's regions are from adding up to 1."""
+        if not self.stewart:
+            return 0.0
+        sums = [multipliers[..., regions].sum(axis=-1) for _, _, regions, _ in self._sides]
+        return float(np.abs(np.array(sums) - 1).max(initial=0.0))
+
+
+def compile_switched(system: StepSystem, stewart: bool = False) -> Switched:
+    """Return the compiled system; compiled once for each change of the equations."""
+    kept: dict[bool, Switched] = system.__dict__.setdefault("_switched", {})
+    if stewart not in kept or kept[stewart].revision != system.revision:
+        kept[stewart] = Switched(system, stewart)
+    return kept[stewart]

@@ -1,0 +1,55 @@
+"""States inside the elements of a march: each by an element of its own that ends there."""
+
+from explorer.kernels.active_set import arrange
+from explorer.kernels.element import FACTORED, NC, NSEL, H, N, S, element
+from explorer.kernels.fesd import SIGNS
+from explorer.kernels.jit import kernel
+from explorer.kernels.stretch import RECORD, WORK
+from explorer.status import SUCCESS
+
+__all__ = ["within"]
+
+
+@kernel(
+    f"void({WORK}, {RECORD}, int64[:, ::1], int64[:, ::1], float64[::1], int64[::1],"
+    " float64[:, ::1], float64[:, ::1])"
+)
+def within(
+    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
+    vec, saved, found, states, slopes, mult, times, places, switches, t, which, x, multipliers,
+):  # fmt: skip
+    """Set x (k, n) and the multipliers (k, n_sel) at times t (k,) inside the elements `which`.
+
+    They come with the values of the element's polynomials, which stay where it has no solution.
+    """
+    n = shape[N]
+    nsel = shape[NSEL]
+    s = shape[S]
+    for p in range(len(t)):
+        e = which[p]
+        if not t[p] > times[e, 0] or t[p] >= times[e, 0] + times[e, 1]:
+            continue
+        phase = places[e, 1]
+        for j in range(shape[NC]):
+            sign[j] = switches[phase, SIGNS + j]
+        arrange(shape, sign, zeros, base, B, switches[phase, SIGNS - 1])
+        for i in range(s):
+            for k in range(n):
+                K[i, k] = slopes[e, i * n + k]
+            for a in range(zeros[shape[NC]]):
+                for k in range(nsel):
+                    if B[k, a] == 1.0:
+                        W[i, a] = mult[e, i * nsel + k]
+        work[H] = t[p] - times[e, 0]
+        work[FACTORED] = 0.0
+        status = element(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
+            r, work, times[e, 0], states[e], vec[0], 0, 0, 0.0,
+        )  # fmt: skip
+        if status == SUCCESS:
+            for k in range(n):
+                x[p, k] = vec[0, k]
+            for k in range(nsel):
+                multipliers[p, k] = 0.0
+                for i in range(s):
+                    multipliers[p, k] += tableau[3 * s + 3, i] * sel[i, k]

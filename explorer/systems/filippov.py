@@ -1,0 +1,325 @@
+"""`FilippovSystem`: x' in the convex hull of the fields f_i whose regions touch x.
+
+Regions are where functions c_j(t, x) have given signs: rows of a matrix S in {-1, 0, 1} or logical
+expressions (Nurkanovic et al. 2023, eq. (3)-(8), table I corrected). Several subsystems add up:
+x' = sum_k sum_i f_ki theta_ki, each with functions and regions of its own. As a step system
+theta_i is the indicator of its region, multilinear in alpha; Stewart's form has theta itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadModel, suggest
+from explorer.parameters import Param
+from explorer.systems import display
+from explorer.systems.expressions import text
+from explorer.systems.rewriting import multilinear
+from explorer.systems.step import StepSystem
+
+__all__ = ["FilippovSystem", "Region", "Subsystem"]
+
+_MOST = 10  # switching functions of one subsystem: their signs are listed
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region: its name, its field, its definition as text, its multiplier theta(alpha)."""
+
+    name: str
+    field: tuple[sp.Expr, ...]
+    where: str
+    theta: sp.Expr
+
+
+@dataclass(frozen=True)
+class Subsystem:
+    """Regions that fill the space.
+
+    Attributes
+    ----------
+    first, count : int
+        Its switching functions among those of the system.
+    regions : tuple of Region
+    cells : tuple of int
+        The region of each pattern of signs (bit j set: c_j > 0), -1 where no state has it.
+    """
+
+    first: int
+    count: int
+    regions: tuple[Region, ...]
+    cells: tuple[int, ...]
+
+
+class FilippovSystem(StepSystem):
+    """A piecewise smooth system, convexified.
+
+    Parameters
+    ----------
+    name : str
+    x, units, params, start, sketch, text :
+        As for `StepSystem`.
+    modes, c, S :
+        The first subsystem, as for `subsystem`.
+    subsystems : iterable of dict, optional
+        Arguments of `subsystem`, in order.
+
+    Attributes
+    ----------
+    subsystems : tuple of Subsystem
+
+    Raises
+    ------
+    BadModel
+        Shapes that do not fit; a zero row of S; regions that overlap or leave a hole, with a point
+        that shows it.
+
+    Examples
+    --------
+    >>> relay = FilippovSystem("relay", x="x", c=["x"], S=[[1], [-1]],
+    ...                        modes={"right": ["-1"], "left": ["1"]})
+    >>> relay.f
+    (1 - 2*alpha_1,)
+    """
+
+    kind = "Filippov system"
+
+    def __init__(
+        self,
+        name: str,
+        x: str | Sequence[str],
+        *,
+        modes: Mapping[str, Any] | None = None,
+        c: Mapping[str, Any] | Sequence[Any] = (),
+        S: Any = None,
+        subsystems: Iterable[Mapping[str, Any]] = (),
+        params: Mapping[str, Param | float] | None = None,
+        start: Mapping[str, Any] | None = None,
+        sketch: Iterable[Any] = (),
+        units: str | Sequence[str] = "",
+        text: str = "",
+    ) -> None:
+        super().__init__(name, x, params=params, units=units, text=text)
+        self.subsystems: tuple[Subsystem, ...] = ()
+        if modes is not None:
+            self.subsystem(modes, c, S)
+        for one in subsystems:
+            self.subsystem(**one)
+        if start is not None:
+            self.start(**start)
+        if sketch:
+            self.sketch(*sketch)
+
+    def subsystem(
+        self, modes: Mapping[str, Any], c: Mapping[str, Any] | Sequence[Any], S: Any = None
+    ) -> Subsystem:
+        """Add regions, each with its field; x' is the sum over the subsystems.
+
+        Parameters
+        ----------
+        modes : mapping of str to field
+            The field of each region by its name: x' as a vector, or ``{state: formula}``, where
+            the others are zero.
+        c : mapping of str to formula, or sequence of formulas
+            Switching functions; the set c > 0 has the name of its function (c1, c2, ...).
+        S : sequence
+            For each region a row of signs, 1 (c > 0), -1 (c < 0) or 0 (either), or a logical
+            expression of the names of `c`: ``A & B``, ``A | B``, ``A - B``, ``~A``. By default
+            c > 0 and c < 0 for two modes and one function.
+
+        Raises
+        ------
+        BadModel
+            As for the system.
+        """
+        here, before = f"regions of '{self.name}'", self.switches
+        named = list(c.items()) if isinstance(c, Mapping) else [("", one) for one in c]
+        if not named or len(named) > _MOST:
+            raise BadModel(f"{here} need 1 to {_MOST} switching functions; {len(named)} are given.")
+        if S is None and len(named) == 1 and len(modes) == 2:
+            S = [[1], [-1]]
+        rows = [] if S is None else list(S)
+        if len(rows) != len(modes):
+            raise BadModel(
+                f"{here}: {len(modes)} modes need as many rows of S, but {len(rows)} are given."
+            )
+        try:
+            alphas = [self.switch(function, name=label) for label, function in named]
+            labels = [s.name for s in self.switches[-len(named) :]]
+            if not all(map(str.isidentifier, labels)):
+                raise BadModel(f"{here}: name its functions c by identifiers, not {labels}.")
+            regions, inside = [], []
+            for (label, field), row in zip(modes.items(), rows, strict=True):
+                what = f"region {label!r} of '{self.name}'"
+                where, holds = _region(row, labels, what)
+                corners = list(itertools.product((0, 1), repeat=len(named)))
+                inside.append([holds(dict(zip(labels, corner, strict=True))) for corner in corners])
+                theta = _theta(inside[-1], corners, alphas)
+                zero = (sp.Integer(0),) * self.n
+                value = self._vector(field, f"field of {label!r}", zero)
+                corner = next(filter(None, (self._corner(f, what) for f in value)), None)
+                if corner is not None:
+                    raise BadModel(
+                        f"{what}: its field is not smooth, but holds {corner}. Give that regions "
+                        "of its own, or use a StepSystem."
+                    )
+                regions.append(Region(str(label), value, where, theta))
+            made = Subsystem(
+                len(before), len(named), tuple(regions), self._cells(regions, inside, before)
+            )
+        except BadModel:
+            self.switches = before
+            raise
+        self.subsystems = (*self.subsystems, made)
+        total = [sp.Integer(0)] * self.n
+        for region in (r for s in self.subsystems for r in s.regions):
+            total = [a + region.theta * b for a, b in zip(total, region.field, strict=True)]
+        StepSystem.f.fset(self, total)  # type: ignore[attr-defined]
+        return made
+
+    def _cells(
+        self, regions: Sequence[Region], inside: Sequence[Sequence[bool]], before: Sequence[Any]
+    ) -> tuple[int, ...]:
+        """Return the region of each pattern of signs; a point where there are two or none."""
+        count = len(self.switches) - len(before)
+        corners = list(itertools.product((0, 1), repeat=count))
+        cells, wrong = [-1] * 2**count, {}
+        for k, corner in enumerate(corners):
+            bits = sum(bit << j for j, bit in enumerate(corner))
+            owners = [i for i, holds in enumerate(inside) if holds[k]]
+            if len(owners) == 1:
+                cells[bits] = owners[0]
+            else:
+                wrong[bits] = owners
+        for owners, point in self._points(wrong, len(before)):
+            at = ", ".join(f"{k} = {v:.4g}" for k, v in point.items())
+            if owners:
+                both = " and ".join(repr(regions[i].name) for i in owners[:2])
+                raise BadModel(f"The regions {both} of '{self.name}' overlap, as at {at}.")
+            raise BadModel(f"The regions of '{self.name}' leave a hole: none of them holds {at}.")
+        return tuple(cells)
+
+    def _points(self, wrong: Mapping[int, list[int]], first: int) -> Iterator[tuple[Any, Any]]:
+        """Yield of each pattern that some state has its owners and that state."""
+        if not wrong:
+            return
+        from scipy.optimize import least_squares
+
+        moving = [*self.x, self.t]
+        rho = {sp.Symbol(k): p.value for k, p in self.parameters.items()}
+        functions = [s.c.subs(rho) for s in self.switches[first:]]
+        evaluate = sp.lambdify(moving, functions, "numpy")
+        rng, n = np.random.default_rng(1), len(moving)
+        scale = np.repeat([0.1, 1.0, 10.0, 100.0], 500)[:, None]
+        sample = scale * rng.standard_normal((2000, n))
+        sample[:, -1] = self.t_end * rng.random(2000)
+        with np.errstate(all="ignore"):
+            values = evaluate(*sample.T)
+        values = np.array([np.broadcast_to(v, 2000) for v in values])
+        for bits, owners in wrong.items():
+            sides = np.array([1.0 if (bits >> j) & 1 else -1.0 for j in range(len(functions))])
+
+            def short(p: np.ndarray, sides: np.ndarray = sides) -> np.ndarray:
+                with np.errstate(all="ignore"):
+                    c = np.array(evaluate(*p), float)
+                return np.nan_to_num(np.maximum(1e-3 - sides * c, 0.0), nan=1e3)
+
+            here = np.flatnonzero((values * sides[:, None] > 0).all(axis=0))
+            tries = [sample[here[0]]] if len(here) else [
+                least_squares(short, p).x for p in (sample[500], sample[900], sample[1300])
+            ]  # fmt: skip
+            for p in tries:
+                if (sides * np.array(evaluate(*p), float) > 0).all():
+                    yield owners, dict(zip(self.coordinates, p, strict=False))
+                    break
+
+    def mode_name(self, signs: Sequence[int]) -> str:
+        """Return what an active set is called: its regions, joined by a bar where it slides."""
+        parts = []
+        for s in self.subsystems:
+            mine = signs[s.first : s.first + s.count]
+            near = [
+                s.cells[bits] for bits in range(2**s.count)
+                if all(v == 0 or v == (1 if (bits >> j) & 1 else -1) for j, v in enumerate(mine))
+            ]  # fmt: skip
+            parts.append(" | ".join(s.regions[i].name for i in sorted({*near} - {-1})))
+        return ", ".join(parts)
+
+    def _repr_markdown_(self) -> str:
+        return display.filippov(self)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return everything that defines the system as plain data (JSON)."""
+        return self._spec() | {
+            "subsystems": [
+                {
+                    "modes": {r.name: [text(f) for f in r.field] for r in s.regions},
+                    "c": {k.name: text(k.c) for k in self.switches[s.first : s.first + s.count]},
+                    "S": [r.where for r in s.regions],
+                }
+                for s in self.subsystems
+            ]
+        }
+
+
+def _region(row: Any, names: Sequence[str], what: str) -> tuple[str, Any]:
+    """Return a region as text, and whether it holds a pattern ``{name: 0 or 1}``."""
+    if not isinstance(row, str):
+        signs = [row] if isinstance(row, (int, float)) else list(row)
+        if len(signs) != len(names) or any(s not in (-1, 0, 1) for s in signs):
+            raise BadModel(
+                f"{what}: its row of S is {row!r}, but {len(names)} sign"
+                f"{'s' * (len(names) != 1)} of -1, 0, 1 are needed, one for each function."
+            )
+        if not any(signs):
+            raise BadModel(f"{what} has a row of zeros in S: it would be the whole space.")
+        parts = [f"{'~' * (s < 0)}{n}" for s, n in zip(signs, names, strict=True) if s]
+        row = " & ".join(parts)
+
+    def walk(node: ast.AST, at: Mapping[str, int]) -> bool:
+        match node:
+            case ast.Expression(body=body):
+                return walk(body, at)
+            case ast.Name(id=name):
+                return bool(at[name])
+            case ast.UnaryOp(op=ast.Invert(), operand=inside):
+                return not walk(inside, at)
+            case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+                return walk(left, at) & walk(right, at)
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                return walk(left, at) | walk(right, at)
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                return walk(left, at) & (not walk(right, at))
+        raise BadModel(f"{what}: {row!r} is no expression of sets; A & B, A | B, A - B, ~A are.")
+
+    try:
+        tree = ast.parse(row.strip(), mode="eval")
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        raise BadModel(f"{what}: {row!r} is no expression of sets (a bracket missing?).") from None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id not in names:
+            raise BadModel(f"{what}: there is no set {node.id!r}.{suggest(node.id, list(names))}")
+    walk(tree, dict.fromkeys(names, 0))
+    return row, lambda at: walk(tree, at)
+
+
+def _theta(
+    inside: Sequence[bool], corners: Sequence[Sequence[int]], alphas: Sequence[sp.Symbol]
+) -> sp.Expr:
+    """Return the indicator of a region; of one given by signs alone as a product, eq. (8)."""
+    held = [corner for holds, corner in zip(inside, corners, strict=True) if holds]
+    sides = [set(side) for side in zip(*held, strict=True)]
+    if len(held) == 2 ** sum(len(side) == 2 for side in sides) and held:
+        fixed = [(a, side) for a, side in zip(alphas, sides, strict=True) if len(side) == 1]
+        return sp.prod([a if side == {1} else 1 - a for a, side in fixed])
+    total = sp.Integer(0)
+    for corner in held:
+        total += sp.prod([a if k else 1 - a for k, a in zip(corner, alphas, strict=True)])
+    return multilinear(total, alphas)
