@@ -24,7 +24,8 @@ import explorer as ex
 from explorer.compiled import compile_system
 from explorer.models import models
 from explorer.simulation import observe
-from explorer.systems import from_spec
+from explorer.switched import SwitchedTrajectory
+from explorer.systems import StateSpaceSystem, from_spec
 from explorer.trajectory import Trajectory
 
 CASES = [
@@ -49,7 +50,7 @@ def weight(sol) -> float:
 def conforms(system, scheme) -> None:
     """Assert what every model has to satisfy with every scheme that takes it."""
     sol = ex.simulate(system, scheme)
-    hybrid = isinstance(system, ex.HybridSystem)
+    hybrid = isinstance(system, StateSpaceSystem)
     n, nc, rows = len(system.coordinates), len(system.contacts), len(sol.t)
     assert sol.status.ok
     shapes = {
@@ -66,7 +67,9 @@ def conforms(system, scheme) -> None:
     assert sol.t[0] == 0
     if isinstance(sol, Trajectory):
         located_rows(sol)
-        (keeps_to_its_modes if hybrid else keeps_to_the_law_of_contact)(sol)
+        keeps_to_its_inclusion(sol) if isinstance(system, ex.StepSystem) else (
+            keeps_to_its_modes if hybrid else keeps_to_the_law_of_contact
+        )(sol)
     else:
         assert (np.diff(sol.t) > 0).all()
         assert sol.t[-1] == system.t_end
@@ -183,6 +186,35 @@ def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
         if not compiled.rheonomic:
             kinetic = sol.kinetic[[i - 1, i]]
             assert kinetic[1] <= kinetic[0] + 1e-9 * (1 + sol.kinetic.max())
+
+
+def keeps_to_its_inclusion(sol: SwitchedTrajectory) -> None:
+    """Assert x' = f(alpha), alpha in step(c), continuity, the equations; and the closed form."""
+    system = sol.system
+    alphas = [s.alpha for s in system.switches]
+    args = [system.t, *system.x, *alphas, *(sp.Symbol(k) for k in system.parameters)]
+    values = [sol.t, *sol.x.T, *sol.alpha.T, *sol.rho.values()]
+    scale = 1 + np.abs(sol.x).max()
+    for k, f in enumerate(system.f):
+        rate = np.broadcast_to(sp.lambdify(args, f, "numpy")(*values), sol.t.shape)
+        size = 1 + np.abs(sol.rates[:, k]).max()
+        assert np.abs(rate - sol.rates[:, k]).max() <= 1e-9 * size
+    for j, s in enumerate(system.switches):
+        c = np.broadcast_to(sp.lambdify(args, s.c, "numpy")(*values), sol.t.shape)
+        alpha = sol.alpha[:, j]
+        assert np.abs(c - sol.c[:, j]).max() <= 1e-9 * scale
+        assert ((alpha >= 0) & (alpha <= 1)).all()
+        assert (alpha[c > 1e-9 * scale] == 1).all()
+        assert (alpha[c < -1e-9 * scale] == 0).all()
+    assert max(sol.fesd_residual.values()) <= 1e-10
+    for e in sol.events:
+        assert np.array_equal(e.x_minus, e.x_plus)
+        assert abs(sol.c[e.row, e.index]) <= 1e-9 * scale
+        assert (e.mode, e.to) == tuple(sol.mode_names[sol.mode[i]] for i in (e.row - 1, e.row))
+    if system.exact is not None:
+        fine = ex.simulate(system, dataclasses.replace(sol.scheme, stages=4))
+        form = system.exact(fine.t, fine.rho)["x"]
+        assert np.abs(form - fine.x).max() <= 1e-8 * scale
 
 
 def keeps_to_its_modes(sol: Trajectory) -> None:

@@ -23,6 +23,7 @@ from explorer.panels import Session
 from explorer.panels.controls import groups, values
 from explorer.panels.state import START
 from explorer.schemes import schemes
+from explorer.systems import StateSpaceSystem
 
 GARBAGE = ["", "abc", "1,,5", "nan", "-inf", "1e999", "1/0", "0x10", "None", "∞", "{}", "9" * 400]
 
@@ -543,10 +544,12 @@ def stirred(model, scheme=None) -> Session:
         session.set(rtol=1e-8, method="dopri5", points=120)
     elif session.state["scheme"] == "NonsmoothGeneralizedAlpha":
         session.set(h=2e-3, newton_max=40, level="velocity")
+    elif session.state["scheme"] == "FESD":
+        session.set(h=2e-2, newton_max=40, tableau="gauss", stages=3)
     else:
         session.set(h=2e-3, newton_max=40, form="v")
     session.set(t_end=0.5 * system.t_end + 1 / 3)
-    if isinstance(system, ex.HybridSystem):
+    if isinstance(system, StateSpaceSystem):
         first = system.coordinates[0]
         session.set(**{f"x0.{first}": values(session)[f"x0.{first}"] + 1e-3})
     else:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import explorer as ex
 from explorer.models import models
+from explorer.systems import StateSpaceSystem
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine, rows, usual
 from explorer.views.mechanism import frames
@@ -44,7 +45,7 @@ CASES = [
     (name, type(s).__name__) for name in sorted(BUILDS) for s in ex.schemes_for(BUILDS[name]())
 ]
 RUNS = [(m, p, s) for m, s in CASES for p in ("", *BUILDS[m]().presets)]
-MECHANICAL = [case for case in CASES if not isinstance(BUILDS[case[0]](), ex.HybridSystem)]
+MECHANICAL = [case for case in CASES if not isinstance(BUILDS[case[0]](), StateSpaceSystem)]
 SMOOTH = [name for name in BUILDS if isinstance(BUILDS[name](), ex.MechanicalSystem)
           and not BUILDS[name]().contacts]  # fmt: skip
 ROUGH = [name for name in BUILDS if BUILDS[name]().rough]
@@ -332,7 +333,7 @@ def test_states_share_a_plot_by_their_unit(name, units):
 def test_modes_are_bars_with_their_names_and_events_marks(name, preset, scheme):
     solution = run(name, preset, scheme)
     picture = ex.views.modes.picture(solution)
-    names = [mode.name for mode in solution.system.modes]
+    names = list(solution.mode_names)
     assert picture.layout["yaxis"]["ticktext"] == names
     for k, trace in enumerate(picture.data[: len(names)]):
         t, level = np.asarray(trace["x"], float), trace["y"]
