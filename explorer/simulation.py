@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.compiled import compile_sketch, compile_system
+from explorer.compiled import compile_power, compile_sketch, compile_system
 from explorer.errors import BadValue, LessonWarning, NotApplicable, StepFailed, suggest
 from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
@@ -276,7 +276,8 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
         if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
             return np.column_stack([kinetic, elastic - solution.q @ f])
         return kinetic[:, None]
-    return _along(solution, compiled.bundles[bundle], compiled.input(rho), evaluate)
+    native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
+    return _along(solution, native, compiled.input(rho), evaluate)
 
 
 def _along(solution: Solution, native: Any, inp: np.ndarray, evaluate: Any) -> np.ndarray:

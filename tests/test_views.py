@@ -22,7 +22,7 @@ from explorer.views.mechanism import frames
 from explorer.views.picture import COLOURS, GREY, label, nice, steady
 
 BUILDS = {**models, **HYBRIDS}
-VIEWS = ["energy", "explore", "friction", "impulses", "mechanism", "modes", "phase", "positions", "trajectory",
+VIEWS = ["energy", "energy_balance", "explore", "friction", "impulses", "mechanism", "modes", "phase", "positions", "trajectory",
          "velocities"]  # fmt: skip
 OKABE_ITO = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"}
 
@@ -59,7 +59,7 @@ def applies(view: str, name: str) -> bool:
         return name in ROUGH
     if view == "impulses" and not BUILDS[name]().contacts:
         return False
-    return view not in (("energy", "velocities") if hybrid else ("modes",))
+    return view not in (("energy", "energy_balance", "velocities") if hybrid else ("modes",))
 
 
 def linear() -> ex.Solution:
@@ -78,10 +78,12 @@ def test_no_view_is_forgotten_here():
     others = {
         "Picture",
         "event_table",
+        "period_elongation",
         "saltation",
         "sensitivity",
         "stability",
         "twins",
+        "work_precision",
     }  # of other results
     assert set(ex.views.__all__) - others == set(VIEWS)
 

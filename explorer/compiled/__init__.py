@@ -7,6 +7,7 @@ outputs by LLVM.
 from explorer.compiled.bundle import Bundle
 from explorer.compiled.flow import Flow, compile_flow
 from explorer.compiled.mechanical import Compiled, compile_system, short
+from explorer.compiled.power import compile_power
 from explorer.compiled.sketch import compile_sketch
 from explorer.compiled.switched import Switched, compile_switched
 
@@ -16,6 +17,7 @@ __all__ = [
     "Flow",
     "Switched",
     "compile_flow",
+    "compile_power",
     "compile_sketch",
     "compile_switched",
     "compile_system",

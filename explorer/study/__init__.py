@@ -1,21 +1,29 @@
 """Studies: what many runs of one system say together."""
 
+from explorer.study.energy_balance import EnergyBalance, energy_balance
 from explorer.study.limit_cycle import LimitCycle, limit_cycle
-from explorer.study.oscillator import Oscillation, oscillation
+from explorer.study.oscillator import Oscillation, oscillation, oscillator
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.study.return_map import Return, ReturnMap
 from explorer.study.stability import Stability, stability, stability_table
+from explorer.study.work_precision import WorkCurve, WorkPrecision, work_precision
 
 __all__ = [
+    "EnergyBalance",
     "LimitCycle",
     "Oscillation",
     "PowerLaw",
     "Return",
     "ReturnMap",
     "Stability",
+    "WorkCurve",
+    "WorkPrecision",
+    "energy_balance",
     "limit_cycle",
     "oscillation",
+    "oscillator",
     "power_law",
     "stability",
     "stability_table",
+    "work_precision",
 ]

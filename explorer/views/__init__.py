@@ -5,27 +5,32 @@ panel draws the same `Picture` without ever building a figure object.
 """
 
 from explorer.views.energy import energy
+from explorer.views.energy_balance import energy_balance
 from explorer.views.events import event_table, impulses
 from explorer.views.explore import explore
 from explorer.views.friction import friction
 from explorer.views.mechanism import mechanism
 from explorer.views.modes import modes
+from explorer.views.period_elongation import period_elongation
 from explorer.views.phase import phase
 from explorer.views.picture import Picture
 from explorer.views.saltation import saltation
 from explorer.views.sensitivity import sensitivity, twins
 from explorer.views.stability import stability
 from explorer.views.trajectory import positions, trajectory, velocities
+from explorer.views.work_precision import work_precision
 
 __all__ = [
     "Picture",
     "energy",
+    "energy_balance",
     "event_table",
     "explore",
     "friction",
     "impulses",
     "mechanism",
     "modes",
+    "period_elongation",
     "phase",
     "positions",
     "saltation",
@@ -34,4 +39,5 @@ __all__ = [
     "trajectory",
     "twins",
     "velocities",
+    "work_precision",
 ]

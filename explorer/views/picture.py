@@ -244,7 +244,15 @@ def compose(
                 top -= tall + _below(plot, follower, gap)
         left = right + space
     layout["meta"] = {"time_axes": time_axes}
+    mine = [x for x in data if x.get("showlegend") and x.get("legend", "legend") == "legend"]
+    layout["margin"]["t"] += 19 * (_legend_rows([x["name"] for x in mine]) - 1)
     return Picture(data, layout)
+
+
+def _legend_rows(names: Sequence[str], width: float = 900.0) -> int:
+    """Return how many rows plotly needs for a horizontal legend: one, or columns of one width."""
+    wide = [45 + 6.6 * len(name) for name in names]
+    return 1 if sum(wide) <= width else -(-len(wide) // max(int(width // max(wide)), 1))
 
 
 def _joined(plot: Plot, follower: Plot) -> bool:

@@ -1,0 +1,250 @@
+"""Work and precision: what an error costs, in steps and in time, scheme by scheme.
+
+(Hairer, Norsett and Wanner, *Solving Ordinary Differential Equations I*, II.10.) In log-log a
+scheme of order p falls with slope -p over its steps; impacts that a scheme knows to one step only
+bend it to slope -1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, ExplorerError
+from explorer.parameters import knobs_of, number
+from explorer.schemes import Scheme
+from explorer.schemes.event_driven import EventDriven
+from explorer.simulation import choose, schemes_for, simulate
+from explorer.solution import Solution
+from explorer.study.power_law import PowerLaw, power_law
+from explorer.systems import HybridSystem
+from explorer.trajectory import Trajectory
+
+__all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
+
+_TIGHT = EventDriven(rtol=1e-12, atol=1e-13, max_steps=1_000_000)
+_HALVINGS = range(3, -4, -1)  # of the model's own step
+_TOLERANCES = tuple(10.0**-k for k in range(3, 11))
+_LOOKED = 200  # rows at which the error is taken
+_SENSE, _ROUND_OFF, _FINEST = 0.1, 1e-10, 5  # the finest runs with an error between are fitted
+
+
+@dataclass(frozen=True)
+class WorkCurve:
+    """One scheme.
+
+    Attributes
+    ----------
+    name : str
+    schemes : tuple of Scheme, as they were run
+    steps : (k,) int
+    seconds : (k,) float, the shortest of the runs
+    error : (k,) float, relative
+    law : PowerLaw or None
+        error = factor * steps**exponent where it converges.
+    """
+
+    name: str
+    schemes: tuple[Scheme, ...]
+    steps: np.ndarray
+    seconds: np.ndarray
+    error: np.ndarray
+    law: PowerLaw | None
+
+    @property
+    def order(self) -> float:
+        """Measured order of convergence; nan if there are too few points."""
+        return np.nan if self.law is None else -self.law.exponent
+
+
+@dataclass(frozen=True, repr=False)
+class WorkPrecision:
+    """Error against work of several schemes.
+
+    Attributes
+    ----------
+    system : System
+    t_end : float, in s
+    reference : str, where the truth is from
+    curves : tuple of WorkCurve
+    refused : tuple of str, a sentence for each run that there is not
+    """
+
+    system: Any
+    t_end: float
+    reference: str
+    curves: tuple[WorkCurve, ...]
+    refused: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        orders = ", ".join(f"{c.name} {c.order:.2f}" for c in self.curves)
+        return f"WorkPrecision({self.system.name!r}, orders: {orders})"
+
+    def _repr_markdown_(self) -> str:
+        return "\n".join([
+            f"**{self.system.name}** over {self.t_end:g} s, against {self.reference}", "",
+            "| scheme | order | steps | time (ms) | relative error |", "|---|---|---|---|---|",
+            *(f"| {c.name} | {c.order:.2f} | {c.steps[i]} | {1e3 * c.seconds[i]:.3g} "
+              f"| {c.error[i]:.2e} |" for c in self.curves for i in (0, -1)),
+        ])  # fmt: skip
+
+
+def work_precision(
+    system: Any,
+    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    h: Sequence[float] | None = None,
+    reference: Any = None,
+    t_end: float | None = None,
+    repeats: int = 3,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> WorkPrecision:
+    """Run schemes with many steps (or tolerances) and compare them with the truth.
+
+    Parameters
+    ----------
+    system : MechanicalSystem or LinearMechanicalSystem
+    schemes : sequence, or mapping of names to schemes, optional
+        Schemes, classes or names; by default all that take the system.
+    h : (k,) float, optional
+        Steps in s; by default seven about the model's own. Schemes that control their error run
+        with relative tolerances from 1e-3 to 1e-10.
+    reference : optional
+        "exact": the closed form of the model; a scheme; a function t -> q (n_t, n). By default
+        `EventDriven` at rtol = 1e-12, or else the closed form.
+    t_end : float, optional
+        In s; by default the system's.
+    repeats : int
+        Runs of which the shortest time counts.
+    rho, **parameters
+        Parameters by name.
+
+    Returns
+    -------
+    WorkPrecision
+        The error is the largest of any coordinate over the run, relative to the range of that
+        coordinate. Runs that fail or are refused are left out and said in ``refused``.
+
+    Raises
+    ------
+    ExplorerError
+        No truth to compare with; nothing ran.
+    """
+    if isinstance(system, HybridSystem):
+        raise BadValue(
+            f"'{system.name}' is a {system.kind}: only EventDriven takes it, so there is nothing "
+            "to compare it with."
+        )
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+    steps = [system.h * 2.0**k for k in _HALVINGS] if h is None else [
+        number(x, "h", "s", positive=True) for x in h
+    ]  # fmt: skip
+    asked = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
+    truth, known_from = _truth(system, reference, asked)
+    if schemes is None:
+        schemes = schemes_for(system)
+    named = schemes if isinstance(schemes, Mapping) else {
+        _title(chosen): chosen for chosen in (choose(system, one) for one in schemes)
+    }  # fmt: skip
+    refused: list[str] = []
+    again = max(int(repeats), 1)
+    curves = [
+        _curve(name, choose(system, one), system, steps, truth, asked, again, refused)
+        for name, one in named.items()
+    ]
+    found = tuple(c for c in curves if c.error.size)
+    if not found:
+        raise BadValue(f"No run of '{system.name}' came to its end. {' '.join(refused[:1])}")
+    return WorkPrecision(system, span, known_from, found, tuple(refused))
+
+
+def _title(scheme: Scheme) -> str:
+    """Return the scheme as one would type it, without what is varied."""
+    marches = getattr(scheme, "newmark", None)
+    if marches is not None:
+        return f"{type(scheme).__name__}({_title(marches)})"
+    changed = [
+        f"{name}={getattr(scheme, name)!r}" for name, (default, _) in knobs_of(scheme).items()
+        if getattr(scheme, name) != default and name not in ("h", "rtol", "atol", "max_steps")
+    ]  # fmt: skip
+    return type(scheme).__name__ + (f"({', '.join(changed)})" if changed else "")
+
+
+def _truth(
+    system: Any, reference: Any, asked: dict[str, Any]
+) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
+    """Return q at given times, and the words for where it is from."""
+    rho = dict(zip(system.parameters, system.rho(asked["rho"]), strict=True))
+    closed = (
+        system.exact is not None
+        and np.isfinite(system.exact(np.array([asked["t_end"] / 2]), rho)["q"]).all()
+    )
+    if callable(reference) and not isinstance(reference, type):
+        return reference, "a given function"
+    if reference is None:
+        reference = _TIGHT if _TIGHT.fits(system) else "exact"
+    if isinstance(reference, str) and reference == "exact":
+        if not closed:
+            raise BadValue(
+                f"There is no closed form of '{system.name}' with these parameters; give "
+                "reference=... a scheme, such as Newmark(h=1e-5), or a function of t."
+            )
+        return lambda t: system.exact(t, rho)["q"], "its closed form"
+    run = simulate(system, reference, **asked)
+    if not run.status.ok:
+        raise BadValue(f"The reference did not come to its end: {run.status.message}")
+    return lambda t: _between(run, t), repr(run.scheme)
+
+
+def _between(run: Solution, t: np.ndarray) -> np.ndarray:
+    """Return q at times, by steps of its own or by cubics between the rows."""
+    if isinstance(run, Trajectory):
+        return run.march.sample(t)[0][:, : run.q.shape[1]]
+    from scipy.interpolate import CubicHermiteSpline
+
+    return CubicHermiteSpline(run.t, run.q, run.v)(t)
+
+
+def _varied(scheme: Any, steps: Sequence[float]) -> list[Scheme]:
+    """Return the scheme with every step, or with every tolerance."""
+    if "h" in knobs_of(scheme):
+        return [dataclasses.replace(scheme, h=x) for x in steps]
+    if scheme.newmark is not None:
+        marches = [dataclasses.replace(scheme.newmark, h=x) for x in steps]
+        return [dataclasses.replace(scheme, method=one) for one in marches]
+    return [
+        dataclasses.replace(scheme, rtol=x, atol=x / 10, max_steps=1_000_000) for x in _TOLERANCES
+    ]
+
+
+def _curve(
+    name: str, scheme: Scheme, system: Any, steps: Sequence[float], truth: Callable,
+    asked: dict[str, Any], repeats: int, refused: list[str],
+) -> WorkCurve:  # fmt: skip
+    kept: list[tuple[Scheme, int, float, float]] = []
+    for one in _varied(scheme, steps):
+        try:
+            runs = [simulate(system, one, **asked) for _ in range(repeats)]
+        except ExplorerError as error:
+            refused.append(f"{one!r}: {error}")
+            continue
+        run = runs[0]
+        if not run.status.ok:
+            refused.append(f"{one!r}: {run.status.message}")
+            continue
+        rows = np.unique(np.linspace(0, len(run.t) - 1, _LOOKED).astype(int))
+        right = truth(run.t[rows])
+        scale = np.maximum(np.ptp(right, axis=0), 1e-9 * max(np.ptp(right), 1e-300))
+        off = float((np.abs(run.q[rows] - right) / scale).max())
+        kept.append((one, run.status.step, min(r.seconds for r in runs), off))
+    schemes, count, seconds, errors = zip(*kept, strict=True) if kept else ((),) * 4
+    x, y = np.array(count, int), np.array(errors, float)
+    fitted = np.flatnonzero((y < _SENSE) & (y > _ROUND_OFF))
+    fitted = fitted[np.argsort(-x[fitted])][:_FINEST]
+    law = power_law(x[fitted], y[fitted]) if np.unique(x[fitted]).size >= 3 else None
+    return WorkCurve(name, schemes, x, np.array(seconds, float), y, law)
