@@ -104,6 +104,14 @@ def test_the_oscillator_is_drawn_beside_the_exact_one():
     )
     drawn = named(picture, "by the scheme")[0]
     np.testing.assert_allclose(drawn["y"], run.motion.q[:, 0], rtol=1e-6)
+    both = ex.views.stability.picture(
+        *map(stability, ("Fox-Goodwin", "average acceleration")), at=1
+    )
+    runs = [
+        oscillation(name, 0, 1).motion.q[:, 0] for name in ("average acceleration", "Fox-Goodwin")
+    ]
+    for trace, run in zip(named(both, "by the scheme"), runs, strict=True):
+        np.testing.assert_allclose(trace["y"], run, rtol=1e-6)
     grown = ex.views.stability.picture(stability("central difference"), at=2.5)
     drawn = named(grown, "powers of the amplification matrix")[0]["y"]
     assert np.abs(drawn[-1]) > 12 > np.abs(drawn[-2]), "it ends where it leaves the picture"

@@ -64,7 +64,7 @@ class _Answer(SessionAnswer):
         session, state = self.session, self.session.state
         shown, marks = session.shown(), session.shown(state["omega_h"])
         picture = views.stability.picture(
-            *shown, marks=marks, run=session.oscillation, pinned=session.ghost,
+            *shown, marks=marks, runs=session.oscillations, pinned=session.ghost,
             names=[state["scheme"], state["compare"]],
         )  # fmt: skip
         self._layout = steady(picture.layout, self._layout)
@@ -108,7 +108,7 @@ class _Answer(SessionAnswer):
 
 def _figure(session: StabilitySession) -> Any:
     return views.stability(
-        *session.shown(), at=session.state["omega_h"], run=session.oscillation,
+        *session.shown(), at=session.state["omega_h"], runs=session.oscillations,
         pinned=session.ghost,
     )  # fmt: skip
 
@@ -143,7 +143,10 @@ def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
             [text, *(_number(float(getattr(one, name)[0])) for one in at)]
             for text, name in quantities
         ],
-        "note": "Overshoot: largest |d|, |v|/ω of the first ten steps from d = 1, v = 0.",
+        "note": (
+            "Overshoot: largest |d|, |v|/ω of the first ten steps from d = 1, v = 0. A click on a "
+            "curve or a root runs the oscillator with that step."
+        ),
     }
 
 

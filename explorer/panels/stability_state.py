@@ -28,7 +28,7 @@ from explorer.study.stability import FAMILIES, Stability, checked, stability
 
 __all__ = ["KNOBS", "SCHEMES", "StabilitySession", "StabilityStates", "build"]
 
-_GRID = tuple(np.logspace(-2, 3, 151).tolist())
+_GRID = tuple(np.logspace(-2, 3, 126).tolist())
 FREE, FREE_ALPHA, DAMPED = "Newmark, free", "generalised-α, free", "average with damping"
 SCHEMES: dict[str, tuple[str, ...]] = {  # and the sliders of each
     **dict.fromkeys((*NAMED, FREE), ("beta", "gamma")),
@@ -84,6 +84,11 @@ def _newmark(knobs: Mapping[str, float]) -> str:
 @functools.lru_cache(maxsize=32)  # most of it rests while one slider moves
 def _study(scheme: Any, xi: float, omega_h: tuple[float, ...]) -> Stability:
     return stability(scheme, xi, omega_h)
+
+
+@functools.lru_cache(maxsize=8)
+def _oscillation(scheme: Any, xi: float, omega_h: float) -> Oscillation:
+    return oscillation(scheme, xi, omega_h)
 
 
 class StabilityStates(States):
@@ -201,13 +206,17 @@ class StabilitySession(Session):
         """The scheme of the current state."""
         return build(self.state["scheme"], self.state["knobs"])
 
+    @property
+    def _other(self) -> list[Any]:
+        return [build(self.state["compare"])] if self.state["compare"] else []
+
     def shown(self, *omega_h: float) -> list[Stability]:
         """Return the stability of the present scheme, and of the one to compare with if any.
 
         At some steps in rad, or at those of the picture.
         """
-        other = [build(self.state["compare"])] if self.state["compare"] else []
-        return [_study(x, self.state["xi"], omega_h or _GRID) for x in (self.scheme, *other)]
+        schemes = (self.scheme, *self._other)
+        return [_study(x, self.state["xi"], omega_h or _GRID) for x in schemes]
 
     @property
     def found(self) -> Stability:
@@ -221,6 +230,12 @@ class StabilitySession(Session):
             self.solution = self._run(self.states, self.state)
         assert self._ran is not None
         return self._ran
+
+    @property
+    def oscillations(self) -> list[Oscillation]:
+        """The present run, and that of the scheme to compare with if any."""
+        xi, omega_h = self.state["xi"], self.state["omega_h"]
+        return [self.oscillation, *(_oscillation(one, xi, omega_h) for one in self._other)]
 
     @property
     def ghost(self) -> Stability | None:

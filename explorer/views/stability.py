@@ -2,7 +2,8 @@
 
 Damping is less the physical one, xi; the overshoot of v / omega is dotted. On the right the roots
 of one step in the complex plane with the unit circle (they wander with omega h), and the oscillator
-itself by the first scheme beside the exact solution.
+itself by each scheme beside the exact solution. Every point knows its step: in the panel a click on
+it runs the oscillator with that step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def stability(
     *found: Stability,
     at: float | None = None,
     marks: Sequence[Stability] = (),
-    run: Oscillation | None = None,
+    runs: Sequence[Oscillation] = (),
     pinned: Stability | None = None,
     names: Sequence[str] | None = None,
 ) -> Picture:
@@ -51,8 +52,8 @@ def stability(
         A step omega h in rad, marked on the curves; the oscillator is run with it.
     marks : sequence of Stability, optional
         The same schemes at that one step.
-    run : Oscillation, optional
-        A run of the first scheme that was made before.
+    runs : sequence of Oscillation, optional
+        Runs of the schemes with that step, if they were made before.
     pinned : Stability, optional
         To compare with: dotted grey.
     names : sequence of str, optional
@@ -68,8 +69,8 @@ def stability(
             "views.stability draws what study.stability returns, such as "
             "views.stability(study.stability('average acceleration'))."
         )
-    if at is not None and run is None:
-        run = oscillation(found[0].scheme, found[0].xi, at)
+    if at is not None and not runs:
+        runs = [oscillation(one.scheme, one.xi, at) for one in found]
     shown: list[tuple[Stability, str, str, dict[str, str]]] = [
         (one, COLOURS[i % len(COLOURS)], (names or [f.name for f in found])[i], {})
         for i, one in enumerate(found)
@@ -81,13 +82,20 @@ def stability(
     grids = {id(one.omega_h): np.asarray(one.omega_h, np.float32) for one, *_ in shown}
     span = (min(one.omega_h[0] for one, *_ in shown), max(one.omega_h[-1] for one, *_ in shown))
     left = [_over_step(row, shown, grids, span, marks) for row in range(len(_CURVES))]
-    right = [_locus(shown, marks)]
-    if run is not None:
-        right.append(_oscillator(run, shown[0][1]))
+    right = [_locus(shown, grids, marks)]
+    if runs:
+        right.append(_oscillator(runs, [colour for _, colour, *_ in shown]))
     picture = compose([left, right], [1.15, 1])
     k = len(left) + 1
     picture.layout[f"yaxis{k}"] |= {"scaleanchor": f"x{k}", "constrain": "domain"}
     picture.layout[f"xaxis{k}"] |= {"constrain": "domain"}
+    for legend, plot in (("legend2", k + 1), ("legend3", len(left))):
+        if legend == "legend3" or runs:
+            picture.layout[legend] = {
+                "orientation": "h", "yanchor": "bottom", "font": {"size": 11},
+                "x": picture.layout[f"xaxis{plot}"]["domain"][0],
+                "y": picture.layout[f"yaxis{plot}"]["domain"][1],
+            }  # fmt: skip
     return picture
 
 
@@ -102,10 +110,15 @@ def _over_step(
             seen.append(np.clip(y, *most))
             text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{of or name}</extra>"
             drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
-                          line=line, hovertemplate=text,
+                          line=line, hovertemplate=text, meta={"key": "omega_h"},
                           showlegend=row == 0, legendrank=rank + 1)  # fmt: skip
             if of:
-                drawn |= {"name": of, "showlegend": rank == 0, "legendrank": 900}
+                drawn |= {
+                    "name": of,
+                    "showlegend": rank == 0,
+                    "legend": "legend3",
+                    "legendrank": 900,
+                }
                 drawn["line"] = drawn["line"] | {"dash": "dot"}
             traces.append(drawn)
     low, high = extent(*seen)
@@ -115,7 +128,8 @@ def _over_step(
         limit = curve(*(ends if inside else _HIDDEN), colour,
                       name="stability limit", line={"dash": "dash", "width": 1},
                       hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
-        traces.append(limit | {"showlegend": row == 0 and one is shown[0][0]})
+        last = row == len(_CURVES) - 1 and one is shown[0][0]
+        traces.append(limit | {"showlegend": last, "legend": "legend3", "legendrank": 901})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         traces.append(_dots(point.omega_h, _values(point, quantity)[0], colour, 9, name))
     return Plot(traces, _STEP, title, span, (low, high), time=False, log=True)
@@ -128,7 +142,7 @@ def _values(one: Stability, quantity: str) -> list[np.ndarray]:
     return [np.where(grows, np.nan, x) for x in (one.overshoot_d, one.overshoot_v)]
 
 
-def _locus(shown: list, marks: Sequence[Stability]) -> Plot:
+def _locus(shown: list, grids: dict, marks: Sequence[Stability]) -> Plot:
     """Draw the roots in the complex plane: small for all steps, large for the step of the run."""
     turn = np.linspace(0, 2 * np.pi, 73)
     traces = [
@@ -137,7 +151,8 @@ def _locus(shown: list, marks: Sequence[Stability]) -> Plot:
     ]  # fmt: skip
     for one, colour, name, _ in reversed(shown):
         roots = one.roots.ravel()
-        traces.append(_dots(roots.real, roots.imag, colour, 3, name))
+        where = {"key": "omega_h", "at": grids[id(one.omega_h)], "each": one.roots.shape[1]}
+        traces.append(_dots(roots.real, roots.imag, colour, 3, name) | {"meta": where})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         roots = point.roots.ravel()
         traces.append(_dots(roots.real, roots.imag, colour, 9, name))
@@ -154,26 +169,30 @@ def _dots(x: Any, y: Any, colour: str, size: int, name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _oscillator(run: Oscillation, colour: str) -> Plot:
-    """Draw the run, its steps as marks if they are few, beside the exact solution."""
-    t, d = run.motion.t, run.motion.q[:, 0]
-    far = np.flatnonzero(np.abs(d) > _FAR)
-    rows = np.arange(len(t) if not far.size else far[0] + 1)
-    span = float(t[-1])
+def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
+    """Draw the runs, their steps as marks if they are few, beside the exact solution."""
+    t = runs[0].motion.t
+    span = float(max(run.motion.t[-1] for run in runs))
     fine = np.linspace(0, span, 250) if span < 200 else t[:250]
-    if rows.size > 400:
-        rows = rows[:: -(-rows.size // 400)]
-    numbers = np.asarray(t[rows], np.float32), np.asarray(d[rows], np.float32)
-    name = "powers of the amplification matrix" if run.grows else "by the scheme"
-    text = "ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>"
+    exact = np.asarray(exact_oscillation(fine, runs[0].xi), np.float32)
     traces = [
-        curve(np.asarray(fine, np.float32),
-              np.asarray(exact_oscillation(fine, run.xi), np.float32), GREY,
-              name="exact oscillation", line={"width": 1.2}, hoverinfo="skip", showlegend=True),
-        curve(*numbers, colour, name=name, hovertemplate=text),
-        _dots(*(numbers if rows.size <= _FEW else OFF), colour, 5, name),
+        curve(np.asarray(fine, np.float32), exact, GREY, name="exact oscillation",
+              line={"width": 1.2}, hoverinfo="skip", showlegend=True, legend="legend2"),
     ]  # fmt: skip
-    low, high = extent(np.clip(d[rows], -_FAR, _FAR), np.array([-1.0, 1.0]))
+    seen = [np.array([-1.0, 1.0])]
+    for run, colour in reversed([*zip(runs, colours, strict=False)]):  # the first one on top
+        t, d = run.motion.t, run.motion.q[:, 0]
+        far = np.flatnonzero(np.abs(d) > _FAR)
+        rows = np.arange(len(t) if not far.size else far[0] + 1)
+        if rows.size > 400:
+            rows = rows[:: -(-rows.size // 400)]
+        few = {"mode": "lines+markers", "marker": {"size": 5}} if rows.size <= _FEW else {}
+        traces.append(curve(
+            np.asarray(t[rows], np.float32), np.asarray(d[rows], np.float32), colour,
+            name="powers of the amplification matrix" if run.grows else "by the scheme",
+            hovertemplate="ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>", **few,
+        ))  # fmt: skip
+        seen.append(np.clip(d[rows], -_FAR, _FAR))
     return Plot(
-        traces, "time ωt (rad)", "displacement d / d(0)", (0.0, span), (low, high), time=False
+        traces, "time ωt (rad)", "displacement d / d(0)", (0.0, span), extent(*seen), time=False
     )

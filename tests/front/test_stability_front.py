@@ -67,3 +67,65 @@ def test_another_scheme_brings_its_sliders(stage, scheme):
         "xi",
         "omega_h",
     }
+
+
+AT = """([axis, x, y]) => {  // the place of a point of a plot on the page
+  const graph = document.querySelector(".nsx-plot"), layout = graph._fullLayout;
+  const { left, top } = graph.getBoundingClientRect();
+  const [a, b] = [layout["xaxis" + axis], layout["yaxis" + axis]];
+  return [left + a._offset + a.d2p(x), top + b._offset + b.d2p(y)];
+}"""
+DRAWN = """() => { const found = document.querySelector(".nsx-plot")._fullData
+  .find((t) => t.name === "by the scheme"); return [[...found.x], [...found.y]]; }"""
+
+
+@pytest.mark.parametrize("axis", ["", "2", "3", "locus"])
+def test_a_click_on_a_curve_runs_that_oscillator(stage, axis):
+    """Beside the exact solution, with the step that was clicked; the slider follows."""
+    session = stage.answer.session
+    stage.page.select_option('select[data-key="scheme"]', label="Chung-Hulbert")
+    stage.drawn()
+    found = session.found
+    k = int(np.argmin(np.abs(found.omega_h - 1.2)))
+    wanted, quantity = float(found.omega_h[k]), {"": "radius", "2": "damping", "3": "period_error"}
+    point = (wanted, float(getattr(found, quantity[axis])[k])) if axis in quantity else (
+        float(found.roots[k, 0].real), float(found.roots[k, 0].imag))  # fmt: skip
+    x, y = stage.js(AT, ["5" if axis == "locus" else axis, *point])
+    stage.page.mouse.move(x - 1, y)
+    stage.page.mouse.move(x, y)
+    stage.page.wait_for_function("() => document.querySelector('.hoverlayer .hovertext')")
+    stage.page.mouse.click(x, y)
+    stage.drawn()
+    clicked = session.state["omega_h"]
+    assert clicked == pytest.approx(wanted, rel=0.11), "points are two pixels apart"
+    assert np.abs(found.omega_h / clicked - 1).min() < 1e-6
+    t, d = np.array(stage.js(DRAWN))
+    assert t == pytest.approx(session.oscillation.motion.t, rel=1e-6)
+    assert d == pytest.approx(session.oscillation.motion.q[:, 0], abs=1e-6)
+    shown = stage.page.locator('input[type=text][data-key="omega_h"]').input_value()
+    assert float(shown) == pytest.approx(clicked, rel=1e-3)
+    assert session.can_undo
+    stage.page.click("[data-action=undo]")
+    stage.drawn()
+    assert session.state["omega_h"] != clicked
+
+
+def test_legend_and_numbers_are_seen_in_full(stage):
+    """Of the longest names, with a pinned scheme: nothing is cut off at 1280 by 720."""
+    stage.page.select_option('select[data-key="scheme"]', label="generalised-α, free")
+    stage.page.select_option('select[data-key="compare"]', label="average with damping")
+    stage.drawn()
+    stage.page.click("[data-action=pin]")
+    stage.drawn()
+    cut = stage.js(
+        """() => { const plot = document.querySelector(".nsx-plot").getBoundingClientRect();
+          return [...document.querySelectorAll(".legendtext")].map((n) => [n.textContent,
+            n.getBoundingClientRect()]).filter(([, r]) => r.top < plot.top || r.right > plot.right)
+            .map(([text]) => text); }"""
+    )
+    assert cut == []
+    wide = stage.js(
+        """() => [...document.querySelectorAll(".nsx-cards, .nsx-side")]
+             .filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => n.className)"""
+    )
+    assert wide == []

@@ -197,10 +197,16 @@ class Panel {
     };
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
-    plot.on("plotly_click", ({ points }) => {
-      const t = points[0]?.data.meta?.t;
-      if (t) this.clock.seek(t[points[0].pointIndex]);
+    plot.on("plotly_click", ({ points: [point] }) => {
+      const { t, key, at, each } = point?.data.meta ?? {};
+      if (t) this.clock.seek(t[point.pointIndex]);
+      if (key) this.set(key, at ? at[Math.floor(point.pointIndex / each)] : point.x);
     });
+  }
+
+  // A number that came as float32 has seven digits.
+  set(key, value) {
+    this.puller.change(key, Number(value.toPrecision(7)), false);
   }
 
   async act(action, value) {
