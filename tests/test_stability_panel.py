@@ -294,6 +294,21 @@ def test_a_plain_session_gives_its_scheme():
     assert own.scheme == scheme
 
 
+@pytest.mark.parametrize(
+    ("scheme", "smooth"),
+    [
+        (ex.NonsmoothGeneralizedAlpha(rho_inf=0.3), ex.GeneralizedAlpha(rho_inf=0.3)),
+        (ex.ContactInNewmark(beta=0.3, gamma=0.6), ex.Newmark(beta=0.3, gamma=0.6)),
+    ],
+)
+def test_a_scheme_for_impacts_is_studied_between_them(scheme, smooth):
+    assert stability(scheme, 0.1, [0.7]).radius == stability(smooth, 0.1, [0.7]).radius
+    run = oscillation(scheme, 0.1, 0.7)
+    assert np.array_equal(run.motion.q, oscillation(smooth, 0.1, 0.7).motion.q)
+    ball = Session("bouncing_ball", type(scheme)())
+    assert panels["stability"](ball).session.scheme == type(smooth)()
+
+
 def test_a_script_opens_it(monkeypatch):
     panel = ex.explore_stability("Chung-Hulbert", rho_inf=0.3, omega_h=0.7, compare="")
     assert panel.session.scheme == ex.GeneralizedAlpha(rho_inf=0.3)

@@ -25,7 +25,8 @@ import sympy as sp
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.parameters import number
-from explorer.schemes.newmark import NAMED, Newmark
+from explorer.schemes.families import AlphaFamily
+from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
 from explorer.schemes.stability import (
     Coefficients,
     amplification,
@@ -171,6 +172,7 @@ def checked(scheme: Any, xi: Any) -> tuple[Any, float]:
             f"{name} is not of the Newmark family: its stability is studied for Newmark and "
             "GeneralizedAlpha, or a name such as 'average acceleration'."
         )
+    scheme = _smooth(scheme)
     largest = max(dataclasses.astuple(co), key=abs)
     if abs(largest) > _LARGEST:
         raise BadValue(f"{largest:g} is no useful coefficient of {scheme!r}; they are of order 1.")
@@ -178,6 +180,15 @@ def checked(scheme: Any, xi: Any) -> tuple[Any, float]:
     if not 0 <= xi <= _LARGEST:
         raise BadValue(f"The damping ratio xi = {xi:g} must lie between 0 and {_LARGEST:g}.")
     return scheme, xi
+
+
+def _smooth(scheme: Any) -> Any:
+    """Return the scheme itself, or of one for impacts what it is between them."""
+    if isinstance(scheme, (Newmark, GeneralizedAlpha)):
+        return scheme
+    kind = GeneralizedAlpha if isinstance(scheme, AlphaFamily) else Newmark
+    own, its = ({f.name for f in dataclasses.fields(x)} for x in (kind, scheme))
+    return kind(**{name: getattr(scheme, name) for name in own & its})
 
 
 def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
