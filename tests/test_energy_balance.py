@@ -12,7 +12,7 @@ from explorer.models import models
 from explorer.study import energy_balance, oscillator
 
 SCHEMES = [(name, type(scheme).__name__) for name, build in models.items()
-           if not isinstance(build(), ex.HybridSystem)
+           if isinstance(build(), ex.MechanicalSystem)
            for scheme in ex.schemes_for(build())]  # fmt: skip
 
 

@@ -95,7 +95,7 @@ def test_all_schemes_of_a_model_by_themselves():
 @pytest.mark.parametrize(
     ("system", "arguments", "said"),
     [
-        ("thermostat", {}, "nothing to compare"),
+        ("thermostat", {}, "of mechanical systems"),
         ("bilinear_oscillator", {}, "no closed form"),
         ("pendulum", {"reference": "exact", "c": 0.1}, "no closed form"),
         ("pendulum", {"h": [-1]}, "greater than zero"),

@@ -22,7 +22,7 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
-from explorer.systems import HybridSystem, LinearMechanicalSystem
+from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 from explorer.trajectory import Trajectory
 
 __all__ = ["EnergyBalance", "energy_balance"]
@@ -94,7 +94,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     Raises
     ------
     NotApplicable
-        A hybrid system, or forces whose potential is not known.
+        A system x' = ..., or forces whose potential is not known.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     EnergyBalance(T + V from 0.5 to 0.494683 J: numerical -0.005317)
     """
     system = solution.system
-    if isinstance(system, HybridSystem):
+    if isinstance(system, StateSpaceSystem):
         raise NotApplicable(
             f"'{system.name}' is a {system.kind}: it declares states, but no forces whose work "
             "could be added up."

@@ -21,7 +21,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.simulation import choose, schemes_for, simulate
 from explorer.solution import Solution
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import HybridSystem
+from explorer.systems import StateSpaceSystem
 from explorer.trajectory import Trajectory
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
@@ -135,10 +135,10 @@ def work_precision(
     ExplorerError
         No truth to compare with; nothing ran.
     """
-    if isinstance(system, HybridSystem):
+    if isinstance(system, StateSpaceSystem):
         raise BadValue(
-            f"'{system.name}' is a {system.kind}: only EventDriven takes it, so there is nothing "
-            "to compare it with."
+            f"'{system.name}' is a {system.kind}: work_precision compares the coordinates of "
+            "mechanical systems."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     steps = [system.h * 2.0**k for k in _HALVINGS] if h is None else [

@@ -37,7 +37,7 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     Raises
     ------
     NotApplicable
-        A hybrid system, or forces whose potential is not known.
+        A system x' = ..., or forces whose potential is not known.
     """
     found = solution if isinstance(solution, EnergyBalance) else study(solution)
     points = rows(found.solution, _POINTS)
