@@ -9,8 +9,8 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BadModel", "BadValue", "CacheWarning", "ExplorerError", "LessonWarning", "NotApplicable",
-    "StepFailed",
+    "BadModel", "BadValue", "CacheWarning", "ExplorerError", "LessonWarning", "ModelWarning",
+    "NotApplicable", "SchemeWarning", "StepFailed",
 ]  # fmt: skip
 
 
@@ -52,6 +52,14 @@ class CacheWarning(UserWarning):
 
 class LessonWarning(UserWarning):
     """A scheme was run that is here to show what goes wrong; the sentence says what does."""
+
+
+class ModelWarning(UserWarning):
+    """A system is taken as it is, though it may not be what was meant."""
+
+
+class SchemeWarning(UserWarning):
+    """The numbers of a scheme are taken as they are, though they lose what it is known for."""
 
 
 def suggest(name: object, known: Iterable[str]) -> str:

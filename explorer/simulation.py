@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_power, compile_sketch, compile_system
-from explorer.errors import BadValue, LessonWarning, NotApplicable, StepFailed, suggest
+from explorer.errors import (
+    BadValue,
+    LessonWarning,
+    NotApplicable,
+    SchemeWarning,
+    StepFailed,
+    suggest,
+)
 from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
 from explorer.progress import bar
@@ -76,6 +83,9 @@ def simulate(
     -----
     LessonWarning
         The scheme is here to show what goes wrong.
+    SchemeWarning, ModelWarning
+        It runs, but numbers of the scheme lose what it is known for, or a linear system grows by
+        itself.
 
     Examples
     --------
@@ -87,6 +97,8 @@ def simulate(
     chosen = choose(system, scheme)
     if chosen.lesson:
         warnings.warn(f"{chosen.lesson}.", LessonWarning, stacklevel=2)
+    if chosen.caution:
+        warnings.warn(f"{chosen!r}: {chosen.caution}.", SchemeWarning, stacklevel=2)
     warm()
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
@@ -270,14 +282,15 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
         return _along(solution, native, inp, evaluate)
     compiled = compile_system(system)
     if bundle == "energy" and compiled.linear:
-        kinetic = 0.5 * np.einsum("ti,ij,tj->t", solution.v, system.M, solution.v)
-        elastic = 0.5 * np.einsum("ti,ij,tj->t", solution.q, system.K, solution.q)
-        f = compiled.bundles["force"](compiled.input(rho))
+        kinetic = 0.5 * np.sum((system.M @ solution.v.T).T * solution.v, axis=1)
+        elastic = 0.5 * np.sum((system.K @ solution.q.T).T * solution.q, axis=1)
+        f = compiled.forces(compiled.input(rho))
         if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
             return np.column_stack([kinetic, elastic - solution.q @ f])
         return kinetic[:, None]
     native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
-    return _along(solution, native, compiled.input(rho), evaluate)
+    values = _along(solution, native, compiled.input(rho), evaluate)
+    return values + compiled.fixed if bundle == "force" else values
 
 
 def _along(solution: Solution, native: Any, inp: np.ndarray, evaluate: Any) -> np.ndarray:

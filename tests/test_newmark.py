@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import explorer as ex
 from explorer import BilinearSpring, EventDriven, LinearMechanicalSystem, MechanicalSystem
-from explorer.errors import BadModel, BadValue, NotApplicable
+from explorer.errors import BadModel, BadValue, NotApplicable, SchemeWarning
 from explorer.models import models
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark, unknowns
 
@@ -275,6 +275,12 @@ def test_unusual_numbers_say_what_is_lost():
     assert "first order only" in Newmark(gamma=0.6, beta=0.4).coefficients.lost
     assert "alpha_f = 0.6 > 1/2" in GeneralizedAlpha(alpha_m=0, alpha_f=0.6).coefficients.lost
     assert Newmark().coefficients.lost == ""
+    for alphas, words in (
+        ({"alpha_m": 0.2, "alpha_f": 0.1}, r"alpha_m = 0.2 > alpha_f = 0.1; not stable for every"),
+        ({"alpha_m": 0.0, "alpha_f": 0.6}, r"alpha_f = 0.6 > 1/2"),
+    ):
+        with pytest.warns(SchemeWarning, match=words):
+            assert ex.simulate(pendulum(), GeneralizedAlpha(**alphas), t_end=0.1).status.ok
 
 
 def test_a_run_is_saved_and_run_again(tmp_path):

@@ -191,6 +191,7 @@ def keeps_to_its_equations(sol) -> None:
                   {"h": 2e-3, "alpha_m": 0, "alpha_f": 0}), "singular"),
     ],
 )  # fmt: skip
+@pytest.mark.filterwarnings("ignore::explorer.errors.ModelWarning")  # flat: a stiffness that pushes
 def test_what_goes_wrong_has_a_status(make, status):
     system, knobs = make()
     run = ex.simulate(system, NonsmoothGeneralizedAlpha(**{"h": 0.01, **knobs}), throw=False)

@@ -23,7 +23,7 @@ import sympy as sp
 from explorer import cache
 from explorer.errors import BadModel
 
-__all__ = ["Bundle", "smooth"]
+__all__ = ["SHARP", "Bundle", "smooth"]
 
 _TAKEN = re.compile(r"x\d+\Z")
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -88,7 +88,7 @@ class Bundle:
         return out[: self.size]
 
 
-_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
+SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
 
 
 def smooth(expr: Any) -> Any:
@@ -97,7 +97,7 @@ def smooth(expr: Any) -> Any:
     SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
     SymPy would fold nested cases into conditions that have no counterpart.
     """
-    if not expr.has(*_SHARP):
+    if not expr.has(*SHARP):
         return se.sympify(expr)
     if isinstance(expr, sp.Piecewise):
         return se.Piecewise(*((smooth(value), _condition(when)) for value, when in expr.args))

@@ -6,6 +6,7 @@ their places in the matrices are integer arrays.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -15,10 +16,14 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
-from explorer.errors import BadModel, BadValue
+from explorer.compiled.structural import Structural, structural
+from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.modal import lowest_square, natural_modes, pivots
 
 __all__ = ["Compiled", "compile_system", "short"]
+
+_SMALL = 50  # below, a dense matrix is the quicker one
 
 
 class Compiled:
@@ -36,6 +41,7 @@ class Compiled:
     gap_ptr, gap_col : CSR pattern of G.
     constant, rheonomic : bool
         Whether M, F_q, F_v, G depend on parameters only; whether any gap depends on t.
+    args : list of symengine symbols, the names of the input vector
     """
 
     def __init__(self, system: LagrangianSystem) -> None:
@@ -48,19 +54,20 @@ class Compiled:
         v = [se.Symbol(s.name) for s in system.v]
         t = se.Symbol("t")
         rho = [se.Symbol(name) for name in system.parameters]
-        self._args = [t, *q, *v, *rho]
+        self.args = [t, *q, *v, *rho]
         state = {t, *q, *v}
         if isinstance(system, MechanicalSystem):
             F = [smooth(x) for x in system.force]
             M = [[smooth(x) for x in row] for row in system.mass.tolist()]
         else:
-            F, M = [smooth(x) for x in system.f], []
+            # numbers are a column of `lin_val`
+            F, M = [smooth(sp.S.Zero if x.is_Number else x) for x in system.f], []
         gaps = [smooth(c.gap) for c in system.contacts]
 
         mass, self.place_M = self._entries(M)
-        F_q, self.place_K = self._jacobian(F, q)
-        F_v, self.place_C = self._jacobian(F, v)
-        G, places = self._jacobian(gaps, q)
+        F_q, self.place_K = self.jacobian(F, q)
+        F_v, self.place_C = self.jacobian(F, v)
+        G, places = self.jacobian(gaps, q)
         self.gap_col = places % max(self.n, 1)
         self.gap_ptr = np.searchsorted(places, np.arange(self.nc + 1) * self.n).astype(np.int64)
         gap_t = [g.diff(t) for g in gaps]
@@ -69,56 +76,34 @@ class Compiled:
         self.constant = not any(x.free_symbols & state for x in derivatives)
         self._force, self._derivatives = F, [*F_q, *F_v]
         self.bundles = {
-            "force": self._bundle(F),
-            "mass": self._bundle(mass),
-            "step": self._bundle([*F, *F_q, *F_v]),
-            "gap": self._bundle([*gaps, *gap_t, *G]),
-            "start": self._bundle(
-                [smooth(sp.sympify(x)) for x in (*system.start_q, *system.start_v)]
-                + [smooth(c.e) for c in system.contacts]
-            ),
+            "force": self.bundle(F),
+            "mass": self.bundle(mass),
+            "step": self.bundle([*F, *F_q, *F_v]),
+            "gap": self.bundle([*gaps, *gap_t, *G]),
         }
         self._lazy(M, v)
-        names = ("force", "mass", "step", "gap", "start")
+        start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts))
+        self._start = np.array([x if x.is_Number else np.nan for x in start], float)
+        self.bundles["start"] = self.bundle([smooth(x) for x in start if not x.is_Number])
+        names = ("force", "mass", "step", "gap")
         self.table = np.array([[self.bundles[k].address, self.bundles[k].data] for k in names])
         self.most = max(b.size for b in self.bundles.values())
         self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
 
-    def _bundle(self, outputs: Sequence[Any]) -> Bundle:
-        return Bundle(self._args, outputs)
+    def bundle(self, outputs: Sequence[Any]) -> Bundle:
+        """Compile outputs of the input vector."""
+        return Bundle(self.args, outputs)
 
     @cached_property
-    def structural(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """What the Newmark family needs besides: ((6, 2) table, places of (M a)_q, most outputs).
-
-        The input vector goes on behind rho with the accelerations a.
-        """
-        system, q = self.system, self._args[1 : 1 + self.n]
-        a = [se.Symbol(f"_a_{k}") for k in range(self.n)]
-        moving = isinstance(system, MechanicalSystem) and any(
-            x.free_symbols & set(system.q) for x in system.mass
-        )
-        M = [[smooth(x) for x in row] for row in system.mass.tolist()] if moving else []  # type: ignore[attr-defined]
-        inertia = [sum((m * s for m, s in zip(row, a, strict=True)), se.Integer(0)) for row in M]
-        entries, places = self._jacobian(inertia, q)
-        springs = [
-            [smooth(getattr(s, k)) for s in system.springs] for k in ("elongation", "k", "f_y", "b")
-        ]
-        along = [u.diff(x) for u in springs[0] for x in q]
-        extra = [
-            Bundle([*self._args, *a], entries),
-            self._bundle([x for row in springs for x in row] + along),
-        ]
-        self._structural = extra  # a table keeps addresses only
-        more = np.array([[b.address, b.data] for b in extra])
-        most = max(self.most, *(b.size for b in extra))
-        return np.concatenate([self.table[:4], more]), places, most
+    def structural(self) -> Structural:
+        """What the Newmark family needs besides; compiled when first asked for."""
+        return structural(self)
 
     def _lazy(self, M: list, v: list) -> None:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
-        self.bundles["sketch"] = self._bundle(
+        self.bundles["sketch"] = self.bundle(
             [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
         )
         if not isinstance(self.system, MechanicalSystem):
@@ -129,7 +114,7 @@ class Compiled:
         ) / se.Integer(2)
         potential = self.system.potential
         outputs = [kinetic] if potential is None else [kinetic, smooth(potential)]
-        self.bundles["energy"] = self._bundle(outputs)
+        self.bundles["energy"] = self.bundle(outputs)
 
     def _entries(self, rows: Sequence[Sequence[Any]]) -> tuple[list, np.ndarray]:
         found = [
@@ -137,9 +122,10 @@ class Compiled:
         ]
         return [x for _, x in found], np.array([k for k, _ in found], np.int64)
 
-    def _jacobian(
+    def jacobian(
         self, functions: Sequence[Any], variables: Sequence[Any]
     ) -> tuple[list, np.ndarray]:
+        """Return the derivatives that are not zero, row by row, and their flat places."""
         rank = {x: j for j, x in enumerate(variables)}
         entries, places = [], []
         for i, f in enumerate(functions):
@@ -150,20 +136,44 @@ class Compiled:
                     places.append(i * len(variables) + j)
         return entries, np.array(places, np.int64)
 
+    @cached_property
+    def _given(self) -> tuple[Any, Any, Any]:
+        """M, K, C of a linear system; sparse if they were, or if most entries are zero."""
+        given = self.system.M, self.system.K, self.system.C  # type: ignore[attr-defined]
+        if hasattr(given[0], "indptr"):
+            return given
+        if self.n < _SMALL or sum(map(np.count_nonzero, given)) > self.n**2 / 4:
+            return given
+        from scipy.sparse import csr_array
+
+        return tuple(map(csr_array, given))
+
+    @cached_property
+    def fixed(self) -> np.ndarray:
+        """What of f is numbers, (n,): it is no output of a bundle; zeros if not linear."""
+        f = self.system.f if self.linear else ()  # type: ignore[attr-defined]
+        return np.array([x if x.is_Number else 0 for x in f] or np.zeros(self.n), float)
+
     def _linear_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """CSR rows of [-K, -C], to be added to F; empty for a symbolic system."""
-        if not isinstance(self.system, LinearMechanicalSystem):
+        """CSR rows of F over inp[1:]: -K, -C, and what f is of numbers; else empty.
+
+        LLVM takes minutes over thousands of numbers.
+        """
+        if not self.linear:
             return np.zeros(self.n + 1, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        rows = -np.hstack([self.system.K, self.system.C])
-        i, j = np.nonzero(rows)
-        ptr = np.searchsorted(i, np.arange(self.n + 1)).astype(np.int64)
-        return ptr, np.ascontiguousarray(j), rows[i, j]
+        from scipy.sparse import csr_array, hstack
+
+        _, K, C = self._given
+        unused = csr_array((self.n, len(self.args) - 1 - 2 * self.n))
+        constant = csr_array(self.fixed[:, None])
+        rows = csr_array(hstack([-csr_array(K), -csr_array(C), unused, constant]))
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
 
     # -- numbers ------------------------------------------------------------------------------
 
     def input(self, rho: Sequence[float]) -> np.ndarray:
-        """Return a fresh input vector [t, q, v, rho] with zero state."""
-        return np.concatenate([np.zeros(1 + 2 * self.n), np.asarray(rho, float)])
+        """Return a fresh input vector [t, q, v, rho] with zero state; behind it 1 if linear."""
+        return np.concatenate([np.zeros(1 + 2 * self.n), rho, np.ones(int(self.linear))])
 
     def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q0, v0 and the restitutions e for these parameters.
@@ -175,7 +185,8 @@ class Compiled:
         BadValue
             If a restitution leaves [0, 1].
         """
-        values, n = self.bundles["start"](self.input(rho)), self.n
+        values, n = self._start.copy(), self.n
+        values[np.isnan(values)] = self.bundles["start"](self.input(rho))
         q0, v0, e = values[:n], values[n : 2 * n], values[2 * n :]
         if not np.isfinite(values[: 2 * n]).all():
             raise BadModel(
@@ -194,23 +205,36 @@ class Compiled:
         """Return F (n,), linear parts and yielding springs (not slipped yet) included."""
         n = self.n
         F = self.bundles["force"](inp)[:n].copy()
-        if self.lin_val.size:
-            system = self.system
-            F -= system.K @ inp[1 : 1 + n] + system.C @ inp[1 + n : 1 + 2 * n]  # type: ignore[attr-defined]
+        if self.linear:
+            rows = np.repeat(np.arange(n), np.diff(self.lin_ptr))
+            F += np.bincount(rows, self.lin_val * inp[1 + self.lin_col], n)
         if self.system.springs:
-            from explorer.kernels.hysteresis import bilinear
-
-            table, _, most = self.structural
-            plastic = np.zeros((2, len(self.system.springs)))
-            bilinear(table, inp, np.empty(most + 1), n, plastic, F, np.empty(n * n), False)
+            self._springs(inp, F, np.empty(n * n))
         return F
 
-    def matrices(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector."""
+    def tangents(self, inp: np.ndarray) -> tuple[Any, Any, Any]:
+        """Return M, K, C at an input vector, springs that yield counted as elastic."""
+        M, K, C, _ = self.matrices(inp)
+        if self.system.springs:
+            self._springs(inp, np.empty(self.n), K.reshape(K.size))
+        return M, K, C
+
+    def _springs(self, inp: np.ndarray, F: np.ndarray, K: np.ndarray) -> None:
+        """Add the springs that yield, not slipped yet, to F and K."""
+        from explorer.kernels.hysteresis import spring_forces
+
+        kind, plastic = self.structural, np.zeros((2, len(self.system.springs)))
+        spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, F, K)
+
+    def matrices(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
+        """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector.
+
+        Those of a linear system are all dense, or all `scipy.sparse.csr_array`.
+        """
         n = self.n
-        G = self.bundles["gap"](inp)[2 * self.nc :]
-        if isinstance(self.system, LinearMechanicalSystem):
-            return self.system.M, self.system.K, self.system.C, G
+        G = self._gap(inp)[2 * self.nc :]
+        if self.linear:
+            return *self._given, G
         step = self.bundles["step"](inp)
         M, K, C = np.zeros(n * n), np.zeros(n * n), np.zeros(n * n)
         M[self.place_M] = self.bundles["mass"](inp)
@@ -218,12 +242,17 @@ class Compiled:
         C[self.place_C] = -step[n + self.place_K.size :]
         return M.reshape(n, n), K.reshape(n, n), C.reshape(n, n), G
 
+    def _gap(self, inp: np.ndarray) -> np.ndarray:
+        """Return gap, gap_t and the entries of G."""
+        return self.bundles["gap"](inp) if self.nc else np.zeros(0)
+
     def culprit(self, inp: np.ndarray) -> str:
         """Return a sentence that names the formula that is not finite here, or nothing."""
         M, K, C, G = self.matrices(inp)
         for what, value in (
-            ("mass", M), ("force", self.bundles["force"](inp)), ("gap", self.bundles["gap"](inp)),
-            ("derivative of the force", np.append(K, C)), ("gradient of a gap", G),
+            ("mass", M.sum()), ("force", self.bundles["force"](inp)),
+            ("gap", self._gap(inp)), ("derivative of the force", K.sum() + C.sum()),
+            ("gradient of a gap", G),
         ):  # fmt: skip
             if not np.isfinite(value).all():
                 return f" The {what} is not finite {self._where(inp)}."
@@ -233,7 +262,7 @@ class Compiled:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
         return f"at t = {inp[0]:g} s, q = {short(q)}, v = {short(v)}"
 
-    def check(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def check(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
         """Return `matrices` at a state; refuse it if the equations make no sense there.
 
         Raises
@@ -244,13 +273,15 @@ class Compiled:
         """
         system = self.system
         M, K, C, G = matrices = self.matrices(inp)
-        gap, force = self.bundles["gap"](inp)[: self.nc], self.bundles["force"](inp)
+        gap, force = self._gap(inp)[: self.nc], self.bundles["force"](inp)
         if not np.isfinite(M.sum() + K.sum() + C.sum() + G.sum() + gap.sum() + force.sum()):
             raise BadModel(
                 f"'{system.name}':{self.culprit(inp)} A root or logarithm of a negative number, or "
                 "a division by zero, does that."
             )
         self._check_mass(M, inp)
+        if self.linear:
+            self._warn_of_growth()
         for contact, g in zip(system.contacts, gap, strict=True):
             if g < -1e-9:
                 raise BadModel(
@@ -259,20 +290,49 @@ class Compiled:
                 )
         return matrices
 
-    def _check_mass(self, M: np.ndarray, inp: np.ndarray) -> None:
-        name, diagonal = self.system.name, np.diag(M)
-        if diagonal.min() > 0 and np.count_nonzero(M) == self.n:
+    def _warn_of_growth(self) -> None:
+        """Warn of a stiffness that pushes: legitimate (a buckled beam), or a sign that is wrong."""
+        if self.growth > 0:
+            warnings.warn(
+                f"K of '{self.system.name}' is indefinite: its lowest mode has omega^2 = "
+                f"{-self.growth:.4g} 1/s2 and grows by itself, undamped like "
+                f"exp({self.growth**0.5:.4g} t). If that is not meant, look at the signs in K.",
+                ModelWarning, stacklevel=5,
+            )  # fmt: skip
+
+    @cached_property
+    def growth(self) -> float:
+        """-omega^2 in 1/s2 of a mode of a linear system that grows by itself, or 0."""
+        M, K, _ = self._given
+        symmetric = abs(K - K.T).max() <= 1e-9 * abs(K).max()
+        return -lowest_square(M, K) if symmetric else 0.0
+
+    @cached_property
+    def highest(self) -> tuple[np.ndarray, np.ndarray]:
+        """omega^2 and shapes of the three highest modes of a linear system."""
+        return natural_modes(*self._given[:2], 3, highest=True)
+
+    def _check_mass(self, M: Any, inp: np.ndarray) -> None:
+        name, diagonal = self.system.name, M.diagonal()
+        sparse = hasattr(M, "indptr")
+        if diagonal.min() > 0 and (M.nnz if sparse else np.count_nonzero(M)) == self.n:
             return
-        if not np.abs(M - M.T).max() <= 1e-10 * np.abs(M).max():
+        if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
             raise BadModel(f"The mass matrix of '{name}' is not symmetric {self._where(inp)}.")
         size = np.sqrt(np.abs(diagonal))
-        scaled = M / np.outer(size, size) if size.all() else M
-        try:
-            if np.diag(np.linalg.cholesky(scaled)).min() > 1e-7:
-                return
-        except np.linalg.LinAlgError:
-            pass
-        lowest = np.linalg.eigvalsh(scaled)[0]
+        size[size == 0] = 1.0
+        if sparse:
+            scaled = M.multiply(1 / size).multiply(1 / size[:, None]).tocsr()
+            smallest = pivots(scaled).min()
+        else:
+            scaled = M / np.outer(size, size)
+            try:
+                smallest = np.diag(np.linalg.cholesky(scaled)).min() ** 2
+            except np.linalg.LinAlgError:
+                smallest = np.nan
+        if smallest > 1e-14:
+            return
+        lowest = natural_modes(None, scaled, 1)[0][0]
         kind = "singular" if lowest > -1e-13 else "indefinite"
         raise BadModel(
             f"The mass matrix of '{name}' is {kind} {self._where(inp)}: its smallest eigenvalue "

@@ -7,14 +7,15 @@ isotropic hardening). z is committed when a step is, never inside a Newton itera
 
 from explorer.kernels.jit import call, kernel
 
-__all__ = ["bilinear"]
+__all__ = ["bilinear", "spring_forces"]
 
 SPRINGS = 5  # row of the bundles: elongations u, then k, f_y, b of each, then du/dq row by row
 
 
 @kernel(
     "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], float64[::1],"
-    " float64[::1], boolean)"
+    " float64[::1], boolean)",
+    inline=True,
 )
 def bilinear(table, inp, out, n, plastic, F, K, tangent):
     """Subtract the springs' forces at the state in `inp` from F, and add their stiffness to K.
@@ -44,3 +45,12 @@ def bilinear(table, inp, out, n, plastic, F, K, tangent):
                 if tangent:
                     for j in range(n):
                         K[i * n + j] += stiffness * g * out[at + s * n + j]
+
+
+@kernel(
+    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], float64[::1],"
+    " float64[::1])"
+)
+def spring_forces(table, inp, out, n, plastic, F, K):
+    """`bilinear` with its stiffness, for a call from Python."""
+    bilinear(table, inp, out, n, plastic, F, K, True)

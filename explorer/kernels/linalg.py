@@ -7,7 +7,7 @@ loops serve a full matrix (kl = ku = n - 1) and a tridiagonal one, the latter in
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["band_pack", "band_solve", "bandwidth", "lu_factor", "lu_solve", "positive_definite"]
+__all__ = ["bandwidth", "lu_factor", "lu_solve", "positive_definite"]
 
 
 @kernel("void(float64[:, ::1], int64, int64[::1])", inner=True)
@@ -76,33 +76,6 @@ def lu_solve(A, n, kl, ku, pivots, b):
         for j in range(k + 1, min(n, k + kl + ku + 1)):
             total -= A[k, j] * b[j]
         b[k] = total / A[k, k]
-
-
-@kernel("void(float64[:, ::1], int64, int64, int64, float64[:, ::1])", inner=True)
-def band_pack(A, n, low, high, P):
-    """P[i, j - i + low] = A[i, j] for -low <= j - i <= high: a row of a large matrix is a page."""
-    for i in range(n):
-        for d in range(low + high + 1):
-            j = i + d - low
-            P[i, d] = A[i, j] if 0 <= j < n else 0.0
-
-
-@kernel("void(float64[:, ::1], int64, int64, int64, int64[::1], float64[::1])", inline=True)
-def band_solve(P, n, kl, ku, pivots, b):
-    """`lu_solve` with factors packed by ``band_pack(A, n, kl, kl + ku, P)``."""
-    for k in range(n):
-        best = pivots[k]
-        if best != k:
-            b[k], b[best] = b[best], b[k]
-        value = b[k]
-        if value != 0.0:
-            for i in range(k + 1, min(n, k + kl + 1)):
-                b[i] -= P[i, k - i + kl] * value
-    for k in range(n - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, min(n, k + kl + ku + 1)):
-            total -= P[k, j - k + kl] * b[j]
-        b[k] = total / P[k, kl]
 
 
 @kernel("int64(float64[:, ::1], int64, float64[:, ::1])", inner=True)

@@ -9,18 +9,22 @@ docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at ve
     LCP on A     0 <= G v_free + gap_t + e gap'_i + G W^-1 G' p  perp  p >= 0
                  v = v_free + W^-1 G' p,   q = q_i + h (theta v + (1 - theta) v_i)
 
-`p` is the impulse of the step. If M, C, K, G are constant, W and the Delassus matrix are factored
-once and one iteration is exact.
+`p` is the impulse of the step. If M, C, K, G are constant, one iteration is exact; the factors of W
+come from outside, once for each step size, and the Delassus matrix is made once with them.
 """
 
 import numpy as np
 
+from explorer.kernels.factors import FACTORS, solve_factored
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve, positive_definite
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
-__all__ = ["TOUCH", "run", "workspaces"]
+__all__ = ["H_FACTORED", "TOUCH", "UNFACTORED", "run", "workspaces"]
+
+UNFACTORED = -1  # factors for the step knobs[H_FACTORED] are wanted: make them and call again
+H_FACTORED = 7
 
 # a gap that round-off alone has opened (in m) is closed: else a column at rest starts to tremble
 TOUCH = 1e-13
@@ -60,62 +64,34 @@ def force(table, bundle, inp, out, n, ptr, col, val, F):
 @kernel(
     "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
+    f" {FACTORS}, float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
     " float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
     " float64[:, ::1], int8[:, ::1], int32[::1], float64[:, ::1], float64[:, ::1],"
     " float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[:, ::1],"
     " int8[::1])"
 )
 def run(
-    table,
-    knobs,
-    options,
-    inp,
-    place_M,
-    place_K,
-    place_C,
-    gap_ptr,
-    gap_col,
-    lin_ptr,
-    lin_col,
-    lin_val,
-    M,
-    K,
-    C,
-    gap_val,
-    e,
-    t,
-    q,
-    v,
-    p,
-    gap,
-    gap_dot,
-    active,
-    iterations,
-    residuals,
-    W,
-    cc,
-    T,
-    vec,
-    out,
-    ints,
-    member,
-):
-    """March from row 0 to the last row of the outputs; return a status, last row in ints[0, 0].
+    table, knobs, options, inp, place_M, place_K, place_C, gap_ptr, gap_col, lin_ptr, lin_col,
+    lin_val, factors, M, K, C, gap_val, e, t, q, v, p, gap, gap_dot, active, iterations, residuals,
+    W, cc, T, vec, out, ints, member,
+):  # fmt: skip
+    """March from row ints[0, 0] to the last row; return a status, last row in ints[0, 0].
 
     Parameters
     ----------
-    table : (5, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, gap_t, G)
-    knobs : (8,) h, t_end, theta, forecast, gamma, Newton tolerance, LCP tolerance, -
+    table : (4, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, gap_t, G)
+    knobs : (8,) h, t_end, theta, forecast, gamma, Newton tolerance, LCP tolerance, step for which
+        the factors hold
     options : (8,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, -, -
     inp : (1 + 2 n + p,) input vector [t, q, v, rho]; rho is read, the rest is scratch
     place_M, place_K, place_C : flat positions of the entries of M, F_q, F_v that bundles yield
     gap_ptr, gap_col : CSR pattern of G; gap_val its values (given if constant)
     lin_ptr, lin_col, lin_val : CSR rows added to F as a matrix times (q, v)
-    M, K, C : (n, n) M, -F_q, -F_v at the start
+    factors : of W if constant, see `explorer.kernels.factors`
+    M, K, C : (n, n) M, -F_q, -F_v at the start; not used if constant
     e : (n_c,) restitution
-    t, q, v, p, gap, gap_dot, active, iterations, residuals : records, time is axis 0; row 0 of
-        t, q, v is the start; residuals[:, 0] LCP in m/s, residuals[:, 1] Newton in N s
+    t, q, v, p, gap, gap_dot, active, iterations, residuals : records, time is axis 0; row
+        ints[0, 0] of t, q, v is the start; residuals[:, 0] LCP in m/s, [:, 1] Newton in N s
     W, cc, T, vec, out, ints, member : workspaces, made by `workspaces`
     """
     n, nc = q.shape[1], gap.shape[1]
@@ -129,33 +105,27 @@ def run(
     q1, v1, vf = vec[4], vec[5], vec[6]
     z, w, b, e_dot, probe, found = vec[7], vec[8], vec[9], vec[10], vec[11], vec[12]
     pivots, act, factored, state, lcp_pivots, band = (
-        ints[1],
-        ints[2],
-        ints[3],
-        ints[4],
-        ints[5],
-        ints[6],
-    )
+        ints[1], ints[2], ints[3], ints[4], ints[5], ints[6],
+    )  # fmt: skip
     state[0] = -1
-    kl = ku = n - 1
     delassus_band = max(nc - 1, 0)
-    h_factored = 0.0
-    t0 = t[0]
+    h_made = 0.0  # step of the Delassus matrix
+    t0, first = t[0], ints[0, 0]
     newton = 1
 
-    fill(inp, t0, q[0], v[0], n)
+    fill(inp, t[first], q[first], v[first], n)
     force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
     call(table[3, 0], table[3, 1], out, inp)
     for a in range(nc):
-        gap[0, a] = out[a]
+        gap[first, a] = out[a]
         total = out[nc + a]
         for k in range(gap_ptr[a], gap_ptr[a + 1]):
             if not constant:
                 gap_val[k] = out[2 * nc + k]
-            total += gap_val[k] * v[0, gap_col[k]]
-        gap_dot[0, a] = total
+            total += gap_val[k] * v[first, gap_col[k]]
+        gap_dot[first, a] = total
 
-    for i in range(last):
+    for i in range(first, last):
         ints[0, 0] = i
         t1 = t0 + (i + 1) * h0
         h = h0
@@ -163,6 +133,9 @@ def run(
             t1 = t_end
             if abs(t_end - t[i] - h0) > 1e-9 * h0:
                 h = t_end - t[i]
+        if constant and h != knobs[H_FACTORED]:
+            knobs[H_FACTORED] = h
+            return UNFACTORED
         ht = h * theta
         m = 0
         for a in range(nc):
@@ -205,31 +178,28 @@ def run(
         converged = False
         for iteration in range(1 if constant else options[3]):
             newton = iteration + 1
-            if not constant or h != h_factored:
+            if not constant:
                 for j in range(n):
                     for k in range(n):
                         W[j, k] = M[j, k] + ht * C[j, k] + ht * ht * K[j, k]
-                if constant:
-                    bandwidth(W, n, band)
-                    kl, ku = band[0], band[1]
-                if lu_factor(W, n, kl, ku, pivots) != 0:
+                if lu_factor(W, n, n - 1, n - 1, pivots) != 0:
                     return SINGULAR
-                if constant:
-                    # the whole Delassus matrix G W^-1 G', once
-                    for a in range(nc):
-                        for j in range(n):
-                            rhs[j] = 0.0
-                        for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                            rhs[gap_col[k]] = gap_val[k]
-                        lu_solve(W, n, kl, ku, pivots, rhs)
-                        for c in range(nc):
-                            total = 0.0
-                            for k in range(gap_ptr[c], gap_ptr[c + 1]):
-                                total += gap_val[k] * rhs[gap_col[k]]
-                            D[c, a] = total
-                    bandwidth(D, nc, band)
-                    delassus_band = max(band[0], band[1])
-                    h_factored = h
+            elif h != h_made:
+                # the whole Delassus matrix G W^-1 G', once
+                for a in range(nc):
+                    for j in range(n):
+                        rhs[j] = 0.0
+                    for k in range(gap_ptr[a], gap_ptr[a + 1]):
+                        rhs[gap_col[k]] = gap_val[k]
+                    solve_factored(factors, n, rhs)
+                    for c in range(nc):
+                        total = 0.0
+                        for k in range(gap_ptr[c], gap_ptr[c + 1]):
+                            total += gap_val[k] * rhs[gap_col[k]]
+                        D[c, a] = total
+                bandwidth(D, nc, band)
+                delassus_band = max(band[0], band[1])
+                h_made = h
                 state[0] = -1
             # free velocity
             scale = 0.0
@@ -243,7 +213,10 @@ def run(
                     scale = max(scale, size + h * abs(F1[j]))
                 R[j] = -total + ht * F1[j] + (h - ht) * F0[j]
                 vf[j] = R[j]
-            lu_solve(W, n, kl, ku, pivots, vf)
+            if constant:
+                solve_factored(factors, n, vf)
+            else:
+                lu_solve(W, n, n - 1, n - 1, pivots, vf)
             for j in range(n):
                 vf[j] += v1[j]
             # contact problem
@@ -255,7 +228,7 @@ def run(
                             rhs[j] = 0.0
                         for k in range(gap_ptr[a], gap_ptr[a + 1]):
                             rhs[gap_col[k]] = gap_val[k]
-                        lu_solve(W, n, kl, ku, pivots, rhs)
+                        lu_solve(W, n, n - 1, n - 1, pivots, rhs)
                         for i2 in range(m):
                             total = 0.0
                             for k in range(gap_ptr[act[i2]], gap_ptr[act[i2] + 1]):
@@ -274,24 +247,9 @@ def run(
                 a = act[0]
                 if m > 1 or solve_one(options[4], D[a, a], w[0], z, found) == 0:
                     status = solve(
-                        options[4],
-                        D,
-                        act,
-                        m,
-                        min(delassus_band, m),
-                        w,
-                        knobs[6],
-                        options[5],
-                        z,
-                        member,
-                        T,
-                        A,
-                        lcp_pivots,
-                        factored,
-                        state,
-                        b,
-                        found,
-                    )
+                        options[4], D, act, m, min(delassus_band, m), w, knobs[6], options[5], z,
+                        member, T, A, lcp_pivots, factored, state, b, found,
+                    )  # fmt: skip
                 residuals[i + 1, 0] = found[0]
                 if status != SUCCESS:
                     return status
@@ -302,7 +260,10 @@ def run(
                     if z[i1] != 0.0:
                         for k in range(gap_ptr[a], gap_ptr[a + 1]):
                             rhs[gap_col[k]] += gap_val[k] * z[i1]
-                lu_solve(W, n, kl, ku, pivots, rhs)
+                if constant:
+                    solve_factored(factors, n, rhs)
+                else:
+                    lu_solve(W, n, n - 1, n - 1, pivots, rhs)
                 for j in range(n):
                     vf[j] += rhs[j]
             else:
@@ -383,11 +344,11 @@ def run(
     return SUCCESS
 
 
-def workspaces(n: int, nc: int, n_out: int) -> tuple[np.ndarray, ...]:
+def workspaces(n: int, nc: int, n_out: int, constant: bool) -> tuple[np.ndarray, ...]:
     """Return the work arrays of `run` for n coordinates, nc contacts, n_out outputs at most."""
     wide = max(n, nc, 8)
     return (
-        np.empty((n, n)),
+        np.empty((0, 0) if constant else (n, n)),
         np.empty((2, nc, nc)),
         np.empty((nc, 2 * nc + 2)),
         np.empty((13, wide)),

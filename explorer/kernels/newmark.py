@@ -10,156 +10,144 @@ x one of (d, v, a) at the end of the step, y = (d, v, a)::
     A = (1 - alpha_m) c_a M + (1 - alpha_f) [c_v C + c_d K],  C = -F_v,  K = (M a)_q - F_q
 
 where y_p is the state with a_1 = a_0, so that no unknown loses digits to 1/h^2; or, with the forces
-interpolated, r = M a_m - (1 - alpha_f) F_1 - alpha_f F_0. If M, C and K are
-constant, A is factored once and one iteration is exact.
+interpolated, r = M a_m - (1 - alpha_f) F_1 - alpha_f F_0. Newton's method starts from accelerations
+extrapolated over the step before. Where M, C and K are constant, `explorer.kernels.newmark_linear`.
 """
 
 import numpy as np
 
 from explorer.kernels.hysteresis import bilinear
 from explorer.kernels.jit import call, kernel
-from explorer.kernels.linalg import band_pack, band_solve, bandwidth, lu_factor, lu_solve
-from explorer.kernels.moreau_jean import fill, force, scatter
+from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.moreau_jean import fill, scatter
+from explorer.kernels.steps import adapted, next_step
 from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
-__all__ = ["run", "workspaces"]
+__all__ = ["FULL", "run", "workspaces"]
 
 # places in `knobs` and `options`
-T_END, ALPHA_M, ALPHA_F, TOL, ERROR_TOL, ERROR_CONSTANT, H_MAX = 0, 1, 2, 3, 4, 5, 6
-CONSTANT, STATE_FORCE, NEWTON_MAX, INTERPOLATED, UNKNOWN, MASS_MOVES = 0, 1, 2, 3, 4, 5
+T_END, ALPHA_M, ALPHA_F, TOL, ERROR_TOL, ERROR_CONSTANT, H_MAX, H, STEP = range(9)
+INTERPOLATED, UNKNOWN, NEWTON_MAX, ANALYTIC, MASS_MOVES = range(5)
 FULL = -1  # the record is full: call again with a larger one
+# a last correction, relative to x: where F is analytic the error is its square
+SMALL, TINY = 1e-9, 1e-11
 
 
 @kernel(
     "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], float64[::1],"
-    " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int32[::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[::1], int64[:, ::1])"
+    " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
+    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " int32[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[::1],"
+    " int64[::1])"
 )
 def run(
-    table, knobs, options, c, inp, place_M, place_K, place_C, place_I, lin_ptr, lin_col, lin_val,
-    M, K, C, plastic, slip, t, q, v, a, iterations, residuals, W, P, W_mass,
-    vec, out, ints,
+    table, knobs, options, c, inp, place_M, place_K, place_C, place_I, bands,
+    M, K, C, plastic, t, q, v, a, slip, iterations, residuals, W, vec, out, pivots, rows,
 ):  # fmt: skip
-    """March from row ints[0, 0] to t_end or the last row; return a status, last row in ints[0, 0].
+    """March from row rows[0] to t_end or the last row; return a status, last row in rows[0].
 
     Parameters
     ----------
     table : (6, 2) addresses of force, mass, step (F, F_q, F_v), -, inertia ((M a)_q), springs
     knobs : (8,) t_end, alpha_m, alpha_f, Newton tolerance, tolerance of the local error (0: fixed
         steps), error constant beta - 1/6, longest step, h (the next step; overwritten)
-    options : (8,) constant, force interpolated, ...: see the names above
+    options : (5,) forces interpolated, power of h in c_d (2, 1, 0 for a, v, d), cap of Newton's
+        method, F is analytic, M depends on q
     c : (3,) for h = 1: entries scale with powers of h by their unknowns
     inp : (1 + 3 n + p,) input vector [t, q, v, rho] and, behind it, a
     place_M, place_K, place_C, place_I : flat positions of the entries of M, F_q, F_v, (M a)_q
-    lin_ptr, lin_col, lin_val : CSR rows added to F as a matrix times (q, v)
+    bands : (4,) lower and upper bandwidth of M, and of M, K, C together
     M, K, C : (n, n) M, -F_q, -F_v at the start
     plastic : (2, k) committed and trial slip of the hysteretic springs
-    slip : (n_t, k) their record
-    t, q, v, a, iterations, residuals : records; row ints[0, 0] is the start; residuals[:, 0] the
-        local error in m, [:, 1] the Newton residual in N
-    W, P, W_mass, vec, out, ints : workspaces, made by `workspaces`
+    t, q, v, a, slip, iterations, residuals : records; row rows[0] is the start; slip (n_t, k);
+        residuals[:, 0] the local error in m, [:, 1] the Newton residual in N
+    W, vec, out, pivots : workspaces, made by `workspaces`
     """
     n, springs = q.shape[1], plastic.shape[1]
     t_end, am, af = knobs[T_END], knobs[ALPHA_M], knobs[ALPHA_F]
-    constant, moves = options[CONSTANT] == 1, options[MASS_MOVES] == 1
-    interpolated, unknown = options[INTERPOLATED] == 1, options[UNKNOWN]
-    M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
-    F0, F, r, x, am_, df, vf = (
-        vec[0], vec[1], vec[2], vec[3], vec[4], vec[5], vec[6],
+    interpolated, unknown, moves = (
+        options[INTERPOLATED] == 1, options[UNKNOWN], options[MASS_MOVES] == 1,
     )  # fmt: skip
-    d1, v1, a1, dx, best = vec[7], vec[8], vec[9], vec[10], vec[11]
-    pivots, band, mass_band = ints[1], ints[2], ints[3]
-    kl = ku = n - 1
-    h_factored, narrow = 0.0, False
-    row = ints[0, 0]
-    bandwidth(M, n, mass_band)
-    below, above = mass_band[0], mass_band[1]
-    packed = not moves and below + above < n // 2
-    if packed:
-        band_pack(M, n, below, above, W_mass)
-    h = knobs[7]
-    c_d, c_v, c_a, h_scaled = 0.0, 0.0, 0.0, 0.0
+    analytic = options[ANALYTIC] == 1 and springs == 0 and not interpolated
+    even, tol = knobs[ERROR_TOL] <= 0.0, knobs[ERROR_TOL]
+    M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
+    F0, F, r, x, am_ = vec[0], vec[1], vec[2], vec[3], vec[4]
+    dx, best, before = vec[5], vec[6], vec[7]
+    mass_below, mass_above, below, above = bands[0], bands[1], bands[2], bands[3]
+    # where F is evaluated the new state has the weight w, and F has the weight share in r
+    w = 1.0 if interpolated else 1.0 - af
+    share = 1.0 - af if interpolated else 1.0
+    row, h = rows[0], knobs[H]
+    c_d, c_v, c_a, scaled, last = 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        before[i] = a[row, i]
     if interpolated:
         fill(inp, t[row], q[row], v[row], n)
-        force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
+        call(table[0, 0], table[0, 1], out, inp)
+        for i in range(n):
+            F0[i] = out[i]
         if springs > 0:
             bilinear(table, inp, out, n, plastic, F0, K_flat, False)
     while t[row] < t_end:
+        knobs[H] = h
         if row + 1 >= t.size:
-            knobs[7] = h
             return FULL
-        last = t[row] + h * (1 + 1e-9) >= t_end
-        step = t_end - t[row] if last and abs(t_end - t[row] - h) > 1e-9 * h else h
-        t1 = t[row] + step if knobs[ERROR_TOL] > 0.0 else t[0] + (row + 1) * h
-        if last:
-            t1 = t_end
-        if step != h_scaled:
+        step, t1 = next_step(t[row], h, t[0], t_end, row, even)
+        if step != scaled:
+            scaled = step
             c_d, c_v, c_a = (
                 c[0] * step**unknown, c[1] * step ** (unknown - 1), c[2] * step ** (unknown - 2),
             )  # fmt: skip
-            h_scaled = step
-        tf = t1 if interpolated else (1.0 - af) * t1 + af * t[row]
-        w = 1.0 if interpolated else 1.0 - af  # weight of the new state where F is evaluated
-        share = 1.0 - af if interpolated else 1.0
+        new = row + 1
+        ahead = step / (last * c_a) if last > 0.0 else 0.0
         for i in range(n):
-            x[i] = 0.0
-        norm_before, scale, change, size = np.inf, 0.0, np.inf, 1.0
-        newton, converged, backs = 0, False, 0
-        while newton < options[NEWTON_MAX]:
+            x[i] = ahead * (a[row, i] - before[i])
+        norm, norm_before, scale, size, change = 0.0, np.inf, 0.0, 0.0, np.inf
+        newton, backs, converged = 0, 0, False
+        while True:
             # the state at x
+            inp[0] = w * t1 + (1.0 - w) * t[row]
             for i in range(n):
-                d1[i] = q[row, i] + step * (v[row, i] + 0.5 * step * a[row, i]) + c_d * x[i]
-                v1[i] = v[row, i] + step * a[row, i] + c_v * x[i]
-                a1[i] = a[row, i] + c_a * x[i]
-                df[i] = w * d1[i] + (1.0 - w) * q[row, i]
-                vf[i] = w * v1[i] + (1.0 - w) * v[row, i]
-                am_[i] = (1.0 - am) * a1[i] + am * a[row, i]
-            fill(inp, tf, df, vf, n)
-            if constant:
-                force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F)
-            else:
-                force(table, 2, inp, out, n, lin_ptr, lin_col, lin_val, F)
+                ai, vi, qi = a[row, i], v[row, i], q[row, i]
+                da, dv = c_a * x[i], step * ai + c_v * x[i]
+                dq = step * (vi + 0.5 * step * ai) + c_d * x[i]
+                a[new, i], v[new, i], q[new, i] = ai + da, vi + dv, qi + dq
+                am_[i] = ai + (1.0 - am) * da
+                inp[1 + i] = qi + w * dq
+                inp[1 + n + i] = vi + w * dv
+            call(table[2, 0], table[2, 1], out, inp)
+            for i in range(n):
+                F[i] = out[i]
                 if moves or springs > 0:  # they add to entries that no scatter overwrites
-                    for k in range(n * n):
-                        K_flat[k] = 0.0
-                if place_K.size + place_C.size > 0:
-                    scatter(K_flat, -1.0, out, n, place_K)
-                    scatter(C_flat, -1.0, out, n + place_K.size, place_C)
-                if moves:
-                    call(table[1, 0], table[1, 1], out, inp)
-                    scatter(M_flat, 1.0, out, 0, place_M)
-                    for i in range(n):
-                        inp[inp.size - n + i] = am_[i]
-                    call(table[4, 0], table[4, 1], out, inp)
-                    for k in range(place_I.size):
-                        K_flat[place_I[k]] += out[k] / share
-                if springs > 0:
-                    bilinear(table, inp, out, n, plastic, F, K_flat, True)
-            norm, scale = 0.0, 0.0
+                    for j in range(max(0, i - below), min(n, i + above + 1)):
+                        K[i, j] = 0.0
+            scatter(K_flat, -1.0, out, n, place_K)
+            scatter(C_flat, -1.0, out, n + place_K.size, place_C)
+            if moves:
+                call(table[1, 0], table[1, 1], out, inp)
+                scatter(M_flat, 1.0, out, 0, place_M)
+                for i in range(n):
+                    inp[inp.size - n + i] = am_[i]
+                call(table[4, 0], table[4, 1], out, inp)
+                for k in range(place_I.size):
+                    K_flat[place_I[k]] += out[k] / share
+            if springs > 0:
+                bilinear(table, inp, out, n, plastic, F, K_flat, True)
+            norm = 0.0
             for i in range(n):
-                total, part = 0.0, 0.0
-                for j in range(max(0, i - below), min(n, i + above + 1)):
-                    term = (W_mass[i, j - i + below] if packed else M[i, j]) * am_[j]
-                    total += term
-                    part += abs(term)
-                total -= share * F[i]
+                total = -share * F[i]
                 if interpolated:
                     total -= af * F0[i]
-                if not constant:  # what cancels inside F sets how well it can be known
-                    for j in range(n):
-                        part += abs(K[i, j] * df[j]) + abs(C[i, j] * vf[j])
+                for j in range(max(0, i - mass_below), min(n, i + mass_above + 1)):
+                    total += M[i, j] * am_[j]
                 r[i] = total
-                scale = max(scale, part + abs(F[i]))
                 norm += total * total
             norm = np.sqrt(norm)
-            if not np.isfinite(norm):
+            if not norm < np.inf:
                 return NOT_FINITE
-            if newton > 0 and not constant:
-                # Newton is quadratic: a correction this small leaves nothing but rounding
-                if norm <= knobs[TOL] * scale or change <= 1e-11 * size:
+            if newton > 0:
+                if norm <= knobs[TOL] * scale or change <= TINY * size:
                     converged = True
                     break
                 if norm > norm_before and backs < 8:  # line search: half the way back
@@ -168,87 +156,87 @@ def run(
                         dx[i] *= 0.5
                         x[i] = best[i] + dx[i]
                     continue
-            if newton == 0 or not constant:
-                if not constant or step != h_factored:
-                    for i in range(n):
-                        for j in range(n):
-                            W[i, j] = (1.0 - am) * c_a * M[i, j] + share * w * (
-                                c_v * C[i, j] + c_d * K[i, j]
-                            )
-                    if constant or n > 8:
-                        bandwidth(W, n, band)
-                        kl, ku = band[0], band[1]
-                    if lu_factor(W, n, kl, ku, pivots) != 0:
-                        return SINGULAR
-                    h_factored = step
-                    narrow = constant and 2 * kl + ku < n // 2
-                    if narrow:
-                        band_pack(W, n, kl, kl + ku, P)
+            if newton == options[NEWTON_MAX]:
+                break
+            if newton == 0:
+                # how well r can be known: by the terms that cancel in it, and inside F
+                for i in range(n):
+                    part = abs(F[i])
+                    for j in range(max(0, i - below), min(n, i + above + 1)):
+                        part += (
+                            abs(M[i, j] * am_[j])
+                            + abs(K[i, j] * inp[1 + j]) + abs(C[i, j] * inp[1 + n + j])
+                        )  # fmt: skip
+                    scale = max(scale, part)
+            new_C, new_K = share * w * c_v, share * w * c_d
+            if n == 1:
+                pivot = (1.0 - am) * c_a * M[0, 0] + new_C * C[0, 0] + new_K * K[0, 0]
+                if pivot == 0.0:
+                    return SINGULAR
+                dx[0] = -r[0] / pivot
+            else:
                 for i in range(n):
                     dx[i] = -r[i]
-                if narrow:
-                    band_solve(P, n, kl, ku, pivots, dx)
-                else:
-                    lu_solve(W, n, kl, ku, pivots, dx)
+                    for j in range(max(0, i - below), min(n, i + above + 1)):
+                        W[i, j] = (
+                            (1.0 - am) * c_a * M[i, j] + new_C * C[i, j] + new_K * K[i, j]
+                        )  # fmt: skip
+                    for j in range(i + above + 1, min(n, i + above + below + 1)):
+                        W[i, j] = 0.0  # what pivoting fills
+                if lu_factor(W, n, below, above, pivots) != 0:
+                    return SINGULAR
+                lu_solve(W, n, below, above, pivots, dx)
             norm_before, backs, change, size = norm, 0, 0.0, 0.0
             for i in range(n):
+                if not abs(dx[i]) < np.inf:
+                    return NOT_FINITE
                 best[i] = x[i]
                 x[i] += dx[i]
                 change = max(change, abs(dx[i]))
-                size = max(size, abs(x[i]), abs(a1[i] / c_a))
+                size = max(size, abs(x[i]), abs(a[new, i] / c_a))
             newton += 1
-            if constant:
+            if analytic and change <= SMALL * size:
+                for i in range(n):
+                    a[new, i] += c_a * dx[i]
+                    v[new, i] += c_v * dx[i]
+                    q[new, i] += c_d * dx[i]
+                norm *= change / max(size, 1e-300)
                 converged = True
                 break
+        residuals[new, 1] = norm
         if not converged:
-            residuals[row + 1, 1] = norm
             return NEWTON_CAP
-        if constant:
-            for i in range(n):
-                d1[i] = q[row, i] + step * (v[row, i] + 0.5 * step * a[row, i]) + c_d * x[i]
-                v1[i] = v[row, i] + step * a[row, i] + c_v * x[i]
-                a1[i] = a[row, i] + c_a * x[i]
-            norm = 0.0
-        error = 0.0
+        most = 0.0
         for i in range(n):
-            error = max(error, abs(knobs[ERROR_CONSTANT] * step * step * (a1[i] - a[row, i])))
-        if knobs[ERROR_TOL] > 0.0:
-            factor = 0.9 * (knobs[ERROR_TOL] / max(error, 1e-300)) ** (1.0 / 3.0)
-            if error > knobs[ERROR_TOL] and step > 1e-12 * t_end:
-                h = step * max(0.2, factor)
+            most = max(most, abs(a[new, i] - a[row, i]))
+        local = knobs[ERROR_CONSTANT] * step * step * most
+        if not even:
+            proposed = adapted(local, tol, step, knobs[H_MAX], t_end)
+            if proposed < 0.0:
+                h = -proposed
                 continue
-            # a small change is not worth a new factorisation
-            if not last and (factor > 1.3 or factor < 1.0):
-                h = min(step * min(factor, 2.0), knobs[H_MAX])
-        row += 1
-        ints[0, 0] = row
-        t[row] = t1
-        residuals[row, 0], residuals[row, 1] = error, norm
-        iterations[row] = newton
-        for i in range(n):
-            q[row, i], v[row, i], a[row, i] = d1[i], v1[i], a1[i]
+            if t1 < t_end:
+                h = proposed
+        t[new] = t1
+        residuals[new, 0] = local
+        iterations[new] = newton
         if springs > 0:
             if w < 1.0:  # commit at the end of the step, not at alpha_f
-                fill(inp, t1, d1, v1, n)
+                fill(inp, t1, q[new], v[new], n)
                 bilinear(table, inp, out, n, plastic, F, K_flat, False)
             for k in range(springs):
                 plastic[0, k] = plastic[1, k]
-                slip[row, k] = plastic[1, k]
-        if interpolated:
-            for i in range(n):
+                slip[new, k] = plastic[1, k]
+        for i in range(n):
+            before[i] = a[row, i]
+            if interpolated:
                 F0[i] = F[i]
-            if constant:
-                fill(inp, t1, d1, v1, n)
-                force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
-        if not np.isfinite(q[row].sum() + v[row].sum()):
-            return NOT_FINITE
+        last = step
+        row = new
+        rows[0] = row
     return SUCCESS
 
 
 def workspaces(n: int, n_out: int) -> tuple[np.ndarray, ...]:
-    """Return W, P, W_mass, vec, out, ints for n coordinates, at most n_out outputs."""
-    wide = max(n, 8)
-    return (
-        np.empty((n, n)), np.empty((n, n // 2 + 1)), np.empty((n, n // 2 + 1)),
-        np.empty((12, wide)), np.empty(n_out + 1), np.zeros((4, wide), np.int64),
-    )  # fmt: skip
+    """Return W, vec, out, pivots for n coordinates, at most n_out outputs."""
+    return np.empty((n, n)), np.empty((8, n)), np.empty(n_out + 1), np.empty(n, np.int64)

@@ -61,6 +61,11 @@ class Scheme:
     def __post_init__(self) -> None:
         check_knobs(self)
 
+    @property
+    def caution(self) -> str:
+        """What these numbers lose, if `simulate` is to warn of it."""
+        return ""
+
     def to_spec(self) -> dict[str, Any]:
         """Return what defines the scheme as plain data (JSON)."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}

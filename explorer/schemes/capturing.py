@@ -21,7 +21,6 @@ from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 __all__ = ["LCP", "Capturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
-Arrays = tuple[np.ndarray, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +82,7 @@ class Capturing(Scheme):
         inp = compiled.input(rho)
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
-        matrices = tuple(np.array(x, order="C") for x in compiled.check(inp))
+        matrices = compiled.check(inp)
         record: dict[str, Any] = {
             "t": np.zeros(rows), "q": np.zeros((rows, n)), "v": np.zeros((rows, n)),
             "p": np.zeros((rows, nc)), "gap": np.zeros((rows, nc)), "gap_dot": np.zeros((rows, nc)),
@@ -116,12 +115,12 @@ class Capturing(Scheme):
         )  # fmt: skip
 
     def kernel(
-        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Arrays, e: np.ndarray,
+        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,
         record: dict[str, Any],
     ) -> tuple[Callable[[], int], np.ndarray, dict[str, Any]]:  # fmt: skip
         """Return what runs, to be called; where it says its last row; what else it records.
 
         `record` holds arrays of a `Solution` in its own order, the start in the first row of q and
-        v; `matrices` are M, K, C (n, n) and the entries of G there.
+        v; `matrices` are M, K, C (n, n), dense or all sparse, and the entries of G there.
         """
         raise TypeError(f"{type(self).__name__} does not say how it steps.")

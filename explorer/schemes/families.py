@@ -30,6 +30,13 @@ class Family(Scheme):
         """Whether F is interpolated, not the state."""
         return False
 
+    @property
+    def caution(self) -> str:
+        """What is lost outside alpha_m <= alpha_f <= 1/2 (Chung and Hulbert 1993, eq. (21))."""
+        co = self.coefficients
+        inside = co.alpha_m <= co.alpha_f + 1e-12 and co.alpha_f <= 0.5 + 1e-12
+        return "" if inside else co.lost
+
 
 @dataclass(frozen=True, repr=False)
 class NewmarkFamily(Family):

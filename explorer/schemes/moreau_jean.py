@@ -10,7 +10,6 @@ q_i + h gamma v_i (second order for a mass matrix that depends on q) or refreshe
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,8 @@ import numpy as np
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing
+from explorer.schemes.factors import UNUSED, Factors, combined, factorise
+from explorer.status import SINGULAR
 
 __all__ = ["MoreauJean"]
 
@@ -60,21 +61,38 @@ class MoreauJean(Capturing):
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
     ) -> Any:
         """Return a call of `explorer.kernels.moreau_jean.run`."""
-        from explorer.kernels.moreau_jean import run, workspaces  # loads compiled code
+        # loads compiled code
+        from explorer.kernels.moreau_jean import H_FACTORED, UNFACTORED, run, workspaces
 
-        work = workspaces(compiled.n, compiled.nc, max(compiled.most, 2))
-        knobs = np.array(
-            [self.h, t_end, self.theta, self.forecast, self.gamma, self.newton_tol, self.lcp_tol, 0]
-        )
+        constant, (M, K, C, G) = compiled.constant, matrices
+        work = workspaces(compiled.n, compiled.nc, max(compiled.most, 2), constant)
+        knobs = np.array([
+            self.h, t_end, self.theta, self.forecast, self.gamma, self.newton_tol, self.lcp_tol,
+            self.h,
+        ])  # fmt: skip
         options = np.array(
             [
-                compiled.constant, self.mass_point == "q_star", compiled.rheonomic,
+                constant, self.mass_point == "q_star", compiled.rheonomic,
                 self.newton_max, LCP.index(self.lcp), self.lcp_max, 0, 0,
             ]
         )  # fmt: skip
-        call = functools.partial(
-            run, compiled.table, knobs, options, inp, compiled.place_M, compiled.place_K,
-            compiled.place_C, compiled.gap_ptr, compiled.gap_col, compiled.lin_ptr,
-            compiled.lin_col, compiled.lin_val, *matrices, e, *record.values(), *work,
-        )  # fmt: skip
-        return call, work[5], {}
+        unused = np.empty((0, 0))
+
+        def march() -> int:
+            code = UNFACTORED
+            while code == UNFACTORED:
+                factors: Factors | None = UNUSED
+                if constant:
+                    ht = knobs[H_FACTORED] * self.theta
+                    factors = factorise(combined((1.0, ht, ht * ht), (M, C, K)))
+                if factors is None:
+                    return SINGULAR
+                code = run(
+                    compiled.table, knobs, options, inp, compiled.place_M, compiled.place_K,
+                    compiled.place_C, compiled.gap_ptr, compiled.gap_col, compiled.lin_ptr,
+                    compiled.lin_col, compiled.lin_val, factors,
+                    *((unused,) * 3 if constant else (M, K, C)), G, e, *record.values(), *work,
+                )  # fmt: skip
+            return code
+
+        return march, work[5], {}

@@ -19,12 +19,14 @@ from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing
+from explorer.schemes.factors import solved
 from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.stability import check_step
 from explorer.systems import System
 
 __all__ = ["ContactInNewmark", "NonsmoothGeneralizedAlpha"]
 
+_MOST = 2000
 _LEVELS = ("velocity", "position+velocity", "inside")  # as the kernel counts them
 
 
@@ -41,26 +43,31 @@ class _Alpha(Capturing, Family):
         """Return a call of `explorer.kernels.nonsmooth_alpha.run`."""
         from explorer.kernels.nonsmooth_alpha import run, workspaces  # loads compiled code
 
-        table, place_I, most = compiled.structural
-        M, K, C, _ = matrices
+        if compiled.n > _MOST:
+            raise BadValue(
+                f"{type(self).__name__} works with full matrices, up to {_MOST} coordinates, and "
+                f"'{compiled.system.name}' has {compiled.n}; MoreauJean takes any number."
+            )
+        kind, (M, K, C, G) = compiled.structural, matrices
         if compiled.constant:
-            check_step(self, M, C, K)
+            check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         co = self.coefficients
         a = np.zeros_like(record["q"])
-        a[0] = np.linalg.solve(M, compiled.forces(inp))
-        work = workspaces(compiled.n, compiled.nc, most)
+        a[0] = solved(M, compiled.forces(inp))
+        work = workspaces(compiled.n, compiled.nc, kind.most)
         knobs = np.array([
             self.h, t_end, co.alpha_m, co.alpha_f, co.beta, co.gamma, self.forecast,
             self.newton_tol, self.lcp_tol,
         ])  # fmt: skip
         options = np.array([
-            compiled.constant, place_I.size > 0, self.interpolated, _LEVELS.index(self.level),
+            compiled.constant, kind.moves, self.interpolated, _LEVELS.index(self.level),
             self.newton_max, LCP.index(self.lcp), self.lcp_max,
         ])  # fmt: skip
+        full = (np.array(A.toarray() if hasattr(A, "indptr") else A) for A in (M, K, C))
         call = functools.partial(
-            run, table, knobs, options, np.concatenate([inp, np.zeros(compiled.n)]),
-            compiled.place_M, compiled.place_K, compiled.place_C, place_I, compiled.gap_ptr,
-            compiled.gap_col, compiled.lin_ptr, compiled.lin_col, compiled.lin_val, *matrices, e,
+            run, kind.table, knobs, options, np.concatenate([inp, np.zeros(compiled.n)]),
+            compiled.place_M, compiled.place_K, compiled.place_C, kind.inertia, compiled.gap_ptr,
+            compiled.gap_col, compiled.lin_ptr, compiled.lin_col, compiled.lin_val, *full, G, e,
             *record.values(), a, *work,
         )  # fmt: skip
         return call, work[6], {"a": a}

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from explorer.compiled import compile_system
 from explorer.errors import BadValue
 from explorer.motion import Motion
 from explorer.parameters import number
 from explorer.schemes.stability import amplification, limit
-from explorer.simulation import simulate
+from explorer.simulation import warm
 from explorer.status import SUCCESS, Status
 from explorer.study.stability import checked
 from explorer.systems import LinearMechanicalSystem
@@ -98,11 +99,12 @@ def oscillation(
     most = limit(scheme.coefficients, xi)
     grows = omega_h > most * (1 + 1e-12)
     system = oscillator(xi)
+    warm()
     motion = (
         _powers(scheme, system, xi, steps) if grows
-        else simulate(system, scheme, t_end=steps * omega_h)
+        else scheme.run(compile_system(system), [], steps * omega_h)
     )  # fmt: skip
-    return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)  # type: ignore[arg-type]
+    return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)
 
 
 def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Motion:

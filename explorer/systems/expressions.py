@@ -7,6 +7,7 @@ a saved model or a link may come from anybody.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -151,6 +152,8 @@ def expression(
     BadModel
         An unknown symbol or function, a complex or infinite number, no expression at all.
     """
+    if type(value) in (int, float) and math.isfinite(value):
+        return sp.sympify(value)
     if isinstance(value, str):
         expr = parse(value, names, what)
     else:

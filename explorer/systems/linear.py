@@ -2,7 +2,7 @@
 
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
 coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
-no symbolic matrix is ever formed, any size that dense factorisation bears.
+no symbolic matrix is ever formed, and what is given sparse stays sparse.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import sympy as sp
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from explorer.errors import BadModel
 from explorer.parameters import Param
@@ -32,7 +32,8 @@ class LinearMechanicalSystem(LagrangianSystem):
     M : (n, n) array or scipy.sparse
         Symmetric positive definite mass matrix.
     K, C : (n, n) array or scipy.sparse, optional
-        Stiffness and damping; zero if not given.
+        Stiffness and damping; zero if not given. If one of the three is sparse, all are kept as
+        `scipy.sparse.csr_array`.
     f : (n,) sequence of numbers, text or SymPy formulas of t and the parameters, optional
     H : (n_c, n) array or scipy.sparse, optional
         Rows of the gaps H q + b, in m.
@@ -68,23 +69,27 @@ class LinearMechanicalSystem(LagrangianSystem):
         text: str = "",
     ) -> None:
         self.name = name
-        self.M = self._array(M, "M", None)
-        n = len(self.M)
+        sparse = any(hasattr(A, "tocsr") for A in (M, K, C))
+        self.M = self._array(M, "M", None, sparse)
+        n = self.M.shape[0]
         super().__init__(name, [f"q{i + 1}" for i in range(n)], units, text)
         if self.M.shape != (n, n):
             raise BadModel(f"M of '{name}' must be square, but it is {self.M.shape}.")
-        if not np.allclose(self.M, self.M.T, rtol=1e-10, atol=0):
+        if (abs(self.M - self.M.T) > 1e-10 * abs(self.M)).sum():
             raise BadModel(f"M of '{name}' must be symmetric.")
-        self.K = np.zeros((n, n)) if K is None else self._array(K, "K", (n, n))
-        self.C = np.zeros((n, n)) if C is None else self._array(C, "C", (n, n))
+        self.K, self.C = (
+            self._array(0 * self.M if A is None else A, what, (n, n), sparse)
+            for A, what in ((K, "K"), (C, "C"))
+        )
         self.params(**(params or {}))
         given = [0] * n if f is None else list(f)
         if len(given) != n:
             raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
         known = {"t": self.t, **self.symbols(state=False)}
         self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
-        self.H = np.zeros((0, n)) if H is None else self._array(H, "H", (None, n))
-        nc = len(self.H)
+        sparse = hasattr(H, "tocsr")
+        self.H = np.zeros((0, n)) if H is None else self._array(H, "H", (None, n), sparse)
+        nc = self.H.shape[0]
         try:
             offsets = np.broadcast_to(np.asarray(b, float), nc)
         except ValueError:
@@ -95,7 +100,10 @@ class LinearMechanicalSystem(LagrangianSystem):
         if len(restitutions) != nc:
             raise BadModel(f"e of '{name}' needs {nc} entries, but {len(restitutions)} given.")
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
-        empty = [x for x, row in zip(labels, self.H, strict=False) if not row.any()]
+        rows: list[dict[int, float]] = [{} for _ in range(nc)]
+        for (i, j), value in _cells(self.H).items():
+            rows[i][j] = value
+        empty = [x for x, row in zip(labels, rows, strict=False) if not row]
         if empty:
             raise BadModel(f"The row of H of {empty[0]!r} is zero: its gap has no coordinate.")
         twice = [x for i, x in enumerate(labels) if x in labels[:i]]
@@ -106,11 +114,11 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.b = np.array(offsets)
         self.contacts = tuple(
             Contact(
-                sum((float(H) * self.q[j] for j, H in _entries(row)), sp.Float(o) if o else 0),
+                sum((value * self.q[j] for j, value in row.items()), sp.Float(o) if o else 0),
                 expression(_plain(x), self.symbols(state=False), "restitution"),
                 label,
             )
-            for row, o, x, label in zip(self.H, offsets, restitutions, labels, strict=True)
+            for row, o, x, label in zip(rows, offsets, restitutions, labels, strict=True)
         )
         self.start(**(start or {}))
 
@@ -128,11 +136,17 @@ class LinearMechanicalSystem(LagrangianSystem):
                 F[i] -= value * x[j]
         return sp.Matrix(F)
 
-    def _array(self, value: Any, what: str, shape: tuple | None) -> np.ndarray:
-        if hasattr(value, "toarray"):
+    def _array(self, value: Any, what: str, shape: tuple | None, sparse: bool) -> Any:
+        """Return a checked matrix: csr_array without zeros if `sparse`, else an array."""
+        if not sparse and hasattr(value, "toarray"):
             value = value.toarray()
         try:
-            array = np.array(value, float, ndmin=2)
+            if sparse:
+                array = csr_array(value, dtype=float, copy=True)
+                array.sum_duplicates()
+                array.eliminate_zeros()
+            else:
+                array = np.array(value, float, ndmin=2)
         except (TypeError, ValueError):
             raise BadModel(f"{what} of '{self.name}' must be a matrix of numbers.") from None
         wanted = shape or array.shape
@@ -141,7 +155,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         ):
             sizes = " x ".join("any" if w is None else str(w) for w in wanted)
             raise BadModel(f"{what} of '{self.name}' must be {sizes}, but it is {array.shape}.")
-        if not np.isfinite(array).all():
+        if not np.isfinite(array.data if sparse else array).all():
             raise BadModel(f"{what} of '{self.name}' holds an entry that is not finite.")
         return array
 
@@ -156,7 +170,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             "text": self.text,
             "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
-            **{k: getattr(self, k).tolist() for k in ("M", "K", "C", "H", "b")},
+            **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", "H", "b")},
             "f": [text(x) for x in self.f],
             "e": [text(c.e) for c in self.contacts],
             "names": [c.name for c in self.contacts],
@@ -171,10 +185,10 @@ class LinearMechanicalSystem(LagrangianSystem):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> LinearMechanicalSystem:
         """Build the system that `to_spec` described."""
-        n = len(spec["M"])
+        M, K, C, H = (_matrix(spec[k]) for k in ("M", "K", "C", "H"))
         return cls(
-            spec["name"], spec["M"], spec["K"], spec["C"], spec["f"],
-            H=np.reshape(spec["H"], (-1, n)), b=spec["b"], e=spec["e"], names=spec["names"],
+            spec["name"], M, K, C, spec["f"],
+            H=H if len(spec["names"]) else None, b=spec["b"], e=spec["e"], names=spec["names"],
             params={k: Param(**p) for k, p in spec["params"].items()},
             start=spec["start"], units=spec["units"], text=spec["text"],
         )  # fmt: skip
@@ -192,5 +206,14 @@ def _plain(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def _entries(row: np.ndarray) -> list[tuple[int, float]]:
-    return [(int(j), row[j]) for j in np.flatnonzero(row)]
+def _listed(A: Any) -> Any:
+    if not hasattr(A, "indptr"):
+        return A.tolist()
+    return {"shape": A.shape} | {k: getattr(A, k).tolist() for k in ("data", "indices", "indptr")}
+
+
+def _matrix(listed: Any) -> Any:
+    if not isinstance(listed, Mapping):
+        return listed
+    parts = tuple(listed[k] for k in ("data", "indices", "indptr"))
+    return csr_array(parts, tuple(listed["shape"]))

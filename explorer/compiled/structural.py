@@ -1,0 +1,91 @@
+"""What the Newmark family needs of a mechanical system: tangents of the inertia, yielding springs.
+
+The input vector of the inertia goes on behind rho with the accelerations a.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import symengine as se
+import sympy as sp
+
+from explorer.compiled.bundle import SHARP, Bundle, smooth
+from explorer.systems import MechanicalSystem
+
+if TYPE_CHECKING:
+    from explorer.compiled.mechanical import Compiled
+
+__all__ = ["Structural", "structural"]
+
+
+class Structural(NamedTuple):
+    """What `explorer.kernels.newmark` takes.
+
+    Attributes
+    ----------
+    table : (6, 2) int64
+        Addresses: those of `Compiled.table`, (M a)_q in row 4, the springs in row 5.
+    inertia : (k,) int64
+        Flat places of the entries of (M a)_q.
+    bands : (4,) int64
+        Lower and upper bandwidth of M, and of all matrices together.
+    moves, analytic : bool
+        Whether M depends on q; whether F and M are free of cases and fractional powers.
+    most : int
+        Largest number of outputs.
+    bundles : what the addresses belong to
+    """
+
+    table: np.ndarray
+    inertia: np.ndarray
+    bands: np.ndarray
+    moves: bool
+    analytic: bool
+    most: int
+    bundles: tuple[Bundle, ...]
+
+
+def structural(compiled: Compiled) -> Structural:
+    """Return the structural side of a compiled system."""
+    system, n, q = compiled.system, compiled.n, compiled.args[1 : 1 + compiled.n]
+    symbolic = isinstance(system, MechanicalSystem)
+    state = {*system.q, *system.v}
+    formulas = [*system.mass, *system.force] if symbolic else []  # type: ignore[attr-defined]
+    moves = symbolic and any(x.free_symbols & state for x in system.mass)  # type: ignore[attr-defined]
+    a = [se.Symbol(f"_a_{k}") for k in range(n)]
+    M = [[smooth(x) for x in row] for row in system.mass.tolist()] if moves else []  # type: ignore[attr-defined]
+    rows = [sum((m * s for m, s in zip(row, a, strict=True)), se.Integer(0)) for row in M]
+    entries, inertia = compiled.jacobian(rows, q)
+    springs = [
+        [smooth(getattr(s, k)) for s in system.springs] for k in ("elongation", "k", "f_y", "b")
+    ]
+    along = [u.diff(x) for u in springs[0] for x in q]
+    bundles = (
+        Bundle([*compiled.args, *a], entries),
+        compiled.bundle([x for row in springs for x in row] + along),
+    )
+    stretched = np.reshape([x != 0 for x in along], (-1, n))
+    coupled = np.flatnonzero((stretched.T.astype(int) @ stretched.astype(int)).ravel())
+    tangent = (compiled.place_M, compiled.place_K, compiled.place_C, inertia, coupled)
+    more = np.array([[b.address, b.data] for b in bundles])
+    return Structural(
+        np.concatenate([compiled.table, more]), inertia,
+        np.array([*_band(compiled.place_M, n), *_band(np.concatenate(tangent), n)]), moves,
+        not any(_sharp(x, state) for x in formulas),
+        max(compiled.most, *(b.size for b in bundles)), bundles,
+    )  # fmt: skip
+
+
+def _band(places: np.ndarray, n: int) -> tuple[int, int]:
+    """Return the lower and upper bandwidth of entries at flat places."""
+    below = places // n - places % n
+    return int(below.max(initial=0)), int(-below.min(initial=0))
+
+
+def _sharp(formula: Any, state: set) -> bool:
+    """Whether a formula may bend at a state: there a tangent says little about the other side."""
+    return any(x.free_symbols & state for x in formula.atoms(sp.Piecewise, *SHARP)) or any(
+        x.base.free_symbols & state and not x.exp.is_Integer for x in formula.atoms(sp.Pow)
+    )

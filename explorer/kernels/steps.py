@@ -1,0 +1,31 @@
+"""Steps of a one-step scheme: the next time, and the step that a local error asks for."""
+
+from explorer.kernels.jit import kernel
+
+__all__ = ["adapted", "next_step"]
+
+
+@kernel("UniTuple(float64, 2)(float64, float64, float64, float64, int64, boolean)", inline=True)
+def next_step(t, h, t_start, t_end, row, even):
+    """Return the step from time t and its end; the last one ends at t_end exactly.
+
+    Even steps end at multiples of h: their times do not add up rounding.
+    """
+    left = t_end - t
+    if t + h * (1 + 1e-9) < t_end:
+        return h, (t_start + (row + 1) * h if even else t + h)
+    return (left if abs(left - h) > 1e-9 * h else h), t_end
+
+
+@kernel("float64(float64, float64, float64, float64, float64)", inline=True)
+def adapted(error, tol, step, h_max, t_end):
+    """Return the next step for a local error of third order; negative: this one is to be repeated.
+
+    A small change is not made: it is not worth a new factorisation.
+    """
+    factor = 0.9 * (tol / max(error, 1e-300)) ** (1.0 / 3.0)
+    if error > tol and step > 1e-12 * t_end:
+        return -step * max(0.2, factor)
+    if factor > 1.3 or factor < 1.0:
+        return min(step * min(factor, 2.0), h_max)
+    return step

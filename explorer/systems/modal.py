@@ -1,0 +1,177 @@
+"""Natural modes K phi = omega^2 M phi, and damping that they leave uncoupled.
+
+Rayleigh damping C = a0 M + a1 K has the ratio xi(omega) = (a0 / omega + a1 omega) / 2; modal
+damping C = M Phi diag(2 xi omega) Phi' M has the ratios that one wants (Chopra, *Dynamics of
+Structures*, 11.4). Dense matrices by LAPACK; large sparse ones by Lanczos about a shift outside the
+spectrum, whose place is proved by the signs of the pivots of L D L' (Sylvester's law of inertia).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from explorer.errors import BadValue
+from explorer.parameters import number
+
+__all__ = ["lowest_square", "modal_damping", "natural_modes", "pivots", "rayleigh"]
+
+_DENSE = 300  # below, LAPACK is quicker than any iteration
+
+
+def natural_modes(
+    M: Any, K: Any, count: int | None = None, *, highest: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return omega^2 (k,) in 1/s2, lowest first, and the shapes (n, k) with phi' M phi = 1.
+
+    Parameters
+    ----------
+    M, K : (n, n) float64 array or scipy.sparse, symmetric, M positive definite; None: M = 1
+    count : int, optional
+        How many of the lowest (or `highest`) modes; all by default.
+    """
+    n = K.shape[0]
+    count = n if count is None else min(count, n)
+    if hasattr(K, "indptr"):
+        if n > _DENSE and count < n // 4:
+            return _lanczos(_unit(n) if M is None else M, K, count, highest)
+        M, K = None if M is None else M.toarray(), K.toarray()
+    part = None if count == n else [n - count, n - 1] if highest else [0, count - 1]
+    return scipy.linalg.eigh(K, M, subset_by_index=part)
+
+
+def lowest_square(M: Any, K: Any) -> float:
+    """Return the lowest omega^2 in 1/s2 if it is clearly negative, else 0 (that is soon known)."""
+    top = (abs(K.diagonal()) / M.diagonal()).max()
+    if not top > 0:
+        return 0.0
+    lifted = K + 1e-9 * top * M
+    if hasattr(K, "indptr"):
+        positive = (pivots(lifted) > 0).all()
+    else:
+        positive = scipy.linalg.lapack.dpotrf(lifted)[1] == 0
+    return 0.0 if positive else min(float(natural_modes(M, K, 1)[0][0]), 0.0)
+
+
+def pivots(A: Any) -> np.ndarray:
+    """Return the pivots D of A = P L D L' P' for a symmetric sparse matrix; NaN if one is zero.
+
+    As many are negative as A has negative eigenvalues.
+    """
+    from scipy.sparse.linalg import splu
+
+    try:
+        lu = splu(A.tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # "Factor is exactly singular"
+        return np.full(A.shape[0], np.nan)
+    return lu.U.diagonal()
+
+
+def _unit(n: int) -> Any:
+    from scipy.sparse import diags_array
+
+    return diags_array(np.ones(n), format="csr")
+
+
+def _lanczos(M: Any, K: Any, count: int, highest: bool) -> tuple[np.ndarray, np.ndarray]:
+    from scipy.sparse.linalg import eigsh
+
+    begin = np.random.default_rng(0).normal(size=M.shape[0])
+    top = eigsh(K, 1, M, v0=begin, tol=1e-3, return_eigenvectors=False)[0]
+    sign, shift, step = (-1, 1.002 * abs(top), 1.01) if highest else (1, 1e-9 * abs(top), 10.0)
+    while not (pivots(sign * K + shift * M) > 0).all():
+        shift *= step
+    squares, shapes = eigsh(K, count, M, sigma=-sign * shift, v0=begin)
+    order = np.argsort(squares)
+    return squares[order], shapes[:, order]
+
+
+def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, float, Any]:
+    """Return a0 (1/s), a1 (s) and C = a0 M + a1 K with two damping ratios at two frequencies.
+
+    Parameters
+    ----------
+    M, K : (n, n) array or scipy.sparse
+    ratios : float or two floats
+        Damping ratios xi, such as 0.05.
+    frequencies : two floats
+        Circular frequencies omega in rad/s, where the ratios hold; between them the ratio is less,
+        outside more.
+
+    Raises
+    ------
+    BadValue
+        Frequencies that are equal or not positive; ratios that need a negative coefficient, which
+        would feed the motion.
+
+    Examples
+    --------
+    >>> a0, a1, C = rayleigh([[1.0]], [[4.0]], 0.05, (1, 3))
+    >>> round(a0, 4), round(a1, 4)
+    (0.075, 0.025)
+    """
+    xi, omega = _pair(ratios, "a damping ratio"), _pair(frequencies, "a frequency")
+    if not (omega > 0).all() or omega[0] == omega[1]:
+        raise BadValue(
+            f"Rayleigh damping needs two different positive frequencies, not {omega[0]:g} and "
+            f"{omega[1]:g} rad/s."
+        )
+    a0, a1 = np.linalg.solve(0.5 * np.stack([1 / omega, omega], axis=1), xi).tolist()
+    if min(a0, a1) < 0:
+        name, value, far = ("a0", a0, "low") if a0 < 0 else ("a1", a1, "high")
+        raise BadValue(
+            f"The ratios {xi[0]:g} and {xi[1]:g} at {omega[0]:g} and {omega[1]:g} rad/s need "
+            f"{name} = {value:.3g}: modes of {far} frequency would grow. Take ratios that are "
+            "closer to each other, or modal_damping."
+        )
+    M, K = (A if hasattr(A, "indptr") else np.asarray(A, float) for A in (M, K))
+    return a0, a1, a0 * M + a1 * K
+
+
+def _pair(values: Any, what: str) -> np.ndarray:
+    items = [values, values] if np.ndim(values) == 0 else list(values)
+    if len(items) != 2:
+        raise BadValue(f"Rayleigh damping takes two of {what}, but {len(items)} are given.")
+    return np.array([number(x, what) for x in items])
+
+
+def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray:
+    """Return the damping matrix C (n, n) in which mode k has the damping ratio ``ratios[k]``.
+
+    Parameters
+    ----------
+    M, K : (n, n) array or scipy.sparse, symmetric
+    ratios : float or sequence of float
+        One for all modes, or one each for the lowest ones; the others are not damped. C is full,
+        even where M and K are sparse.
+
+    Raises
+    ------
+    BadValue
+        A negative ratio, more ratios than modes, a mode with omega^2 <= 0 that is to be damped.
+
+    Examples
+    --------
+    >>> modal_damping([[2.0]], [[8.0]], 0.1)
+    array([[0.8]])
+    """
+    M, K = (A.tocsr() if hasattr(A, "tocsr") else np.asarray(A, float) for A in (M, K))
+    n = M.shape[0]
+    items = [ratios] * n if np.ndim(ratios) == 0 else list(ratios)  # type: ignore[arg-type]
+    if len(items) > n:
+        raise BadValue(f"{len(items)} damping ratios are given for {n} modes.")
+    xi = np.array([number(x, f"ratios[{k}]") for k, x in enumerate(items)])
+    if xi.min(initial=0) < 0:
+        raise BadValue(f"A damping ratio of {xi.min():g} would feed its mode: ratios are >= 0.")
+    squares, shapes = natural_modes(M, K, len(xi))
+    bad = np.flatnonzero((squares <= 1e-12 * abs(squares).max(initial=0)) & (xi > 0))
+    if bad.size:
+        raise BadValue(
+            f"Mode {bad[0] + 1} has omega^2 = {squares[bad[0]]:.3g}: it does not oscillate and has "
+            "no damping ratio. Give it the ratio 0."
+        )
+    momentum = M @ shapes
+    return (momentum * (2 * xi * np.sqrt(np.maximum(squares, 0)))) @ momentum.T
