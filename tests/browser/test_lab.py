@@ -75,7 +75,8 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
            ".forEach((d) => { d.open = true; })")  # fmt: skip
     keys = lab.js("""() => [...document.querySelector(".nsx-panel")
         .querySelectorAll(".nsx-controls input[type=range]")].map((s) => s.dataset.key)""")
-    own = ({"knob.h", "knob.theta"}, {"knob.rtol", "knob.atol"}, {"knob.h", "knob.beta"})
+    own = ({"knob.h", "knob.theta"}, {"knob.rtol", "knob.atol"}, {"knob.h", "knob.beta"},
+           {"knob.h", "knob.stages"})  # fmt: skip
     assert any(some < set(keys) for some in own)
     if name != "bouncing_ball":  # the scheme's are the same for all models
         keys = [k for k in keys if k == "knob.h" or not k.startswith("knob.")]
