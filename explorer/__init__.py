@@ -36,6 +36,7 @@ _HOMES = {
         "HybridSystem",
         "LinearMechanicalSystem",
         "MechanicalSystem",
+        "Record",
         "StepSystem",
     ),
     "systems.sketch": ("circle", "ground", "line", "spring"),

@@ -27,6 +27,7 @@ from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
 from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
+from explorer.systems.record import check_span
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
@@ -104,6 +105,7 @@ def simulate(
     parameters |= named_like_a_start(system, start)
     values = system.rho({**(rho or {}), **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    check_span(system.records, span)
     compiled, given = begin(chosen, system, chosen.compile(system), start)
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
@@ -281,10 +283,12 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
         inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
         return _along(solution, native, inp, evaluate)
     compiled = compile_system(system)
+    if bundle == "recorded":
+        return compiled.recorded(solution.t, rho)
     if bundle == "energy" and compiled.linear:
         kinetic = 0.5 * np.sum((system.M @ solution.v.T).T * solution.v, axis=1)
         elastic = 0.5 * np.sum((system.K @ solution.q.T).T * solution.q, axis=1)
-        f = compiled.forces(compiled.input(rho))
+        f = compiled.bundles["force"](compiled.input(rho)) + compiled.fixed
         if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
             return np.column_stack([kinetic, elastic - solution.q @ f])
         return kinetic[:, None]

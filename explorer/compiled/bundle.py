@@ -23,7 +23,7 @@ import sympy as sp
 from explorer import cache
 from explorer.errors import BadModel
 
-__all__ = ["SHARP", "Bundle", "smooth"]
+__all__ = ["SHARP", "Bundle", "Recorded", "Values", "smooth"]
 
 _TAKEN = re.compile(r"x\d+\Z")
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -86,6 +86,53 @@ class Bundle:
         out = np.zeros(max(self.size, 1))
         self._call(byref(_NUMBER(out)), byref(_NUMBER(inp)), self.data)
         return out[: self.size]
+
+
+class Values:
+    """Formulas evaluated from Python, numbers among them: thousands of them take LLVM minutes.
+
+    Parameters
+    ----------
+    args : sequence of symengine symbols
+    formulas : sequence of sympy expressions
+    """
+
+    def __init__(self, args: Sequence[Any], formulas: Sequence[Any]) -> None:
+        self._fixed = np.array([x if x.is_Number else np.nan for x in formulas], float)
+        self._bundle = Bundle(args, [smooth(x) for x in formulas if not x.is_Number])
+
+    def __call__(self, inp: np.ndarray) -> np.ndarray:
+        """Return the values at one input vector."""
+        values = self._fixed.copy()
+        values[np.isnan(values)] = self._bundle(inp)
+        return values
+
+
+class Recorded(Bundle):
+    """A bundle behind sampled forcing: the records are written to the input vector first.
+
+    Parameters
+    ----------
+    bundle : Bundle
+        Of arguments with one for each record, side by side.
+    place : int
+        Place of the first record in the input vector.
+    records : list of (dt, samples)
+
+    Attributes
+    ----------
+    address, data : int
+        As those of `Bundle`.
+    """
+
+    def __init__(self, bundle: Bundle, place: int, records: list) -> None:
+        from explorer.kernels.record import before
+
+        self._bundle = bundle
+        self.size = bundle.size
+        self.address, self._words = before(bundle.address, bundle.data, place, records)
+        self.data = self._words.ctypes.data
+        self._call = _FUNCTION(self.address)
 
 
 SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)

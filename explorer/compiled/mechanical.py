@@ -1,7 +1,8 @@
 """A mechanical system as the time-stepping kernels take it.
 
-The input vector is ``[t, q, v, rho]``. Only entries that are not identically zero are outputs;
-their places in the matrices are integer arrays.
+The input vector is ``[t, q, v, rho, r]`` with the values r of sampled forcing at t, written there
+by what stands before the bundles of the force. Only entries that are not identically zero are
+outputs; their places in the matrices are integer arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
@@ -54,7 +55,8 @@ class Compiled:
         v = [se.Symbol(s.name) for s in system.v]
         t = se.Symbol("t")
         rho = [se.Symbol(name) for name in system.parameters]
-        self.args = [t, *q, *v, *rho]
+        records = [se.Symbol(f"_record_{k}") for k in range(len(system.records))]
+        self.args = [t, *q, *v, *rho, *records]
         state = {t, *q, *v}
         if isinstance(system, MechanicalSystem):
             F = [smooth(x) for x in system.force]
@@ -62,6 +64,10 @@ class Compiled:
         else:
             # numbers are a column of `lin_val`
             F, M = [smooth(sp.S.Zero if x.is_Number else x) for x in system.f], []
+        for record, r in zip(system.records, records, strict=True):
+            for i, x in enumerate(record.along):
+                if not (self.linear and x.is_Number) and x != 0:
+                    F[i] += smooth(x) * r
         gaps = [smooth(c.gap) for c in system.contacts]
 
         mass, self.place_M = self._entries(M)
@@ -83,10 +89,15 @@ class Compiled:
         }
         self._lazy(M, v)
         start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts))
-        self._start = np.array([x if x.is_Number else np.nan for x in start], float)
-        self.bundles["start"] = self.bundle([smooth(x) for x in start if not x.is_Number])
-        names = ("force", "mass", "step", "gap")
-        self.table = np.array([[self.bundles[k].address, self.bundles[k].data] for k in names])
+        self._start = Values(self.args, start)
+        self._along = Values(self.args, [x for record in system.records for x in record.along])
+        self._native = {k: self.bundles[k] for k in ("force", "mass", "step", "gap")}
+        if records:
+            samples = [(r.dt, r.values) for r in system.records]
+            place = len(self.args) - len(records)
+            for k in ("force", "step"):
+                self._native[k] = Recorded(self.bundles[k], place, samples)
+        self.table = np.array([[b.address, b.data] for b in self._native.values()])
         self.most = max(b.size for b in self.bundles.values())
         self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
 
@@ -164,16 +175,21 @@ class Compiled:
         from scipy.sparse import csr_array, hstack
 
         _, K, C = self._given
-        unused = csr_array((self.n, len(self.args) - 1 - 2 * self.n))
-        constant = csr_array(self.fixed[:, None])
-        rows = csr_array(hstack([-csr_array(K), -csr_array(C), unused, constant]))
+        columns = [
+            [float(x) if x.is_Number else 0.0 for x in record.along]
+            for record in self.system.records
+        ]
+        unused = csr_array((self.n, len(self.system.parameters)))
+        along = csr_array(np.reshape([*columns, self.fixed], (-1, self.n)).T)
+        rows = csr_array(hstack([-csr_array(K), -csr_array(C), unused, along]))
         return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data
 
     # -- numbers ------------------------------------------------------------------------------
 
     def input(self, rho: Sequence[float]) -> np.ndarray:
-        """Return a fresh input vector [t, q, v, rho] with zero state; behind it 1 if linear."""
-        return np.concatenate([np.zeros(1 + 2 * self.n), rho, np.ones(int(self.linear))])
+        """Return a fresh input vector [t, q, v, rho, records] with zero state; if linear also 1."""
+        zeros, more = np.zeros(1 + 2 * self.n), [0.0] * len(self.system.records)
+        return np.concatenate([zeros, rho, more, [1.0] * self.linear])
 
     def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q0, v0 and the restitutions e for these parameters.
@@ -185,8 +201,7 @@ class Compiled:
         BadValue
             If a restitution leaves [0, 1].
         """
-        values, n = self._start.copy(), self.n
-        values[np.isnan(values)] = self.bundles["start"](self.input(rho))
+        values, n = self._start(self.input(rho)), self.n
         q0, v0, e = values[:n], values[n : 2 * n], values[2 * n :]
         if not np.isfinite(values[: 2 * n]).all():
             raise BadModel(
@@ -201,10 +216,17 @@ class Compiled:
                 )
         return q0, v0, e
 
+    def recorded(self, t: np.ndarray, rho: Sequence[float]) -> np.ndarray:
+        """Return the sampled forces at times t (n_t,) in s: (n_t, n)."""
+        records = self.system.records
+        values = [np.interp(t, r.dt * np.arange(r.values.size), r.values) for r in records]
+        along = self._along(self.input(rho)).reshape(len(records), self.n)
+        return np.reshape(values, (len(records), -1)).T @ along
+
     def forces(self, inp: np.ndarray) -> np.ndarray:
         """Return F (n,), linear parts and yielding springs (not slipped yet) included."""
         n = self.n
-        F = self.bundles["force"](inp)[:n].copy()
+        F = self._native["force"](inp)[:n].copy()
         if self.linear:
             rows = np.repeat(np.arange(n), np.diff(self.lin_ptr))
             F += np.bincount(rows, self.lin_val * inp[1 + self.lin_col], n)

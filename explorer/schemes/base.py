@@ -32,7 +32,8 @@ class Scheme:
     takes : str
         The same in words, for a refusal: "takes mechanical systems with contacts".
     handles : frozenset of str
-        Which of `System.features` it handles: "contacts", "friction", "hysteresis".
+        Which of `System.features` it handles: "contacts", "friction", "hysteresis",
+        "recorded forcing".
     order : int
         Order of convergence on a smooth stretch with the default knobs.
     order_across_events : int

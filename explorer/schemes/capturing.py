@@ -31,7 +31,7 @@ class Capturing(Scheme):
     """
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
-    handles: ClassVar = frozenset({"contacts"})
+    handles: ClassVar = frozenset({"contacts", "recorded forcing"})
     takes: ClassVar[str] = (
         "mechanical systems, smooth or with contacts and impacts, without friction"
     )

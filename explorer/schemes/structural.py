@@ -79,7 +79,7 @@ class Structural(Family):
     """What `Newmark` and `GeneralizedAlpha` share: everything but their coefficients."""
 
     accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
-    handles: ClassVar = frozenset({"hysteresis"})
+    handles: ClassVar = frozenset({"hysteresis", "recorded forcing"})
     takes: ClassVar[str] = "smooth mechanical systems, also with springs that yield"
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1

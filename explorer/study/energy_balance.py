@@ -124,6 +124,10 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     else:
         potential, forces = solution.energy - solution.kinetic, _evaluated(solution, "power")
         at_rest = _evaluated(solution, "power", v=np.zeros_like(solution.v))
+    if system.records:
+        shaken = _evaluated(solution, "recorded")
+        forces[:, :n] += shaken
+        at_rest[:, :n] += shaken
     rough = forces[:, n + 1 : n + 1 + len(system.rough)]
     stored, lost = _springs(solution, forces[:, n + 1 + len(system.rough) :])
     return EnergyBalance(

@@ -12,6 +12,7 @@ from explorer.systems.hybrid import HybridSystem
 from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
+from explorer.systems.record import Record
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.systems.step import StepSystem
 
@@ -23,6 +24,7 @@ __all__ = [
     "LagrangianSystem",
     "LinearMechanicalSystem",
     "MechanicalSystem",
+    "Record",
     "StateSpaceSystem",
     "StepSystem",
     "System",

@@ -45,6 +45,7 @@ class System:
     kind = "system"
     contacts: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
+    records: tuple[Any, ...] = ()
 
     def __init__(self, name: str, text: str = "") -> None:
         if not isinstance(name, str) or not name.strip():
@@ -64,7 +65,10 @@ class System:
     @property
     def features(self) -> frozenset[str]:
         """What a scheme has to know about besides the smooth equations."""
-        here = {"contacts": self.contacts, "friction": self.rough, "hysteresis": self.springs}
+        here = {
+            "contacts": self.contacts, "friction": self.rough, "hysteresis": self.springs,
+            "recorded forcing": self.records,
+        }  # fmt: skip
         return frozenset(name for name, found in here.items() if found)
 
     @property

@@ -69,6 +69,18 @@ def _springs(springs: Any) -> list[str]:
     ]
 
 
+def _records(records: Any) -> list[str]:
+    """Return a line for each sampled force."""
+    shown = []
+    for k, r in enumerate(records):
+        along = _column(r.along) if len(r.along) <= _LARGE else rf"b_{{{k + 1}}}"
+        shown.append(
+            rf"$$F \mathrel{{+}}= {along}\, r_{{{k + 1}}}(t)\qquad\text{{({r.name}: "
+            rf"{len(r.values)} samples every {r.dt:g} s, at most {abs(r.values).max():.4g})}}$$"
+        )
+    return shown
+
+
 def _friction(contact: Any, k: int) -> str:
     if contact.slip is None:
         return ""
@@ -100,6 +112,7 @@ def mechanical(system: Any) -> str:
         )
     parts += _contacts(system.contacts)
     parts += _springs(system.springs)
+    parts += _records(system.records)
     parts += _parameters(system)
     if system.n <= _LARGE:
         start = ", ".join(
@@ -119,7 +132,7 @@ def linear(system: Any) -> str:
     ]
     if system.contacts:
         parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")
-    return "\n\n".join(parts + _parameters(system))
+    return "\n\n".join(parts + _records(system.records) + _parameters(system))
 
 
 def hybrid(system: Any) -> str:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.expressions import vector
+from explorer.systems.record import Record, checked
 
 __all__ = ["BilinearSpring", "Contact", "LagrangianSystem"]
 
@@ -80,6 +82,7 @@ class LagrangianSystem(System):
     q, v : tuple of sympy.Symbol
         Velocities are named ``v_<coordinate>``.
     contacts : tuple of Contact
+    records : tuple of Record
     start_q, start_v : tuple of sympy.Expr
         Initial state, formulas of the parameters.
     """
@@ -115,6 +118,53 @@ class LagrangianSystem(System):
 
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
+
+    def forcing(self, record: Record) -> None:
+        """Add a sampled force; it acts besides `force`, or f.
+
+        Raises
+        ------
+        BadModel
+            Samples that are no finite numbers in one row, an `along` of another length than n or
+            dependent on the state, a name that is taken.
+        BadValue
+            A dt that is not positive.
+        """
+        self.records = (*self.records, checked(record, self))
+        self.touch()
+
+    def ground_motion(
+        self, dt: float, values: Any, influence: Any = None, name: str = "ground"
+    ) -> None:
+        """Shake the ground with a sampled acceleration a_g; coordinates are relative to it.
+
+        The force is -M influence a_g(t) (Chopra, *Dynamics of Structures*, 9.4).
+
+        Parameters
+        ----------
+        dt : float
+            Distance of the samples in s.
+        values : (k,) float
+            a_g in m/s2.
+        influence : (n,) float, optional
+            Displacements that a unit displacement of the ground causes; ones by default.
+        name : str
+
+        Raises
+        ------
+        BadModel, BadValue
+            As `forcing`; an influence of wrong length; a mass matrix that depends on the state.
+        """
+        iota = np.ones(self.n) if influence is None else np.asarray(influence, float)
+        if iota.shape != (self.n,):
+            raise BadModel(
+                f"The influence of {name!r} needs {self.n} numbers, but its shape is {iota.shape}."
+            )
+        self.forcing(Record(dt, values, self._inertia(-iota), name))
+
+    def _inertia(self, a: np.ndarray) -> Any:
+        """Return M a."""
+        raise BadModel(f"{type(self).__name__} has no mass matrix.")
 
     def start(
         self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None

@@ -7,7 +7,7 @@ no symbolic matrix is ever formed, and what is given sparse stays sparse.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
 from explorer.systems.lagrangian import Contact, LagrangianSystem
+from explorer.systems.record import Record, listed
 
 __all__ = ["LinearMechanicalSystem"]
 
@@ -41,6 +42,8 @@ class LinearMechanicalSystem(LagrangianSystem):
         Offsets in m and restitutions (numbers or formulas of the parameters).
     names : sequence of str, optional
         Names of the contacts.
+    records : sequence of Record, optional
+        Sampled forces, see `forcing` and `ground_motion`.
     params, start, units, text : as for `MechanicalSystem`; `start` is a dict: q, v, t_end, h.
 
     Raises
@@ -63,6 +66,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         b: Any = 0.0,
         e: Any = 0.0,
         names: Sequence[str] = (),
+        records: Iterable[Record] = (),
         params: Mapping[str, Param | float] | None = None,
         start: Mapping[str, Any] | None = None,
         units: str | Sequence[str] = "m",
@@ -120,6 +124,8 @@ class LinearMechanicalSystem(LagrangianSystem):
             )
             for row, o, x, label in zip(rows, offsets, restitutions, labels, strict=True)
         )
+        for record in records:
+            self.forcing(record)
         self.start(**(start or {}))
 
     @property
@@ -135,6 +141,9 @@ class LinearMechanicalSystem(LagrangianSystem):
             for (i, j), value in _cells(A).items():
                 F[i] -= value * x[j]
         return sp.Matrix(F)
+
+    def _inertia(self, a: np.ndarray) -> np.ndarray:
+        return self.M @ a
 
     def _array(self, value: Any, what: str, shape: tuple | None, sparse: bool) -> Any:
         """Return a checked matrix: csr_array without zeros if `sparse`, else an array."""
@@ -174,6 +183,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             "f": [text(x) for x in self.f],
             "e": [text(c.e) for c in self.contacts],
             "names": [c.name for c in self.contacts],
+            "records": listed(self.records),
             "start": {
                 "q": [text(x) for x in self.start_q],
                 "v": [text(x) for x in self.start_v],
@@ -189,6 +199,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         return cls(
             spec["name"], M, K, C, spec["f"],
             H=H if len(spec["names"]) else None, b=spec["b"], e=spec["e"], names=spec["names"],
+            records=[Record(**r) for r in spec.get("records", ())],
             params={k: Param(**p) for k, p in spec["params"].items()},
             start=spec["start"], units=spec["units"], text=spec["text"],
         )  # fmt: skip

@@ -19,6 +19,7 @@ from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, matrix, text, vector
 from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
+from explorer.systems.record import Record, listed
 
 __all__ = ["MechanicalSystem"]
 
@@ -38,7 +39,7 @@ class MechanicalSystem(LagrangianSystem):
         Generalised speeds of `KanesMethod`, if they are the derivatives of `q` under other names.
     units : str or sequence of str, optional
         Units of the coordinates ("m", "rad"), for the axes of pictures.
-    params, mass, force, potential, contacts, springs, start, sketch, text :
+    params, mass, force, potential, contacts, springs, records, start, sketch, text :
         The same as the methods and attributes of these names, for a system in one call.
 
     Raises
@@ -68,6 +69,7 @@ class MechanicalSystem(LagrangianSystem):
         potential: Any = None,
         contacts: Iterable[Contact] = (),
         springs: Iterable[BilinearSpring] = (),
+        records: Iterable[Record] = (),
         start: Mapping[str, Any] | None = None,
         sketch: Iterable[Any] = (),
         units: str | Sequence[str] = "",
@@ -98,6 +100,8 @@ class MechanicalSystem(LagrangianSystem):
             self.contact(contact)
         for spring in springs:
             self.spring(spring)
+        for record in records:
+            self.forcing(record)
         if start is not None:
             self.start(**start)
         if sketch:
@@ -237,6 +241,9 @@ class MechanicalSystem(LagrangianSystem):
         self.springs = (*self.springs, BilinearSpring(u, k, f_y, b, label))
         self.touch()
 
+    def _inertia(self, a: Any) -> Any:
+        return list(self.mass * sp.Matrix([int(x) if x == int(x) else x for x in a]))
+
     # -- sympy.physics.mechanics --------------------------------------------------------------
 
     def _dynamic(self, items: list[Any], speeds: list[Any]) -> dict[Any, sp.Symbol]:
@@ -317,6 +324,7 @@ class MechanicalSystem(LagrangianSystem):
                 {k: text(getattr(s, k)) for k in ("elongation", "k", "f_y", "b")} | {"name": s.name}
                 for s in self.springs
             ],
+            "records": listed(self.records),
             "start": {
                 "q": [text(x) for x in self.start_q],
                 "v": [text(x) for x in self.start_v],
@@ -334,6 +342,7 @@ class MechanicalSystem(LagrangianSystem):
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
             springs=[BilinearSpring(**s) for s in spec.get("springs", ())],
+            records=[Record(**r) for r in spec.get("records", ())],
         )  # fmt: skip
 
 

@@ -1,0 +1,110 @@
+"""Sampled forcing: an earthquake, a measured load, any array of numbers at even times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.errors import BadModel, BadValue
+from explorer.parameters import number
+from explorer.systems.expressions import text, vector
+
+if TYPE_CHECKING:
+    from explorer.systems.lagrangian import LagrangianSystem
+
+__all__ = ["Record", "check_span", "checked", "listed"]
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """A force ``along * r(t)`` with samples r_0, r_1, ... at t = 0, dt, ..., linear between them.
+
+    Parameters
+    ----------
+    dt : float
+        Distance of the samples in s.
+    values : (k,) float, k >= 2
+        The samples: a force in N, or an acceleration in m/s2 with masses in `along`.
+    along : (n,) formulas
+        Direction, for each coordinate; may depend on parameters, not on the state.
+    name : str
+        "record 1", ... if empty.
+    """
+
+    dt: float
+    values: Any
+    along: Any
+    name: str = ""
+
+    @property
+    def duration(self) -> float:
+        """Time of the last sample in s."""
+        return self.dt * (len(self.values) - 1)
+
+    def __repr__(self) -> str:
+        return f"Record({self.name!r}, {len(self.values)} samples every {self.dt:g} s)"
+
+
+def checked(record: Record, system: LagrangianSystem) -> Record:
+    """Return the record with numbers and expressions for what was given.
+
+    Raises
+    ------
+    BadModel, BadValue
+        See `LagrangianSystem.forcing`.
+    """
+    label = record.name or f"record {len(system.records) + 1}"
+    dt = number(record.dt, f"dt of {label!r}", "s", positive=True)
+    try:
+        values = np.array(record.values, float)
+    except (TypeError, ValueError):
+        raise BadModel(f"The samples of {label!r} must be numbers in one row.") from None
+    if values.ndim != 1 or values.size < 2:
+        raise BadModel(
+            f"The samples of {label!r} must be two or more numbers in one row, but their shape is "
+            f"{values.shape}."
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise BadModel(
+            f"Sample {bad[0]} of {label!r} (t = {bad[0] * dt:g} s) is {values[bad[0]]}; every "
+            "sample must be finite."
+        )
+    if label in [r.name for r in system.records]:
+        raise BadModel(f"Two records of '{system.name}' are called {label!r}.")
+    along = vector(record.along, system.n, system.symbols(), f"along of {label!r}")
+    state = {x for f in along for x in f.free_symbols} & {*system.q, *system.v, system.t}
+    if state:
+        raise BadModel(
+            f"along of {label!r} depends on {min(map(str, state))!r}; it may depend on parameters "
+            "only."
+        )
+    values.flags.writeable = False
+    return Record(dt, values, along, label)
+
+
+def check_span(records: Sequence[Record], t_end: float) -> None:
+    """Refuse a run that goes on after a record has ended.
+
+    Raises
+    ------
+    BadValue
+    """
+    for record in records:
+        if t_end > record.duration * (1 + 1e-12):
+            raise BadValue(
+                f"The record {record.name!r} ends at t = {record.duration:g} s "
+                f"({len(record.values)} samples every {record.dt:g} s), before t_end = {t_end:g} "
+                "s. A shorter t_end would do, or zeros behind the samples."
+            )
+
+
+def listed(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Return records as plain data."""
+    return [
+        {"dt": r.dt, "values": r.values.tolist(), "along": list(map(text, r.along)), "name": r.name}
+        for r in records
+    ]
