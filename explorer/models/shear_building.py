@@ -30,8 +30,8 @@ def shear_building(n: int = 5) -> MechanicalSystem:
     system.sizes = {"n": Param(n, 1, 20, "", "number of storeys")}
     x, v, t = system.q, system.v, system.t
     m, k, a0, a1, shake, w = system.params(
-        m=Param(1, 0.1, 5, "t", "mass of a storey"),
-        k=Param(1000, 100, 5000, "kN/m", "stiffness of a storey"),
+        m=Param(1000, 100, 5000, "kg", "mass of a storey"),
+        k=Param(1e6, 1e5, 5e6, "N/m", "stiffness of a storey"),
         a0=Param(0.1, 0, 2, "1/s", "Rayleigh damping of the mass"),
         a1=Param(1e-3, 0, 1e-2, "s", "Rayleigh damping of the stiffness"),
         a_g=Param(1, 0, 5, "m/s2", "ground acceleration"),
@@ -57,5 +57,5 @@ def shear_building(n: int = 5) -> MechanicalSystem:
     )  # fmt: skip
     system.preset("free", "The ground stops: only what was excited goes on.", a_g=0)
     system.preset("resonance", "The ground shakes in the lowest frequency.",
-                  omega=float(frequencies(n, 1, 1000)[0]), a0=0.05, a1=0)  # fmt: skip
+                  omega=float(frequencies(n, 1000, 1e6)[0]), a0=0.05, a1=0)  # fmt: skip
     return system

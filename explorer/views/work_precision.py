@@ -79,6 +79,6 @@ def _guides(
         drawn = curve(x.astype(np.float32), y.astype(np.float32), GREY,
                       name=f"order {p}", line={"dash": "dot", "width": 1}, hoverinfo="skip",
                       mode="lines+text")  # fmt: skip
-        text = {"text": ["", f"order {p} "], "textposition": "top left"}
+        text = {"text": ["", f"order {p} "], "textposition": "bottom left"}
         lines.append(drawn | text | {"textfont": {"color": GREY, "size": 11}})
     return lines
