@@ -39,6 +39,7 @@ _HOMES = {
         "Record",
         "StepSystem",
     ),
+    "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
     "solution": ("Event", "Solution"),
     "schemes": ("Scheme",),

@@ -2,6 +2,7 @@
 
 from explorer.study.energy_balance import EnergyBalance, energy_balance
 from explorer.study.limit_cycle import LimitCycle, limit_cycle
+from explorer.study.modes import Modes, modes
 from explorer.study.oscillator import Oscillation, oscillation, oscillator
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.study.return_map import Return, ReturnMap
@@ -11,6 +12,7 @@ from explorer.study.work_precision import WorkCurve, WorkPrecision, work_precisi
 __all__ = [
     "EnergyBalance",
     "LimitCycle",
+    "Modes",
     "Oscillation",
     "PowerLaw",
     "Return",
@@ -20,6 +22,7 @@ __all__ = [
     "WorkPrecision",
     "energy_balance",
     "limit_cycle",
+    "modes",
     "oscillation",
     "oscillator",
     "power_law",

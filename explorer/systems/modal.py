@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+from scipy.sparse import csr_array, diags_array
 
 from explorer.errors import BadValue
 from explorer.parameters import number
@@ -37,7 +38,8 @@ def natural_modes(
     count = n if count is None else min(count, n)
     if hasattr(K, "indptr"):
         if n > _DENSE and count < n // 4:
-            return _lanczos(_unit(n) if M is None else M, K, count, highest)
+            unit = diags_array(np.ones(n), format="csr")
+            return _lanczos(unit if M is None else M, K, count, highest)
         M, K = None if M is None else M.toarray(), K.toarray()
     part = None if count == n else [n - count, n - 1] if highest else [0, count - 1]
     return scipy.linalg.eigh(K, M, subset_by_index=part)
@@ -68,12 +70,6 @@ def pivots(A: Any) -> np.ndarray:
     except RuntimeError:  # "Factor is exactly singular"
         return np.full(A.shape[0], np.nan)
     return lu.U.diagonal()
-
-
-def _unit(n: int) -> Any:
-    from scipy.sparse import diags_array
-
-    return diags_array(np.ones(n), format="csr")
 
 
 def _lanczos(M: Any, K: Any, count: int, highest: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +109,7 @@ def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, floa
     >>> round(a0, 4), round(a1, 4)
     (0.075, 0.025)
     """
-    xi, omega = _pair(ratios, "a damping ratio"), _pair(frequencies, "a frequency")
+    xi, omega = _pair(ratios, "damping ratio"), _pair(frequencies, "frequency")
     if not (omega > 0).all() or omega[0] == omega[1]:
         raise BadValue(
             f"Rayleigh damping needs two different positive frequencies, not {omega[0]:g} and "
@@ -127,15 +123,22 @@ def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, floa
             f"{name} = {value:.3g}: modes of {far} frequency would grow. Take ratios that are "
             "closer to each other, or modal_damping."
         )
-    M, K = (A if hasattr(A, "indptr") else np.asarray(A, float) for A in (M, K))
+    M, K = _alike(M, K)
     return a0, a1, a0 * M + a1 * K
+
+
+def _alike(M: Any, K: Any) -> tuple[Any, Any]:
+    """Return both as arrays, or both as csr_array if one is sparse."""
+    if hasattr(M, "tocsr") or hasattr(K, "tocsr"):
+        return csr_array(M, dtype=float), csr_array(K, dtype=float)
+    return np.array(M, float, ndmin=2), np.array(K, float, ndmin=2)
 
 
 def _pair(values: Any, what: str) -> np.ndarray:
     items = [values, values] if np.ndim(values) == 0 else list(values)
     if len(items) != 2:
-        raise BadValue(f"Rayleigh damping takes two of {what}, but {len(items)} are given.")
-    return np.array([number(x, what) for x in items])
+        raise BadValue(f"Rayleigh damping is fitted to two points, but {len(items)} are given.")
+    return np.array([number(x, f"A {what}") for x in items])
 
 
 def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray:
@@ -158,7 +161,7 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
     >>> modal_damping([[2.0]], [[8.0]], 0.1)
     array([[0.8]])
     """
-    M, K = (A.tocsr() if hasattr(A, "tocsr") else np.asarray(A, float) for A in (M, K))
+    M, K = _alike(M, K)
     n = M.shape[0]
     items = [ratios] * n if np.ndim(ratios) == 0 else list(ratios)  # type: ignore[arg-type]
     if len(items) > n:

@@ -1,0 +1,171 @@
+"""Natural modes of a system: K phi = omega^2 M phi, of a linear one or linearised about a state.
+
+q(t) = q0 + phi sin(omega t) solves the linearised equations without damping; the shapes are
+orthogonal in M and in K (Meirovitch, *Fundamentals of Vibrations*, 7.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+from explorer.compiled import compile_system, short
+from explorer.errors import BadValue, NotApplicable
+from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.modal import natural_modes
+
+__all__ = ["Modes", "modes"]
+
+
+@dataclass(frozen=True, repr=False)
+class Modes:
+    """Natural modes, lowest first.
+
+    Attributes
+    ----------
+    system : the system
+    q : (n,) float
+        The state about which it was linearised, in m (0 for a linear system).
+    squares : (k,) float
+        omega^2 in 1/s2; negative where a mode grows by itself.
+    shapes : (n, k) float
+        Columns phi with phi' M phi = 1; the largest entry of each is positive.
+    ratios : (k,) float
+        Damping ratios phi' C phi / (2 omega): those of the modes where C leaves them uncoupled,
+        else its part in each mode; NaN where omega^2 <= 0.
+    """
+
+    system: Any
+    q: np.ndarray
+    squares: np.ndarray
+    shapes: np.ndarray
+    ratios: np.ndarray
+
+    @property
+    def omega(self) -> np.ndarray:
+        """Circular frequencies in rad/s, (k,); NaN for a mode that grows by itself."""
+        return np.sqrt(np.where(self.squares < 0, np.nan, self.squares))
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """Frequencies in Hz, (k,)."""
+        return self.omega / (2 * np.pi)
+
+    @property
+    def periods(self) -> np.ndarray:
+        """Periods in s, (k,); infinite for a rigid motion."""
+        with np.errstate(divide="ignore"):
+            return 1 / self.frequencies
+
+    def __repr__(self) -> str:
+        return f"Modes({self.system.name!r}, omega = {short(self.omega)} rad/s)"
+
+    def _repr_markdown_(self) -> str:
+        head = (
+            "| mode | ω² in 1/s² | ω in rad/s | f in Hz | T in s | ξ |\n|---|---|---|---|---|---|"
+        )
+        rows = [
+            f"| {k + 1} | {s:.6g} | {w:.6g} | {w / (2 * np.pi):.6g} | {T:.6g} | {xi:.4g} |"
+            for k, (s, w, T, xi) in enumerate(
+                zip(self.squares, self.omega, self.periods, self.ratios, strict=True)
+            )
+        ]
+        title = f"**{self.system.name}** — natural modes about q = {short(self.q)}"
+        return f"{title}\n\n" + "\n".join([head, *rows]).replace("nan", "–")
+
+
+def modes(
+    system: Any, count: int | None = None, *, about: Any = "equilibrium", rho: Any = None,
+    **parameters: Any,
+) -> Modes:  # fmt: skip
+    """Return the natural modes of a mechanical system.
+
+    Parameters
+    ----------
+    system : LinearMechanicalSystem or MechanicalSystem
+        A mechanical system is linearised at rest: K = -dF/dq, C = -dF/dv at t = 0. Contacts are
+        taken as open, springs that yield as elastic.
+    count : int, optional
+        How many of the lowest modes; all by default.
+    about : str or (n,) float
+        "equilibrium": the zero of the force that Newton's method finds from the start; "start"; or
+        coordinates.
+    rho, **parameters
+        Parameters by name.
+
+    Raises
+    ------
+    BadValue
+        No equilibrium is found, a count below one, a stiffness that is not symmetric.
+    NotApplicable
+        Another type of system.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> ex.study.modes(ex.models.shear_building(2), m=1, k=4).omega.round(4)
+    array([1.2361, 3.2361])
+    """
+    if not isinstance(system, (MechanicalSystem, LinearMechanicalSystem)):
+        raise NotApplicable(
+            f"'{getattr(system, 'name', system)}' has no natural modes: they are those of a "
+            "mechanical system."
+        )
+    if count is not None and (count != int(count) or count < 1):
+        raise BadValue(f"count = {count!r} must be a whole number of modes, at least 1.")
+    compiled, values = compile_system(system), system.rho({**(rho or {}), **parameters})
+    inp, n = compiled.input(values), system.n
+    if not isinstance(system, LinearMechanicalSystem):
+        inp[1 : 1 + n] = _about(compiled, values, about)
+    M, K, C = compiled.tangents(inp)
+    asymmetry, size = abs(K - K.T).max(), abs(K).max()
+    if asymmetry > 1e-9 * size:
+        raise BadValue(
+            f"The stiffness of '{system.name}' is not symmetric (by {asymmetry / size:.2g} of its "
+            "largest entry), as with forces that follow the motion: it has no natural modes."
+        )
+    squares, shapes = natural_modes(M, K, None if count is None else int(count))
+    # what is zero but for rounding is a rigid motion
+    top = (abs(K.diagonal()) / M.diagonal()).max()
+    squares = np.where(np.abs(squares) <= 1e-12 * top, 0.0, squares)
+    biggest = np.abs(shapes).argmax(axis=0)
+    shapes = shapes * np.sign(shapes[biggest, np.arange(shapes.shape[1])])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        omega = np.sqrt(np.where(squares > 0, squares, np.nan))
+        ratios = np.sum(shapes * (C @ shapes), axis=0) / (2 * omega)
+    return Modes(system, inp[1 : 1 + n].copy(), squares, shapes, ratios)
+
+
+def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
+    """Return the coordinates about which the system is linearised."""
+    n, inp = compiled.n, compiled.input(values)
+    if not isinstance(about, str):
+        q = np.array(about, float, ndmin=1)
+        if q.shape != (n,) or not np.isfinite(q).all():
+            raise BadValue(f"about needs {n} finite numbers, or 'equilibrium', or 'start'.")
+        return q
+    start = compiled.start(values)[0]
+    if about == "start":
+        return start
+    if about != "equilibrium":
+        raise BadValue(f"about = {about!r} must be 'equilibrium', 'start' or {n} coordinates.")
+
+    def force(q: np.ndarray) -> np.ndarray:
+        inp[1 : 1 + n] = q
+        return compiled.forces(inp)
+
+    def slope(q: np.ndarray) -> np.ndarray:
+        inp[1 : 1 + n] = q
+        return -compiled.tangents(inp)[1]
+
+    found = scipy.optimize.root(force, start, jac=slope, tol=1e-13)
+    size = np.abs(slope(found.x)).max() * (1 + np.abs(found.x).max())
+    if not np.abs(found.fun).max() <= 1e-8 * size:
+        raise BadValue(
+            f"'{compiled.system.name}' has no equilibrium near its start: a force of "
+            f"{np.abs(found.fun).max():.3g} is left. Give about='start', or coordinates near one."
+        )
+    return found.x
