@@ -130,6 +130,34 @@ def test_generalised_alpha_keeps_its_order_on_the_pendulum(rho, force):
     assert np.log2(error[0] / error[1]) > 1.95
 
 
+@pytest.mark.parametrize("force", ["", " - 3*v_q1", " - 50*Max(q1 - 1/4, 0)"])
+def test_central_difference_needs_one_evaluation_a_step(force):
+    """d1 is known before a1: leapfrog, without iterations unless the force asks for v1."""
+    system = MechanicalSystem(
+        "three", q=3, mass=np.diag([1.0, 2.0, 0.5]).tolist(),
+        force=["-sin(q1) + q2 - q1" + force, "q1 - 2*q2 + q3**3", "-q3**3 + cos(2*t)"],
+        start={"q": [0.4, 0.1, -0.2], "v": [0.3, 0.0, 1.0], "t_end": 1.0},
+    )  # fmt: skip
+    sol = ex.simulate(system, Newmark(h=0.01, beta=0))
+    q, v, c = sol.q[0], sol.v[0], 3 * (force == " - 3*v_q1")
+    M, damping = np.array([1.0, 2.0, 0.5]), np.array([c, 0, 0])
+
+    def spring(t, q):
+        stop = 50 * max(q[0] - 0.25, 0) * ("Max" in force)
+        return np.array([-np.sin(q[0]) + q[1] - q[0] - stop, q[0] - 2 * q[1] + q[2] ** 3,
+                         -q[2] ** 3 + np.cos(2 * t)])  # fmt: skip
+
+    a = (spring(0, q) - damping * v) / M
+    for i in range(100):
+        q = q + 0.01 * v + 0.5e-4 * a
+        new = (spring(0.01 * (i + 1), q) - damping * (v + 0.005 * a)) / (M + 0.005 * damping)
+        v, a = v + 0.005 * (a + new), new
+    for mine, true in ((sol.q[-1], q), (sol.v[-1], v), (sol.a[-1], a)):
+        assert mine == pytest.approx(true, rel=1e-12, abs=1e-13)
+    assert (sol.iterations[1:] == 1).all()
+    assert (sol.residuals == 0).all() or c
+
+
 def test_a_mass_matrix_that_moves_converges_quadratically():
     """The tangent holds d(M a)/dq: three iterations are enough where a frozen M needs many."""
     sol = ex.simulate(

@@ -29,8 +29,8 @@ class Structural(NamedTuple):
         Addresses: those of `Compiled.table`, (M a)_q in row 4, the springs in row 5.
     inertia : (k,) int64
         Flat places of the entries of (M a)_q.
-    bands : (4,) int64
-        Lower and upper bandwidth of M, and of all matrices together.
+    bands : (6,) int64
+        Lower and upper bandwidth of M, of M and C, and of all matrices together.
     moves, analytic : bool
         Whether M depends on q; whether F and M are free of cases and fractional powers.
     most : int
@@ -68,11 +68,13 @@ def structural(compiled: Compiled) -> Structural:
     )
     stretched = np.reshape([x != 0 for x in along], (-1, n))
     coupled = np.flatnonzero((stretched.T.astype(int) @ stretched.astype(int)).ravel())
-    tangent = (compiled.place_M, compiled.place_K, compiled.place_C, inertia, coupled)
+    explicit = np.append(compiled.place_M, compiled.place_C)
+    tangent = np.concatenate([explicit, compiled.place_K, inertia, coupled])
+    bands = [side for x in (compiled.place_M, explicit, tangent) for side in _band(x, n)]
     more = np.array([[b.address, b.data] for b in bundles])
     return Structural(
         np.concatenate([compiled.table, more]), inertia,
-        np.array([*_band(compiled.place_M, n), *_band(np.concatenate(tangent), n)]), moves,
+        np.array(bands), moves,
         not any(_sharp(x, state) for x in formulas),
         max(compiled.most, *(b.size for b in bundles)), bundles,
     )  # fmt: skip

@@ -27,7 +27,7 @@ __all__ = ["FULL", "run", "workspaces"]
 
 # places in `knobs` and `options`
 T_END, ALPHA_M, ALPHA_F, TOL, ERROR_TOL, ERROR_CONSTANT, H_MAX, H, STEP = range(9)
-INTERPOLATED, UNKNOWN, NEWTON_MAX, ANALYTIC, MASS_MOVES = range(5)
+INTERPOLATED, UNKNOWN, NEWTON_MAX, ANALYTIC, MASS_MOVES, EXPLICIT = range(6)
 FULL = -1  # the record is full: call again with a larger one
 # a last correction, relative to x: where F is analytic the error is its square
 SMALL, TINY = 1e-9, 1e-11
@@ -52,12 +52,12 @@ def run(
     table : (6, 2) addresses of force, mass, step (F, F_q, F_v), -, inertia ((M a)_q), springs
     knobs : (8,) t_end, alpha_m, alpha_f, Newton tolerance, tolerance of the local error (0: fixed
         steps), error constant beta - 1/6, longest step, h (the next step; overwritten)
-    options : (5,) forces interpolated, power of h in c_d (2, 1, 0 for a, v, d), cap of Newton's
-        method, F is analytic, M depends on q
+    options : (6,) forces interpolated, power of h in c_d (2, 1, 0 for a, v, d), cap of Newton's
+        method, F is analytic, M depends on q, F does not depend on x: one iteration is exact
     c : (3,) for h = 1: entries scale with powers of h by their unknowns
     inp : (1 + 3 n + p,) input vector [t, q, v, rho] and, behind it, a
     place_M, place_K, place_C, place_I : flat positions of the entries of M, F_q, F_v, (M a)_q
-    bands : (4,) lower and upper bandwidth of M, and of M, K, C together
+    bands : (4,) lower and upper bandwidth of M, and of A
     M, K, C : (n, n) M, -F_q, -F_v at the start
     plastic : (2, k) committed and trial slip of the hysteretic springs
     t, q, v, a, slip, iterations, residuals : records; row rows[0] is the start; slip (n_t, k);
@@ -70,6 +70,7 @@ def run(
         options[INTERPOLATED] == 1, options[UNKNOWN], options[MASS_MOVES] == 1,
     )  # fmt: skip
     analytic = options[ANALYTIC] == 1 and springs == 0 and not interpolated
+    explicit = options[EXPLICIT] == 1
     even, tol = knobs[ERROR_TOL] <= 0.0, knobs[ERROR_TOL]
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
     F0, F, r, x, am_ = vec[0], vec[1], vec[2], vec[3], vec[4]
@@ -195,12 +196,12 @@ def run(
                 change = max(change, abs(dx[i]))
                 size = max(size, abs(x[i]), abs(a[new, i] / c_a))
             newton += 1
-            if analytic and change <= SMALL * size:
+            if explicit or (analytic and change <= SMALL * size):
                 for i in range(n):
                     a[new, i] += c_a * dx[i]
                     v[new, i] += c_v * dx[i]
                     q[new, i] += c_d * dx[i]
-                norm *= change / max(size, 1e-300)
+                norm *= 0.0 if explicit else change / max(size, 1e-300)
                 converged = True
                 break
         residuals[new, 1] = norm

@@ -16,7 +16,6 @@ __all__ = ["UNUSED", "Factors", "combined", "factorise", "rows_of", "solved"]
 
 Factors = tuple[np.ndarray, ...]
 _SCATTERED = 2.5  # cost of an entry of a sparse column beside one of a band
-_NO_COLUMNS = (np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)) * 2
 
 
 def rows_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,8 +57,9 @@ def factorise(A: Any) -> Factors | None:
     else:
         kl, ku = bandwidth(A)
     if kl == ku == 0:
-        empty = np.zeros((n, 0))
-        return _factors(A.diagonal(), np.zeros(0, np.int64), empty, empty)
+        inverse = _inverse(A.diagonal())
+        none = np.empty((n, 0))
+        return None if inverse is None else (inverse, _NO_ORDER, none, none, *_NO_COLUMNS)
     banded = n * (kl + ku)
     if banded > _SCATTERED * (A.nnz if hasattr(A, "nnz") else np.count_nonzero(A)):
         found = _sparse(A)
@@ -68,22 +68,10 @@ def factorise(A: Any) -> Factors | None:
     return _banded(A, kl, ku)
 
 
-def _factors(
-    pivots: np.ndarray, order: np.ndarray, below: np.ndarray, above: np.ndarray,
-    columns: tuple[np.ndarray, ...] = _NO_COLUMNS, place: Any = (),
-) -> Factors | None:  # fmt: skip
-    """Return the tuple of `explorer.kernels.factors`, unless a pivot has vanished."""
+def _inverse(pivots: np.ndarray) -> np.ndarray | None:
     with np.errstate(divide="ignore"):
         inverse = 1 / pivots
-    if not np.isfinite(inverse).all():
-        return None
-    n, ku = above.shape
-    rows = np.arange(n)[:, None] - ku + np.arange(ku)
-    above = above * inverse[np.maximum(rows, 0)]
-    *left, row, val = columns
-    place = np.asarray(place, np.int64)
-    return (inverse, order.astype(np.int64), below, above, *left, row, val * inverse[row], place,
-            np.empty(place.size))  # fmt: skip
+    return inverse if np.isfinite(inverse).all() else None
 
 
 def _banded(A: Any, kl: int, ku: int) -> Factors | None:
@@ -92,15 +80,16 @@ def _banded(A: Any, kl: int, ku: int) -> Factors | None:
     band = np.zeros((2 * kl + ku + 1, n), order="F")
     band[wide + i - j, j] = A.data if hasattr(A, "indptr") else A[i, j]
     lu, order, _ = lapack.dgbtrf(band, kl, ku, overwrite_ab=True)
-    pivots, above = lu[wide], np.ascontiguousarray(lu[:wide].T)
-    if (np.abs(pivots) <= 1e-15 * np.abs(above).max(axis=1)).any():
+    pivots, above = lu[wide], lu[:wide].T
+    inverse = _inverse(pivots)
+    if inverse is None or (np.abs(pivots) <= 1e-15 * np.abs(above).max(axis=1)).any():
         return None
     filled = above.any(axis=0)  # without row exchanges U is no wider than A
     first = int(filled.argmax()) if filled.any() else wide
-    if (order == np.arange(n)).all():
-        order = order[:0]
-    return _factors(pivots, order, np.ascontiguousarray(lu[wide + 1 :].T),
-                    np.ascontiguousarray(above[:, first:]))  # fmt: skip
+    rows = np.arange(n)[:, None] + np.arange(first - wide, 0)
+    order = _NO_ORDER if (order == np.arange(n)).all() else order.astype(np.int64)
+    below = np.ascontiguousarray(lu[wide + 1 :].T)
+    return inverse, order, below, above[:, first:] * inverse[rows], *_NO_COLUMNS
 
 
 def _sparse(A: Any) -> Factors | None:
@@ -118,15 +107,23 @@ def _sparse(A: Any) -> Factors | None:
         lu = splu(A, **options)
     except RuntimeError:  # "Factor is exactly singular"
         return None
-    L, U = tril(lu.L, -1, format="csc"), triu(lu.U, 1, format="csc")
-    columns = tuple(
-        x for T in (L, U) for x in (T.indptr.astype(np.int32), T.indices.astype(np.int32), T.data)
+    inverse = _inverse(lu.U.diagonal())
+    if inverse is None:
+        return None
+    L, U = (
+        (T.indptr.astype(np.int32), T.indices.astype(np.int32), T.data)
+        for T in (tril(lu.L, -1, format="csc"), triu(lu.U, 1, format="csc"))
     )
-    empty = np.zeros((A.shape[0], 0))
-    return _factors(lu.U.diagonal(), lu.perm_r, empty, empty, columns, lu.perm_c)
+    none = np.empty((A.shape[0], 0))
+    return (inverse, lu.perm_r.astype(np.int64), none, none, *L, *U[:2], U[2] * inverse[U[1]],
+            lu.perm_c.astype(np.int64), np.empty(A.shape[0]))  # fmt: skip
 
 
-_EMPTY = np.zeros((0, 0))
-UNUSED = _factors(
-    np.zeros(0), np.zeros(0, np.int64), _EMPTY, _EMPTY
-)  # for a kernel that factors itself
+_NO_ORDER = np.empty(0, np.int64)
+_NO_COLUMNS = (
+    *(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)) * 2,
+    _NO_ORDER,
+    np.empty(0),
+)
+_NONE = np.empty((0, 0))
+UNUSED: Factors = (np.empty(0), _NO_ORDER, _NONE, _NONE, *_NO_COLUMNS)  # for who factors itself

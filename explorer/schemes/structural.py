@@ -147,7 +147,7 @@ class Structural(Family):
             abs(co.beta - 1 / 6), t_end / 10, self.h, self.h,
         ])  # fmt: skip
         options = np.array(
-            [self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0], np.int64
+            [self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0], np.int64
         )
         c = unknowns(co.beta, co.gamma, self.form)[1]
         march = self._march if constant else self._iterate
@@ -212,12 +212,14 @@ class Structural(Family):
 
         kind = compiled.structural
         plastic = np.zeros((2, len(compiled.system.springs)))
-        options[3:] = kind.analytic, kind.moves
+        explicit = self.coefficients.beta == 0  # d does not depend on x, v does
+        options[3:] = kind.analytic, kind.moves, explicit and compiled.place_C.size == 0
+        bands = kind.bands[[0, 1, 2, 3] if explicit else [0, 1, 4, 5]]
         work = workspaces(compiled.n, kind.most)
         while True:
             code = run(
                 kind.table, knobs, options, c, inp, compiled.place_M, compiled.place_K,
-                compiled.place_C, kind.inertia, kind.bands, M, K, C, plastic, record.t, record.q,
+                compiled.place_C, kind.inertia, bands, M, K, C, plastic, record.t, record.q,
                 record.v, record.a, record.slip, record.iterations, record.residuals, *work, done,
             )  # fmt: skip
             if code != FULL:
