@@ -99,12 +99,18 @@ def test_all_schemes_of_a_model_by_themselves():
         ("bilinear_oscillator", {}, "no closed form"),
         ("pendulum", {"reference": "exact", "c": 0.1}, "no closed form"),
         ("pendulum", {"h": [-1]}, "greater than zero"),
-        ("pendulum", {"schemes": ["Wilson"]}, "Wilson"),
+        ("pendulum", {"schemes": "Wilson"}, "Wilson"),
+        ("pendulum", {"reference": "Wilson"}, "Wilson"),
+        ("pendulum", {"reference": lambda t: t}, "must return q"),
+        ("pendulum", {"repeats": "many"}, "repeats"),
+        ("pendulum", {"lenght": 1}, "lenght"),
     ],
 )
 def test_a_question_without_an_answer(system, arguments, said):
     with pytest.raises(ex.ExplorerError, match=said):
         work_precision(models[system](), **arguments)
+    with pytest.raises(ex.BadValue, match="'ball' is none"):
+        work_precision("ball")
 
 
 def test_a_spring_that_yields_is_compared_with_a_finer_run():

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import NotApplicable
+from explorer.errors import BadValue, NotApplicable
 from explorer.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 from explorer.trajectory import Trajectory
@@ -95,6 +95,8 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     ------
     NotApplicable
         A system x' = ..., or forces whose potential is not known.
+    BadValue
+        No solution at all.
 
     Examples
     --------
@@ -103,6 +105,8 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     >>> ex.study.energy_balance(run)
     EnergyBalance(T + V from 0.5 to 0.494683 J: numerical -0.005317)
     """
+    if not isinstance(solution, Solution):
+        raise BadValue(f"energy_balance takes what simulate returns, not {solution!r}.")
     system = solution.system
     if isinstance(system, StateSpaceSystem):
         raise NotApplicable(

@@ -21,7 +21,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.simulation import choose, schemes_for, simulate
 from explorer.solution import Solution
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import StateSpaceSystem
+from explorer.systems import LagrangianSystem
 from explorer.trajectory import Trajectory
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
@@ -109,7 +109,7 @@ def work_precision(
     Parameters
     ----------
     system : MechanicalSystem or LinearMechanicalSystem
-    schemes : sequence, or mapping of names to schemes, optional
+    schemes : scheme, sequence of them, or mapping of names to schemes, optional
         Schemes, classes or names; by default all that take the system.
     h : (k,) float, optional
         Steps in s; by default seven about the model's own. Schemes that control their error run
@@ -135,24 +135,25 @@ def work_precision(
     ExplorerError
         No truth to compare with; nothing ran.
     """
-    if isinstance(system, StateSpaceSystem):
+    if not isinstance(system, LagrangianSystem):
         raise BadValue(
-            f"'{system.name}' is a {system.kind}: work_precision compares the coordinates of "
-            "mechanical systems."
+            f"work_precision compares the coordinates of mechanical systems; "
+            f"{getattr(system, 'name', system)!r} is none."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
-    steps = [system.h * 2.0**k for k in _HALVINGS] if h is None else [
-        number(x, "h", "s", positive=True) for x in h
-    ]  # fmt: skip
+    given = [system.h * 2.0**k for k in _HALVINGS] if h is None else np.atleast_1d(h).tolist()
+    steps = [number(x, "h", "s", positive=True) for x in given]
     asked = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
     truth, known_from = _truth(system, reference, asked)
     if schemes is None:
         schemes = schemes_for(system)
+    elif isinstance(schemes, (str, type, Scheme)):
+        schemes = [schemes]
     named = schemes if isinstance(schemes, Mapping) else {
         _title(chosen): chosen for chosen in (choose(system, one) for one in schemes)
     }  # fmt: skip
     refused: list[str] = []
-    again = max(int(repeats), 1)
+    again = max(int(number(repeats, "repeats")), 1)
     curves = [
         _curve(name, choose(system, one), system, steps, truth, asked, again, refused)
         for name, one in named.items()
@@ -238,7 +239,12 @@ def _curve(
             refused.append(f"{one!r}: {run.status.message}")
             continue
         rows = np.unique(np.linspace(0, len(run.t) - 1, _LOOKED).astype(int))
-        right = truth(run.t[rows])
+        right = np.asarray(truth(run.t[rows]), float)
+        if right.shape != run.q[rows].shape:
+            raise BadValue(
+                f"The reference must return q at the times it is given, {run.q[rows].shape}, but "
+                f"its shape is {right.shape}."
+            )
         scale = np.maximum(np.ptp(right, axis=0), 1e-9 * max(np.ptp(right), 1e-300))
         off = float((np.abs(run.q[rows] - right) / scale).max())
         kept.append((one, run.status.step, min(r.seconds for r in runs), off))
