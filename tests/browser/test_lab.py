@@ -80,7 +80,8 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
     assert any(some < set(keys) for some in own)
     if name != "bouncing_ball":  # the scheme's are the same for all models
         keys = [k for k in keys if k == "knob.h" or not k.startswith("knob.")]
-    silent = []
+    numerics = {"knob.newton_tol", "knob.newton_max", "knob.lcp_tol", "knob.lcp_max", "knob.gamma",
+                "knob.theta", "knob.forecast", "rho.m"}  # fmt: skip
     for key in keys:
         written = lab.field(key).input_value()
         before = lab.state()
@@ -93,11 +94,10 @@ def test_each_slider_moved_by_key_changes_the_picture(lab, name, shots):
             if lab.state() != before:
                 break
         else:
-            silent.append(key)
-        assert lab.field(key).input_value() != written or key in silent
-    numerics = {"knob.newton_tol", "knob.newton_max", "knob.lcp_tol", "knob.lcp_max", "knob.gamma",
-                "knob.theta", "knob.forecast", "rho.m"}  # fmt: skip
-    assert set(silent) <= numerics, "a slider that shows nothing"
+            if key in numerics:
+                continue  # it need not show
+            lab.changes(before)  # a drag is answered twice, so this answer may be on its way
+        assert lab.field(key).input_value() != written
 
 
 def test_a_slider_shows_its_value_with_its_unit(lab):
