@@ -186,6 +186,15 @@ def test_a_closed_form_does_not_ignore_a_start_velocity():
     assert [t["name"] for t in ex.views.positions.picture(solution).data] == ["y"]
 
 
+def test_the_closed_form_of_many_coordinates_is_drawn_for_three():
+    solution = run("elastic_bar")
+    exact = [t for t in ex.views.positions.picture(solution).data if t["name"] == "exact"]
+    assert [t["showlegend"] for t in exact] == [True, False, False]
+    for trace, j in zip(exact, (0, 10, 20), strict=True):
+        there = solution.system.exact(trace["x"].astype(float), solution.rho)["q"][:, j]
+        np.testing.assert_allclose(trace["y"], there, atol=1e-4)
+
+
 # -- jumps ----------------------------------------------------------------------------------------
 
 
