@@ -107,6 +107,9 @@ def test_modal_damping_decays_each_mode_on_its_own():
         (lambda: modes(LinearMechanicalSystem("follower", np.eye(2), [[2, 1], [-1, 2]])),
          "not symmetric"),
         (lambda: modes(models["thermostat"]()), "no natural modes"),
+        (lambda: modes(LinearMechanicalSystem("large", sparse.eye_array(3001), chain(3001))),
+         "has 3001 modes; ask for some of the lowest"),
+        (lambda: modal_damping(sparse.eye_array(9000), chain(9000), 0.1), "0.648 GB; rayleigh"),
     ],
 )  # fmt: skip
 def test_what_has_no_modes_is_said(ask, words):

@@ -13,6 +13,7 @@ from explorer import (
     MechanicalSystem,
     MoreauJean,
     Newmark,
+    NonsmoothGeneralizedAlpha,
     Record,
 )
 from explorer.errors import BadModel, BadValue, NotApplicable
@@ -45,7 +46,7 @@ def exact(t):
     return np.array(rows)[np.round(t / DT).astype(int)]
 
 
-@pytest.mark.parametrize("kind", [Newmark, GeneralizedAlpha, MoreauJean])
+@pytest.mark.parametrize("kind", [Newmark, GeneralizedAlpha, MoreauJean, NonsmoothGeneralizedAlpha])
 def test_an_earthquake_is_answered_to_the_order_of_the_scheme(kind):
     """Steps of the samples' distance and below: order 2, for a record is linear between samples."""
     system = oscillator()

@@ -124,6 +124,13 @@ def test_moreau_jean_takes_sparse_matrices_as_they_are():
         assert np.abs(one - other).max() <= 1e-11
 
 
+def test_who_needs_full_matrices_says_up_to_where():
+    system = LinearMechanicalSystem("large", sparse.eye_array(2001), H=sparse.eye_array(1, 2001))
+    with pytest.raises(BadValue, match="up to 2000 coordinates, and 'large' has 2001; MoreauJean"):
+        ex.simulate(system, ex.NonsmoothGeneralizedAlpha(h=0.01), t_end=0.1)
+    assert ex.simulate(system, MoreauJean(h=0.01), t_end=0.1).status.ok
+
+
 def test_a_sparse_system_is_written_down_and_read():
     K = grid(4, 5)
     system = LinearMechanicalSystem("s", sparse.eye_array(20), K, H=sparse.eye_array(2, 20), e=0.5)

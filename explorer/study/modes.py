@@ -19,6 +19,8 @@ from explorer.systems.modal import natural_modes
 
 __all__ = ["Modes", "modes"]
 
+_MOST = 3000  # of which all modes are computed, with full matrices
+
 
 @dataclass(frozen=True, repr=False)
 class Modes:
@@ -99,7 +101,8 @@ def modes(
     Raises
     ------
     BadValue
-        No equilibrium is found, a count below one, a stiffness that is not symmetric.
+        No equilibrium is found, a count below one, all modes of a very large system, a stiffness
+        that is not symmetric.
     NotApplicable
         Another type of system.
 
@@ -121,6 +124,10 @@ def modes(
     if not isinstance(system, LinearMechanicalSystem):
         inp[1 : 1 + n] = _about(compiled, values, about)
     M, K, C = compiled.tangents(inp)
+    if n > _MOST and (count is None or count > _MOST):
+        raise BadValue(
+            f"'{system.name}' has {n} modes; ask for some of the lowest, such as modes(system, 10)."
+        )
     asymmetry, size = abs(K - K.T).max(), abs(K).max()
     if asymmetry > 1e-9 * size:
         raise BadValue(

@@ -20,6 +20,7 @@ from explorer.parameters import number
 
 __all__ = ["lowest_square", "modal_damping", "natural_modes", "pivots", "rayleigh"]
 
+_MOST = 5000  # coordinates of a full matrix
 _DENSE = 300  # below, LAPACK is quicker than any iteration
 
 
@@ -154,7 +155,8 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
     Raises
     ------
     BadValue
-        A negative ratio, more ratios than modes, a mode with omega^2 <= 0 that is to be damped.
+        A negative ratio, more ratios than modes, a mode with omega^2 <= 0 that is to be damped,
+        a matrix that would be too large.
 
     Examples
     --------
@@ -163,6 +165,11 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
     """
     M, K = _alike(M, K)
     n = M.shape[0]
+    if n > _MOST:
+        raise BadValue(
+            f"Modal damping of {n} coordinates would fill a matrix of {8e-9 * n * n:.3g} GB; "
+            "rayleigh damping stays as sparse as M and K."
+        )
     items = [ratios] * n if np.ndim(ratios) == 0 else list(ratios)  # type: ignore[arg-type]
     if len(items) > n:
         raise BadValue(f"{len(items)} damping ratios are given for {n} modes.")
