@@ -17,7 +17,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = _arguments(argv)
     try:
         if given.warm:
-            _warm(always=True)
+            _warm()
             return 0
         if given.check:
             with tempfile.TemporaryDirectory(prefix="nonsmooth-explorer-") as folder:
@@ -79,9 +80,9 @@ def _open(given: argparse.Namespace) -> int:
     folder = given.dir.expanduser().absolute()
     for name in _copy(_shipped(given.notebooks), folder):
         print(f"{name} was changed by you and is kept; rename it to get the shipped one.")
-    _warm()
-    print(f"Your notebooks are in {folder}")
-    _serve(folder, given.port or None, browser=not given.no_browser)
+    with _compiled():
+        print(f"Your notebooks are in {folder}")
+        _serve(folder, given.port or None, browser=not given.no_browser)
     print(f"\nStopped. Your notebooks are in {folder}")
     return 0
 
@@ -89,13 +90,13 @@ def _open(given: argparse.Namespace) -> int:
 def _check(given: argparse.Namespace, folder: Path) -> int:
     _refuse_taken(given.port)
     _copy(_shipped(given.notebooks), folder / "notebooks")
-    _warm()
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         os.environ[name] = str(folder / name.lower())
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = given.port or free.getsockname()[1]
-    server = _serve(folder / "notebooks", port, browser=False, headless=True)
+    with _compiled():
+        server = _serve(folder / "notebooks", port, browser=False, headless=True)
     run = server.result
     if run.failure or not run.cells:
         print(run.failure or "The check was stopped before the tour ran.")
@@ -127,29 +128,47 @@ def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = Fa
     return server
 
 
-def _warm(*, always: bool = False) -> None:
-    """Compile what this machine has not compiled yet; `always` also loads and checks the rest."""
+@contextmanager
+def _compiled() -> Iterator[None]:
+    """Compile what the tour opens with; within, a second process compiles the rest."""
     from explorer import cache
     from explorer.errors import CacheWarning
     from explorer.kernels import jit
+    from explorer.panels import Session
+    from explorer.progress import shown_by
 
     warnings.simplefilter("ignore", CacheWarning)
     if cache.notice():
         print(cache.notice())
-    terminal, start = _Terminal(), time.monotonic()
-    cold = not jit.is_warm()
-    if cold:
-        terminal.say("Compiling the numerical kernels, once for this machine.")
-    if cold or always:
-        jit.warm(terminal.bar)
-    if always:
-        from explorer.panels.live import plotly_bundle
+    if jit.is_warm():
+        yield
+        return
+    terminal = _Terminal()
+    terminal.say("Compiling the numerical kernels of the tour, once for this machine.")
+    cache.prune()
+    with jit.helped():
+        with shown_by(terminal.bar):
+            Session("bouncing_ball")
+        terminal.say("The other schemes are compiled while it is open.")
+        yield
 
-        terminal.note("Packing plotly.js")
-        plotly_bundle(cache.directory())
-        terminal.say(
-            f"All is compiled and packed in {cache.directory()} ({time.monotonic() - start:.0f} s)."
-        )
+
+def _warm() -> None:
+    """Compile all that this machine has not compiled yet, and load and check the rest."""
+    from explorer import cache
+    from explorer.kernels import jit
+    from explorer.panels.live import plotly_bundle
+    from explorer.progress import shown_by
+
+    terminal, start = _Terminal(), time.monotonic()
+    terminal.say("Compiling the numerical kernels, once for this machine.")
+    with jit.helped(), shown_by(terminal.bar):
+        jit.warm()
+    terminal.note("Packing plotly.js")
+    plotly_bundle(cache.directory())
+    terminal.say(
+        f"All is compiled and packed in {cache.directory()} ({time.monotonic() - start:.0f} s)."
+    )
 
 
 def _refuse_taken(port: int | None) -> None:
@@ -240,7 +259,7 @@ class _Terminal:
         if self.live:
             print(f"\r\x1b[K{text}", end="", flush=True)
 
-    def bar(self, done: int, total: int, name: str) -> None:
+    def bar(self, done: int, total: int, name: str, what: str) -> None:
         """Show how far the compilation is; in a log, one line a quarter."""
         filled = 30 * done // max(total, 1)
         self.note(f"[{'#' * filled:.<30}] {done}/{total} {name}")

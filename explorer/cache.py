@@ -6,10 +6,12 @@ and the equations determine. ``NONSMOOTH_EXPLORER_CACHE`` names another folder.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import tempfile
+import time
 import warnings
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import platformdirs
 
 from explorer.errors import CacheWarning
 
-__all__ = ["directory", "load", "store"]
+__all__ = ["directory", "load", "prune", "store"]
 
 
 @functools.cache
@@ -85,3 +87,16 @@ def load(name: str, *parts: str) -> bytes | None:
         return None
     digest, content = whole[:32], whole[32:]
     return content if hashlib.sha256(content).digest() == digest else None
+
+
+def prune(days: float = 90.0) -> None:
+    """Delete what nobody has read for `days`: what older versions and edited models have left."""
+    old = time.time() - 86400 * days
+    for folder, _, names in os.walk(directory(), topdown=False):
+        for name in names:
+            path = Path(folder, name)
+            with contextlib.suppress(OSError):  # another process may do the same
+                if max(path.stat().st_atime, path.stat().st_mtime) < old:
+                    path.unlink()
+        with contextlib.suppress(OSError):  # not empty
+            os.rmdir(folder)

@@ -1,21 +1,41 @@
-"""A progress bar on the terminal (or under a notebook's cell) for the rare long wait."""
+"""How far a rare long wait is: on the terminal, under a cell, or where a panel says so."""
 
 from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-__all__ = ["Progress", "bar"]
+__all__ = ["Progress", "bar", "show", "shown_by"]
 
 _WIDTH = 30
 
 
-def bar(done: int, total: int, name: str, what: str = "Compiling once for this machine") -> None:
+def bar(done: int, total: int, name: str, what: str) -> None:
     """Show how far a long task is; ends its line when ``done == total``."""
     filled = _WIDTH * done // max(total, 1)
     text = f"{what} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}"
     sys.stderr.write(f"\r{text} {name:<20.20}" + ("\n" if done == total else ""))
     sys.stderr.flush()
+
+
+_shown_by: list[Callable[[int, int, str, str], None]] = [bar]
+
+
+@contextmanager
+def shown_by(place: Callable[[int, int, str, str], None]) -> Iterator[None]:
+    """Hand every `show` within to ``place(done, total, name, what)``."""
+    _shown_by.append(place)
+    try:
+        yield
+    finally:
+        _shown_by.remove(place)
+
+
+def show(done: int, total: int, name: str, what: str) -> None:
+    """Say how far a long task is."""
+    _shown_by[-1](done, total, name, what)
 
 
 class Progress:
@@ -40,11 +60,11 @@ class Progress:
     def __call__(self, done: int, name: str = "") -> None:
         """Show step `done`."""
         if self.on and (self.shown or time.perf_counter() - self.begin > self.after):
-            bar(min(done, self.total - 1), self.total, name, self.what)
+            show(min(done, self.total - 1), self.total, name, self.what)
             self.shown = True
 
     def close(self, name: str = "") -> None:
         """End the line."""
         if self.shown:
-            bar(self.total, self.total, name, self.what)
+            show(self.total, self.total, name, self.what)
             self.shown = False

@@ -154,7 +154,7 @@ def test_kernels_of_the_image_are_loaded_in_a_session(tmp_path):
     shutil.copytree(
         ROOT / "explorer", tmp_path / "explorer", ignore=shutil.ignore_patterns("__pycache__")
     )
-    some = "import explorer.kernels.moreau_jean"  # one with what it calls: all take minutes
+    some = "import explorer.kernels.lcp"  # with what it calls: all take minutes
     built = _kernels(tmp_path, "generic", some)
     assert built
     assert all(missed for _, missed in built.values())

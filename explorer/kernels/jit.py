@@ -5,6 +5,8 @@ void* data)`` and its data pointer, called by `call`. So a kernel never recompil
 numba does not notice an edited callee in another file, therefore the cache folder of a module is
 named by a digest of its source and of all kernel sources that it imports. So it depends on nothing
 else, and every copy of the same sources finds it.
+
+Kernels are compiled when they are imported, so a scheme compiles what it calls, and no more.
 """
 
 from __future__ import annotations
@@ -12,10 +14,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib
+import os
 import pkgutil
 import re
 import shutil
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +34,15 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic
 
 from explorer import cache
+from explorer.progress import show
 
-__all__ = ["cache_statistics", "call", "is_warm", "kernel", "warm"]
+__all__ = ["cache_statistics", "call", "helped", "is_warm", "kernel", "warm"]
 
 config: Any = _config  # its attributes are made at import
 _FOLDER = Path(__file__).parent
+_WHAT = "Compiling once for this machine"
 _compiled: list[Any] = []
-_listeners: list[Callable[[str], None]] = []
+_all = False  # whether all kernels are wanted, not those of one import
 
 
 class CacheLocator(UserProvidedCacheLocator):
@@ -85,8 +93,10 @@ def kernel(
     """
 
     def decorate(function: Callable) -> Any:
-        for listener in _listeners:
-            listener(function.__name__)
+        module = function.__module__.rpartition(".")[2]
+        wait = _wait(module, function.__name__)
+        if wait:
+            show(*wait, function.__name__, _WHAT)
         options: dict[str, Any] = {
             "nogil": True,
             "error_model": "numpy",
@@ -97,7 +107,7 @@ def kernel(
         if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
-        folder = functools.partial(_folder, function.__module__.rpartition(".")[2])
+        folder = functools.partial(_folder, module)
         before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
         config.CACHE_DIR = str(folder())
         config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
@@ -110,6 +120,8 @@ def kernel(
         finally:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
         _compiled.append(compiled)
+        if wait:
+            show(wait[0] + 1, wait[1], function.__name__, _WHAT)
         return compiled
 
     return decorate
@@ -142,36 +154,58 @@ def _modules() -> list[str]:
     return [m.name for m in pkgutil.iter_modules([str(_FOLDER)]) if m.name != "jit"]
 
 
-@functools.cache
-def _seen() -> bool:
-    return (_folder() / "complete").exists()
+def _wait(module: str, name: str) -> tuple[int, int] | None:
+    """Return (done, total) of what is being imported, or None for a kernel that is in the cache."""
+    if any(_folder(module).glob(f"{module}.{name}-*.nbi")):
+        return None
+    package = __name__.rpartition(".")[0]
+    begun = (  # a module stands in sys.modules before those that it imports
+        key.rpartition(".")[2]
+        for key, one in list(sys.modules.items())
+        if key.startswith(f"{package}.") and getattr(one.__spec__, "_initializing", False)
+    )
+    needed = frozenset(_modules()) if _all else _needs(next(begun, module))
+    done = sum(one.__module__.rpartition(".")[2] in needed for one in _compiled)
+    return done, sum(map(_count, needed))
+
+
+def _count(module: str) -> int:
+    return len(re.findall(r"^@kernel\(", (_FOLDER / f"{module}.py").read_text(), re.MULTILINE))
 
 
 def is_warm() -> bool:
     """Whether all kernels of these sources have been compiled on this machine before."""
-    return bool(_compiled) or _seen()
+    return (_folder() / "complete").exists()
 
 
-def warm(progress: Callable[[int, int, str], None] | None = None) -> None:
-    """Compile or load every kernel; `progress` is called with (done, total, name)."""
-    total = sum(
-        len(re.findall(r"^@kernel\(", (_FOLDER / f"{m}.py").read_text(), re.MULTILINE))
-        for m in _modules()
-    )
-
-    def count(name: str) -> None:
-        if progress is not None:
-            progress(len(_compiled), total, name)
-
-    _listeners.append(count)
-    try:
-        for module in _modules():
-            importlib.import_module(f"explorer.kernels.{module}")
-    finally:
-        _listeners.remove(count)
-    if progress is not None:
-        progress(total, total, "")
+def warm(*, backwards: bool = False) -> None:
+    """Compile or load every kernel."""
+    global _all
+    _all = True
+    for module in _modules()[:: -1 if backwards else 1]:
+        importlib.import_module(f"explorer.kernels.{module}")
     (_folder() / "complete").touch()
+
+
+@contextmanager
+def helped() -> Iterator[None]:
+    """Let a second process compile all kernels from the other end, as long as this lasts.
+
+    What one process has compiled the other only loads. It gives way to everything else.
+    """
+    other = None
+    if (os.cpu_count() or 1) > 1 and not cache.notice():
+        code = f"import os; getattr(os, 'nice', int)(10); import {__name__} as jit; "
+        other = subprocess.Popen(
+            [sys.executable, "-c", f"{code}jit.warm(backwards=True)"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    try:
+        yield
+    finally:
+        if other is not None:
+            other.kill()
+            other.wait()
 
 
 def cache_statistics() -> dict[str, tuple[int, int]]:

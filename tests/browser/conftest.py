@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import browsers
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -82,13 +82,9 @@ def address(tmp_path_factory) -> str:
 # Not for the session: the thread of Playwright's loop would make later asyncio tests fail.
 @pytest.fixture(scope="module")
 def chromium():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        sentence = f"No browser on this machine: none of {', '.join(names)} is installed."
-        pytest.fail(sentence) if os.environ.get("CI") else pytest.skip(sentence)
+    path = browsers.found()
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=found, args=ARGS)
+        browser = play.chromium.launch(executable_path=path, args=ARGS)
         yield browser
         browser.close()
 

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-FIRST = '(gd) => gd._fullData.find((t) => t.name === "y").y[0]'  # what a slider of y0 draws
+FIRST = '(gd) => gd._fullData.find((t) => t.name === "y")?.y[0]'  # what a slider of y0 draws
 
 WATCH = """([key, drawn]) => {  // remembers when the slider got which value, and when which was drawn
   drawn = eval(drawn);

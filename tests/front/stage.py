@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from contextlib import contextmanager
 
+import browsers
 from playwright.sync_api import sync_playwright
 
 from explorer.panels.live import LivePanel, source
@@ -100,7 +101,8 @@ class Stage:
 
 @contextmanager
 def chromium():
+    path = browsers.found()
     with sync_playwright() as play:
-        browser = play.chromium.launch(executable_path="/usr/bin/chromium", args=ARGS)
+        browser = play.chromium.launch(executable_path=path, args=ARGS)
         yield browser
         browser.close()
