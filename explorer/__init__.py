@@ -11,6 +11,7 @@ Names are imported when they are first used, so ``import explorer`` is quick.
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib import metadata
 from typing import Any
 
@@ -31,8 +32,11 @@ _HOMES = {
     "parameters": ("Param",),
     "systems": (
         "BilinearSpring",
+        "Constraint",
         "Contact",
+        "DiscSystem",
         "FilippovSystem",
+        "FirstOrderSystem",
         "HybridSystem",
         "LinearMechanicalSystem",
         "MechanicalSystem",
@@ -41,6 +45,7 @@ _HOMES = {
     ),
     "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
+    "frictional": ("ConstrainedSolution", "FrictionalSolution"),
     "solution": ("Event", "Solution"),
     "schemes": ("Scheme",),
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
@@ -49,18 +54,19 @@ _HOMES = {
     "optimise": ("fit", "minimize"),
     "switched": ("SwitchedTrajectory",),
     "trajectory": ("LocatedEvent", "Trajectory"),
-    "panels": ("explore", "explore_sensitivity", "explore_stability"),
+    "panels": ("explore", "explore_order", "explore_sensitivity", "explore_stability"),
     "models": (),
+    "reformulations": (),
     "study": (),
     "views": (),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*_HOME, "models", "study", "views"]
+__all__ = [*_HOME, "models", "reformulations", "study", "views"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("models", "panels", "study", "views"):
+    if name in ("models", "panels", "reformulations", "study", "views"):
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
         found = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
@@ -77,3 +83,19 @@ def __dir__() -> list[str]:
     from explorer.schemes import schemes
 
     return sorted([*globals(), *__all__, *schemes])
+
+
+def _show_with_regions() -> None:
+    """Have notebooks show systems with step functions by `explorer.views.notebook`."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    formatters = getattr(shell, "display_formatter", None)
+    if formatters is not None:
+
+        def show(system: Any) -> None:
+            importlib.import_module("explorer.views.notebook").show(system)
+
+        formatter = formatters.ipython_display_formatter
+        formatter.for_type_by_name("explorer.systems.step", "StepSystem", show)
+
+
+_show_with_regions()

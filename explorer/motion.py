@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class Motion(Solution):
     A scheme for impacts estimates no error and has no such springs: both are empty then, and `a`
     is the acceleration of the smooth part of the motion.
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ("a", "error", "slip")
 
     a: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     error: np.ndarray = field(default_factory=lambda: np.empty(0))

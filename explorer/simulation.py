@@ -5,28 +5,36 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from explorer.compiled import compile_power, compile_sketch, compile_system
+from explorer.compiled import (
+    compile_first_order,
+    compile_power,
+    compile_sketch,
+    compile_system,
+    paradox,
+)
+from explorer.complementarity import ComplementaritySolution
 from explorer.errors import (
     BadValue,
     LessonWarning,
+    ModelWarning,
     NotApplicable,
     SchemeWarning,
     StepFailed,
     suggest,
 )
+from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
-from explorer.progress import bar
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution, read_arrays
 from explorer.status import Status
-from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
+from explorer.systems import FirstOrderSystem, HybridSystem, StateSpaceSystem, System, from_spec
 from explorer.systems.record import check_span
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
@@ -85,8 +93,8 @@ def simulate(
     LessonWarning
         The scheme is here to show what goes wrong.
     SchemeWarning, ModelWarning
-        It runs, but numbers of the scheme lose what it is known for, or a linear system grows by
-        itself.
+        It runs, but numbers of the scheme lose what it is known for, a linear system grows by
+        itself, or a contact slides where no finite force can hold it up (Painleve's paradox).
 
     Examples
     --------
@@ -100,7 +108,6 @@ def simulate(
         warnings.warn(f"{chosen.lesson}.", LessonWarning, stacklevel=2)
     if chosen.caution:
         warnings.warn(f"{chosen!r}: {chosen.caution}.", SchemeWarning, stacklevel=2)
-    warm()
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     values = system.rho({**(rho or {}), **parameters})
@@ -112,6 +119,8 @@ def simulate(
         given["t_eval"] = _numbers(t_eval, "t_eval")
     solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
+    if isinstance(solution, FrictionalSolution) and (found := paradox(compiled, values, solution)):
+        warnings.warn(f"'{system.name}': {found}.", ModelWarning, stacklevel=2)
     solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
@@ -191,20 +200,14 @@ def _begun_in(compiled: Any, system: HybridSystem, mode0: Any) -> Any:
         if name not in names:
             raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
         index = names.index(name)
-    if compiled.system.start_mode == index:
+    given = mode0 is not None and bool(system.start_branches)
+    if compiled.system.start_mode == index and not given:
         return compiled
     other, compiled = copy.copy(system), copy.copy(compiled)
     other.start_mode, other.exact = index, None  # a closed form is that of the model's own start
-    compiled.system = other
+    other.start_branches = ()
+    compiled.system = compiled.automaton = other
     return compiled
-
-
-def warm(progress: Callable[[int, int, str], None] = bar) -> None:
-    """Compile the kernels if this machine has not done so yet, and say so (a minute, once)."""
-    from explorer.kernels import jit
-
-    if not jit.is_warm():
-        jit.warm(progress)
 
 
 def _numbers(value: Any, what: str) -> np.ndarray:
@@ -228,15 +231,24 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
     if not isinstance(scheme, Scheme):
         raise BadValue(f"{scheme!r} is not a scheme.{suggest(scheme, schemes)}")
     if not scheme.fits(system):
-        others = ", ".join(type(s).__name__ for s in schemes_for(system)) or "none yet"
         kind = type(scheme).__name__
+        why = scheme.obstacle(system) if isinstance(system, scheme.accepts) else ""
         raise NotApplicable(
-            f"{kind} cannot integrate '{system.name}'.\n"
+            f"{kind} cannot integrate '{system.name}'{f': {why}' if why else '.'}\n"
             f"  {system.name}   {type(system).__name__}{_with(system)}\n"
             f"  {kind}   takes {scheme.takes}\n"
-            f"  Take it as it is: {others}."
+            f"  {_instead(system)}"
         )
     return scheme
+
+
+def _instead(system: System) -> str:
+    """Return what takes a system, as it is or through an exact rewriting."""
+    found = schemes_for(system)
+    through = [type(s).__name__ for s in found if isinstance(system, s.rewrites)]
+    direct = [type(s).__name__ for s in found if not isinstance(system, s.rewrites)]
+    more = f" Through an exact rewriting: {', '.join(through)}." if through else ""
+    return f"Take it as it is: {', '.join(direct) or 'none yet'}.{more}"
 
 
 def _with(system: System) -> str:
@@ -246,12 +258,15 @@ def _with(system: System) -> str:
 def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """Return a default instance of every scheme that takes the system, with its step size.
 
-    Time stepping comes first: it passes through any number of events. Schemes that are there to
-    show what goes wrong come last, and only with `lessons`.
+    Time stepping comes first: it passes through any number of events. What takes it through an
+    exact rewriting follows. Schemes that are there to show what goes wrong come last, and only with
+    `lessons`.
     """
     found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
-    found.sort(key=lambda s: (s.lesson != "", "h" not in knobs_of(s)))
-    return [s(**({"h": system.h} if "h" in knobs_of(s) else {})) for s in found]
+    found.sort(
+        key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))
+    )
+    return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in found]
 
 
 def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
@@ -277,6 +292,10 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
 
     system, rho = solution.system, list(solution.rho.values())
     if isinstance(system, StateSpaceSystem):
+        if bundle == "outputs" and isinstance(system, FirstOrderSystem):
+            first = compile_first_order(system)
+            lam = solution.lam  # type: ignore[attr-defined]
+            return _along(solution, first.outputs, first.input(rho), evaluate, lam)
         if bundle != "sketch":
             raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
         native = compile_sketch(system)
@@ -297,9 +316,13 @@ def observe(solution: Solution, bundle: str) -> np.ndarray:
     return values + compiled.fixed if bundle == "force" else values
 
 
-def _along(solution: Solution, native: Any, inp: np.ndarray, evaluate: Any) -> np.ndarray:
+def _along(
+    solution: Solution, native: Any, inp: np.ndarray, evaluate: Any, second: Any = None
+) -> np.ndarray:
     result = np.empty((len(solution.t), native.size))
-    v = solution.v if solution.v.shape[1] else np.zeros_like(solution.q)
+    v = second
+    if v is None:
+        v = solution.v if solution.v.shape[1] else np.zeros_like(solution.q)
     contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
     evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
     return result
@@ -335,7 +358,14 @@ def load(path: str | Path) -> Solution:
             solution.status = status
             return solution
         fields: dict[str, Any] = dict(arrays)
-        solution = (Motion if "a" in arrays else Solution)(
+        kinds = {
+            "a": Motion, "partner": DiscSolution, "doing": FrictionalSolution,
+            "phi": ConstrainedSolution, "side": ComplementaritySolution,
+        }  # fmt: skip
+        kind = next((k for name, k in kinds.items() if name in arrays), Solution)
+        if kind is ComplementaritySolution:
+            fields["laws"] = scheme.compile(system).system.laws
+        solution = kind(
             **fields, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
             asked={"t_end": spec["t_end"]},
         )  # fmt: skip

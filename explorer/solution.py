@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from explorer.status import Status
 __all__ = ["Event", "Sample", "Solution"]
 
 _ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
-_MORE = ("x", "rates", "lam", "z", "S", "mode", "a", "error", "slip")  # of some schemes
 _CLOSED_STEPS = 3
 
 
@@ -91,7 +90,10 @@ class Solution:
     route : tuple of str, exact rewritings walked on the way
     seconds : wall time of the run in s
     asked : dict of what `simulate` was asked for, t_end and t_eval
+    cautions : tuple of str, what a panel was warned of
     """
+
+    KEPT: ClassVar[tuple[str, ...]] = ()  # what `save` writes besides
 
     t: np.ndarray
     q: np.ndarray
@@ -110,6 +112,7 @@ class Solution:
     seconds: float = 0.0
     observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
     asked: dict[str, Any] | None = field(default=None, repr=False)
+    cautions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
@@ -125,6 +128,11 @@ class Solution:
         """Names of what `mode` numbers: the modes of a hybrid system; () if there are none."""
         return tuple(mode.name for mode in getattr(self.system, "modes", ()))
 
+    @property
+    def pattern(self) -> np.ndarray:
+        """What holds in each step, (n_t, k) int8: two runs with the same can be compared."""
+        return self.active
+
     # -- events -------------------------------------------------------------------------------
 
     @cached_property
@@ -134,10 +142,12 @@ class Solution:
         for a in range(self.p.shape[1]):
             for first, after in self._runs(a):
                 lasting = after - first >= _CLOSED_STEPS
-                if first > 0 and self.gap_dot[first - 1, a] < 0:
-                    found.append((first, "impact", a))
+                rigid = self.system.contacts[a].compliance == 0
+                over = min(first + self.scheme.impact_steps, after) - 1
+                if first > 0 and rigid and self.gap_dot[first - 1, a] < 0:
+                    found.append((over, "impact", a))
                 if first > 0 and lasting:
-                    found.append((first, "closed", a))
+                    found.append((over, "closed", a))
                 if lasting and after < len(self.t):
                     found.append((after, "released", a))
         return sorted(found, key=lambda x: x[0])
@@ -173,11 +183,21 @@ class Solution:
         names = [c.name for c in self.system.contacts]
         return [
             Event(
-                float(self.t[i]), kind, names[a], a, i, self.v[i - 1], self.v[i],
-                float(self.gap_dot[i - 1, a]), float(self.gap_dot[i, a]), float(self.p[i, a]),
+                float(self.t[i]), kind, names[a], a, i, self.v[first - 1], self.v[i],
+                float(self.gap_dot[first - 1, a]), float(self.gap_dot[i, a]), self.impulse(i, a),
             )
-            for i, kind, a in self.event_rows
+            for i, kind, a in self.event_rows for first in [self._began(i, a)]
         ]  # fmt: skip
+
+    def impulse(self, i: int, a: int) -> float:
+        """Return the impulse in N s that contact `a` gave in what is over at row `i`."""
+        return float(self.p[self._began(i, a) : i + 1, a].sum())
+
+    def _began(self, i: int, a: int) -> int:
+        first, steps = i, self.scheme.impact_steps if self.p[i, a] > 0 else 1
+        while i - first + 1 < steps and self.p[first - 1, a] > 0:
+            first -= 1
+        return first
 
     @cached_property
     def jump_rows(self) -> np.ndarray:
@@ -205,10 +225,8 @@ class Solution:
             raise BadValue(f"t = {t!r} s lies outside [{self.t[0]:g}, {self.t[-1]:g}] s.")
         i = int(np.searchsorted(self.t, t))
         if self.t[i] == t:
-            v = self.v[i]
-            if side == "left" and i in self.jump_rows:
-                v = self.v[i - 1]
-            return Sample(float(t), self.q[i], v, self.gap[i])
+            left = side == "left" and i in self.jump_rows
+            return Sample(float(t), self.q[i], self.v[i - left], self.gap[i])
         s = (t - self.t[i - 1]) / (self.t[i] - self.t[i - 1])
         mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, self.v, self.gap)]
         if i in self.jump_rows:
@@ -347,8 +365,7 @@ class Solution:
         """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it."""
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        names = (*_ARRAYS, *(k for k in _MORE if hasattr(self, k)))
-        arrays = {name: getattr(self, name) for name in names}
+        arrays = {name: getattr(self, name) for name in (*_ARRAYS, *self.KEPT)}
         np.savez_compressed(path, spec=np.array(json.dumps(self.spec)), **arrays)
         return path
 
@@ -363,8 +380,8 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
     """
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            names = (*_ARRAYS, *(k for k in _MORE if k in file))
-            return {k: file[k] for k in names}, json.loads(str(file["spec"]))
+            more = [k for k in file if k != "spec" and k not in _ARRAYS]
+            return {k: file[k] for k in (*_ARRAYS, *more)}, json.loads(str(file["spec"]))
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except Exception as error:

@@ -48,12 +48,12 @@ _WORDS = {
     NOT_FINITE: (
         "not_finite",
         "the state is no longer finite: a formula gave NaN or infinity, or the motion blew up. "
-        "Try a smaller h, theta >= 1/2, or look at the formulas at this state",
+        "Try a smaller step, or look at the formulas at this state",
     ),
     SINGULAR: (
         "singular",
-        "the iteration matrix W = M + h theta C + (h theta)^2 K is singular at this state. "
-        "The mass matrix may lose its rank there; try other parameters or another h",
+        "the matrix of the step is singular at this state: mass, damping and stiffness together "
+        "lose their rank there. Try other parameters or another h",
     ),
     INDEFINITE: (
         "indefinite",

@@ -1,4 +1,7 @@
-"""A solution of a system with step functions: multipliers, active sets, elements, switches."""
+"""A solution of a system with step functions: multipliers, active sets, elements, switches.
+
+That of a system whose time was frozen has it beside its own, which is in physical time.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,22 @@ import numpy as np
 from explorer.errors import NotApplicable
 from explorer.trajectory import ROWS, Trajectory
 
-__all__ = ["SwitchedTrajectory"]
+__all__ = ["FrozenTrajectory", "SwitchedTrajectory"]
 
 
 @dataclass(repr=False)
 class SwitchedTrajectory(Trajectory):
-    """Result of `FESD`: rows at the ends of elements, two of them at a switch.
+    """Result of `FESD`, with rows at the ends of elements, or of `EventDriven`; a switch has two.
+
+    And of `ThetaRK`, whose elements are its steps, and which locates no switch.
 
     Attributes
     ----------
     multipliers : (n_t, n_c) alpha, or, in Stewart's form, (n_t, n_f) theta; at a switch its limits
     c, lam_n, lam_p : (n_t, n_c) switching functions, their negative and their positive parts
     mode : (n_t,) number of the active set in `mode_names`
-    boundaries : (n_e + 1,) times between the elements, s
+    signs : (n_t, n_c) side of each switching function, -1 or 1; 0 where it slides on c = 0
+    boundaries : (n_e + 1,) times between the elements, or steps, s
     interval : (n_e,) number of the interval of each element
     """
 
@@ -34,6 +40,12 @@ class SwitchedTrajectory(Trajectory):
     boundaries: np.ndarray = field(default_factory=lambda: np.empty(0))
     interval: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     names: tuple[str, ...] = ()
+    patterns: np.ndarray = field(default_factory=lambda: np.empty((0, 0), int))
+
+    @property
+    def signs(self) -> np.ndarray:
+        """Side of each switching function: -1, 1, or 0 on the surface."""
+        return self.patterns[self.mode]
 
     @property
     def mode_names(self) -> tuple[str, ...]:
@@ -92,6 +104,28 @@ class SwitchedTrajectory(Trajectory):
     def fesd_residual(self) -> dict[str, float]:
         """Largest violation of each block of the FESD equations (21).
 
-        "collocation" (14), "complementarity" (16), "cross" (18), "equilibration" (19), "time".
+        "collocation" (14), "complementarity" (16), "cross" (18), "equilibration" (19), "time". Of
+        `ThetaRK` "cross" does not vanish where a step holds a switch.
         """
         return self.march.residual()
+
+
+@dataclass(repr=False)
+class FrozenTrajectory(Trajectory):
+    """Result of `FESD` through time freezing: rows in physical time, what is frozen cut out."""
+
+    @cached_property
+    def pseudo(self) -> SwitchedTrajectory:
+        """The same run in pseudo-time; the last state of its system is the clock."""
+        found: SwitchedTrajectory = self.march.elements.trajectory()
+        return found
+
+    @cached_property
+    def frozen(self) -> np.ndarray:
+        """Stretches of pseudo-time in which the clock stands still, (k, 2), s."""
+        return self.march.stretches
+
+    @property
+    def fesd_residual(self) -> dict[str, float]:
+        """Largest violation of each block of the FESD equations in pseudo-time."""
+        return self.pseudo.fesd_residual

@@ -16,7 +16,7 @@ import numpy as np
 from explorer.errors import BadValue
 from explorer.solution import Event, Sample, Solution
 
-__all__ = ["KINDS", "ROWS", "LocatedEvent", "Trajectory"]
+__all__ = ["KINDS", "ROWS", "Jump", "LocatedEvent", "Trajectory"]
 
 ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
@@ -36,7 +36,7 @@ class LocatedEvent(Event):
         (infinitely many impacts end here), of friction "slips" (sticking has ended), "sticks"
         (sliding has ended) or "turns" (from sliding one way to the other), "event" (a guard of a
         `HybridSystem`), or of a system with step functions "crosses", "slides" (a slide on the
-        surface begins) or "leaves".
+        surface begins), "leaves" or "touches" (it grazes the surface).
     x_minus, x_plus : (n_x,) state on both sides
     slope : float
         dr/dt of the guard at the event: small means grazing.
@@ -55,6 +55,37 @@ class LocatedEvent(Event):
     mode: str
     to: str
     dt_drho: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Jump:
+    """What differentiates an event: x+ = h(t, x-, rho) where r(t, x, rho) = 0.
+
+    Attributes
+    ----------
+    t : float
+    y : (n_x + 1,) (x, z) before it
+    f_minus, f_plus : (n_x + 1,) (x', z') on both sides
+    s_minus, s_plus : (n_x + 1, p) derivatives of (x, z) at a fixed time, on both sides
+    dt_drho : (p,)
+    slope, r_x, r_rho : float, (n_x,), (n_rho,)
+        dr/dt before it, and the derivatives of r.
+    h_x, h_t, h_rho : (n_x, n_x), (n_x,), (n_x, n_rho)
+    """
+
+    t: float
+    y: np.ndarray
+    f_minus: np.ndarray
+    f_plus: np.ndarray
+    s_minus: np.ndarray
+    s_plus: np.ndarray
+    dt_drho: np.ndarray
+    slope: float
+    r_x: np.ndarray
+    r_rho: np.ndarray
+    h_x: np.ndarray
+    h_t: np.ndarray
+    h_rho: np.ndarray
 
 
 @dataclass(repr=False)
@@ -78,6 +109,7 @@ class Trajectory(Solution):
     """
 
     ROWS: ClassVar[tuple[str, ...]] = ROWS
+    KEPT: ClassVar[tuple[str, ...]] = ("x", "rates", "lam", "z", "S", "mode", "slip")
 
     x: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     rates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))

@@ -5,8 +5,12 @@ outputs by LLVM.
 """
 
 from explorer.compiled.bundle import Bundle
+from explorer.compiled.checks import short
+from explorer.compiled.compiling import compile_system
+from explorer.compiled.first_order import FirstOrder, compile_first_order
 from explorer.compiled.flow import Flow, compile_flow
-from explorer.compiled.mechanical import Compiled, compile_system, short
+from explorer.compiled.mechanical import Compiled
+from explorer.compiled.paradox import Paradox, lifting, paradox
 from explorer.compiled.power import compile_power
 from explorer.compiled.sketch import compile_sketch
 from explorer.compiled.switched import Switched, compile_switched
@@ -14,12 +18,17 @@ from explorer.compiled.switched import Switched, compile_switched
 __all__ = [
     "Bundle",
     "Compiled",
+    "FirstOrder",
     "Flow",
+    "Paradox",
     "Switched",
+    "compile_first_order",
     "compile_flow",
     "compile_power",
     "compile_sketch",
     "compile_switched",
     "compile_system",
+    "lifting",
+    "paradox",
     "short",
 ]

@@ -23,7 +23,7 @@ import sympy as sp
 from explorer import cache
 from explorer.errors import BadModel
 
-__all__ = ["SHARP", "Bundle", "Recorded", "Values", "smooth"]
+__all__ = ["SHARP", "Bundle", "Neighbours", "Recorded", "Values", "smooth"]
 
 _TAKEN = re.compile(r"x\d+\Z")
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -34,6 +34,18 @@ _NUMBER: Any = ctypes.c_double.from_buffer  # three times as fast as an array's 
 def _target() -> bytes:
     features = llvm.get_host_cpu_features().flatten()
     return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
+
+
+def _digest(args: Sequence[Any], outputs: Sequence[Any]) -> str:
+    """Return what tells these formulas from all others, the same in every process.
+
+    (A pickle would not: it holds addresses.) Common subexpressions keep the text short; it shows
+    numbers to 15 digits, so all of them stand behind it.
+    """
+    text = repr((list(args), *se.cse(list(outputs))))
+    numbers = {float(x).hex() for e in outputs for x in se.sympify(e).atoms(se.RealDouble)}
+    content = f"{text}{sorted(numbers)}".encode()
+    return hashlib.sha256(_target() + content).hexdigest()[:32]
 
 
 class Bundle:
@@ -60,8 +72,7 @@ class Bundle:
         if clash:
             args = [clash.get(a, a) for a in args]
             content = [se.sympify(c).xreplace(clash) for c in content]
-        names = ",".join(map(str, args)).encode()
-        key = hashlib.sha256(_target() + names + pickle.dumps(content)).hexdigest()[:32]
+        key = _digest(args, content)
         native = None
         kept = cache.load(key, "models")
         if kept is not None:
@@ -131,6 +142,30 @@ class Recorded(Bundle):
         self._bundle = bundle
         self.size = bundle.size
         self.address, self._words = before(bundle.address, bundle.data, place, records)
+        self.data = self._words.ctypes.data
+        self._call = _FUNCTION(self.address)
+
+
+class Neighbours(Bundle):
+    """What stands in the place of the formulas of gaps: contacts of discs, found in one run.
+
+    Parameters
+    ----------
+    radii, walls, mu, reach
+        As `explorer.kernels.neighbours.data_of_discs` takes them.
+
+    Attributes
+    ----------
+    columns, partners : int64
+        Columns of G, and what each contact joins, as the last call has left them.
+    """
+
+    def __init__(self, radii: np.ndarray, walls: np.ndarray, mu: float, reach: float) -> None:
+        from explorer.kernels.neighbours import SLOTS, data_of_discs
+
+        self.size = 15 * SLOTS * len(radii)
+        found = data_of_discs(radii, walls, mu, reach)
+        self.address, self._words, self.partners, self.columns = found
         self.data = self._words.ctypes.data
         self._call = _FUNCTION(self.address)
 

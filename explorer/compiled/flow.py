@@ -1,7 +1,8 @@
 """A system as the event-driven kernels take it: modes, guards, resets, and all their derivatives.
 
 The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma]``. A `HybridSystem` brings its
-modes; a mechanical system is rewritten exactly: x = (q, v), a mode is a set of closed contacts,
+modes; a system with step functions is rewritten exactly to one (`explorer.reformulations`), and so
+is a mechanical system: x = (q, v), a mode is a set of closed contacts,
 and what is compiled are the residuals R = M a - F - G' lam and A = G a + gamma = gap'' (flow),
 M dv - G' p and G v+ + gap_t + e (G v- + gap_t) (impact), differentiated with accelerations, forces
 and impulses as inputs, so that one saddle system gives values and derivatives alike
@@ -13,7 +14,8 @@ contact holds its tangent row too, a sliding one pulls with -sigma mu lam along 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +24,16 @@ import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.errors import BadModel
-from explorer.systems import HybridSystem, LagrangianSystem, System
+from explorer.reformulations import ActiveSets, active_sets
+from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
 
 __all__ = ["Flow", "compile_flow"]
 
 Expr = Any
+Recipe = Callable[[], list[Any]]
 _MOST = 200  # coordinates
+_FEW = 12  # so many modes are compiled at once, more of them when a run comes to them
+_ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
 def _gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
@@ -35,25 +41,33 @@ def _gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr
     return [f.diff(v) for f in functions for v in variables]
 
 
+def _smoothed(formulas: Sequence[Any]) -> list[Expr]:
+    return [smooth(sp.sympify(f)) for f in formulas]
+
+
 class Flow:
     """The native functions of a system for event-driven integration.
 
     Parameters
     ----------
-    system : MechanicalSystem, LinearMechanicalSystem or HybridSystem
+    system : MechanicalSystem, LinearMechanicalSystem, HybridSystem or StepSystem
     cost : sympy expression, optional
         Running cost g(t, x, x', rho); accelerations are among `rates`.
 
     Attributes
     ----------
+    automaton : HybridSystem or None
+        The modes that it has, or is rewritten to.
+    active_sets : ActiveSets or None
+        What the modes of a system with step functions are.
     n_x, n, n_c, n_rho : int
-        States, coordinates (0 for a HybridSystem), contacts, parameters.
+        States, coordinates (0 without contacts), contacts, parameters.
     rough : tuple of int
         The contacts with friction, in the order of their tangents.
     rows : int
         Normals and tangents together.
     table : (k, 2) int64
-        Addresses of the bundles; their order is that of `explorer.kernels.flows`.
+        Addresses of the bundles; their order is that of `explorer.kernels.flows`. 0: not yet made.
     most : int
         Largest number of outputs.
     """
@@ -61,6 +75,8 @@ class Flow:
     def __init__(self, system: System, cost: sp.Expr | None = None) -> None:
         self.system, self.revision = system, system.revision
         self.mechanical = isinstance(system, LagrangianSystem)
+        self.automaton: HybridSystem | None = None
+        self.active_sets: ActiveSets | None = None
         names = list(system.parameters)
         if isinstance(system, LagrangianSystem):
             if system.n > _MOST:
@@ -70,8 +86,13 @@ class Flow:
                 )
             self.states = [*system.q, *system.v]
             self.n, self.n_c, self.rough = system.n, len(system.contacts), system.rough
-        elif isinstance(system, HybridSystem):
-            system.check()
+        elif isinstance(system, (HybridSystem, StepSystem)):
+            if isinstance(system, StepSystem):
+                self.active_sets = active_sets(system)
+                self.automaton = self.active_sets.automaton
+            else:
+                system.check()
+                self.automaton = system
             self.states = list(system.x)
             self.n, self.n_c, self.rough = 0, 0, ()
         else:
@@ -91,49 +112,93 @@ class Flow:
         sigma = [se.Symbol(f"_sigma_{k}") for k in range(len(self.rough))]
         self._args = [t, *x, *rho, *rate, *lam, *e, *sigma]
         self._t, self._x, self._rho, self._rate = t, x, rho, rate
-        self.bundles: list[Bundle] = []
+        self.bundles: list[Any] = []
         self.offsets = {}
+        self._recipes: list[tuple[int, int, Recipe]] = []
         if self.mechanical:
             self._rewrite(system, lam, e, sigma)
         else:
-            self._modes(system)
+            self._modes(self.automaton)
         self.offsets["cost"] = len(self.bundles)
         self.cost = cost
         if cost is not None:
             g = smooth(sp.sympify(cost))
             self._add([g, *_gradient([g], x), *_gradient([g], rate), *_gradient([g], rho)])
         self._start(system)  # the last one
-        self.table = np.array([[b.address, b.data] for b in self.bundles], np.int64)
-        self.most = max(b.size for b in self.bundles)
+        made = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
+        self.table = np.array(made, np.int64)
+        sizes = [size for _, size, _ in self._recipes]
+        self.most = max([*(b.size for b in self.bundles if b), *sizes])
         self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
+        modes = 0 if self.automaton is None else len(self.automaton.modes)
+        for k in range(modes if modes <= _FEW else 0):
+            self.make(k)
 
     def _add(self, outputs: Sequence[Expr]) -> None:
         self.bundles.append(Bundle(self._args, outputs))
 
     def _modes(self, system: Any) -> None:
-        t, x, rho = self._t, self._x, self._rho
-        flows = [[smooth(f) for f in mode.flow] for mode in system.modes]
-        for f in flows:
-            self._add(f)
-        self.offsets["tlm"] = len(self.bundles)
-        for f in flows:
-            self._add([*f, *_gradient(f, x), *_gradient(f, rho)])
+        """Say how everything is made that a mode needs; `make` does it."""
+        n, columns = self.n_x, 1 + self.n_x + self.n_rho
         self.guards = sorted(system.guards, key=lambda g: g.mode)
+        of: list[list[Any]] = [[] for _ in system.modes]
+        for guard in self.guards:
+            of[guard.mode].append(guard)
+
+        def add(mode: int, size: int, recipe: Recipe) -> None:
+            self._recipes.append((mode, size, recipe))
+            self.bundles.append(None)
+
+        for mode in system.modes:
+            add(mode.index, n, partial(_smoothed, mode.flow))
+        self.offsets["tlm"] = len(self.bundles)
+        for mode in system.modes:
+            add(mode.index, n * columns, partial(self._by_all, mode.flow, False))
         self.offsets["guard"] = len(self.bundles)
-        for k in range(len(system.modes)):
-            mine = [g for g in self.guards if g.mode == k]
-            self._add(
-                [smooth(g.r) for g in mine]
-                + [se.Integer(1) if g.when is None else smooth(g.when) for g in mine]
-            )
+        for k, mine in enumerate(of):
+            watched = [g.r for g in mine], [1 if g.when is None else g.when for g in mine]
+            add(k, 2 * len(mine), partial(_smoothed, [*watched[0], *watched[1]]))
         self.offsets["guard_tlm"] = len(self.bundles)
         for guard in self.guards:
-            r = smooth(guard.r)
-            self._add([r.diff(t), *_gradient([r], x), *_gradient([r], rho)])
+            add(guard.mode, columns, partial(self._slope, guard.r))
         self.offsets["reset"] = len(self.bundles)
         for guard in self.guards:
-            h = [smooth(f) for f in guard.reset]
-            self._add([*h, *(f.diff(t) for f in h), *_gradient(h, x), *_gradient(h, rho)])
+            add(guard.mode, n * (1 + columns), partial(self._by_all, guard.reset, True))
+        self.offsets["branch"] = len(self.bundles)
+        for guard in self.guards:
+            if guard.branches:
+                when = [w for b in guard.branches for w in b.when]
+                add(guard.mode, len(when), partial(_smoothed, when))
+        self._active: dict[int, Bundle] = {}
+        self._starts = Bundle(
+            self._args, [smooth(w) for b in system.start_branches for w in b.when]
+        )
+
+    def _by_all(self, formulas: Sequence[Any], t: bool) -> list[Expr]:
+        """Return formulas, their derivatives by t if wanted, by x and by the parameters."""
+        f = _smoothed(formulas)
+        by_t = [g.diff(self._t) for g in f] if t else []
+        return [*f, *by_t, *_gradient(f, self._x), *_gradient(f, self._rho)]
+
+    def _slope(self, formula: Any) -> list[Expr]:
+        return self._by_all([formula], True)[1:]
+
+    def make(self, mode: int) -> None:
+        """Compile what a mode needs. What two of them share, or two costs, is compiled once."""
+        revision, kept = self.system.__dict__.get("_flow_bundles", (None, {}))
+        if revision != self.revision:
+            kept = {}
+            self.system.__dict__["_flow_bundles"] = self.revision, kept
+        # the field, which tells a kernel that the mode is there, comes last
+        for row in range(len(self._recipes) - 1, -1, -1):
+            of, _, recipe = self._recipes[row]
+            if of == mode and self.bundles[row] is None:
+                outputs = recipe()
+                key = tuple(outputs)
+                if key not in kept:
+                    kept[key] = Bundle(self._args, outputs)
+                made = self.bundles[row] = kept[key]
+                self.table[row] = made.address, made.data
 
     def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
         t, rho, n = self._t, self._rho, self.n
@@ -204,19 +269,58 @@ class Flow:
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
         return inp
 
+    def with_cost(self, g: sp.Expr) -> Flow:
+        """Return the same system with a running cost g(t, x, x', rho)."""
+        return compile_flow(self.system, g)
+
     def outputs(self, formulas: Sequence[Any]) -> Bundle:
         """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
         return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
+
+    def active(self, mode: int) -> Bundle:
+        """Return what gives the multipliers and the switching functions (2 n_c) in a mode."""
+        if mode not in self._active:
+            assert self.active_sets is not None
+            c = [s.c for s in self.system.switches]  # type: ignore[attr-defined]
+            self._active[mode] = self.outputs([*self.active_sets.alpha[mode], *c])
+        return self._active[mode]
 
     def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         values, both = self.bundles[-1](self.input(rho)), self.n_x + self.n_c
         return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
 
+    def start_mode(self, rho: Any, x: Any = None) -> int:
+        """Return the number of the mode in which a run from `x` begins, by default the model's own.
+
+        Raises
+        ------
+        BadModel
+            No mode has its conditions hold there.
+        """
+        if self.automaton is None or not self.automaton.start_branches:
+            return 0 if self.automaton is None else self.automaton.start_mode
+        inp = self.input(rho)
+        inp[1 : 1 + self.n_x] = self.start(rho)[0] if x is None else x
+        values = iter(np.nan_to_num(self._starts(inp), nan=-np.inf).tolist())
+        best, chosen = -np.inf, 0
+        for branch in self.automaton.start_branches:
+            least = min([next(values) for _ in branch.when], default=np.inf)
+            if least > 0:
+                return branch.to
+            if least > best:
+                best, chosen = least, branch.to
+        if best < -_ROUND_OFF:
+            raise BadModel(
+                f"'{self.system.name}' starts where none of its modes can go on: neither a side of "
+                "the surfaces there nor a slide on them has a consistent field that is known in "
+                "closed form. Start beside it."
+            )
+        return chosen
+
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""
-        system = self.system
-        modes = 0 if self.mechanical else len(system.modes)  # type: ignore[attr-defined]
+        modes = 0 if self.automaton is None else len(self.automaton.modes)
         at = 16 + len(wrt)
         head = [
             int(self.mechanical), self.n_x, self.n, self.n_c, self.n_rho, len(wrt),
@@ -229,11 +333,23 @@ class Flow:
             owners = [*(tangent.get(c, -1) for c in range(self.n_c)), *self.rough]
             return np.array([*head, *owners], np.int64)
         ptr = np.searchsorted([g.mode for g in self.guards], range(modes + 1)).tolist()
-        each = [
-            (g.direction, g.to, g.bounds + 2 * g.terminal + 4 * (g.when is not None), g.zeno)
-            for g in self.guards
-        ]
-        return np.array([*head, *ptr, *(k for one in each for k in one)], np.int64)
+        # the numbers of the branches stand behind those of the guards, 7 of each
+        row, place = self.offsets["branch"], at + len(ptr) + 7 * len(self.guards)
+        each: list[int] = []
+        branches: list[int] = []
+        for g in self.guards:
+            each += [
+                g.direction, g.to, g.bounds + 2 * g.terminal + 4 * (g.when is not None), g.zeno,
+                len(g.branches), row, place + len(branches),
+            ]  # fmt: skip
+            row += bool(g.branches)
+            first = 0
+            for b in g.branches:
+                there = [other.name for other in self.guards if other.mode == b.to]
+                left = there.index(g.leaves) if g.leaves in there else -1
+                branches += [b.to, left, first, first + len(b.when)]
+                first += len(b.when)
+        return np.array([*head, *ptr, *each, *branches], np.int64)
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""

@@ -16,15 +16,17 @@ import numpy as np
 import symengine as se
 import sympy as sp
 
+from explorer.compiled import checks
 from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
-from explorer.systems.modal import lowest_square, natural_modes, pivots
+from explorer.systems.modal import lowest_square, natural_modes
 
-__all__ = ["Compiled", "compile_system", "short"]
+__all__ = ["Compiled"]
 
 _SMALL = 50  # below, a dense matrix is the quicker one
+_ROUNDED = 1e-6  # m: a start that was written down with few digits may lie that deep
 
 
 class Compiled:
@@ -32,18 +34,27 @@ class Compiled:
 
     Attributes
     ----------
-    n, nc : int
-        Numbers of coordinates and contacts.
+    n, nc, rows, bound : int
+        Numbers of coordinates, of contacts, of their rows of G (the normals of the contacts and,
+        behind them, the tangents of those with friction), and of constraints: the last rows of G.
     bundles : dict of str to Bundle
-        "force" F; "mass" entries of M; "step" F and entries of F_q, F_v; "gap" gap, gap_t and
-        entries of G; "start" q0, v0, e; "energy" T, V; "sketch" points and radii.
+        "force" F; "mass" entries of M; "step" F and entries of F_q, F_v; "gap" gap, what the
+        velocities of the rows are at v = 0, entries of G, mu, mu_s, phi; "energy" T, V; "sketch"
+        points and radii.
     place_M, place_K, place_C : (k,) int64
         Flat places of the entries of M, F_q, F_v.
     gap_ptr, gap_col : CSR pattern of G.
-    constant, rheonomic : bool
-        Whether M, F_q, F_v, G depend on parameters only; whether any gap depends on t.
+    tangent_ptr : (nc + 1,) int64
+        Contact a has the tangents in the rows tangent_ptr[a] to tangent_ptr[a + 1] - 1 of G.
+    constant, linear_motion, rheonomic : bool
+        Whether M, F_q, F_v, G depend on parameters only; whether those but G do; whether any
+        obstacle moves by itself.
     args : list of symengine symbols, the names of the input vector
+    by_formula, partners : bool, int64
+        Whether contacts are formulas; else what each of them joins, kept by the native function.
     """
+
+    by_formula, partners = True, np.zeros(0, np.int64)
 
     def __init__(self, system: LagrangianSystem) -> None:
         self.system, self.revision = system, system.revision
@@ -60,35 +71,57 @@ class Compiled:
         state = {t, *q, *v}
         if isinstance(system, MechanicalSystem):
             F = [smooth(x) for x in system.force]
-            M = [[smooth(x) for x in row] for row in system.mass.tolist()]
+            M = {place: smooth(x) for place, x in system.inertia.items()}
         else:
             # numbers are a column of `lin_val`
-            F, M = [smooth(sp.S.Zero if x.is_Number else x) for x in system.f], []
+            F, M = [smooth(sp.S.Zero if x.is_Number else x) for x in system.f], {}
         for record, r in zip(system.records, records, strict=True):
             for i, x in enumerate(record.along):
                 if not (self.linear and x.is_Number) and x != 0:
                     F[i] += smooth(x) * r
-        gaps = [smooth(c.gap) for c in system.contacts]
+        formulas, tangents = system.contacts, system.tangents
+        if not self.by_formula:
+            formulas, tangents = (), ()
+        gaps = [smooth(c.gap) for c in formulas]
 
-        mass, self.place_M = self._entries(M)
+        mass = list(M.values())
+        self.place_M = np.array([i * self.n + j for i, j in M], np.int64)
         F_q, self.place_K = self.jacobian(F, q)
         F_v, self.place_C = self.jacobian(F, v)
-        G, places = self.jacobian(gaps, q)
+        normals, places = self.jacobian(gaps, q)
+        rough = [system.contacts[k] for k, _, _ in tangents]
+        slips, at_rest = [smooth(s) for _, _, s in tangents], dict.fromkeys(v, 0)
+        along, more = self.jacobian(slips, v)
+        self.rows, self.bound = self.nc + len(system.tangents), len(system.constraints)
+        phi = [smooth(c.phi) for c in system.constraints]
+        phi_q, last = self.jacobian(phi, q)
+        G = [*normals, *along, *phi_q]
+        places = np.concatenate([places, more + self.nc * self.n, last + self.rows * self.n])
         self.gap_col = places % max(self.n, 1)
-        self.gap_ptr = np.searchsorted(places, np.arange(self.nc + 1) * self.n).astype(np.int64)
-        gap_t = [g.diff(t) for g in gaps]
+        self.gap_ptr = np.searchsorted(places, np.arange(self.rows + self.bound + 1) * self.n)
+        self.gap_ptr = self.gap_ptr.astype(np.int64)
+        self.tangent_ptr = np.cumsum([self.nc, *(len(c.slips) for c in system.contacts)])
+        gap_t = [g.diff(t) for g in gaps] + [s.subs(at_rest) for s in slips]
+        gap_t += [x.diff(t) for x in phi]
+        mu = [*(smooth(c.mu) for c in rough),
+              *(smooth(c.mu if c.mu_s is None else c.mu_s) for c in rough)]  # fmt: skip
         self.rheonomic = any(x != 0 for x in gap_t)
-        derivatives = [*mass, *F_q, *F_v, *G]
-        self.constant = not any(x.free_symbols & state for x in derivatives)
+        self.linear_motion, self.constant = (
+            not any(x.free_symbols & state for x in found)
+            for found in ([*mass, *F_q, *F_v], [*mass, *F_q, *F_v, *G])
+        )
         self._force, self._derivatives = F, [*F_q, *F_v]
         self.bundles = {
             "force": self.bundle(F),
             "mass": self.bundle(mass),
             "step": self.bundle([*F, *F_q, *F_v]),
-            "gap": self.bundle([*gaps, *gap_t, *G]),
+            "gap": self.bundle([*gaps, *gap_t, *G, *mu, *phi]),
         }
         self._lazy(M, v)
-        start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts))
+        compliance = [sp.S(c.compliance) for c in system.contacts]
+        start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts),
+                 *(system.contacts[k].e_t for k, _, _ in system.tangents),
+                 *compliance)  # fmt: skip
         self._start = Values(self.args, start)
         self._along = Values(self.args, [x for record in system.records for x in record.along])
         self._native = {k: self.bundles[k] for k in ("force", "mass", "step", "gap")}
@@ -110,7 +143,7 @@ class Compiled:
         """What the Newmark family needs besides; compiled when first asked for."""
         return structural(self)
 
-    def _lazy(self, M: list, v: list) -> None:
+    def _lazy(self, M: dict, v: list) -> None:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
@@ -119,19 +152,10 @@ class Compiled:
         )
         if not isinstance(self.system, MechanicalSystem):
             return
-        kinetic = sum(
-            (M[i][j] * v[i] * v[j] for i in range(self.n) for j in range(self.n) if M[i][j] != 0),
-            se.Integer(0),
-        ) / se.Integer(2)
+        kinetic = se.Add(*(x * v[i] * v[j] for (i, j), x in M.items())) / se.Integer(2)
         potential = self.system.potential
         outputs = [kinetic] if potential is None else [kinetic, smooth(potential)]
         self.bundles["energy"] = self.bundle(outputs)
-
-    def _entries(self, rows: Sequence[Sequence[Any]]) -> tuple[list, np.ndarray]:
-        found = [
-            (i * len(row) + j, x) for i, row in enumerate(rows) for j, x in enumerate(row) if x != 0
-        ]
-        return [x for _, x in found], np.array([k for k, _ in found], np.int64)
 
     def jacobian(
         self, functions: Sequence[Any], variables: Sequence[Any]
@@ -191,8 +215,12 @@ class Compiled:
         zeros, more = np.zeros(1 + 2 * self.n), [0.0] * len(self.system.records)
         return np.concatenate([zeros, rho, more, [1.0] * self.linear])
 
+    def begun(self, inp: np.ndarray) -> Compiled:
+        """Return what one run takes whose input vector this is."""
+        return self
+
     def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q0, v0 and the restitutions e for these parameters.
+        """Return q0, v0 and the restitutions e of the contacts for these parameters.
 
         Raises
         ------
@@ -202,7 +230,7 @@ class Compiled:
             If a restitution leaves [0, 1].
         """
         values, n = self._start(self.input(rho)), self.n
-        q0, v0, e = values[:n], values[n : 2 * n], values[2 * n :]
+        q0, v0, e = values[:n], values[n : 2 * n], values[2 * n : 2 * n + self.nc]
         if not np.isfinite(values[: 2 * n]).all():
             raise BadModel(
                 f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}. "
@@ -215,6 +243,11 @@ class Compiled:
                     "law needs 0 <= e <= 1 (0: no rebound, 1: no loss)."
                 )
         return q0, v0, e
+
+    def coefficients(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the tangential restitutions where there is friction, and all compliances (m/N)."""
+        values = self._start(inp)[2 * self.n + self.nc :]
+        return values[: self.rows - self.nc], values[self.rows - self.nc :]
 
     def recorded(self, t: np.ndarray, rho: Sequence[float]) -> np.ndarray:
         """Return the sampled forces at times t (n_t,) in s: (n_t, n)."""
@@ -254,7 +287,7 @@ class Compiled:
         Those of a linear system are all dense, or all `scipy.sparse.csr_array`.
         """
         n = self.n
-        G = self._gap(inp)[2 * self.nc :]
+        G = self._gap(inp)[self._at_G :][: len(self.gap_col)]
         if self.linear:
             return *self._given, G
         step = self.bundles["step"](inp)
@@ -265,8 +298,26 @@ class Compiled:
         return M.reshape(n, n), K.reshape(n, n), C.reshape(n, n), G
 
     def _gap(self, inp: np.ndarray) -> np.ndarray:
-        """Return gap, gap_t and the entries of G."""
-        return self.bundles["gap"](inp) if self.nc else np.zeros(0)
+        """Return gap, velocities at v = 0, the entries of G, mu and mu_s, phi."""
+        return self.bundles["gap"](inp) if self.nc + self.bound else np.zeros(0)
+
+    @property
+    def _at_G(self) -> int:
+        return self.nc + self.rows + self.bound
+
+    def constrained(self, G: np.ndarray) -> np.ndarray:
+        """Return the gradients of the constraints (bound, n) from the entries of G."""
+        found, ptr = np.zeros((self.bound, self.n)), self.gap_ptr
+        for c in range(self.bound):
+            here = slice(ptr[self.rows + c], ptr[self.rows + c + 1])
+            found[c, self.gap_col[here]] = G[here]
+        return found
+
+    def frictions(self, inp: np.ndarray) -> list[tuple[str, float, float]]:
+        """Return the contact, mu and mu_s of each tangent."""
+        mu = self._gap(inp)[self._at_G + len(self.gap_col) :][: 2 * (self.rows - self.nc)]
+        names = [self.system.contacts[k].name for k, _, _ in self.system.tangents]
+        return list(zip(names, *mu.reshape(2, -1), strict=True))
 
     def culprit(self, inp: np.ndarray) -> str:
         """Return a sentence that names the formula that is not finite here, or nothing."""
@@ -282,7 +333,7 @@ class Compiled:
 
     def _where(self, inp: np.ndarray) -> str:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
-        return f"at t = {inp[0]:g} s, q = {short(q)}, v = {short(v)}"
+        return f"at t = {inp[0]:g} s, q = {checks.short(q)}, v = {checks.short(v)}"
 
     def check(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
         """Return `matrices` at a state; refuse it if the equations make no sense there.
@@ -292,6 +343,8 @@ class Compiled:
         BadModel
             A formula gives NaN or infinity (named, with time and state); M is not symmetric or
             not positive definite; the start lies below a contact's floor.
+        BadValue
+            Friction coefficients that are not 0 <= mu <= mu_s, 0 <= e_t <= 1.
         """
         system = self.system
         M, K, C, G = matrices = self.matrices(inp)
@@ -301,15 +354,24 @@ class Compiled:
                 f"'{system.name}':{self.culprit(inp)} A root or logarithm of a negative number, or "
                 "a division by zero, does that."
             )
-        self._check_mass(M, inp)
+        checks.check_mass(system.name, M, self._where(inp))
         if self.linear:
             self._warn_of_growth()
-        for contact, g in zip(system.contacts, gap, strict=True):
-            if g < -1e-9:
+        e_t, compliance = self.coefficients(inp)
+        for contact, g, soft in zip(system.contacts, gap, compliance, strict=True):
+            checks.check_compliance(contact.name, soft)
+            if g < -_ROUNDED and soft == 0:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
                     f"{g:.6g} m {self._where(inp)}. Start with every gap >= 0."
                 )
+        for friction, restitution in zip(self.frictions(inp), e_t, strict=True):
+            checks.check_friction(*friction, restitution)
+        if self.bound:
+            values = self._gap(inp)
+            phi, phi_t = values[-self.bound :], values[self.nc + self.rows : self._at_G]
+            v = inp[1 + self.n :][: self.n]
+            checks.check_constraints(system, phi, self.constrained(G), phi_t, v)
         return matrices
 
     def _warn_of_growth(self) -> None:
@@ -333,46 +395,3 @@ class Compiled:
     def highest(self) -> tuple[np.ndarray, np.ndarray]:
         """omega^2 and shapes of the three highest modes of a linear system."""
         return natural_modes(*self._given[:2], 3, highest=True)
-
-    def _check_mass(self, M: Any, inp: np.ndarray) -> None:
-        name, diagonal = self.system.name, M.diagonal()
-        sparse = hasattr(M, "indptr")
-        if diagonal.min() > 0 and (M.nnz if sparse else np.count_nonzero(M)) == self.n:
-            return
-        if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
-            raise BadModel(f"The mass matrix of '{name}' is not symmetric {self._where(inp)}.")
-        size = np.sqrt(np.abs(diagonal))
-        size[size == 0] = 1.0
-        if sparse:
-            scaled = M.multiply(1 / size).multiply(1 / size[:, None]).tocsr()
-            smallest = pivots(scaled).min()
-        else:
-            scaled = M / np.outer(size, size)
-            try:
-                smallest = np.diag(np.linalg.cholesky(scaled)).min() ** 2
-            except np.linalg.LinAlgError:
-                smallest = np.nan
-        if smallest > 1e-14:
-            return
-        lowest = natural_modes(None, scaled, 1)[0][0]
-        kind = "singular" if lowest > -1e-13 else "indefinite"
-        raise BadModel(
-            f"The mass matrix of '{name}' is {kind} {self._where(inp)}: its smallest eigenvalue "
-            f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
-            "coordinate that has none, or check the signs."
-        )
-
-
-def short(values: np.ndarray) -> str:
-    """Return the first few numbers of a vector as text."""
-    text = ", ".join(f"{x:.6g}" for x in values[:6])
-    return f"({text}{', ...' if len(values) > 6 else ''})"
-
-
-def compile_system(system: LagrangianSystem) -> Compiled:
-    """Return the compiled system; compiled once for each change of its equations."""
-    compiled: Compiled | None = getattr(system, "_compiled", None)
-    if compiled is None or compiled.revision != system.revision:
-        compiled = Compiled(system)
-        system._compiled = compiled  # type: ignore[attr-defined]
-    return compiled

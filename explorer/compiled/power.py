@@ -13,13 +13,13 @@ from __future__ import annotations
 import symengine as se
 
 from explorer.compiled.bundle import Bundle, smooth
-from explorer.systems import MechanicalSystem
+from explorer.systems import DiscSystem, MechanicalSystem
 
 __all__ = ["compile_power"]
 
 
 def compile_power(system: MechanicalSystem) -> Bundle:
-    """Return the bundle of f (n,), V_t, the slip of each rough contact, and u, k, b of each spring.
+    """Return the bundle of f (n,), V_t, the slip along each tangent, and u, k, b of each spring.
 
     Compiled once for each change. The system must have a potential.
     """
@@ -39,7 +39,8 @@ def compile_power(system: MechanicalSystem) -> Bundle:
                 f += sum(p.diff(y) * s for y, s in zip(q, v, strict=True)) - twice.diff(x) / 2
             outputs.append(f)
         outputs.append(V.diff(t))
-        outputs += [smooth(system.contacts[a].slip) for a in system.rough]
+        if not isinstance(system, DiscSystem):
+            outputs += [smooth(slip) for _, _, slip in system.tangents]
         outputs += [smooth(x) for s in system.springs for x in (s.elongation, s.k, s.b)]
         names = ["t", *system.coordinates, *(s.name for s in system.v), *system.parameters]
         kept = (system.revision, Bundle([se.Symbol(name) for name in names], outputs))

@@ -6,7 +6,9 @@ each switching function, or, in Stewart's form of a `FilippovSystem`, theta, one
 
 from __future__ import annotations
 
+import copy
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,9 @@ class Switched:
     ----------
     n_x, n, n_c, n_sel, n_rho : int
         States, coordinates (0), switching functions, multipliers, parameters.
+    states, rates : symbols of x, and of x' as a cost calls it (d_<state>)
+    cost : Bundle or None
+        A running cost g with its derivatives by t, x, multipliers and parameters.
     table : (2, 2) int64
         Addresses of the bundles, in the order of `explorer.kernels.element`.
 
@@ -63,20 +68,41 @@ class Switched:
         else:
             multipliers, flow = [s.alpha for s in system.switches], list(system.f)
         chosen = [se.sympify(a) for a in multipliers]
-        self._args = [t, *x, *chosen, *rho]
+        self._args, self._rho = [t, *x, *chosen, *rho], rho
+        self.states, self.rates = system.x, [sp.Symbol(f"d_{k}") for k in system.coordinates]
+        self.cost: Bundle | None = None
         self.n_x, self.n, self.n_c = len(x), 0, len(system.switches)
         self.n_sel, self.n_rho = len(chosen), len(rho)
         f, c = [smooth(g) for g in flow], [smooth(s.c) for s in system.switches]
-        self.flow = Bundle(self._args, [
-            *f, *(g.diff(k) for g in f for k in x), *(g.diff(k) for g in f for k in chosen),
-            *(g.diff(t) for g in f),
-        ])  # fmt: skip
-        self.switching = Bundle(
-            self._args, [*c, *(g.diff(k) for g in c for k in x), *(g.diff(t) for g in c)]
+        self._outputs = (
+            [*f, *_jacobian(f, x), *_jacobian(f, chosen), *_jacobian(f, [t])],
+            [*c, *_jacobian(c, x), *_jacobian(c, [t])],
         )
+        self.flow, self.switching = (Bundle(self._args, part) for part in self._outputs)
         start = [smooth(s) for s in system.start_x]
-        self._start = Bundle(self._args, [*start, *(g.diff(r) for g in start for r in rho)])
+        self._start = Bundle(self._args, [*start, *_jacobian(start, rho)])
         self.table = np.array([[b.address, b.data] for b in (self.flow, self.switching)], np.int64)
+
+    @functools.cached_property
+    def tangents(self) -> tuple[Bundle, Bundle]:
+        """f and c with the derivatives that the march needs, and behind them those by rho."""
+        counts = self.n_x, self.n_c
+        return tuple(  # type: ignore[return-value]
+            Bundle(self._args, [*part, *_jacobian(part[:count], self._rho)])
+            for part, count in zip(self._outputs, counts, strict=True)
+        )
+
+    def with_cost(self, g: sp.Expr) -> Switched:
+        """Return the same system with a running cost g(t, x, x', rho)."""
+        x_dot = zip(map(se.sympify, self.rates), self._outputs[0], strict=False)
+        cost = [smooth(g).subs(dict(x_dot))]
+        other = copy.copy(self)
+        other.cost = Bundle(self._args, [*cost, *_jacobian(cost, self._args)])
+        return other
+
+    def outputs(self, formulas: Sequence[Any]) -> Bundle:
+        """Compile formulas of t, states and parameters to one native function."""
+        return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
     def input(self, rho: Any) -> np.ndarray:
         """Return a fresh input vector with zero state."""
@@ -102,6 +128,28 @@ class Switched:
             cells += s.cells
             region += len(s.regions)
         return np.array([*head, len(subsystems), 0, 0, *each, *cells], np.int64)
+
+    @functools.cached_property
+    def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Multipliers that add up to 1 in groups, as `explorer.kernels.theta_rk` takes them.
+
+        Returns the variables' multipliers, their groups, and the multiplier of each group that is
+        1 minus the others (-1: 1 - alpha_j, which is none of its own).
+        """
+        if not self.stewart:
+            every = np.arange(self.n_c)
+            return every, every, np.full(self.n_c, -1)
+        member: list[int] = []
+        group: list[int] = []
+        leader: list[int] = []
+        region = 0
+        for u, subsystem in enumerate(self.system.subsystems):  # type: ignore[attr-defined]
+            count = len(subsystem.regions)
+            member += range(region, region + count - 1)
+            group += [u] * (count - 1)
+            region += count
+            leader.append(region - 1)
+        return tuple(np.array(a, np.int64) for a in (member, group, leader))  # type: ignore
 
     # -- complementarity ----------------------------------------------------------------------
 
@@ -150,6 +198,11 @@ class Switched:
             return 0.0
         sums = [multipliers[..., regions].sum(axis=-1) for _, _, regions, _ in self._sides]
         return float(np.abs(np.array(sums) - 1).max(initial=0.0))
+
+
+def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+    """Return the derivatives of each function, one function behind the other."""
+    return [f.diff(v) for f in functions for v in variables]
 
 
 def compile_switched(system: StepSystem, stewart: bool = False) -> Switched:

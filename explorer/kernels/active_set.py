@@ -162,10 +162,10 @@ def margins(
             worst = max(worst, abs(total) / (scale + 1e-300))
         if not worst < np.inf:
             return -1
+        if lu_factor(M, m, m - 1, m - 1, pivots) != 0:  # a multiplier without any effect
+            return -1
         if worst <= 1e-14:
             break
-        if lu_factor(M, m, m - 1, m - 1, pivots) != 0:
-            return -1
         lu_solve(M, m, m - 1, m - 1, pivots, r[0])
         for a in range(m):
             vec[5, a] += r[0, a]

@@ -11,12 +11,12 @@ it slides, and signs hold from the very start of an element.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.polynomial import legendre
 
-__all__ = ["TABLEAUX", "Collocation", "collocation"]
+__all__ = ["TABLEAUX", "Collocation", "at_stages", "collocation"]
 
 TABLEAUX = ("radau_iia", "lobatto_iiic", "gauss")
 _FEWEST = {"lobatto_iiic": 2}
@@ -123,3 +123,10 @@ def collocation(tableau: str, stages: int) -> Collocation:
         end = np.eye(s)[-1:]
     table = np.vstack([A, at, ahead, c, where, b, end])
     return Collocation(s, order, np.ascontiguousarray(table), np.ascontiguousarray(inverse.T / k))
+
+
+def at_stages(method: Collocation) -> Collocation:
+    """Return the method with constraints at its stages, wherever these are."""
+    s, table = method.stages, method.table.copy()
+    table[s : 2 * s], table[3 * s + 1] = table[:s], method.c
+    return replace(method, table=table)

@@ -1,18 +1,15 @@
 """The contact problems of an event: which contacts hold, and what an impact does.
 
-Both are one linear complementarity problem with Coulomb friction (Glocker, *Set-Valued Force
-Laws*, 2001, 6.5) over the touching contacts, at the level of accelerations and of impulses. With
-D = G - sigma mu H for a contact that slides and lam_t = lam_r - mu lam for one that may stick::
-
-    0 <= G u            perp  lam    >= 0      u = M^-1 (G' lam + H' lam_t) + w
-    0 <= H u + a_l      perp  lam_r  >= 0      a_l, a_r: what it moves left and right
-    0 <= 2 mu lam - lam_r  perp  a_l >= 0
+Both are one linear complementarity problem with Coulomb friction (`explorer.kernels.glocker`) over
+the touching contacts, at the level of accelerations and of impulses: for contact forces lam and
+friction lam_t of rows G and H, its velocities are G u and H u of u = M^-1 (G' lam + H' lam_t) + w.
 
 An impact is the reset v+ = v- + dv with M dv = G' p + H' p_t,
 0 <= G v+ + gap_t + e (G v- + gap_t) perp p >= 0 and Coulomb's law for p_t against the sliding
 velocity afterwards; its derivative follows from the saddle system over the rows held by impulses.
 """
 
+from explorer.kernels.coefficients import IMPROPER, improper
 from explorer.kernels.flows import (
     CLOSED,
     CON,
@@ -28,13 +25,14 @@ from explorer.kernels.flows import (
     N,
     assemble,
 )  # fmt: skip
+from explorer.kernels.glocker import FREE, standard_form
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import H_RHO, H_T, H_X, X_PLUS, P, identity
 from explorer.kernels.lcp import solve
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.status import SINGULAR, SUCCESS
 
-__all__ = ["LCP_WORK", "impact", "settle"]
+__all__ = ["LCP_WORK", "frictions", "impact", "settle"]
 
 LCP_WORK = (
     "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
@@ -43,7 +41,6 @@ LCP_WORK = (
 # rows of `ints`: touching rows, what `solve` needs (3), 0 1 2 ..., sigma of each of them (FREE: it
 # may stick), where the tangent of a contact stands among them, contacts held before the event
 ACT, ORDER, SIGMA, PLACE, PRIOR = 0, 4, 5, 6, 7
-FREE = 2
 # rows of `vectors`: right side, solution, what `solve` needs (2), speeds of all rows, forces of
 # the touching rows
 SPEED, FORCE = 4, 5
@@ -99,6 +96,24 @@ def delassus(
     return total
 
 
+@kernel(f"int64({PROBLEM}, float64, float64[::1])", inner=True)
+def frictions(table, shape, inp, out, W, pivots, vec, state, t, y):
+    """Return IMPROPER if a coefficient of friction of a closed contact is none at (t, y)."""
+    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
+    if rows == nc or state[HELD] == 0:
+        return SUCCESS
+    inp[0] = t
+    for i in range(nx):
+        inp[1 + i] = y[i]
+    call(table[CON, 0], table[CON, 1], out, inp)
+    at_mu, count = rows * (n + 3), rows - nc
+    for k in range(count):
+        closed = state[CLOSED + shape[shape[OWNERS] + nc + k]] == 1
+        if closed and improper(out[at_mu + k], out[at_mu + count + k]):
+            return IMPROPER
+    return SUCCESS
+
+
 @kernel(f"int64({PROBLEM}, {LCP_WORK}, int64, int64, boolean)", inner=True)
 def coulomb(
     table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, m,
@@ -111,50 +126,24 @@ def coulomb(
     """
     n, nc, rows = shape[N], shape[NC], shape[ROWS]
     act, place, sigma, q = ints[ACT], ints[PLACE], ints[SIGMA], vectors[0]
-    force = vectors[FORCE]
+    ratio, force = vectors[2], vectors[FORCE]  # force holds the right side up to its solution
     at_mu = 2 * rows + rows * (n + 1)
     free_mu = at_mu + (rows - nc if sticky else 0)
-    size = m
-    for k in range(m):  # q is rewritten in place: tangents stand behind the normals
-        if place[k] >= 0 and sigma[place[k]] == FREE:
-            size += 2
-    for i in range(size):
-        ints[ORDER, i] = i
-        for j in range(size):
-            B[i, j] = 0.0
     for j in range(total):
-        force[j] = q[j]
-    at = m
+        ints[ORDER, j] = j
+        if j >= m and improper(out[at_mu + act[j] - nc], out[at_mu + rows + act[j] - 2 * nc]):
+            return IMPROPER
     for k in range(m):
         t = place[k]
-        free = t >= 0 and sigma[t] == FREE
-        ratio, unit = 0.0, 1.0
         if t >= 0:
-            ratio = out[free_mu + act[t] - nc] if free else sigma[t] * out[at_mu + act[t] - nc]
-            unit = matrix[t, t]
-        row = m
-        for i in range(m):
-            B[i, k] = matrix[i, k]
-            if t >= 0:
-                B[i, k] -= ratio * matrix[i, t]
-            if free:
-                B[i, at] = matrix[i, t]
-            if place[i] >= 0 and sigma[place[i]] == FREE:
-                B[row, k] = matrix[place[i], k]
-                if t >= 0:
-                    B[row, k] -= ratio * matrix[place[i], t]
-                if free:
-                    B[row, at] = matrix[place[i], t]
-                row += 2
-        if free:  # scaled like a force, for the tolerance of the solver
-            B[at, at + 1] = unit
-            B[at + 1, at] = -unit
-            B[at + 1, k] = 2.0 * ratio * unit
-            q[at], q[at + 1] = force[t], 0.0
-            at += 2
+            free = sigma[t] == FREE
+            ratio[k] = out[free_mu + act[t] - nc] if free else sigma[t] * out[at_mu + act[t] - nc]
+    size = standard_form(matrix, ints[ORDER], m, place, ratio, sigma, q, B, force)
+    for j in range(size):
+        ints[ORDER, j] = j
     status = solve(
-        0, B, ints[ORDER], size, size, q, 1e-9, 1000, vectors[1], member, tab, A, ints[1], ints[2],
-        ints[3], vectors[2], vectors[3],
+        0, B, ints[ORDER], size, size, force, 1e-9, 1000, vectors[1], member, tab, A, ints[1],
+        ints[2], ints[3], vectors[2], vectors[3],
     )  # fmt: skip
     ints[3, 0] = -1
     if status != SUCCESS:
@@ -167,8 +156,7 @@ def coulomb(
         t = place[k]
         force[k] = vectors[1, k]
         if t >= 0 and sigma[t] == FREE:
-            ratio = out[free_mu + act[t] - nc]
-            force[t] = vectors[1, at] - ratio * force[k]
+            force[t] = vectors[1, at] - out[free_mu + act[t] - nc] * force[k]
             sigma[t] = 0
             if vectors[1, at + 1] > 0.0:
                 sigma[t] = -1

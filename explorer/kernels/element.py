@@ -30,9 +30,11 @@ SOLVER = "float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]"
 N, NC, NSEL, NRHO, S, SUBSYSTEMS = 0, 1, 2, 3, 4, 5  # places in `shape`
 FLOW, SWITCH = 0, 1  # bundles: f, f_x, f_multipliers, f_t; c, c_x, c_t
 SURFACE, MULTIPLIER = 1, 2  # what an element of unknown length ends at
+COARSE = 3  # a multiplier leaves [0, 1] at the very start: the element is too long for its set
 # places in `work`: length, residual, evaluations of f, cap, length that M is factored for (or 0)
 H, RESIDUAL, CALLS, CAP, FACTORED = 0, 1, 2, 3, 4
 ENOUGH = 1e-14  # residual of a solved equation beside its terms
+BOUND = 1e-11  # how far a multiplier may be beyond 0 or 1
 SLOW = 0.05  # a residual that falls by less wants a new factorisation
 
 
@@ -217,14 +219,13 @@ def element(
     fresh = kind > 0 or not abs(work[H] - work[FACTORED]) <= 1e-3 * work[H]
     before = np.inf
     for _ in range(int(work[CAP]) + 1):
-        if fresh and factor(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, kind, which, bound,
-        ):  # fmt: skip
-            work[FACTORED] = 0.0
-            return NEWTON_CAP
+        singular = False
         if fresh:
-            work[FACTORED] = work[H] if kind == 0 else 0.0
+            singular = factor(
+                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
+                pivots, r, work, t, x, kind, which, bound,
+            ) != 0  # fmt: skip
+            work[FACTORED] = work[H] if kind == 0 and not singular else 0.0
         worst = defect(
             table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
             r, work, t, x, kind, which, bound,
@@ -246,6 +247,8 @@ def element(
         if not worst < np.inf:
             work[FACTORED] = 0.0
             return NOT_FINITE
+        if singular:
+            return NEWTON_CAP
         slow = worst > SLOW * before
         before = worst
         if slow and not fresh:  # from here on with a matrix of its own
@@ -274,9 +277,11 @@ def element(
 def violated(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
 ):  # fmt: skip
-    """Return what ends the active set within an element first: 0, SURFACE or MULTIPLIER.
+    """Return what ends the active set within an element first: 0, SURFACE, MULTIPLIER or COARSE.
 
-    found: which, bound, the fraction of the element at which it is reached. `vec` holds c and the
+    found: which, bound, the fraction of the element at which it is reached; ``found[4]``: whether
+    an element may be coarse (else the first stage of Lobatto IIIC, which is no limit of the stages
+    before it, is held to the bounds as well). `vec` holds c and the
     multipliers at its start (rows 2, 3) and the tolerance of each c (row 4).
     """
     nc = shape[NC]
@@ -284,6 +289,7 @@ def violated(
     s = shape[S]
     m = zeros[nc]
     kind = 0
+    coarse = 0
     found[2] = 2.0
     for j in range(nc):
         if sign[j] == 0:
@@ -317,7 +323,7 @@ def violated(
         for i in range(s):
             now = sel[i, k]
             time = tableau[3 * s, i]
-            if time > 0.0 and (now < -1e-11 or now > 1.0 + 1e-11):
+            if time > 0.0 and (now < -BOUND or now > 1.0 + BOUND):
                 goal = 0.0 if now < 0.0 else 1.0
                 at = 0.5 * time
                 if (early - goal) * (now - goal) < 0.0:
@@ -330,11 +336,11 @@ def violated(
                 break
             early = now
             was = time
-        if was < 1.0 and early >= -1e-11 and early <= 1.0 + 1e-11:  # the end is no stage
+        if was < 1.0 and early >= -BOUND and early <= 1.0 + BOUND:  # the end is no stage
             now = 0.0
             for i in range(s):
                 now += tableau[3 * s + 3, i] * sel[i, k]
-            if now < -1e-11 or now > 1.0 + 1e-11:
+            if now < -BOUND or now > 1.0 + BOUND:
                 goal = 0.0 if now < 0.0 else 1.0
                 at = was + (1.0 - was) * (early - goal) / (early - now)
                 if at < found[2]:
@@ -342,4 +348,6 @@ def violated(
                     found[0] = k
                     found[1] = goal
                     found[2] = at
-    return kind
+        if tableau[3 * s, 0] == 0.0 and found[4] == 0.0 and abs(sel[0, k] - 0.5) > 0.5 + BOUND:
+            coarse = COARSE
+    return kind if kind != 0 else coarse

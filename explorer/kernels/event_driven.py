@@ -8,7 +8,8 @@ that ends there (at an event put right to round-off), never from an interpolant.
 
 import numpy as np
 
-from explorer.kernels.contacts import LCP_WORK, PRIOR, settle
+from explorer.kernels.coefficients import IMPROPER
+from explorer.kernels.contacts import LCP_WORK, PRIOR, frictions, settle
 from explorer.kernels.flows import (
     CLOSED,
     FIRED,
@@ -55,12 +56,12 @@ from explorer.kernels.runge_kutta import (
     step_error,
     stiffness,
 )
-from explorer.kernels.start import begin
+from explorer.kernels.start import UNMADE, begin
 from explorer.kernels.transitions import (
-    ACCUMULATION,
     ATOL,
     BAND,
     EXPONENT,
+    GOES_ON,
     GRID,
     H0,
     H_MAX,
@@ -73,7 +74,7 @@ from explorer.kernels.transitions import (
     touch,
 )  # fmt: skip
 from explorer.kernels.watch import rewatch
-from explorer.status import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS, ZENO
+from explorer.status import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS
 
 __all__ = ["march"]
 
@@ -91,6 +92,8 @@ def march(
     steps, step_state, lay, record, record_kind, counts,
 ):  # fmt: skip
     """Integrate from knobs[0] to knobs[1]; return a status.
+
+    UNMADE: it comes to the mode counts[0], which is to be compiled first.
 
     Parameters
     ----------
@@ -127,17 +130,22 @@ def march(
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
     state[FIRED], rejected, blurred = -2, False, 0
+    if shape[KIND] == 0 and table[state[MODE], 0] == 0:
+        counts[0] = state[MODE]
+        return UNMADE
     status = begin(
         table, shape, inp, out, W, pivots, vec, state, y, e, e_rho, width, caps[2], counts
     )
-    if status == SUCCESS and nc > 0:
+    if status != SUCCESS:
+        return status
+    counts[:] = 0
+    if nc > 0:
         status = settle(
             table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
             member, band, 1e-12 * (1.0 + largest(y, n, nx)), -1,
         )  # fmt: skip
-    if status != SUCCESS:
-        return status
-    counts[:] = 0
+        if status != SUCCESS:
+            return status
 
     while True:
         now = -1
@@ -190,6 +198,11 @@ def march(
                 h = step * max(0.1, min(factor, 0.9))
                 if h <= 4e-16 * abs(t) or h < 1e-300:
                     return NOT_FINITE
+                continue
+            if frictions(table, shape, inp, out, W, pivots, vec, state, t + step, new) != SUCCESS:
+                h = 0.5 * step
+                if h <= 1e-12 * t_end:
+                    return IMPROPER
                 continue
             factor = 10.0 if error == 0.0 else min(10.0, 0.9 * error ** knobs[EXPONENT])
             if rejected:
@@ -291,12 +304,15 @@ def march(
             row[lay[P] + a] = 0.0
         guard_gradient(table, shape, inp, out, W, pivots, vec, state, now, row, lay)
         kind[0], kind[2], kind[5] = now, state[MODE], 1
-        terminal = False
+        ends = GOES_ON
         if shape[KIND] == 0:
-            terminal = switch(
+            ends = switch(
                 table, shape, inp, out, W, pivots, vec, state, now, t, times,
                 record[events - 12, T] if events >= 12 else -1e300, knobs[REST_MAX], row, kind, lay,
             )  # fmt: skip
+            if table[state[MODE], 0] == 0:
+                counts[0] = state[MODE]
+                return UNMADE
         else:
             crowd = 8 * (nc + 1)
             status = touch(
@@ -319,8 +335,9 @@ def march(
         kind[3], kind[4] = state[MODE], taken
         events += 1
         counts[1] = events
-        if terminal or not np.isfinite(largest(y, 0, block)):
-            accumulated = ZENO if kind[1] == ACCUMULATION else SUCCESS
-            return accumulated if terminal else NOT_FINITE
+        if ends != GOES_ON:
+            return ends
+        if not np.isfinite(largest(y, 0, block)):
+            return NOT_FINITE
         fresh = True
     return SUCCESS

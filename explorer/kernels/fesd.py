@@ -1,15 +1,14 @@
 """FESD by marching through active sets (Nurkanovic et al. 2023, eq. (20), (21), corrected).
 
-An interval of length h has a number of elements. They are marched in one active set up to the
-first switch, which cuts the last of them; the lengths of this phase are then made equal (step
-equilibration, eq. (19)) by a secant on their common length, and the next active set is chosen. In
-a fixed active set complementarity and cross complementarity (16), (18) hold identically, and
-c_j = 0 at the end of a phase is (17) at the switch: what is found solves the whole of (21).
+An interval of length h has a number of elements. They are marched in one active set up to its first
+switch (`explorer.kernels.phase`), and the next active set is chosen. In a fixed active set
+complementarity and cross complementarity (16), (18) hold identically, and c_j = 0 at the end of a
+phase is (17) at the switch: what is found solves the whole of (21).
 """
 
 import numpy as np
 
-from explorer.kernels.active_set import ALL, MOST, choose
+from explorer.kernels.active_set import ALL, MOST, arrange, choose
 from explorer.kernels.element import (
     FACTORED,
     FLOW,
@@ -24,10 +23,10 @@ from explorer.kernels.element import (
     S,
 )
 from explorer.kernels.jit import call, kernel
-from explorer.kernels.stretch import OTHER, RECORD, WORK, stretch
+from explorer.kernels.phase import FINER, HALVED, MADE, phase
+from explorer.kernels.stretch import AT_ONCE, OTHER, RECORD, WORK
 from explorer.status import (
     ACCUMULATION,
-    ELEMENT_CAP,
     MORE_SWITCHES,
     NEWTON_CAP,
     NO_ACTIVE_SET,
@@ -43,7 +42,8 @@ ELEMENTS, SPLIT, RULE = 0, 1, 2
 # columns of `switches`: first element, kind, which, consistent patterns, functions at zero, choice,
 # then the signs behind it; of `moments`: t, slope, then x, x' before, x' behind, multipliers behind
 SIGNS = 6
-ACCUMULATED = 1e-10  # of an interval: a phase this short, and shorter than the last, accumulates
+ACCUMULATED = 1e-10  # of an interval: phases shorter than that may accumulate
+LOST = 1e-6  # the same, where no active set is found any more
 AHEAD = 1e-5  # of an interval: over it a tangency is watched
 SHORT = 40  # phases of no length in a row
 
@@ -142,6 +142,42 @@ def enter(
     return SUCCESS
 
 
+@kernel("float64(float64[:, ::1], int64, float64, float64)", inner=True)
+def accumulates(moments, phases, t, short):
+    """Return how long after t the switches go on, if their times form a geometric series; or 0.
+
+    So they do if the last cycle of 1, 2 or 4 phases is shorter than `short`, and each of the last
+    four is shorter than the one before, about by one factor.
+    """
+    for shift in range(3):
+        cycle = 1 << shift
+        if phases < 4 * cycle:
+            break
+        one = t - moments[phases - cycle, 0]
+        two = moments[phases - cycle, 0] - moments[phases - 2 * cycle, 0]
+        three = moments[phases - 2 * cycle, 0] - moments[phases - 3 * cycle, 0]
+        four = moments[phases - 3 * cycle, 0] - moments[phases - 4 * cycle, 0]
+        if one > max(short, 1e-12 * t) or not (
+            one < 0.999 * two and two < 0.999 * three and three < 0.999 * four
+        ):
+            continue
+        if 0.1 < one * three / (two * two) < 10.0 and 0.1 < two * four / (three * three) < 10.0:
+            return one * one / (two - one) + 1e-300
+    return 0.0
+
+
+@kernel("void(float64[:, ::1], int64)", inline=True)
+def keep(vec, back):
+    """Copy what a phase begins with (see `stretch`) to the last rows of `vec`, or it back."""
+    for row in range(4):
+        at = 2 + row + row // 2  # 2, 3, 5, 6
+        for k in range(vec.shape[1]):
+            if back:
+                vec[at, k] = vec[15 + row, k]
+            else:
+                vec[15 + row, k] = vec[at, k]
+
+
 @kernel(
     f"int64({WORK}, {RECORD}, int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
     " int64[:, ::1], float64[:, ::1], int64[:, ::1])"
@@ -153,11 +189,13 @@ def march(
 ):  # fmt: skip
     """March from ``states[0]`` over [0, knobs[0]] in intervals of knobs[1]; return a status.
 
-    counts: of the last stretch, elements, switches and the start, intervals, switches that found no
-    element left, intervals of unequal lengths, the most consistent patterns. places: interval and
-    phase of each element. ``knobs[2]`` is the time that was reached, or of an accumulation.
+    counts: of the last phase, elements, switches and the start, intervals, switches that found no
+    element left, phases of unequal lengths, the most consistent patterns, halvings of the last
+    phase. places: interval and phase of each element. ``knobs[2]`` is the time that was reached, or
+    of an accumulation.
     """
     n = shape[N]
+    nc = shape[NC]
     nsel = shape[NSEL]
     s = shape[S]
     t_end = knobs[0]
@@ -168,143 +206,125 @@ def march(
     count = 0
     for k in range(nsel):
         vec[14, k] = 0.5
-    for k in range(len(sign)):
-        sign[k] = 0
+    for j in range(nc):
+        sign[j] = 0
     moments[0, 1] = 0.0
     kind = 0
     which = -1
-    status = SUCCESS
-    phase = 0
+    phases = 0
     due = True  # whether an active set has to be chosen
-    long = 0.0
-    longer = 0.0
     short = 0
     for q in range(intervals):
         t_next = t_end if q == intervals - 1 else (q + 1) * h
-        used = 0
+        near_end = 1e-12 * max(t_next, h)
+        begin = count
         wanted = 1
         counts[3] = q
+        # The end of a slide is as good as its multipliers are, and where it is too early the
+        # surface is met again at once. What lacks a solution so leads back to the phase before.
+        back = -1  # the first element of that, if it is of this interval
+        halvings = 0
+        again = False
         while t < t_next:
-            if due:
-                if phase == len(switches):
+            status = SUCCESS
+            if again:
+                for j in range(nc):
+                    sign[j] = switches[phases - 1, SIGNS + j]
+                arrange(shape, sign, zeros, base, B, switches[phases - 1, SIGNS - 1])
+                keep(vec, 1)
+                work[FACTORED] = 0.0
+            elif due:
+                if phases == len(switches):
                     return SWITCH_CAP
-                switches[phase, 0] = count
-                moments[phase, 1] = 0.0
+                switches[phases, 0] = count
+                moments[phases, 1] = 0.0
                 status = enter(
                     table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
                     pivots, r, work, vec, saved, found, near, best, t, states[count], h,
-                    kind, which, caps[RULE], switches[phase], moments[phase],
+                    kind, which, caps[RULE], switches[phases], moments[phases],
                 )  # fmt: skip
                 if kind == MULTIPLIER:
-                    moments[phase, 1] = found[2]
-                phase += 1
-                counts[2] = phase
-                counts[6] = max(counts[6], switches[phase - 1, 3])
-                if status != SUCCESS:
-                    return status
-                due = False
-            elif phase > 0:  # a new interval in the old active set
+                    moments[phases, 1] = found[2]
+                phases += 1
+                counts[2] = phases
+                counts[6] = max(counts[6], switches[phases - 1, 3])
+            elif phases > 0:  # a new interval in the old active set
                 for k in range(n):
                     vec[6, k] = slopes[count - 1, (s - 1) * n + k]
-                for k in range(zeros[shape[NC]]):
+                for k in range(zeros[nc]):
                     vec[5, k] = W[s - 1, k]
                 for k in range(nsel):
                     vec[3, k] = vec[14, k]
-                for k in range(shape[NC]):
-                    vec[2, k] = C[s - 1, k]
-            rest = t_next - t
-            budget = max(caps[ELEMENTS] - used, 1)
-            if count + max(budget, caps[ELEMENTS]) + 1 >= len(times):
-                return ELEMENT_CAP
-            length = rest / budget
-            status = stretch(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                pivots, r, work, vec, saved, found, states, slopes, mult, times, counts, count, t,
-                length, budget, 0,
-            )  # fmt: skip
+                for j in range(nc):
+                    vec[2, j] = C[s - 1, j]
+            less = halvings + 1 if again else 0
+            if status == SUCCESS:
+                status = phase(
+                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
+                    pivots, r, work, vec, saved, found, states, slopes, mult, times, counts, count,
+                    t, t_next, near_end, max(caps[ELEMENTS] - (count - begin), 1), caps[ELEMENTS],
+                    caps[SPLIT], less,
+                )  # fmt: skip
+            if status == AT_ONCE and not due and not again:
+                due = True  # the slide was over where the interval before has ended
+                kind = MULTIPLIER
+                which = int(found[0])
+                vec[14, which] = found[1]
+                found[2] = 0.0
+                continue
+            if status == AT_ONCE:
+                status = OTHER
             if status != SUCCESS:
-                knobs[2] = t
-                return NEWTON_CAP if status == OTHER else status
-            made = counts[0]
+                lost = status in (NEWTON_CAP, NO_ACTIVE_SET, OTHER)
+                if not lost or back < 0 or again or caps[SPLIT] == 0 or halvings + 1 >= FINER:
+                    rest = accumulates(moments, phases - 1, t, LOST * h) if lost else 0.0
+                    knobs[2] = t + rest
+                    if rest > 0.0:
+                        return ACCUMULATION
+                    return NO_ACTIVE_SET if status == OTHER else status
+                count = back
+                t = times[back, 0]
+                phases -= 1
+                wanted -= 1
+                again = True
+                continue
+            made = counts[MADE]
             kind = int(found[3])
             which = int(found[0])
-            bound = found[1]
-            if kind != 0:
-                span = (made - 1) * length + work[H]
-                last = t_next - t - span <= 1e-12 * max(t_next, h)
-                even = budget if last else min(max(int(span / length + 0.5), 1), budget - 1)
-                even = max(even, 1)
-                good = made == 1 and even == 1
-                for other in range(0 if good else 2):
-                    # a coarser phase may end beyond the interval: then with the lengths it had
-                    even = max(made, 1) if other else even
-                    one = span / even
-                    before = 0.0
-                    off = 0.0
-                    for attempt in range(30):
-                        found[0] = which
-                        found[1] = bound
-                        status = stretch(
-                            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C,
-                            sel, M, pivots, r, work, vec, saved, found, states, slopes, mult, times,
-                            counts, count, t, one, even, kind,
-                        )  # fmt: skip
-                        if status != SUCCESS:
-                            break
-                        now = work[H] - one
-                        if even == 1 or abs(now) <= 1e-14 * one + 2e-16 * t:
-                            good = (even - 1) * one + work[H] <= t_next - t + 1e-12 * t_next
-                            break
-                        step = now / even
-                        if attempt > 0 and now != off:
-                            step = now * (before - one) / (now - off)
-                        before = one
-                        off = now
-                        one += step
-                        if not (one > 0.0 and one < 2.0 * span):
-                            break
-                    if good:
-                        made = even
-                        break
-                if not good:  # as it was found first, of unequal lengths
-                    counts[5] += 1
-                    status = stretch(
-                        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel,
-                        M, pivots, r, work, vec, saved, found, states, slopes, mult, times, counts,
-                        count, t, length, budget, 0,
-                    )  # fmt: skip
-                    made = counts[0]
-                due = True
+            reached = times[count + made - 1, 0] + times[count + made - 1, 1]
+            last = kind == 0 or t_next - reached <= near_end
+            due = kind != 0
+            again = False
+            for e in range(count, count + made):
+                places[e, 0] = q
+                places[e, 1] = phases - 1
+            if due:
                 wanted += 0 if last else 1
-                span = times[count + made - 1, 0] + times[count + made - 1, 1] - t
+                span = reached - t
                 short = short + 1 if span <= 1e-13 * max(t, h) else 0
-                if span < ACCUMULATED * h and span < 0.999 * long and long < 0.999 * longer:
-                    ratio = span / long
-                    knobs[2] = t + span + span * ratio / (1.0 - ratio)
-                    counts[1] = count + made
-                    return ACCUMULATION
                 if short > SHORT:
                     return NO_ACTIVE_SET
-                longer = long
-                long = span
+                rest = accumulates(moments, phases, reached, ACCUMULATED * h)
+                if rest > 0.0:
+                    knobs[2] = reached + rest
+                    counts[1] = count + made
+                    return ACCUMULATION
                 if kind == MULTIPLIER and s > 1:
                     a = 1.0 / ((tableau[3 * s, s - 1] - tableau[3 * s, s - 2]) * work[H])
                     found[2] = a * (sel[s - 1, which] - sel[s - 2, which])
                 else:
                     found[2] = 0.0
-            for e in range(count, count + made):
-                places[e, 0] = q
-                places[e, 1] = phase - 1
+            if not last:
+                back = count
+                halvings = counts[HALVED]
+                keep(vec, 0)
             count += made
-            used += made
             counts[1] = count
-            if kind == 0 or t_next - times[count - 1, 0] - times[count - 1, 1] <= 1e-12 * max(
-                t_next, h
-            ):
+            if last:
                 t = t_next
                 times[count - 1, 1] = t - times[count - 1, 0]
             else:
-                t = times[count - 1, 0] + times[count - 1, 1]
+                t = reached
             knobs[2] = t
         if wanted > caps[ELEMENTS]:
             counts[4] = max(counts[4], wanted)

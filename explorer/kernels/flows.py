@@ -28,11 +28,15 @@ TLM, GUARD, GUARD_TLM, RESET, COST_ROW, GUARDS = 8, 9, 10, 11, 12, 13
 # then the contact of each tangent
 ROWS, OWNERS = 14, 15
 WRT = 16
+# of each guard: direction, mode that follows, flags, mode behind an accumulation, how many modes
+# may follow, row of `table` with their conditions, place in `shape` of their numbers: of each the
+# mode, its guard that is left, its first condition and one past its last
+EACH, TO, FLAGS, BEYOND, BRANCHES, BRANCH_ROW, BRANCH_AT = 7, 1, 2, 3, 4, 5, 6
 # rows of `table` for a mechanical system
 DYN, CON, GAP, STEP, IMPACT, GAP_RHO = 0, 1, 2, 3, 4, 5
 # `state`: the mode, how many rows are held, the guard whose event has just happened (-1: of another
-# mode, -2: none, + the number of guards: a contact that let go), then from CLOSED on which rows are
-# held, then each tangent's sigma
+# mode, -2: none, + the number of guards: one that is left, or a contact that let go), then from
+# CLOSED on which rows are held, then each tangent's sigma
 MODE, HELD, FIRED, CLOSED = 0, 1, 2, 8
 
 PROBLEM = (

@@ -11,6 +11,7 @@ import numpy as np
 from explorer.kernels.flows import (
     CLOSED,
     CON,
+    EACH,
     GAP_RHO,
     GUARD_TLM,
     GUARDS,
@@ -25,6 +26,7 @@ from explorer.kernels.flows import (
     RESET,
     ROWS,
     STEP,
+    TO,
     WRT,
     N,
     accelerate,
@@ -140,7 +142,7 @@ def reset(table, shape, inp, out, W, pivots, vec, state, guard, row, lay):
         row[lay[H_X] + k] = out[2 * nx + k]
     for k in range(nx * nr):
         row[lay[H_RHO] + k] = out[2 * nx + nx * nx + k]
-    state[MODE] = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * guard + 1]
+    state[MODE] = shape[shape[GUARDS] + shape[MODES] + 1 + EACH * guard + TO]
     return SUCCESS
 
 

@@ -37,12 +37,13 @@ def residual(M, act, m, band, q, z):
 
 
 @kernel(
-    "int64(float64[:, ::1], int64[::1], int64, float64[::1], int64, float64[::1],"
+    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], int64, float64[::1],"
     " float64[:, ::1], int64[::1], float64[::1])"
 )
-def lemke(M, act, m, q, max_iter, z, T, basis, scale):
+def lemke(M, act, m, covered, q, max_iter, z, T, basis, scale):
     """Lemke's method with the lexicographic rule, which cannot cycle.
 
+    The first `covered` rows get the artificial variable; of the others q has to be >= 0.
     Rows and columns are scaled symmetrically by 1/sqrt|M_ii| and q by its size, so that one
     tolerance serves impulses of 1e-9 and of 1e9. `T` has at least m rows and 2 m + 2 columns,
     columns w, z, z0, right side. Returns SUCCESS, LCP_RAY or LCP_ITERATIONS.
@@ -63,7 +64,7 @@ def lemke(M, act, m, q, max_iter, z, T, basis, scale):
         for j in range(m):
             T[i, j] = 1.0 if i == j else 0.0
             T[i, m + j] = -M[act[i], act[j]] * scale[i] * scale[j]
-        T[i, z0] = -1.0
+        T[i, z0] = -1.0 if i < covered else 0.0
         T[i, rhs] = q[i] * scale[i] / size if size > 0.0 else 0.0
         basis[i] = i
         if T[i, rhs] < lowest:
@@ -290,7 +291,7 @@ def solve(
         if m > 3:
             status = block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b)
         if status != SUCCESS:
-            status = lemke(M, act, m, q, max(100, 20 * m), z, T, pivots, b)
+            status = lemke(M, act, m, m, q, max(100, 20 * m), z, T, pivots, b)
             for i in range(m):
                 member[act[i]] = 1 if z[i] > 0.0 else 0
         if status == SUCCESS and not residual(M, act, m, band, q, z) <= tol * size:

@@ -8,6 +8,8 @@ not leave yet (a release: a triple root) is armed when it is out of a small band
 import numpy as np
 
 from explorer.kernels.flows import (
+    EACH,
+    FLAGS,
     GUARDS,
     KIND,
     MODE,
@@ -47,7 +49,7 @@ def flags_of(shape, state, j):
         return BOUNDS
     at = shape[GUARDS]
     g = shape[at + state[MODE]] + j
-    return shape[at + shape[MODES] + 1 + 4 * g + 2]
+    return shape[at + shape[MODES] + 1 + EACH * g + FLAGS]
 
 
 @kernel(

@@ -1,5 +1,8 @@
 """The Moreau-Jean time-stepping scheme for M(q) dv = F(t, q, v) dt + G' dp, 0 <= gap.
 
+The rows of G are the normals of the contacts, the tangents of those with friction and, last, the
+gradients of the constraints phi(t, q) = 0.
+
 Event-capturing schemes, "Lagrangian systems" and its summary, with the corrections listed in the
 docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at velocity level::
 
@@ -9,106 +12,100 @@ docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at ve
     LCP on A     0 <= G v_free + gap_t + e gap'_i + G W^-1 G' p  perp  p >= 0
                  v = v_free + W^-1 G' p,   q = q_i + h (theta v + (1 - theta) v_i)
 
+With friction it is the problem of `explorer.kernels.friction`, e_t slip_i besides the tangents; mu
+is that of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0: with impulses as
+further unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions drift away from
+phi = 0 unless `explorer.kernels.projection` takes them back. A compliant contact is always in A,
+with 0 <= gap_{i+1} + (c / h) p perp p >= 0 divided by h theta (the source's relation corrected).
 `p` is the impulse of the step. If M, C, K, G are constant, one iteration is exact; the factors of W
-come from outside, once for each step size, and the Delassus matrix is made once with them.
+come from outside, once for each step size, and the Delassus matrix is made once with them. Of many
+contacts with a diagonal W it is not formed, and G may turn: see `explorer.kernels.contact_graph`.
 """
 
 import numpy as np
 
-from explorer.kernels.factors import FACTORS, solve_factored
+from explorer.kernels.contact_graph import GRAPH_WORK, WIDEST
+from explorer.kernels.delassus import along, push
+from explorer.kernels.equations import TOUCH, fill, force, scatter
+from explorer.kernels.factors import FACTORS
+from explorer.kernels.friction import MADE, STICK
 from explorer.kernels.jit import call, kernel
-from explorer.kernels.lcp import solve, solve_one
-from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve, positive_definite
+from explorer.kernels.linalg import lu_factor, positive_definite
+from explorer.kernels.projection import project, solve_step
+from explorer.kernels.step_problem import step_delassus, step_impulses
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
-__all__ = ["H_FACTORED", "TOUCH", "UNFACTORED", "run", "workspaces"]
+__all__ = ["H_FACTORED", "UNFACTORED", "run", "workspaces"]
 
 UNFACTORED = -1  # factors for the step knobs[H_FACTORED] are wanted: make them and call again
 H_FACTORED = 7
+MOST_DENSE = 100  # rows of G for which D is formed though the graph of the contacts serves
 
-# a gap that round-off alone has opened (in m) is closed: else a column at rest starts to tremble
-TOUCH = 1e-13
-
-
-@kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inline=True)
-def scatter(flat, sign, values, start, places):
-    """Put ``sign * values[start:]`` to `places` of a matrix; its other entries stay zero."""
-    for k in range(places.size):
-        flat[places[k]] = sign * values[start + k]
-
-
-@kernel("void(float64[::1], float64, float64[::1], float64[::1], int64)", inline=True)
-def fill(inp, t, q, v, n):
-    """Write (t, q, v) to the head of the input vector; the parameters behind it stay."""
-    inp[0] = t
-    for i in range(n):
-        inp[1 + i] = q[i]
-        inp[1 + n + i] = v[i]
-
-
-@kernel(
-    "void(int64[:, ::1], int64, float64[::1], float64[::1], int64, int64[::1], int64[::1],"
-    " float64[::1], float64[::1])",
-    inline=True,
-)
-def force(table, bundle, inp, out, n, ptr, col, val, F):
-    """F = first block of the bundle, plus the sparse rows (ptr, col, val) times (q, v)."""
-    call(table[bundle, 0], table[bundle, 1], out, inp)
-    for i in range(n):
-        total = out[i]
-        for k in range(ptr[i], ptr[i + 1]):
-            total += val[k] * inp[1 + col[k]]
-        F[i] = total
+AT_REST = 1e-9  # a gap in m and a sliding velocity in m/s with which a contact starts sticking
 
 
 @kernel(
     "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
+    " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
     f" {FACTORS}, float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int8[:, ::1], int32[::1], float64[:, ::1], float64[:, ::1],"
+    " float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], int8[:, ::1], int32[::1], float64[:, ::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], int64[::1], int32[:, ::1], float64[:, ::1],"
     " float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[:, ::1],"
-    " int8[::1])"
+    f" int8[::1], {GRAPH_WORK})"
 )
 def run(
-    table, knobs, options, inp, place_M, place_K, place_C, gap_ptr, gap_col, lin_ptr, lin_col,
-    lin_val, factors, M, K, C, gap_val, e, t, q, v, p, gap, gap_dot, active, iterations, residuals,
-    W, cc, T, vec, out, ints, member,
+    table, knobs, options, inp, place_M, place_K, place_C, gap_ptr, gap_col, tangents, lin_ptr,
+    lin_col, lin_val, factors, M, K, C, gap_val, e, compliance, t, q, v, p, gap, gap_dot, active,
+    iterations, residuals, p_max, phi, p_phi, partners, partner, W, cc, T, vec, out, ints, member,
+    band, graph_vec, graph_ints, near,
 ):  # fmt: skip
     """March from row ints[0, 0] to the last row; return a status, last row in ints[0, 0].
 
     Parameters
     ----------
-    table : (4, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, gap_t, G)
+    table : (4, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, what the
+        velocities of the rows of G are at v = 0, G, mu, mu_s, phi)
     knobs : (8,) h, t_end, theta, forecast, gamma, Newton tolerance, LCP tolerance, step for which
         the factors hold
-    options : (8,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, -, -
+    options : (9,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, what is projected
+        (see `explorer.kernels.projection`), many (1: W is diagonal and the graph of the contacts
+        serves; 2: though G depends on the state), solver of friction in space
     inp : (1 + 2 n + p,) input vector [t, q, v, rho]; rho is read, the rest is scratch
     place_M, place_K, place_C : flat positions of the entries of M, F_q, F_v that bundles yield
     gap_ptr, gap_col : CSR pattern of G; gap_val its values (given if constant)
+    tangents : (n_c + 1,) contact a has the tangents in rows tangents[a] to tangents[a + 1] - 1 of G
     lin_ptr, lin_col, lin_val : CSR rows added to F as a matrix times (q, v)
     factors : of W if constant, see `explorer.kernels.factors`
     M, K, C : (n, n) M, -F_q, -F_v at the start; not used if constant
-    e : (n_c,) restitution
-    t, q, v, p, gap, gap_dot, active, iterations, residuals : records, time is axis 0; row
-        ints[0, 0] of t, q, v is the start; residuals[:, 0] LCP in m/s, [:, 1] Newton in N s
-    W, cc, T, vec, out, ints, member : workspaces, made by `workspaces`
+    e : (n_rows,) restitution, of tangents the tangential one
+    compliance : (n_c,) in m/N, 0 of a rigid contact
+    t, q, v, p, gap, gap_dot, active, iterations, residuals, p_max : records, time is axis 0; row
+        ints[0, 0] of t, q, v is the start; p, gap_dot, active of all rows of G (of a tangent
+        friction, sliding velocity and what it does: see `explorer.kernels.friction`);
+        residuals[:, 0] LCP in m/s, [:, 1] Newton in N s; p_max (n_t, n_tangents) the most friction;
+        phi, p_phi (n_t, n_constraints) in m, N s; partner (n_t, .) what contacts join
+    partners : what they join now, kept by the function of the gaps; empty if it never changes
+    W, ..., near : workspaces, made by `workspaces`
     """
-    n, nc = q.shape[1], gap.shape[1]
+    n, nc, rows = q.shape[1], gap.shape[1], gap_dot.shape[1]
+    rough, bound = rows - nc, phi.shape[1]
+    N, at_G = n + bound, nc + rows + bound
     last = t.size - 1
     h0, t_end, theta, forecast, gamma = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
     constant, q_star, rheonomic = options[0] == 1, options[1] == 1, options[2] == 1
+    many, turns = options[7] > 0, not constant or options[7] == 2
+    smooth = 0 if constant else 2  # the bundle
     state_force = place_K.size + place_C.size + lin_val.size > 0
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
-    D, A = cc[0], cc[1]
     F0, F1, R, rhs = vec[0], vec[1], vec[2], vec[3]
     q1, v1, vf = vec[4], vec[5], vec[6]
-    z, w, b, e_dot, probe, found = vec[7], vec[8], vec[9], vec[10], vec[11], vec[12]
-    pivots, act, factored, state, lcp_pivots, band = (
-        ints[1], ints[2], ints[3], ints[4], ints[5], ints[6],
-    )  # fmt: skip
-    state[0] = -1
-    delassus_band = max(nc - 1, 0)
+    z, e_dot, probe, found = vec[7], vec[10], vec[11], vec[12]
+    ratio, coefficients, bias = vec[13], vec[14:16], vec[20]
+    at_mu, at_phi = at_G + gap_val.size, at_G + gap_val.size + 2 * rough
+    pivots, act, state, place, mode = ints[1], ints[2], ints[4], ints[7], ints[8]
+    state[0] = state[MADE] = -1
+    width = max(rows - 1, 0)
     h_made = 0.0  # step of the Delassus matrix
     t0, first = t[0], ints[0, 0]
     newton = 1
@@ -116,14 +113,25 @@ def run(
     fill(inp, t[first], q[first], v[first], n)
     force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
     call(table[3, 0], table[3, 1], out, inp)
-    for a in range(nc):
-        gap[first, a] = out[a]
+    for a in range(rows):
         total = out[nc + a]
         for k in range(gap_ptr[a], gap_ptr[a + 1]):
-            if not constant:
-                gap_val[k] = out[2 * nc + k]
+            if turns:
+                gap_val[k] = out[at_G + k]
             total += gap_val[k] * v[first, gap_col[k]]
         gap_dot[first, a] = total
+    for a in range(nc):
+        gap[first, a] = out[a]
+        s, end = tangents[a], tangents[a + 1] - 1
+        if s <= end and first == 0 and abs(gap[0, a]) <= AT_REST:
+            at_rest = max(abs(gap_dot[0, s]), abs(gap_dot[0, end])) <= AT_REST
+            active[0, s] = STICK if at_rest else 0
+    for k in range(rough):
+        coefficients[0, k], coefficients[1, k] = out[at_mu + k], out[at_mu + rough + k]
+    for c in range(bound):
+        phi[first, c], bias[c] = out[at_phi + c], 0.0
+    for a in range(partners.size):
+        partner[first, a] = partners[a]
 
     for i in range(first, last):
         ints[0, 0] = i
@@ -139,40 +147,49 @@ def run(
         ht = h * theta
         m = 0
         for a in range(nc):
-            p[i + 1, a] = 0.0
-            active[i + 1, a] = 0
-            if gap[i, a] + forecast * h * gap_dot[i, a] <= TOUCH:
-                active[i + 1, a] = 1
-                act[m] = a
-                e_dot[m] = e[a] * gap_dot[i, a]
+            soft = compliance[a] > 0.0
+            if soft or gap[i, a] + forecast * h * gap_dot[i, a] <= TOUCH:
+                active[i + 1, a] = 0 if soft else 1
+                act[m], place[m], e_dot[m] = a, -1, e[a] * gap_dot[i, a]
+                if soft:
+                    e_dot[m] = (gap[i, a] / h + (1.0 - theta) * gap_dot[i, a]) / theta
                 m += 1
+        held = m
+        if rough > 0:
+            for j in range(m):
+                if tangents[act[j]] < tangents[act[j] + 1]:
+                    place[j] = held
+                for a in range(tangents[act[j]], tangents[act[j] + 1]):
+                    act[held] = a
+                    e_dot[held] = e[a] * gap_dot[i, a]
+                    held += 1
 
+        for j in range(held):
+            z[j] = p[i, act[j]]
         for j in range(n):
             v1[j] = v[i, j]
             q1[j] = q[i, j] + h * v[i, j]
         fill(inp, t1, q1, v1, n)
-        if constant:
-            force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
-        else:
-            force(table, 2, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+        force(table, smooth, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+        for j in range(n if turns and q_star else 0):
+            inp[1 + j] = q[i, j] + h * gamma * v[i, j]
+        if not constant:
             scatter(K_flat, -1.0, out, n, place_K)
             scatter(C_flat, -1.0, out, n + place_K.size, place_C)
-            if q_star:
-                for j in range(n):
-                    inp[1 + j] = q[i, j] + h * gamma * v[i, j]
             call(table[1, 0], table[1, 1], out, inp)
             scatter(M_flat, 1.0, out, 0, place_M)
             if not positive_definite(M, n, W):
                 return INDEFINITE if np.isfinite(M.sum()) else NOT_FINITE
-        if m > 0 and (rheonomic or not constant):
+        if (m > 0 or bound > 0) and (rheonomic or turns):
             call(table[3, 0], table[3, 1], out, inp)
-            if not constant:
-                for k in range(gap_val.size):
-                    gap_val[k] = out[2 * nc + k]
-            for j in range(m):
+            for k in range(gap_val.size if turns else 0):
+                gap_val[k] = out[at_G + k]
+            for j in range(held):
                 probe[j] = out[nc + act[j]]
+            for c in range(bound):
+                bias[c] = out[nc + rows + c]
         else:
-            for j in range(m):
+            for j in range(held):
                 probe[j] = 0.0
 
         converged = False
@@ -182,25 +199,20 @@ def run(
                 for j in range(n):
                     for k in range(n):
                         W[j, k] = M[j, k] + ht * C[j, k] + ht * ht * K[j, k]
-                if lu_factor(W, n, n - 1, n - 1, pivots) != 0:
+                for c in range(n, N):
+                    for j in range(N):
+                        W[c, j] = W[j, c] = 0.0
+                    for k in range(gap_ptr[rows + c - n], gap_ptr[rows + c - n + 1]):
+                        W[c, gap_col[k]], W[gap_col[k], c] = gap_val[k], -gap_val[k]
+                if lu_factor(W, N, N - 1, N - 1, pivots) != 0:
                     return SINGULAR
-            elif h != h_made:
-                # the whole Delassus matrix G W^-1 G', once
-                for a in range(nc):
-                    for j in range(n):
-                        rhs[j] = 0.0
-                    for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                        rhs[gap_col[k]] = gap_val[k]
-                    solve_factored(factors, n, rhs)
-                    for c in range(nc):
-                        total = 0.0
-                        for k in range(gap_ptr[c], gap_ptr[c + 1]):
-                            total += gap_val[k] * rhs[gap_col[k]]
-                        D[c, a] = total
-                bandwidth(D, nc, band)
-                delassus_band = max(band[0], band[1])
+            elif not many and h != h_made:
+                width = step_delassus(
+                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, cc[0], rhs,
+                    ints[6],
+                )  # fmt: skip
                 h_made = h
-                state[0] = -1
+                state[0] = state[MADE] = -1
             # free velocity
             scale = 0.0
             for j in range(n):
@@ -213,58 +225,31 @@ def run(
                     scale = max(scale, size + h * abs(F1[j]))
                 R[j] = -total + ht * F1[j] + (h - ht) * F0[j]
                 vf[j] = R[j]
-            if constant:
-                solve_factored(factors, n, vf)
-            else:
-                lu_solve(W, n, n - 1, n - 1, pivots, vf)
+            for c in range(bound):
+                vf[n + c] = -bias[c] - along(gap_ptr, gap_col, gap_val, rows + c, v1)
+            solve_step(constant, factors, W, N, pivots, vf)
             for j in range(n):
                 vf[j] += v1[j]
             # contact problem
             if m > 0:
-                if not constant:
-                    for i1 in range(m):
-                        a = act[i1]
-                        for j in range(n):
-                            rhs[j] = 0.0
-                        for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                            rhs[gap_col[k]] = gap_val[k]
-                        lu_solve(W, n, n - 1, n - 1, pivots, rhs)
-                        for i2 in range(m):
-                            total = 0.0
-                            for k in range(gap_ptr[act[i2]], gap_ptr[act[i2] + 1]):
-                                total += gap_val[k] * rhs[gap_col[k]]
-                            D[act[i2], a] = total
-                    state[0] = -1
-                for i1 in range(m):
-                    a = act[i1]
-                    total = probe[i1] + e_dot[i1]
-                    for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                        total += gap_val[k] * vf[gap_col[k]]
-                    w[i1] = total
-                    if not np.isfinite(total):
-                        return NOT_FINITE
-                status = SUCCESS
-                a = act[0]
-                if m > 1 or solve_one(options[4], D[a, a], w[0], z, found) == 0:
-                    status = solve(
-                        options[4], D, act, m, min(delassus_band, m), w, knobs[6], options[5], z,
-                        member, T, A, lcp_pivots, factored, state, b, found,
-                    )  # fmt: skip
+                steady = h == h_made and not turns
+                status = step_impulses(
+                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W, pivots,
+                    constant, many, steady, m, held, width, probe, e_dot, vf, options[4], knobs[6],
+                    options[5], coefficients, gap_dot[i], active[i], i, tangents, options[8], cc, T,
+                    vec, ints, member, band, graph_vec, graph_ints, near,
+                )  # fmt: skip
+                h_made = h
                 residuals[i + 1, 0] = found[0]
                 if status != SUCCESS:
                     return status
-                for j in range(n):
+                for j in range(N):
                     rhs[j] = 0.0
-                for i1 in range(m):
-                    a = act[i1]
+                for i1 in range(held):
                     if z[i1] != 0.0:
-                        for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                            rhs[gap_col[k]] += gap_val[k] * z[i1]
-                if constant:
-                    solve_factored(factors, n, rhs)
-                else:
-                    lu_solve(W, n, n - 1, n - 1, pivots, rhs)
-                for j in range(n):
+                        push(gap_ptr, gap_col, gap_val, act[i1], z[i1], rhs)
+                solve_step(constant, factors, W, N, pivots, rhs)
+                for j in range(N):
                     vf[j] += rhs[j]
             else:
                 residuals[i + 1, 0] = 0.0
@@ -291,18 +276,20 @@ def run(
             if not q_star:
                 call(table[1, 0], table[1, 1], out, inp)
                 scatter(M_flat, 1.0, out, 0, place_M)
-                if m > 0:
+                if m > 0 or bound > 0:
                     call(table[3, 0], table[3, 1], out, inp)
                     for k in range(gap_val.size):
-                        gap_val[k] = out[2 * nc + k]
-                    for i1 in range(m):
+                        gap_val[k] = out[at_G + k]
+                    for i1 in range(held):
                         probe[i1] = out[nc + act[i1]]
+                    for c in range(bound):
+                        bias[c] = out[nc + rows + c]
             for j in range(n):
                 rhs[j] = 0.0
-            for i1 in range(m):
-                a = act[i1]
-                for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                    rhs[gap_col[k]] += gap_val[k] * z[i1]
+            for i1 in range(held):
+                push(gap_ptr, gap_col, gap_val, act[i1], z[i1], rhs)
+            for c in range(bound):
+                push(gap_ptr, gap_col, gap_val, rows + c, vf[n + c], rhs)
             norm = 0.0
             for j in range(n):
                 total = -ht * F1[j] - (h - ht) * F0[j] - rhs[j]
@@ -318,41 +305,79 @@ def run(
         if not converged:
             return NEWTON_CAP if np.isfinite(residuals[i + 1, 1]) else NOT_FINITE
 
+        for c in range(bound):
+            p_phi[i + 1, c] = vf[n + c]
+        if options[6] > 0:
+            status = project(
+                table, knobs, options, inp, out, gap_ptr, gap_col, gap_val, factors, W, cc[0],
+                cc[1], T, compliance, q1, n, nc, rows, bound, at_phi, vec[21:], ints, member,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            if state_force:
+                force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
         t[i + 1] = t1
         iterations[i + 1] = newton
         for j in range(n):
             q[i + 1, j] = q1[j]
             v[i + 1, j] = v1[j]
             F0[j] = F1[j]
-        for i1 in range(m):
+        for i1 in range(held):
             p[i + 1, act[i1]] = z[i1]
+        for i1 in range(m):
             if z[i1] > 0.0:
                 active[i + 1, act[i1]] = 2
-        if nc > 0:
+                if held > m and place[i1] >= 0:
+                    a = act[place[i1]]
+                    active[i + 1, a], p_max[i + 1, a - nc] = mode[act[i1]], ratio[i1] * z[i1]
+            else:  # what round-off leaves of friction
+                for a in range(tangents[act[i1]], tangents[act[i1] + 1]):
+                    p[i + 1, a] = 0.0
+        if nc + bound > 0:
             call(table[3, 0], table[3, 1], out, inp)
-            for a in range(nc):
-                gap[i + 1, a] = out[a]
+            for a in range(rows):
                 total = out[nc + a]
                 for k in range(gap_ptr[a], gap_ptr[a + 1]):
-                    if not constant:
-                        gap_val[k] = out[2 * nc + k]
+                    if turns:
+                        gap_val[k] = out[at_G + k]
                     total += gap_val[k] * v1[gap_col[k]]
                 gap_dot[i + 1, a] = total
-                if not np.isfinite(gap[i + 1, a] + total):
+                if a < nc:
+                    gap[i + 1, a] = out[a]
+                    total += out[a]
+                if not np.isfinite(total):
                     return NOT_FINITE  # a comparison with NaN would let everything through
+            for k in range(rough):
+                coefficients[0, k], coefficients[1, k] = out[at_mu + k], out[at_mu + rough + k]
+            for c in range(bound):
+                phi[i + 1, c] = out[at_phi + c]
+            for a in range(partners.size):
+                partner[i + 1, a] = partners[a]
         ints[0, 0] = i + 1
     return SUCCESS
 
 
-def workspaces(n: int, nc: int, n_out: int, constant: bool) -> tuple[np.ndarray, ...]:
-    """Return the work arrays of `run` for n coordinates, nc contacts, n_out outputs at most."""
-    wide = max(n, nc, 8)
+def workspaces(
+    n: int, nc: int, n_out: int, constant: bool, rough: int = 0, bound: int = 0, entries: int = 0
+) -> tuple[np.ndarray, ...]:
+    """Return the work arrays of `run`: n coordinates, nc contacts, `rough` tangents.
+
+    n_out : outputs of a bundle at most
+    bound : number of constraints
+    entries : of G where the graph of the contacts serves, else 0
+    """
+    size, N, held = 3 * nc if rough else nc, n + bound, nc + rough if entries else 0
+    wide, dense = max(N, size, 8) + 2, 0 if entries and nc + rough > MOST_DENSE else size
     return (
-        np.empty((0, 0) if constant else (n, n)),
-        np.empty((2, nc, nc)),
-        np.empty((nc, 2 * nc + 2)),
-        np.empty((13, wide)),
+        np.empty((0, 0) if constant else (N, N)),
+        np.empty((3, dense, dense)),
+        np.empty((dense, 2 * dense + 2)),
+        np.empty((33, wide)),
         np.empty(n_out + 1),
-        np.zeros((7, wide), np.int64),
-        np.zeros(nc, np.int8),
+        np.zeros((16, wide), np.int64),
+        np.zeros(size, np.int8),
+        np.empty((held, 3 * WIDEST + 1)),
+        np.zeros((10, wide if entries else 0)),
+        np.full((7, wide if entries else 0), -2),  # no step comes after it
+        np.empty(2 * entries, np.int64),
     )

@@ -7,9 +7,9 @@ one solution with factors that were made outside. Products run over entries, nev
 
 import numpy as np
 
+from explorer.kernels.equations import fill, force
 from explorer.kernels.factors import FACTORS, solve_factored
 from explorer.kernels.jit import kernel
-from explorer.kernels.moreau_jean import fill, force
 from explorer.kernels.newmark import (
     ALPHA_F,
     ERROR_CONSTANT,

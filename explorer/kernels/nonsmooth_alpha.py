@@ -2,7 +2,8 @@
 
 Chen, Acary, Virlez, Bruls, IJNME 96 (2013) 487 (VELOCITY); Bruls, Acary, Cardona, CMAME 281 (2014)
 131, with the separate problems of Cosimo, Galvez, Cavalieri, Cardona, Bruls, Multibody Syst. Dyn.
-48 (2020) 127 (BOTH). With d_f, v_f, t_f and a_m as in `explorer.kernels.newmark`::
+48 (2020) 127 (BOTH); Paoli, Schatzman, SIAM J. Numer. Anal. 40 (2002) 702 (MEAN). With d_f, v_f,
+t_f and a_m as in `explorer.kernels.newmark`::
 
     M(d_f) a_m = F(t_f, d_f, v_f)
     q_1 = q_0 + h v_0 + h^2 [(1/2 - beta) a_0 + beta a_1] + s_d w,    M w = G' z
@@ -15,6 +16,9 @@ Chen, Acary, Virlez, Bruls, IJNME 96 (2013) 487 (VELOCITY); Bruls, Acary, Cardon
               problem v_1 + W on those that are closed, (M + k gamma h C) W = G' p with
               k = (1 - alpha_f) / (1 - alpha_m) and p as above
     INSIDE    s_d = s_v = 0, and z, a force, on the right of M a_1 = F_1 + G' z: no law of impact
+    MEAN      s_d = h, s_v = 1:  0 <= gap((q_1 + e q_-) / (1 + e))  perp  z >= 0 on all contacts, z
+              the impulse p; q_- lies one step of the same length before q_0, and a gap that moves
+              is taken at the same mean of the times
 
 In BOTH the corrections feel the forces that they make themselves, the first through x, the second
 through C: linear systems without damping then move as by the coupled equations of 2014. With M
@@ -38,14 +42,14 @@ from explorer.kernels.delassus import (
     push,
     respond,
 )
+from explorer.kernels.equations import TOUCH, fill, force, scatter
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import bandwidth, lu_solve, positive_definite
-from explorer.kernels.moreau_jean import TOUCH, fill, force, scatter
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 
 __all__ = ["run", "workspaces"]
 
-VELOCITY, BOTH, INSIDE = 0, 1, 2
+VELOCITY, BOTH, INSIDE, MEAN = 0, 1, 2, 3
 # places in `knobs` and `options`, besides those of the LCP
 H, T_END, ALPHA_M, ALPHA_F, BETA, GAMMA, FORECAST, NEWTON_TOL = 0, 1, 2, 3, 4, 5, 6, 7
 CONSTANT, MOVES, INTERPOLATED, LEVEL, NEWTON_MAX = 0, 1, 2, 3, 4
@@ -94,11 +98,11 @@ def run(
     g, z, found, F, F0, r = vec[0], vec[1], vec[3], vec[4], vec[5], vec[6]
     x, best, dx, d1, v1, a1 = vec[7], vec[8], vec[9], vec[10], vec[11], vec[12]
     df, vf, am_, w, e_dot = vec[13], vec[14], vec[15], vec[16], vec[17]
-    old, force_before, weights = vec[18], vec[19], vec[20]
+    old, force_before, weights, before, point = vec[18], vec[19], vec[20], vec[21], vec[22]
     act, every, pivots, band = ints[1], ints[2], ints[3:6], ints[6:9]
     warm, warm_jump = ints[9:12], ints[12:15]
-    seen = d1 if by_gap else v1  # what the contacts look at
-    span, span_jump, h_factored = nc, nc, 0.0
+    seen = point if by_gap else v1  # what the contacts look at
+    span, span_jump, h_factored, h_before = nc, nc, 0.0, 0.0
     warm[1, 0] = warm_jump[1, 0] = -1
     below = above = n - 1
     if not moves:
@@ -126,9 +130,12 @@ def run(
                 h = t1 - t[i]
         tf = t1 if interpolated else (1.0 - af) * t1 + af * t[i]
         c_d, c_v = beta * h * h, gamma * h
-        s_d = 0.5 * h if level == VELOCITY else 1.0 if level == BOTH else 0.0
-        s_v = 1.0 if level == VELOCITY else 0.0
-        c_w = 1.0 / h if level == VELOCITY else 1.0 / (h * h)  # w beside an acceleration
+        s_d, s_v = 0.5 * h, 1.0
+        if level == MEAN:
+            s_d = h
+        elif level != VELOCITY:
+            s_d, s_v = 1.0 if level == BOTH else 0.0, 0.0
+        c_w = 1.0 / (h * h) if s_v == 0.0 else 1.0 / h  # w beside an acceleration
         if h != h_factored:
             h_factored = h
             weights[0], weights[1] = (1.0 - af) * c_v, (1.0 - af) * c_d
@@ -161,12 +168,15 @@ def run(
             p[i + 1, c], active[i + 1, c], z[c] = 0.0, 0, 0.0
             e_dot[c] = e[c] * gap_dot[i, c]
             near = level == VELOCITY and gap[i, c] + knobs[FORECAST] * h * gap_dot[i, c] <= TOUCH
-            if near or level == INSIDE:
+            if near or level >= INSIDE:
                 active[i + 1, c] = 1 if near else 0
                 act[m] = c
                 m += 1
         for j in range(n):
-            x[j], w[j] = 0.0, 0.0
+            x[j], w[j], before[j] = 0.0, 0.0, q[i, j] - h * v[i, j]
+            if i > 0:
+                before[j] = q[i, j] - h / h_before * (q[i, j] - q[i - 1, j])
+        h_before = h
 
         corrected, newton, spent, backs = False, 0, 0, 0
         norm, norm_before, change, size = 0.0, np.inf, np.inf, 1.0
@@ -181,15 +191,21 @@ def run(
             converged = constant and newton > 0
             miss, near_size = 0.0, 1.0
             if m > 0 and not converged:
-                fill(inp, t1, d1, v1, n)
-                call(table[3, 0], table[3, 1], out, inp)
+                back = -1.0
                 for k in range(m):
                     c = act[k]
+                    mean = e[c] if level == MEAN else 0.0
+                    if mean != back:  # contacts with the same e look at one point
+                        back = mean
+                        for j in range(n):
+                            point[j] = (d1[j] + back * before[j]) / (1.0 + back)
+                        fill(inp, (t1 + back * (t[i] - h)) / (1.0 + back), point, v1, n)
+                        call(table[3, 0], table[3, 1], out, inp)
                     for s in range(gap_ptr[c], gap_ptr[c + 1]):
                         if not constant:
                             gap_val[s] = out[2 * nc + s]
                         near_size = max(near_size, abs(gap_val[s] * seen[gap_col[s]]))
-                    g[k] = out[c]
+                    g[k] = (1.0 + back) * out[c]
                     if not by_gap:
                         g[k] = out[nc + c] + e_dot[c] + along(gap_ptr, gap_col, gap_val, c, v1)
                     if not np.isfinite(g[k]):
@@ -369,6 +385,6 @@ def workspaces(n: int, nc: int, n_out: int) -> tuple[np.ndarray, ...]:
     wide = max(n, nc, 8)
     return (
         np.empty((3, n, n)), np.zeros((3, nc, n)), np.zeros((4, nc, nc)),
-        np.empty((nc, 2 * nc + 2)), np.zeros((21, wide)), np.empty(max(n_out, 2) + 1),
+        np.empty((nc, 2 * nc + 2)), np.zeros((23, wide)), np.empty(max(n_out, 2) + 1),
         np.zeros((15, wide), np.int64), np.zeros((2, nc), np.int8),
     )  # fmt: skip

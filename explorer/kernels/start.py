@@ -12,6 +12,7 @@ __all__ = ["begin"]
 GIVEN_STATE, GIVEN_SEEDS = 1, 2
 # what makes no sense, beside a status
 NOT_FINITE, RESTITUTION, INSIDE, FRICTION = -1, -2, -3, -4
+UNMADE = -5  # nothing yet: a mode that nobody has compiled
 DEEP = 1e-9  # a gap this far below zero is no round-off
 
 

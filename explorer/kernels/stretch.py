@@ -1,8 +1,12 @@
 """A stretch of elements of one active set: equal lengths, the last one cut at the first switch."""
 
 from explorer.kernels.element import (
+    BOUND,
+    CAP,
+    COARSE,
     MODE,
     MODEL,
+    MULTIPLIER,
     NC,
     NSEL,
     SOLVER,
@@ -21,7 +25,11 @@ from explorer.status import SUCCESS
 RECORD = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1]"
 WORK = f"{MODEL}, {MODE}, {STAGES}, {SOLVER}, float64[:, ::1], float64[:, ::1], float64[::1]"
 OTHER = -1  # something else happened than what was aimed at
+AT_ONCE = -2  # a multiplier leaves [0, 1] in an element of any length
 HALVINGS = 60
+TINY = 1e-12  # beside an element: as long as none
+SAMPLES = 4  # parts of an interval between constraints
+PROBE = 8.0  # iterations towards a second crossing, which may not exist
 TURNS = 8  # attempts to find the first of two zeros
 
 
@@ -42,6 +50,73 @@ def keep(shape, sign, zeros, base, B, K, W, C, sel, saved, back):
                 saved[s + i, a] = W[i, a]
 
 
+@kernel("float64(int64[::1], float64[::1], float64[:, ::1], float64[:, ::1], int64)", inline=True)
+def drift(shape, switch, tableau, K, j):
+    """Return dc_j/dt at the end of an element that was just solved."""
+    n = shape[N]
+    slope = switch[shape[NC] * (1 + n) + j]
+    for k in range(n):
+        for i in range(shape[S]):
+            slope += switch[shape[NC] + j * n + k] * tableau[3 * shape[S] + 3, i] * K[i, k]
+    return slope
+
+
+@kernel(
+    f"int64({MODEL}, {MODE}, {STAGES}, float64[:, ::1], float64[::1], float64)",
+    inner=True,
+)
+def dips(
+    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found, h
+):  # fmt: skip
+    """Whether the polynomial of a c with all its values on one side crosses zero between them.
+
+    Through the start, the constraints and the slope at the end; only where it comes back from the
+    surface there can be two zeros. ``found[0], found[2]``: which, the fraction at the first zero.
+    """
+    s = shape[S]
+    for j in range(shape[NC]):
+        if sign[j] == 0:
+            continue
+        slope = sign[j] * h * drift(shape, switch, tableau, K, j)
+        low = sign[j] * vec[2, j]
+        high = low
+        vec[0, 0] = low
+        for i in range(s):
+            now = sign[j] * C[i, j]
+            low = min(low, now)
+            high = max(high, now)
+        if low > 2.0 * (high - low) + abs(slope):  # too far from zero for its changes
+            continue
+        # divided differences in vec[0, :s + 2], nodes in vec[1, :]: 0, ..., 1, and 1 again
+        for i in range(s + 2):
+            vec[1, i] = 0.0 if i == 0 else 1.0 if i > s else tableau[3 * s + 1, i - 1]
+            vec[0, i] = sign[j] * (vec[2, j] if i == 0 else C[min(i, s) - 1, j])
+        for order in range(1, s + 2):
+            for i in range(s + 1, order - 1, -1):
+                gap = vec[1, i] - vec[1, i - order]
+                vec[0, i] = (vec[0, i] - vec[0, i - 1]) / gap if gap > 0.0 else slope
+        before = sign[j] * vec[2, j]
+        was = 0.0
+        for i in range(s):
+            for part in range(1, SAMPLES):
+                width = vec[1, i + 1] - vec[1, i]
+                at = vec[1, i] + width * part / SAMPLES
+                value = vec[0, s + 1]
+                for o in range(s, -1, -1):
+                    value = vec[0, o] + (at - vec[1, o]) * value
+                if value < -1e-9 * high:
+                    found[0] = j
+                    found[2] = was + (at - was) * max(before, 0.0) / (before - value)
+                    if found[2] <= 0.0:
+                        found[2] = 0.5 * at
+                    return 1
+                before = value
+                was = at
+            before = sign[j] * C[i, j]
+            was = vec[1, i + 1]
+    return 0
+
+
 @kernel(f"int64({WORK}, float64, float64[::1], float64, float64[::1], int64)", inner=True)
 def reach(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
@@ -51,7 +126,7 @@ def reach(
 
     With `kind` it is to end at ``found[0], found[1]`` and its length is found from h. On return
     ``found[3]`` is what it ends at (0: at h), ``work[H]`` its length. The guess is in K and W.
-    OTHER: it does not end where it was to.
+    OTHER: it does not end where it was to. AT_ONCE: ``found[0], found[1]`` ends it where it begins.
     """
     work[H] = h
     if kind == SURFACE:
@@ -81,8 +156,42 @@ def reach(
     kind = violated(
         table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
     )
+    if kind == 0 and dips(
+        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found, h
+    ):  # twice across a surface within the element: there and back
+        keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 0)
+        which = found[0]
+        work[H] = found[2] * h
+        found[1] = 1.0 if vec[2, int(which)] == 0.0 else 0.0
+        bound = found[1]
+        cap = work[CAP]
+        work[CAP] = min(cap, PROBE)
+        status = element(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
+            r, work, t, x, end, SURFACE, int(which), bound,
+        )  # fmt: skip
+        work[CAP] = cap
+        if status == SUCCESS and work[H] <= h:
+            slope = drift(shape, switch, tableau, K, int(which))
+            if sign[int(which)] * slope < 0.0 and not violated(
+                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec,
+                found,
+            ):  # fmt: skip
+                found[0] = which
+                found[1] = bound
+                found[3] = SURFACE
+                return SUCCESS
+        keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 1)
+        work[H] = h
+        found[3] = 0.0
+        return element(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
+            r, work, t, x, end, 0, 0, 0.0,
+        )  # fmt: skip
     if kind == 0:
         return SUCCESS
+    if kind == COARSE:
+        return OTHER
     keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 0)
     low = 0.0
     high = h
@@ -106,13 +215,8 @@ def reach(
             )  # fmt: skip
             if earlier == 0 and kind == SURFACE and turns < TURNS:
                 # where it comes back to its own side it has crossed zero before
-                j = int(which)
-                slope = switch[shape[NC] * (1 + shape[N]) + j]
-                for k in range(shape[N]):
-                    for i in range(shape[S]):
-                        weight = tableau[3 * shape[S] + 3, i] * K[i, k]
-                        slope += switch[shape[NC] + j * shape[N] + k] * weight
-                if sign[j] * slope > 0.0:
+                slope = drift(shape, switch, tableau, K, int(which))
+                if sign[int(which)] * slope > 0.0:
                     turns += 1
                     high = work[H] * (1.0 - 1e-3)
                     guess = low + 0.5 * (high - low)
@@ -123,6 +227,8 @@ def reach(
                 found[1] = bound
                 found[3] = kind
                 return SUCCESS
+            if earlier == COARSE:
+                return OTHER
             if found[0] != which or earlier != kind:
                 kind = earlier
                 high = work[H]
@@ -142,6 +248,8 @@ def reach(
         at = violated(
             table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
         )
+        if at == COARSE:
+            return OTHER
         if at == 0:
             found[0] = which
             found[1] = bound
@@ -152,6 +260,8 @@ def reach(
             high = middle
             guess = max(found[2] * high, low + 0.01 * (high - low))
             keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 0)
+            if kind == MULTIPLIER and high < TINY * h:
+                return AT_ONCE
     return status if status != SUCCESS else OTHER
 
 
@@ -213,8 +323,25 @@ def stretch(
                 if sign[j] != 0 and abs(C[s - 1, j]) <= vec[4, j] < abs(vec[2, j]):
                     found[0] = j
                     found[3] = SURFACE
+            for k in range(nsel if m > 0 and found[3] == 0.0 else 0):  # or of a multiplier
+                end = 0.0
+                for i in range(s):
+                    end += tableau[3 * s + 3, i] * sel[i, k]
+                goal = 0.0 if end < 0.5 else 1.0
+                free = False
+                for a in range(m):
+                    free = free or B[k, a] != 0.0
+                if free and abs(end - goal) <= BOUND < abs(vec[3, k] - goal):
+                    found[0] = k
+                    found[1] = goal
+                    found[3] = MULTIPLIER
         if status == SUCCESS and kind > 0 and goal == 0 and found[3] != 0.0:
             status = OTHER
+        if status == AT_ONCE and e > 0 and kind == 0:  # so the element before is the last
+            status = SUCCESS
+            found[3] = MULTIPLIER
+            work[H] = times[first + e - 1, 1]
+            break
         if status != SUCCESS:
             break
         times[first + e, 0] = t

@@ -9,9 +9,15 @@ import numpy as np
 
 from explorer.kernels.contacts import LCP_WORK, impact, settle
 from explorer.kernels.flows import (
+    BEYOND,
+    BRANCH_AT,
+    BRANCH_ROW,
+    BRANCHES,
     CLOSED,
     CON,
+    EACH,
     FIRED,
+    FLAGS,
     GUARDS,
     HELD,
     MODE,
@@ -24,11 +30,12 @@ from explorer.kernels.flows import (
     ROWS,
     N,
     accelerate,
+    guard_count,
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import REST, X_PLUS, D, identity, largest, reset
 from explorer.kernels.locate import TERMINAL
-from explorer.status import SUCCESS
+from explorer.status import NO_ACTIVE_SET, SUCCESS, ZENO
 
 __all__ = ["switch", "touch"]
 
@@ -37,24 +44,48 @@ GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 
 # knobs of the march
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
 STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST, GRID = 7, 8, 9, 10, 11
+ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
+GOES_ON = -1
+
+
+@kernel("int64(int64[:, ::1], int64[::1], float64[::1], float64[::1], int64)", inner=True)
+def branch(table, shape, inp, out, at):
+    """Return the place in `shape` of the branch that the state in `inp` decides for, or -1.
+
+    `at` is the place of the guard. The first branch whose conditions all are > 0; but for round-off
+    one is the nearest to it.
+    """
+    row = shape[at + BRANCH_ROW]
+    call(table[row, 0], table[row, 1], out, inp)
+    best, chosen = -ROUND_OFF, -1
+    for b in range(shape[at + BRANCHES]):
+        here = shape[at + BRANCH_AT] + 4 * b
+        least = np.inf
+        for k in range(shape[here + 2], shape[here + 3]):
+            least = -np.inf if np.isnan(out[k]) else min(least, out[k])
+        if least > 0.0:
+            return here
+        if least > best:
+            best, chosen = least, here
+    return chosen
 
 
 @kernel(
-    f"boolean({PROBLEM}, int64, float64, float64[::1], float64, float64, float64[::1],"
+    f"int64({PROBLEM}, int64, float64, float64[::1], float64, float64, float64[::1],"
     " int64[::1], int64[::1])",
     inner=True,
 )
 def switch(
     table, shape, inp, out, W, pivots, vec, state, now, t, times, twelfth, rest_max, row, kind, lay
 ):
-    """Fire guard `now` of the present mode; return whether the run ends with it.
+    """Fire guard `now` of the present mode; return the status with which the run ends, or GOES_ON.
 
     `times` keeps the last three of every guard, `twelfth` is the time of the twelfth event back.
     """
     g = shape[shape[GUARDS] + state[MODE]] + now
     kind[0], kind[1] = g, GUARD
-    at = shape[GUARDS] + shape[MODES] + 1 + 4 * g
-    terminal = (shape[at + 2] & TERMINAL) != 0
+    at = shape[GUARDS] + shape[MODES] + 1 + EACH * g
+    terminal = (shape[at + FLAGS] & TERMINAL) != 0
     # do the intervals between this guard's events shrink towards a point?
     first, second = t - times[3 * g], times[3 * g] - times[3 * g + 1]
     third = times[3 * g + 1] - times[3 * g + 2]
@@ -71,15 +102,24 @@ def switch(
         zeno, remains = True, 0.0  # several guards take turns
     before = state[MODE]
     reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
+    left = -1
+    if shape[at + BRANCHES] > 0:
+        chosen = branch(table, shape, inp, out, at)
+        state[MODE] = before if chosen < 0 else shape[chosen]
+        if chosen < 0:
+            return NO_ACTIVE_SET
+        left = shape[chosen + 1]
     state[FIRED] = now if state[MODE] == before else -1
+    if left >= 0:
+        state[FIRED] = guard_count(shape, state) + left
     if zeno:
         row[REST] = remains
         kind[1] = ACCUMULATION
-        if shape[at + 3] < 0:
-            return True
-        state[MODE] = shape[at + 3]
+        if shape[at + BEYOND] < 0:
+            return ZENO
+        state[MODE] = shape[at + BEYOND]
         state[FIRED] = -1
-    return terminal
+    return SUCCESS if terminal else GOES_ON
 
 
 @kernel(

@@ -3,6 +3,7 @@
 from explorer.kernels.flows import (
     CLOSED,
     CON,
+    EACH,
     FIRED,
     GUARDS,
     KIND,
@@ -79,7 +80,7 @@ def rewatch(
                     at_once = j  # touching and approaching: an impact
             continue
         g = shape[shape[GUARDS] + state[MODE]] + j
-        direction = shape[shape[GUARDS] + shape[MODES] + 1 + 4 * g]
+        direction = shape[shape[GUARDS] + shape[MODES] + 1 + EACH * g]
         flags = flags_of(shape, state, j)
         for i in range(nx + 1):
             row[lay[F_MINUS] + i] = rates[2 * count + i]
@@ -94,6 +95,8 @@ def rewatch(
         open_ = rates[count + j] > 0.0
         if r > band:
             watch[j, ARM] = ARMED
+        elif fired == j + count:  # the event was on its zero, which is left, maybe tangentially
+            watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
         elif r >= -band:
             if slope > 1e-12:
                 watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)

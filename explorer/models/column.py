@@ -1,5 +1,7 @@
 """Column of n balls falling on the floor: m y_i'' = -m g, gaps y_1 - R and y_i - y_{i-1} - 2 R."""
 
+import sympy as sp
+
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
@@ -13,7 +15,7 @@ def column(n: int = 10) -> MechanicalSystem:
         f"column of {n} balls", q=[f"y{i + 1}" for i in range(n)], units="m",
         text="Impacts run up and down the column until it lies still.",
     )  # fmt: skip
-    system.sizes = {"n": Param(n, 1, 40, "", "number of balls")}
+    system.sizes = {"n": Param(n, 1, 1000, "", "number of balls")}
     y = system.q
     m, R, g, e, y0, spread = system.params(
         m=Param(1, 0.1, 5, "kg", "mass of a ball"),
@@ -25,7 +27,7 @@ def column(n: int = 10) -> MechanicalSystem:
     )
     system.mass = [[m if i == j else 0 for j in range(n)] for i in range(n)]
     system.force = [-m * g] * n
-    system.potential = m * g * sum(y)
+    system.potential = m * g * sp.Add(*y)
     system.contact(Contact(gap=y[0] - R, e=e, name="floor"))
     for i in range(1, n):
         system.contact(Contact(gap=y[i] - y[i - 1] - 2 * R, e=e, name=f"{i}-{i + 1}"))

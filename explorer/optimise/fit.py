@@ -174,7 +174,7 @@ def fit(
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
+    system : MechanicalSystem, HybridSystem or StepSystem
     t : (m,) float, increasing times in s
     data : (m,) or (m, k) float
         NaN where nothing was measured.

@@ -213,7 +213,7 @@ def minimize(
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
+    system : MechanicalSystem, HybridSystem or StepSystem
     cost : Cost, formula or dict
         As for `sensitivity`: psi = int g dt + w.
     wrt : str or sequence of str, optional

@@ -9,13 +9,14 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.parameters import check_knobs, knobs_of, roomy
+from explorer.status import Status
 from explorer.systems import System
 
 if TYPE_CHECKING:
     from explorer.compiled import Compiled
     from explorer.solution import Solution
 
-__all__ = ["MOST_BYTES", "Scheme"]
+__all__ = ["MOST_BYTES", "Scheme", "stopped"]
 
 MOST_BYTES = 2**30  # of the record of one run
 
@@ -34,20 +35,29 @@ class Scheme:
     handles : frozenset of str
         Which of `System.features` it handles: "contacts", "friction", "hysteresis",
         "recorded forcing".
+    rewrites : tuple of system types
+        Those of `accepts` that it takes through an exact rewriting; others come first then.
     order : int
         Order of convergence on a smooth stretch with the default knobs.
     order_across_events : int
         The same across impacts.
+    impact_steps : int
+        Steps over which an impact is spread.
+    located : bool
+        Whether it locates events, so that its runs have derivatives across them.
     lesson : str
         Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
         taken only by name.
     """
 
     accepts: ClassVar[tuple[type[System], ...]] = ()
+    rewrites: ClassVar[tuple[type[System], ...]] = ()
     takes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset()
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
+    impact_steps: ClassVar[int] = 1
+    located: ClassVar[bool] = False
     lesson: ClassVar[str] = ""
 
     def __repr__(self) -> str:
@@ -77,7 +87,27 @@ class Scheme:
     @classmethod
     def fits(cls, system: System) -> bool:
         """Whether this scheme integrates the system."""
-        return isinstance(system, cls.accepts) and system.features <= cls.handles
+        if not (isinstance(system, cls.accepts) and system.features <= cls.handles):
+            return False
+        kept: dict[type, tuple[Any, str]] = system.__dict__.setdefault("_obstacles", {})
+        if cls not in kept or kept[cls][0] != system.revision:  # to look may take formulas apart
+            kept[cls] = system.revision, cls.obstacle(system)
+        return not kept[cls][1]
+
+    @staticmethod
+    def obstacle(system: Any) -> str:
+        """Return what keeps a system of an accepted type away, in a sentence; empty: nothing."""
+        return ""
+
+    @classmethod
+    def differentiates(cls, system: System) -> bool:
+        """Whether it finds the sensitivities of the system's solution too."""
+        return cls.located and cls.fits(system)
+
+    @classmethod
+    def usual_step(cls, system: System) -> float:
+        """Return a step size h that suits the system, in s."""
+        return system.h
 
     @staticmethod
     def compile(system: Any) -> Any:
@@ -119,3 +149,9 @@ class Scheme:
                 f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
             )
         return steps
+
+
+def stopped(code: int, name: str, step: int, t: float, words: str, detail: str = "") -> Status:
+    """Return the status of a run that stopped, in the scheme's own words."""
+    message = f"Stopped at t = {t:.6g} s (step {step}): {words}.{detail}"
+    return Status(code, name, message, step, t)

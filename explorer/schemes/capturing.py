@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from explorer.compiled import Compiled, short
+from explorer.compiled.checks import improper
 from explorer.errors import BadValue
+from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.motion import Motion
 from explorer.parameters import knob
-from explorer.schemes.base import Scheme
+from explorer.schemes.base import Scheme, stopped
 from explorer.solution import Solution
-from explorer.status import NOT_FINITE, SUCCESS, Status
+from explorer.status import NOT_FINITE, SINGULAR, SUCCESS, Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["LCP", "Capturing"]
@@ -72,22 +74,30 @@ class Capturing(Scheme):
         BadModel
             The start makes no sense.
         """
-        n, nc = compiled.n, compiled.nc
-        rows = 1 + self.steps(t_end, 3 * n + 3 * nc + 4, n)
-        if self.lcp == "enumeration" and nc > 12:
+        n, nc, rough = compiled.n, compiled.nc, list(compiled.system.rough)
+        held = compiled.rows
+        rows = 1 + self.steps(t_end, 3 * n + nc + 2 * (held + compiled.bound) + 4, n)
+        unknown = nc + 2 * len(rough)
+        if self.lcp == "enumeration" and unknown > 12 and not in_space(compiled.system):
             raise BadValue(
-                f"lcp='enumeration' tries 2^{nc} cases for {nc} contacts; use lcp='lemke'."
+                f"lcp='enumeration' tries 2^{unknown} cases for {nc} contacts"
+                f"{', three unknowns for each that has friction' if rough else ''}; "
+                "use lcp='lemke'."
             )
         start_q, start_v, e = compiled.start(rho)
         inp = compiled.input(rho)
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
+        compiled = compiled.begun(inp)
         matrices = compiled.check(inp)
+        # one block: the operating system hands out large ones in large pages, ten times as fast
+        widths = (1, n, n, held, nc, held, 2)
+        block = np.split(np.zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
+        parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
         record: dict[str, Any] = {
-            "t": np.zeros(rows), "q": np.zeros((rows, n)), "v": np.zeros((rows, n)),
-            "p": np.zeros((rows, nc)), "gap": np.zeros((rows, nc)), "gap_dot": np.zeros((rows, nc)),
-            "active": np.zeros((rows, nc), np.int8), "iterations": np.zeros(rows, np.int32),
-            "residuals": np.zeros((rows, 2)),
+            "t": block[0], "q": parts[1], "v": parts[2], "p": parts[3], "gap": parts[4],
+            "gap_dot": parts[5], "active": np.zeros((rows, held), np.int8),
+            "iterations": np.zeros(rows, np.int32), "residuals": parts[6],
         }  # fmt: skip
         t, q, v = record["t"], record["q"], record["v"]
         q[0], v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
@@ -96,23 +106,51 @@ class Capturing(Scheme):
         code = run()
         seconds = time.perf_counter() - begin
         done = int(ints[0, 0])
-        detail = ""
-        if code != SUCCESS:
-            last = compiled.input(rho)
-            last[: 1 + 2 * n] = t[done], *q[done], *v[done]
-            detail = f" Last state: q = {short(q[done])}, v = {short(v[done])}."
-            if code == NOT_FINITE:
-                last[0] += self.h
-                last[1 : 1 + n] += self.h * v[done]
-                detail += compiled.culprit(last)
         failed = float(record["residuals"][min(done + 1, rows - 1)].max())
-        return (Motion if more else Solution)(
-            **{name: x[: done + 1] for name, x in (record | more).items()},
-            status=Status.of(code, done, float(t[done]), failed, detail),
+        inp[: 1 + 2 * n] = t[done], *q[done], *v[done]
+        found = {name: x[: done + 1] for name, x in (record | more).items()}
+        kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else Solution
+        if rough:
+            kind, found = FrictionalSolution, _with_friction(found, compiled.system)
+            kind = DiscSolution if "partner" in more else kind
+        return kind(
+            **found,
+            status=self._status(code, done, failed, compiled, inp),
             system=compiled.system, scheme=self,
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )  # fmt: skip
+
+    def _status(
+        self, code: int, done: int, residual: float, compiled: Compiled, last: np.ndarray
+    ) -> Status:
+        """Return how the run ended; `last` is the input vector there."""
+        # loads compiled code
+        from explorer.kernels.coefficients import IMPROPER
+
+        n, t = compiled.n, float(last[0])
+        q, v = last[1 : 1 + n], last[1 + n : 1 + 2 * n]
+        detail = f" Last state: q = {short(q)}, v = {short(v)}."
+        if code == IMPROPER:
+            wrong = next(filter(None, (improper(*found) for found in compiled.frictions(last))))
+            return stopped(code, "improper_friction", done, t, f"the {wrong}", detail)
+        if code == NOT_FINITE:
+            later = last.copy()
+            later[0] += self.h
+            later[1 : 1 + n] += self.h * v
+            detail += compiled.culprit(later)
+        if code == SINGULAR and compiled.bound:
+            detail += (
+                f" Or its {compiled.bound} constraints depend on each other here: then their "
+                "impulses are not determined."
+            )
+        status = Status.of(code, done, t, residual, "" if code == SUCCESS else detail)
+        words = self.explain(code, compiled.system, residual)
+        return stopped(code, status.name, done, t, words, detail) if words else status
+
+    def explain(self, code: int, system: Any, residual: float) -> str:
+        """Return what the status of a run is to say, if it is not what its code says."""
+        return ""
 
     def kernel(
         self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,
@@ -124,3 +162,25 @@ class Capturing(Scheme):
         v; `matrices` are M, K, C (n, n), dense or all sparse, and the entries of G there.
         """
         raise TypeError(f"{type(self).__name__} does not say how it steps.")
+
+
+def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
+    """Return the record of a `FrictionalSolution`, made from that of normals and tangents."""
+    nc = len(system.contacts)
+    parts = {name: np.ascontiguousarray(found[name][:, :nc]) for name in ("p", "gap_dot", "active")}
+    contact, direction, _ = (np.array(x) for x in zip(*system.tangents, strict=True))
+    first, plane = direction == 0, 2 if direction.any() else 1
+    for name, values, wide in (
+        ("p_t", found["p"][:, nc:], plane), ("slip", found["gap_dot"][:, nc:], plane),
+        ("doing", found["active"][:, nc:][:, first], 1), ("p_max", found["p_max"][:, first], 1),
+    ):  # fmt: skip
+        shape = (len(values), nc, 2)[: 1 + wide]
+        parts[name] = np.zeros(shape, values.dtype)
+        place = (contact, direction) if wide == 2 else (contact[first],)
+        parts[name][(slice(None), *place)] = values
+    return found | parts
+
+
+def in_space(system: Any) -> bool:
+    """Whether friction acts in a plane at any contact."""
+    return "friction in space" in system.features

@@ -11,17 +11,19 @@ from explorer.compiled import Switched, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.collocation import collocation
 from explorer.schemes.equations import Equations
-from explorer.status import ACCUMULATION, MORE_SWITCHES, NO_ACTIVE_SET, Status
+from explorer.schemes.tangents import Tangents
+from explorer.status import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET, Status
 from explorer.switched import SwitchedTrajectory
-from explorer.trajectory import LocatedEvent
+from explorer.trajectory import Jump, LocatedEvent
 
 if TYPE_CHECKING:
     from explorer.schemes.fesd import FESD
+    from explorer.schemes.theta_rk import ThetaRK
 
-__all__ = ["Elements"]
+__all__ = ["SIGNS", "Elements"]
 
 _RULES = {"plus": 1, "minus": -1, "slide": 0}
-_SIGNS = 6  # first column of the signs in a row of `switches`
+SIGNS = 6  # first column of the signs in a row of `switches`
 
 
 class Elements(Equations):
@@ -42,12 +44,13 @@ class Elements(Equations):
     """
 
     def __init__(
-        self, compiled: Switched, scheme: FESD, rho: Any, t_end: float, intervals: int
+        self, compiled: Switched, scheme: FESD | ThetaRK, rho: Any, t_end: float, intervals: int
     ) -> None:
         self.compiled, self.scheme, self.t_end = compiled, scheme, t_end
         self.rho = np.asarray(rho, float)
         self.method = collocation(scheme.tableau, scheme.stages)
         self.intervals = intervals
+        self.tangents: Tangents | None = None  # set where derivatives or a cost are asked for
 
     def workspace(self) -> tuple[Any, ...]:
         """Return the leading arguments of the kernels."""
@@ -57,7 +60,7 @@ class Elements(Equations):
         size = s * d + 1
         work = np.zeros(5)
         work[3] = self.scheme.newton_max
-        wide = max(n, nc, 2 * nsel + nc, 1)
+        wide = max(n, nc, 2 * nsel + nc, s + 2)
         return (
             compiled.table, compiled.shape(s), compiled.input(self.rho),
             np.empty(n * (n + nsel + 2)), np.empty(nc * (n + 2) + 1), self.method.table,
@@ -65,8 +68,22 @@ class Elements(Equations):
             np.empty((nsel, nc)), np.empty((s, n)), np.empty((s, nc)), np.empty((s, nc)),
             np.empty((s, nsel)), np.empty((size, size)), np.empty(size, np.int64),
             np.empty((3, size)),
-            work, np.zeros((15, wide)), np.empty((2 * s, max(n, nc))), np.zeros(4),
+            work, np.zeros((19, wide)), np.empty((2 * s, max(n, nc))), np.zeros(5),
         )  # fmt: skip
+
+    def begin(self, start: Any) -> np.ndarray:
+        """Return the state (n_x,) to start from: `start`, by default the model's own.
+
+        Raises
+        ------
+        BadModel
+            A start that is not finite.
+        """
+        compiled = self.compiled
+        x0 = compiled.start(self.rho)[0] if start is None else np.asarray(start, float)
+        if not np.isfinite(x0).all():
+            raise BadModel(f"The start of '{compiled.system.name}' is not finite: {short(x0)}.")
+        return x0
 
     def go(self, start: Any) -> None:
         """Run the kernel from `start`, by default the model's own.
@@ -80,16 +97,14 @@ class Elements(Equations):
 
         compiled, scheme = self.compiled, self.scheme
         n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, scheme.stages
-        x0 = compiled.start(self.rho)[0] if start is None else np.asarray(start, float)
-        if not np.isfinite(x0).all():
-            raise BadModel(f"The start of '{compiled.system.name}' is not finite: {short(x0)}.")
+        x0 = self.begin(start)
         most = self.intervals * scheme.elements + scheme.max_switches * (scheme.elements + 1)
         most = min(most, max(scheme.max_elements, scheme.elements)) + scheme.elements + 2
         states, times = np.empty((most + 1, n)), np.empty((most, 2))
         slopes, mult = np.empty((most, s * n)), np.empty((most, s * nsel))
-        switches = np.empty((scheme.max_switches + 1, _SIGNS + nc), np.int64)
+        switches = np.empty((scheme.max_switches + 1, SIGNS + nc), np.int64)
         moments = np.empty((scheme.max_switches + 1, 2 + 3 * n + nsel))
-        places, counts = np.empty((most, 2), np.int64), np.zeros(7, np.int64)
+        places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
         caps = np.array([scheme.elements, scheme.split == "yes", _RULES[scheme.rule]], np.int64)
         knobs = np.array([self.t_end, scheme.h, 0.0])
         states[0] = x0
@@ -110,7 +125,7 @@ class Elements(Equations):
         self.counts = np.array([count, phases - 1, int(work[17][2])])
         self.watch = np.full((1, 4), np.inf)
         self.residual_of_newton = float(work[17][1])
-        if self.code == NO_ACTIVE_SET:  # a phase that could not begin
+        if phases and self.switches[-1, 0] == count:  # a phase that could not begin
             self.switches, self.moments = self.switches[:-1], self.moments[:-1]
 
     @property
@@ -121,9 +136,44 @@ class Elements(Equations):
             detail = (
                 f" This interval needs {self.tally[4]} elements; it has {self.scheme.elements}."
             )
+        if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
+            detail = self._growth
         if self.code == ACCUMULATION:
             detail = f" The last switch that was found is at t = {self._end:.9g} s."
         return Status.of(self.code, len(self.times), t, self.residual_of_newton, detail)
+
+    @property
+    def _growth(self) -> str:
+        """Say which state grows so fast that no element follows it, if one does."""
+        x, names = self.states[-1], self.compiled.system.coordinates
+        rate = self.slopes[-1, -1] if len(self.slopes) else np.zeros_like(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            doubles = np.where(x * rate > 0, x / rate, np.inf)
+        k = int(doubles.argmin())
+        if not (doubles[k] < self.scheme.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
+            return ""
+        return f" {names[k]} = {x[k]:.3g} doubles within {doubles[k]:.2g} s there: it may blow up."
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Times of the switches in s."""
+        return self.moments[1:, 0]
+
+    @property
+    def sequence(self) -> list[list[int]]:
+        """What happened at each switch, in numbers that two runs can compare."""
+        return self.switches[1:, [1, 2, *range(SIGNS, self.switches.shape[1])]].tolist()
+
+    def jump(self, k: int) -> Jump:
+        """Return what differentiates switch `k`, from 0."""
+        assert self.tangents is not None
+        return self.tangents.jump(k)
+
+    def end(self) -> tuple[float, np.ndarray, float, np.ndarray]:
+        """Return t, x, z at the end, and the derivatives of (x, z)."""
+        assert self.tangents is not None
+        moved = self.tangents.moved[-1, :-1, : self.compiled.n_x + 1]
+        return self.t_last, self.states[-1], float(self.tangents.cost[-1]), moved.T
 
     @property
     def _end(self) -> float:
@@ -149,11 +199,11 @@ class Elements(Equations):
         begin, h = self.times[which].T
         s = np.clip((t - begin) / h, 0.0, 1.0)
         powers = s[:, None] ** np.arange(1, self.method.stages + 1)
-        x = self.states[which] + h[:, None] * np.einsum(
-            "tp,jp,tjn->tn", powers, self.method.powers, self.slopes[which]
-        )
-        x[s >= 1.0] = self.states[which[s >= 1.0] + 1]
-        multipliers = np.einsum("tj,tjc->tc", self.method.lagrange(s), self.mult[which])
+        shares = powers @ self.method.powers.T
+        x = self.states[which] + h[:, None] * np.einsum("tj,tjn->tn", shares, self.slopes[which])
+        weights, ends = self.method.lagrange(s), s >= 1.0
+        x[ends], weights[ends] = self.states[which[ends] + 1], self.method.table[-1]
+        multipliers = np.einsum("tj,tjc->tc", weights, self.mult[which])
         if exact:
             from explorer.kernels.within import within
 
@@ -163,6 +213,12 @@ class Elements(Equations):
                 np.ascontiguousarray(t, float), which, x, multipliers,
             )  # fmt: skip
         return x, np.clip(multipliers, 0.0, 1.0), which
+
+    def slopes_at(self, t: np.ndarray) -> np.ndarray:
+        """Return the derivatives of (x, z) at fixed times, (k, n_x + 1, p)."""
+        which = np.searchsorted(self.times[:, 0], t, side="left") - 1
+        assert self.tangents is not None
+        return self.tangents.at(t, np.maximum(which, 0))[0]
 
     def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return no gaps (k, 0): there are no contacts."""
@@ -190,7 +246,7 @@ class Elements(Equations):
 
     def _lazy(self, times: np.ndarray, exact: bool) -> SwitchedTrajectory:
         compiled, system = self.compiled, self.compiled.system
-        patterns = self.switches[:, _SIGNS:]
+        patterns = self.switches[:, SIGNS:]
         distinct, number = np.unique(patterns, axis=0, return_inverse=True)
         self.numbers = number.ravel()
         return SwitchedTrajectory.of(
@@ -199,12 +255,12 @@ class Elements(Equations):
             route=("regions as step functions",) if hasattr(system, "subsystems")
             and not compiled.stewart else (), seconds=self.seconds,
             boundaries=np.append(self.times[:, 0], self._end), interval=self.places[:, 0],
-            names=tuple(system.mode_name(signs.tolist()) for signs in distinct),
+            names=tuple(system.mode_name(signs.tolist()) for signs in distinct), patterns=distinct,
         )  # fmt: skip
 
     def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
         n, nsel = self.compiled.n_x, self.compiled.n_sel
-        hits = self.moments[1:, 0]
+        hits = self.hits
         times = times[~np.isin(times, hits)]
         x, multipliers, which = self.sample(times, exact=exact)
         start = times == 0.0
@@ -225,12 +281,21 @@ class Elements(Equations):
         chosen = np.concatenate([multipliers, np.clip(before, 0, 1), self.moments[1:, 2 + 3 * n :]])
         chosen = chosen[order].reshape(len(t), nsel)
         none, zeros = np.zeros((len(t), 0)), np.zeros((len(t), 2))
+        z, S = zeros[:, 0], np.zeros((len(t), n + 1, 0))
+        if self.tangents is not None:
+            between, cost = self.tangents.at(times, which)
+            jumps = [self.tangents.jump(e) for e in range(events)]
+            spent = [j.y[n] for j in jumps]
+            z = np.concatenate([cost, spent, spent])[order]
+            sides_of = [[getattr(j, side) for j in jumps] for side in ("s_minus", "s_plus")]
+            S = np.concatenate([between, *(np.reshape(s, (events, *between.shape[1:]))
+                                           for s in sides_of)])[order]  # fmt: skip
         return {
             "t": t, "q": x, "v": none, "p": none, "gap": none, "gap_dot": none,
             "active": none.astype(np.int8), "lam_t": none, "lam_max": none, "p_t": none,
             "slip": none, "sticks": none.astype(bool), "iterations": np.ones(len(t), np.int32),
             "residuals": zeros, "x": x, "rates": self.rates(t, x, chosen), "lam": none,
-            "z": zeros[:, 0], "S": np.zeros((len(t), n + 1, 0)),
+            "z": z, "S": S,
             "mode": self.numbers[np.concatenate([phase, k, k + 1])[order]],
             "located": self._events(place[len(times) + events :]),
             "multipliers": chosen, "c": self.functions(t, x)[0],
@@ -238,9 +303,9 @@ class Elements(Equations):
 
     def _events(self, right: np.ndarray) -> list[LocatedEvent]:
         system, n, found = self.compiled.system, self.compiled.n_x, []
-        names = [system.mode_name(signs.tolist()) for signs in self.switches[:, _SIGNS:]]
+        names = [system.mode_name(signs.tolist()) for signs in self.switches[:, SIGNS:]]
         for k in range(1, len(self.moments)):
-            was, now = self.switches[k - 1, _SIGNS:], self.switches[k, _SIGNS:]
+            was, now = self.switches[k - 1, SIGNS:], self.switches[k, SIGNS:]
             changed = np.flatnonzero(was != now)
             surface = self.switches[k, 1] == 1 or not self.compiled.stewart
             which = int(self.switches[k, 2]) if surface else int(changed[0]) if len(changed) else 0
@@ -249,6 +314,7 @@ class Elements(Equations):
             at = self.moments[k, 2 : 2 + n]
             found.append(LocatedEvent(
                 t, kind, system.guard_names[which], which, int(right[k - 1]), at[n:], at[n:], 0.0,
-                0.0, 0.0, at, at, slope, max(len(changed), 1), names[k - 1], names[k], None,
+                0.0, 0.0, at, at, slope, max(len(changed), 1), names[k - 1], names[k],
+                None if self.tangents is None else self.tangents.dt_drho(k - 1),
             ))  # fmt: skip
         return found

@@ -84,12 +84,13 @@ class Equations:
             products[:, own].max(initial=0.0), -weight.min(initial=0.0),
             self.compiled.unequal(self.mult),
         )  # fmt: skip
-        # of each pair one is zero: which, in each element (the larger beside its largest value)
+        # of each pair one is zero: which, in each element (the larger beside its largest value);
+        # with both zero eta of eq. (19) is zero too
         sizes = [np.abs(a).max(axis=1) for a in (lam, weight)]
         sizes = [a / a.max(axis=0, initial=1e-300) for a in sizes]
         known = np.maximum(*sizes) > _ACTIVE
         side = sizes[0] > sizes[1]
-        switched = ((side[1:] != side[:-1]) & known[1:] & known[:-1]).any(axis=1)
+        switched = ((side[1:] != side[:-1]) | ~known[1:] | ~known[:-1]).any(axis=1)
         even = (np.diff(self.places[:, 0]) == 0) & ~switched
         interval = self.places[:, 0]
         spans = np.minimum(self.scheme.h, self.t_end - self.scheme.h * np.arange(interval[-1] + 1))

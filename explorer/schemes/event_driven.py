@@ -4,7 +4,8 @@ x' = f_m(t, x, rho) is marched by an embedded Runge-Kutta pair up to the zero of
 found on the flow itself; there x+ = h(t, x-, rho) and the march begins anew. A mechanical system is
 rewritten exactly (`explorer.compiled.flow`): impacts by Newton's law with an LCP over all touching
 contacts, closed contacts by an LCP of forces and accelerations, released when the force falls to
-zero. Impacts that accumulate end in one event that closes the contact.
+zero. Impacts that accumulate end in one event that closes the contact. Of a system with step
+functions the modes are its active sets (`explorer.reformulations.filippov`).
 (Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 
 Of a mechanical system the march can also be Newmark's or that of generalised-alpha, on the grid of
@@ -24,11 +25,13 @@ from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
+from explorer.reformulations import obstacle
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.schemes.march import March
 from explorer.schemes.newmark import GeneralizedAlpha, Newmark
-from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem
+from explorer.schemes.sliding import SwitchedMarch
+from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
 from explorer.trajectory import Trajectory
 
 __all__ = ["EventDriven"]
@@ -60,11 +63,14 @@ class EventDriven(Scheme):
         Where a run gives up (besides the steps of size h).
     """
 
-    accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem)
-    takes = "mechanical systems with contacts and friction, and hybrid systems"
+    accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem, StepSystem)
+    takes = (
+        "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
+    )
     handles = frozenset({"contacts", "friction"})
     order = 8
     order_across_events = 8
+    located = True
 
     method: str | Newmark | GeneralizedAlpha = knob(  # noqa: RUF009
         "dop853", text="method", choices=_CHOICES, types=(Newmark, GeneralizedAlpha)
@@ -79,6 +85,11 @@ class EventDriven(Scheme):
     max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
 
     compile = staticmethod(compile_flow)
+
+    @staticmethod
+    def obstacle(system: Any) -> str:
+        """Return what keeps a system with step functions from being rewritten to modes."""
+        return obstacle(system) if isinstance(system, StepSystem) else ""
 
     def __post_init__(self) -> None:
         if isinstance(self.method, str) and "(" in self.method:
@@ -143,7 +154,8 @@ class EventDriven(Scheme):
                 f"{self.newmark!r} marches second-order equations, and "
                 f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
             )
-        march = March(compiled, self, np.asarray(rho, float), t_end, wrt)
+        kind = March if compiled.active_sets is None else SwitchedMarch
+        march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
         if q0 is not None or v0 is not None:
             n, x0 = compiled.n, compiled.start(rho)[0]
             x0[:n] = x0[:n] if q0 is None else q0

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import bandwidth, lapack
 
-__all__ = ["UNUSED", "Factors", "combined", "factorise", "rows_of", "solved"]
+__all__ = [
+    "UNUSED", "Factors", "bordered", "combined", "diagonal", "factorise", "rows_of", "solved",
+]  # fmt: skip
 
 Factors = tuple[np.ndarray, ...]
 _SCATTERED = 2.5  # cost of an entry of a sparse column beside one of a band
@@ -30,6 +32,21 @@ def combined(weights: Any, matrices: Any) -> Any:
     """Return the sum of weight times matrix, with no product where a weight is zero."""
     first, *others = (w * A for w, A in zip(weights, matrices, strict=True) if w != 0)
     return sum(others, first)
+
+
+def diagonal(A: Any) -> bool:
+    """Whether a matrix, dense or sparse, is zero off its diagonal."""
+    entries = A.count_nonzero() if hasattr(A, "indptr") else np.count_nonzero(A)
+    return bool(entries == np.count_nonzero(A.diagonal()))
+
+
+def bordered(A: Any, G: np.ndarray) -> Any:
+    """Return [[A, -G'], [G, 0]], the matrix of a step with constraints; sparse if A is."""
+    if hasattr(A, "indptr"):
+        from scipy.sparse import block_array, csr_array
+
+        return csr_array(block_array([[A, csr_array(-G.T)], [csr_array(G), None]]))
+    return np.block([[A, -G.T], [G, np.zeros((len(G), len(G)))]])
 
 
 def solved(A: Any, b: np.ndarray) -> np.ndarray:

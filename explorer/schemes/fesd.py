@@ -5,6 +5,10 @@ change only between elements: collocation (14), complementarity (16), cross comp
 end of the element before (17), (18), step equilibration (19) and the sum of the lengths (21) hold
 together (Nurkanovic, Frey, Pozharskiy, Diehl 2023, corrected). Solved by marching from active set
 to active set (`explorer.kernels.fesd`). Switches keep the order of the method.
+
+Mechanical systems with a contact and relays with hysteresis are taken through time freezing
+(`explorer.reformulations.time_freezing`, `hysteresis`): h and the elements are those of
+pseudo-time, the result is in physical time.
 """
 
 from __future__ import annotations
@@ -12,15 +16,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from explorer.compiled import Switched, compile_switched
+import numpy as np
+
+from explorer.compiled import compile_switched
+from explorer.compiled.frozen import Frozen, compile_frozen
 from explorer.errors import BadValue
 from explorer.kernels.collocation import TABLEAUX, collocation
 from explorer.parameters import knob
+from explorer.reformulations.hysteresis import hysteresis
+from explorer.reformulations.hysteresis import misses as misses_modes
+from explorer.reformulations.time_freezing import misses as misses_impacts
+from explorer.reformulations.time_freezing import time_freezing
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.schemes.elements import Elements
-from explorer.switched import SwitchedTrajectory
-from explorer.systems import StepSystem
+from explorer.schemes.frozen_impacts import Impacts
+from explorer.schemes.frozen_modes import Modes
+from explorer.schemes.tangents import Tangents
+from explorer.status import SUCCESS
+from explorer.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 
 __all__ = ["FESD"]
 
@@ -53,10 +68,13 @@ class FESD(Scheme):
         Where a run gives up.
     """
 
-    accepts = (StepSystem,)
-    takes = "systems with step functions and Filippov systems"
+    accepts = (StepSystem, MechanicalSystem, HybridSystem)
+    rewrites = (MechanicalSystem, HybridSystem)
+    handles = frozenset({"contacts", "friction"})
+    takes = "systems with step functions and Filippov systems, and what time freezing makes one"
     order = 3
     order_across_events = 3
+    located = True
 
     stages: int = knob(2, 1, 4, text="stages of the Runge-Kutta method", strict=True)
     elements: int = knob(2, 1, 10, text="elements of an interval", positive=True)
@@ -82,22 +100,61 @@ class FESD(Scheme):
         except ValueError as error:
             raise BadValue(f"FESD: {error}, not {self.stages}.") from None
 
-    def compile(self, system: Any) -> Switched:  # type: ignore[override]
+    @classmethod
+    def usual_step(cls, system: System) -> float:
+        """Return an interval that suits the system, in s; h of others is that of a low order."""
+        return 10 * system.h if isinstance(system, cls.rewrites) else system.h
+
+    @classmethod
+    def differentiates(cls, system: System) -> bool:
+        """Whether it finds the sensitivities: not through time freezing."""
+        return super().differentiates(system) and not isinstance(system, cls.rewrites)
+
+    @staticmethod
+    def obstacle(system: Any) -> str:
+        """Return why time freezing does not cover a mechanical or hybrid system."""
+        if isinstance(system, MechanicalSystem):
+            return misses_impacts(system)
+        return misses_modes(system) if isinstance(system, HybridSystem) else ""
+
+    def compile(self, system: Any) -> Any:  # type: ignore[override]
         """Return the system with the multipliers of this representation."""
+        if isinstance(system, MechanicalSystem):
+            return compile_frozen(time_freezing(system))
+        if isinstance(system, HybridSystem):
+            return compile_frozen(hysteresis(system))
         return compile_switched(system, self.representation == "stewart")
 
-    def run(  # type: ignore[override]
-        self, compiled: Switched, rho: Any, t_end: float, *, x0: Any = None, t_eval: Any = None
-    ) -> SwitchedTrajectory:
+    def run(
+        self, compiled: Any, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
+        x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] | None = None, seeds: Any = None,
+    ) -> SwitchedTrajectory | FrozenTrajectory:  # fmt: skip
         """Integrate from t = 0 to `t_end`; rows at `t_eval`, by default at the ends of elements.
+
+        With `wrt`, indices of parameters (-1: a start value), the derivatives of the discrete
+        solution too; `seeds` (n_x, p) are those of the start, by default the model's own.
 
         Raises
         ------
         BadModel, BadValue
             The start or the times make no sense.
+        NotApplicable
+            An impact at several contacts at once.
         """
+        if isinstance(compiled, Frozen):
+            start = compiled.start(rho)[0]
+            for part, given in ((slice(compiled.n), q0), (slice(compiled.n, None), v0)):
+                start[part] = start[part] if given is None else given
+            start = start if x0 is None else np.asarray(x0, float)
+            compiled.check(rho, start)
+            kind = Impacts if compiled.mechanical else Modes
+            frozen = kind(compiled, self, rho, t_end)
+            frozen.go(start)
+            return frozen.trajectory(t_eval)
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
         intervals = self.steps(t_end, self.elements * row, compiled.n_x)
         run = Elements(compiled, self, rho, t_end, intervals)
         run.go(x0)
+        if wrt is not None and run.code == SUCCESS:
+            run.tangents = Tangents(run, wrt, seeds)
         return run.trajectory(t_eval)

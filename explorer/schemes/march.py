@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from explorer.compiled import Bundle, Flow, short
+from explorer.compiled.checks import check_friction
 from explorer.errors import BadModel, BadValue
+from explorer.schemes.base import stopped
 from explorer.schemes.workspace import Workspace, workspace
 from explorer.status import Status
-from explorer.trajectory import KINDS, LocatedEvent, Trajectory
+from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
 
 if TYPE_CHECKING:
     from explorer.schemes.event_driven import EventDriven
@@ -34,6 +36,8 @@ class March:
         Events; `lay` names the parts of a row of `record`.
     y : (size,) the end: (x, z), then the same of every column
     """
+
+    result: ClassVar[type[Trajectory]] = Trajectory
 
     def __init__(
         self, flow: Flow, scheme: EventDriven, rho: np.ndarray, t_end: float,
@@ -66,12 +70,21 @@ class March:
         BadModel, BadValue
             The start makes no sense.
         """
+        from explorer.kernels.start import UNMADE
+
+        while self._run(start, seeds) == UNMADE:
+            self.flow.make(self.wanted)
+
+    def _run(self, start: Any, seeds: np.ndarray | None) -> int:
+        from explorer.kernels.start import UNMADE
+
         n_x = self.flow.n_x
         with self.workspace() as work:
             if start is not None:
                 work.y[:n_x] = start
             if seeds is not None:
                 work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
+            work.state[0] = self.flow.start_mode(self.rho, start)
             work.caps[2] = (start is not None) + 2 * (seeds is not None)
             work.knobs[:] = (
                 0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
@@ -81,6 +94,9 @@ class March:
             begin = time.perf_counter()
             self.code = work.march(*work.arguments)
             self.seconds = time.perf_counter() - begin
+            self.wanted = int(work.counts[0])
+            if self.code == UNMADE:
+                return self.code
             if self.code < 0:
                 self._refuse(work)
             steps, events = work.counts[:2].tolist()
@@ -88,6 +104,7 @@ class March:
             self.record, self.kinds = work.record[:events].copy(), work.kinds[:events].copy()
             self.counts, self.y, self.watch = work.counts.copy(), work.y.copy(), work.watch.copy()
             self.e, self.lay = work.e.copy(), work.lay
+        return self.code
 
     def _refuse(self, work: Workspace) -> None:
         """Say why the start makes no sense; `work` holds it."""
@@ -109,16 +126,44 @@ class March:
                 f"{values[k]:.6g} m at x = {short(x)}. Start with every gap >= 0."
             )
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
-        raise BadValue(
-            f"The friction of {flow.guard_name(flow.rough[k])!r} is mu = {mu:g}, mu_s = {mu_s:g}, "
-            "but Coulomb's law needs 0 <= mu <= mu_s."
-        )
+        check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
 
     @property
     def t_last(self) -> float:
         """Time that was reached, in s."""
         last = float(self.steps[-1, 0] + self.steps[-1, 1]) if len(self.steps) else 0.0
         return self.t_end if abs(last - self.t_end) < 1e-12 * self.t_end else last
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Times of the events in s; an accumulation ends a little after its last event."""
+        return self.record[:, 0] + self.record[:, 2]
+
+    @property
+    def sequence(self) -> list[list[int]]:
+        """What happened at each event, in numbers that two runs can compare."""
+        return self.kinds[:, :2].tolist()
+
+    def jump(self, k: int) -> Jump:
+        """Return what differentiates event `k`, from 0."""
+        row, n_x, p = self.record[k], self.flow.n_x, len(self.wrt)
+        part = {name: row[place] for name, place in self.lay.items()}
+        s_minus, s_plus = (part[s].reshape(p, n_x + 1).T for s in ("s_minus", "s_plus"))
+        return Jump(
+            float(row[0]), part["x_minus"], part["f_minus"], part["f_plus"], s_minus, s_plus,
+            part["dtau"].copy(), float(row[1]), part["r_x"], part["r_rho"],
+            part["h_x"].reshape(n_x, n_x), part["h_t"], part["h_rho"].reshape(n_x, -1),
+        )  # fmt: skip
+
+    def end(self) -> tuple[float, np.ndarray, float, np.ndarray]:
+        """Return t, x, z at the end, and the derivatives (n_x + 1, p) of (x, z)."""
+        y, n_x = self.y.reshape(-1, self.flow.n_x + 1), self.flow.n_x
+        return self.t_last, y[0, :n_x], float(y[0, n_x]), y[1:].T
+
+    def slopes_at(self, t: np.ndarray) -> np.ndarray:
+        """Return the derivatives of (x, z) at fixed times, (k, n_x + 1, p)."""
+        y = self.sample(t)[0].reshape(len(t), -1, self.flow.n_x + 1)
+        return y[:, 1:].transpose(0, 2, 1)
 
     def sample(
         self, times: np.ndarray, *, exact: bool = True
@@ -187,13 +232,39 @@ class March:
         finer.observe = solution.observe
         return finer
 
+    @property
+    def route(self) -> tuple[str, ...]:
+        """Exact rewritings on the way."""
+        return ("contacts as modes",) if self.flow.n_c else ()
+
+    def _status(self) -> Status:
+        """Return how the run ended."""
+        from explorer.kernels.coefficients import IMPROPER
+
+        flow, done = self.flow, len(self.steps)
+        if self.code != IMPROPER:
+            return Status.of(self.code, done, self.t_last)
+        inp, (t, x, *_) = flow.input(self.rho), self.end()
+        inp[0], inp[1 : 1 + flow.n_x] = t, x
+        mu = flow.bundles[1](inp)[flow.rows * (flow.n + 3) :].reshape(2, -1).T
+        k = int(np.minimum(mu[:, 0], mu[:, 1] - mu[:, 0]).argmin())
+        words = (
+            f"the friction of {flow.guard_name(flow.rough[k])!r} leaves what Coulomb's law needs, "
+            f"0 <= mu <= mu_s, at mu = {mu[k, 0]:.3g}, mu_s = {mu[k, 1]:.3g}"
+        )
+        return stopped(self.code, "improper_friction", done, t, words)
+
+    def _known(self) -> dict[str, Any]:
+        """Return what the result has besides its rows."""
+        return {}
+
     def _lazy(self, times: np.ndarray | int) -> Trajectory:
         system = self.flow.system
-        return Trajectory.of(
+        return self.result.of(
             self, lambda: self._rows(times), system=system, scheme=self.scheme,
-            status=Status.of(self.code, len(self.steps), self.t_last),
+            status=self._status(),
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=("contacts as modes",) if self.flow.n_c else (), seconds=self.seconds,
+            route=self.route, seconds=self.seconds, **self._known(),
         )  # fmt: skip
 
     def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
@@ -203,7 +274,7 @@ class March:
             times = np.linspace(0.0, self.t_last, times + 1)
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)
         block, events = n_x + 1, len(record)
-        hits = record[:, 0] + record[:, 2]  # an accumulation ends a little after its last event
+        hits = self.hits
         times = times[~np.isin(times, hits)]
         y, dy, which = self.sample(times, exact=exact)
         lam = np.zeros((len(times) + 2 * events, flow.rows))
@@ -235,10 +306,9 @@ class March:
         modes = woven(between, self.kinds[:, 2], self.kinds[:, 3])
         held = np.zeros((len(t), 2 * flow.rows - nc), np.int8)
         impulses = np.zeros((len(t), flow.rows))
-        if nc:
-            after = np.minimum(self.kinds[:, 4], len(self.step_state) - 1)
-            before = np.maximum(self.kinds[:, 4] - 1, 0)
-            of = np.concatenate([which, before, after])[order]
+        if nc and len(self.step_state):  # a run may fail at an event, or before its first step
+            of = np.concatenate([which, self.kinds[:, 4] - 1, self.kinds[:, 4]])[order]
+            of = np.clip(of, 0, len(self.step_state) - 1)
             held = self.step_state[of, 1:].astype(np.int8)
             impulses[right] = record[:, lay["p"]]
         gap, gap_dot, slip = self.gaps(t, x)
@@ -280,7 +350,7 @@ class March:
 
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
         flow, lay, n = self.flow, self.lay, self.flow.n
-        names = [""] if flow.mechanical else [m.name for m in flow.system.modes]  # type: ignore[attr-defined]
+        names = [""] if flow.automaton is None else [m.name for m in flow.automaton.modes]
         found = []
         for k, (row, kind) in enumerate(zip(self.record, self.kinds, strict=True)):
             who, i = int(kind[0]), int(right[k])

@@ -5,23 +5,30 @@ Moreau 1988; Jean, CMAME 177 (1999) 235; *Event-capturing schemes*, "Lagrangian 
 term of "M dv + C v + K q = F + p"; lambda is an impulse p (N s); the impact term e gap' and the
 active set use values of the start of the step only; q* = (1 - gamma) q_i + gamma q_k is frozen at
 q_i + h gamma v_i (second order for a mass matrix that depends on q) or refreshed at the iterate
-(first order, Siconos's choice). The equations stand in `explorer.kernels.moreau_jean`.
+(first order, Siconos's choice). The equations stand in `explorer.kernels.moreau_jean`, Coulomb
+friction with them in `explorer.kernels.friction` and `explorer.kernels.friction_in_space`,
+constraints and projected positions in `explorer.kernels.projection`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
-from explorer.schemes.capturing import LCP, Capturing
-from explorer.schemes.factors import UNUSED, Factors, combined, factorise
-from explorer.status import SINGULAR
+from explorer.schemes.capturing import LCP, Capturing, in_space
+from explorer.schemes.factors import UNUSED, Factors, bordered, combined, diagonal, factorise
+from explorer.status import LCP_ITERATIONS, LCP_RAY, SINGULAR
 
 __all__ = ["MoreauJean"]
+
+PROJECTED = ("none", "constraints", "all")  # the order of `explorer.kernels.projection`
+CONES = ("nsgs", "apgd")  # and of `explorer.kernels.friction_in_space`, from 1
+MANY = 16, 100  # rows of contacts beyond which their graph serves: without friction, and with it
 
 
 @schemes.register
@@ -30,7 +37,14 @@ class MoreauJean(Capturing):
     """Moreau-Jean time stepping.
 
     Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else 1;
-    order 1 across impacts, at which penetration is O(h). Accumulating impacts just work.
+    order 1 across impacts, at which penetration is O(h). Accumulating impacts just work. Friction
+    is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
+    normal impulse that of the step. A contact that sticks, or whose sliding would turn within the
+    step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
+    e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Compliant contacts are
+    those of springs that only push, to first order. (A term D p in the relation of velocities, as
+    the source prints it, is no compliance: with its unit 1/kg it regularises impulses, and a
+    contact that rests sinks at the speed D p.)
 
     Parameters
     ----------
@@ -44,18 +58,34 @@ class MoreauJean(Capturing):
         "q_star": M and G at q_i + gamma h v_i; "iterate": at the current Newton iterate.
     gamma : float
         Place of q_star in the step.
+    projection : str
+        Where the positions are taken back to after each step: "none"; "constraints" (phi = 0,
+        which velocities alone leave by a drift); "all", active contacts too: nothing penetrates,
+        but at an impact that costs a little energy, or gives it.
     newton_tol, newton_max : float, int
         Relative tolerance of the Newton residual; cap of the iterations.
     lcp : str
         "lemke" (lexicographic), "enumeration" (at most 12 contacts), "pgs".
+    cone : str
+        Solver where friction acts in space, instead of `lcp`: "nsgs", nonsmooth Gauss-Seidel,
+        contact by contact; "apgd", accelerated projected gradients, all contacts at once.
     lcp_tol, lcp_max : float, int
-        Tolerance of the natural residual relative to |q|; cap of projected Gauss-Seidel.
+        Tolerance of the natural residual relative to |q|; cap of the sweeps of "pgs" and "nsgs",
+        and of the steps of "apgd".
     """
+
+    handles: ClassVar = Capturing.handles | {
+        "compliance", "constraints", "friction", "friction in space", "neighbours",
+        "tangential restitution",
+    }  # fmt: skip
+    takes: ClassVar[str] = "mechanical systems with contacts, impacts, friction and constraints"
 
     theta: float = knob(0.5, 0, 1, text="implicitness", strict=True)
     forecast: float = knob(0.5, 0, 1, text="forecast factor of the active set", strict=True)
     mass_point: str = knob("q_star", text="mass matrix at", choices=("q_star", "iterate"))
     gamma: float = knob(0.5, 0, 1, text="place of q_star", strict=True, minor=True)
+    projection: str = knob("none", text="positions projected on", choices=PROJECTED)
+    cone: str = knob("nsgs", text="solver of friction in space", choices=CONES, minor=True)
 
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
@@ -64,8 +94,22 @@ class MoreauJean(Capturing):
         # loads compiled code
         from explorer.kernels.moreau_jean import H_FACTORED, UNFACTORED, run, workspaces
 
-        constant, (M, K, C, G) = compiled.constant, matrices
-        work = workspaces(compiled.n, compiled.nc, max(compiled.most, 2), constant)
+        (M, K, C, G), many = matrices, self._on_graph(compiled, matrices)
+        constant = compiled.constant or many
+        rough, spatial = compiled.rows - compiled.nc, in_space(compiled.system)
+        bound, (e_t, compliance) = compiled.bound, compiled.coefficients(inp)
+        if compliance.any() and self.theta == 0:
+            raise BadValue(
+                "A compliant contact looks at the end of the step, which theta = 0 does not reach; "
+                "theta = 1/2 would do."
+            )
+        work = workspaces(
+            compiled.n, compiled.nc, max(compiled.most, 2), constant, rough, bound, many and len(G)
+        )
+        restitution = np.concatenate([e, e_t])
+        steps = len(record["t"])
+        p_max, phi, p_phi = np.zeros((steps, rough)), *np.zeros((2, steps, bound))
+        partner = np.zeros((steps, compiled.partners.size), np.int32)
         knobs = np.array([
             self.h, t_end, self.theta, self.forecast, self.gamma, self.newton_tol, self.lcp_tol,
             self.h,
@@ -73,7 +117,9 @@ class MoreauJean(Capturing):
         options = np.array(
             [
                 constant, self.mass_point == "q_star", compiled.rheonomic,
-                self.newton_max, LCP.index(self.lcp), self.lcp_max, 0, 0,
+                self.newton_max, LCP.index(self.lcp), self.lcp_max,
+                PROJECTED.index(self.projection), many + (many and not compiled.constant),
+                spatial and 1 + CONES.index(self.cone),
             ]
         )  # fmt: skip
         unused = np.empty((0, 0))
@@ -84,15 +130,47 @@ class MoreauJean(Capturing):
                 factors: Factors | None = UNUSED
                 if constant:
                     ht = knobs[H_FACTORED] * self.theta
-                    factors = factorise(combined((1.0, ht, ht * ht), (M, C, K)))
+                    W = combined((1.0, ht, ht * ht), (M, C, K))
+                    factors = factorise(bordered(W, compiled.constrained(G)) if bound else W)
                 if factors is None:
                     return SINGULAR
                 code = run(
                     compiled.table, knobs, options, inp, compiled.place_M, compiled.place_K,
-                    compiled.place_C, compiled.gap_ptr, compiled.gap_col, compiled.lin_ptr,
-                    compiled.lin_col, compiled.lin_val, factors,
-                    *((unused,) * 3 if constant else (M, K, C)), G, e, *record.values(), *work,
+                    compiled.place_C, compiled.gap_ptr, compiled.gap_col, compiled.tangent_ptr,
+                    compiled.lin_ptr, compiled.lin_col, compiled.lin_val, factors,
+                    *((unused,) * 3 if constant else (M, K, C)), G, restitution, compliance,
+                    *record.values(), p_max, phi, p_phi, compiled.partners, partner, *work,
                 )  # fmt: skip
             return code
 
-        return march, work[5], {}
+        more = {"p_max": p_max} if rough else {}
+        more |= {"partner": partner} if partner.size else {}
+        return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
+
+    def explain(self, code: int, system: Any, residual: float) -> str:
+        """Return what the status of a run is to say, if it is not what its code says."""
+        if code not in (LCP_RAY, LCP_ITERATIONS) or not in_space(system):
+            return ""
+        other = CONES[1 - CONES.index(self.cone)]
+        return (
+            f"the contact problem with friction in space was not solved by cone={self.cone!r}: its "
+            f"natural residual is {residual:.2g} m/s after at most {self.lcp_max} sweeps. Try a "
+            f"smaller h, cone={other!r}, or a larger lcp_max"
+        )
+
+    def _on_graph(self, compiled: Any, matrices: Any) -> bool:
+        """Whether contacts are many and W diagonal: see `explorer.kernels.contact_graph`.
+
+        G may depend on the state, where it is taken at one point of the step.
+        """
+        found = not compiled.by_formula
+        many = found or compiled.rows > MANY[compiled.rows > compiled.nc]
+        steady = compiled.constant or (compiled.linear_motion and self.mass_point == "q_star")
+        plain = not (compiled.bound or self.projection == "all" or in_space(compiled.system))
+        many = many and steady and plain and all(map(diagonal, matrices[:3]))
+        if found and not many and compiled.rows > MANY[1]:
+            raise BadValue(
+                f"'{compiled.system.name}' has too many contacts for full matrices: use "
+                "mass_point='q_star' and projection='none' or 'constraints'."
+            )
+        return many

@@ -24,15 +24,16 @@ from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.stability import check_step
 from explorer.systems import System
 
-__all__ = ["ContactInNewmark", "NonsmoothGeneralizedAlpha"]
+__all__ = ["Alpha", "ContactInNewmark", "NonsmoothGeneralizedAlpha"]
 
 _MOST = 2000
-_LEVELS = ("velocity", "position+velocity", "inside")  # as the kernel counts them
+# as the kernel counts them
+_LEVELS = ("velocity", "position+velocity", "inside", "mean")
 
 
 @dataclass(frozen=True, repr=False)
-class _Alpha(Capturing, Family):
-    """What both share: everything but their coefficients and where contact acts."""
+class Alpha(Capturing, Family):
+    """What the schemes of this kernel share: all but their coefficients and where contact acts."""
 
     level: ClassVar[str] = "inside"
     forecast: ClassVar[float] = 0.0
@@ -75,7 +76,7 @@ class _Alpha(Capturing, Family):
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class NonsmoothGeneralizedAlpha(AlphaFamily, _Alpha):
+class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     """Generalised-alpha with impulses: no event is located, impacts may accumulate.
 
     Order 2 on smooth stretches, where it is `GeneralizedAlpha`, and 1 across impacts.
@@ -105,7 +106,7 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, _Alpha):
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class ContactInNewmark(NewmarkFamily, _Alpha):
+class ContactInNewmark(NewmarkFamily, Alpha):
     """Contact put straight into Newmark's method: a lesson. Its energy grows without bound.
 
     M a1 = F1 + G' lam with 0 <= gap(d1) perp lam >= 0 at the end of each step, and no law of

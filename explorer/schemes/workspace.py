@@ -103,7 +103,7 @@ class Workspace:
 def workspace(
     flow: Flow, tableau: Tableau, wrt: tuple[int, ...], rho: Any, steps: int, events: int
 ) -> Workspace:
-    """Lend a workspace, as a context, with mode and parameters set and nothing else.
+    """Lend a workspace, as a context, with the parameters set and nothing else.
 
     `steps`, `events` is how many there is room for. No two threads ever hold the same one.
     """
@@ -123,7 +123,6 @@ def workspace(
     if tableau.code == NEWMARK:
         found.A[0] = tableau.A[0]
     found.state.fill(0)
-    found.state[0] = 0 if flow.mechanical else flow.system.start_mode  # type: ignore[attr-defined]
     found.inp.fill(0.0)
     found.inp[found.rho] = rho
     return found

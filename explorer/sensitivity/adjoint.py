@@ -28,6 +28,7 @@ def solve_adjoint(question: Question) -> Sensitivity:
     """
     from explorer.kernels.adjoint import backward
 
+    question.marches("The adjoint transposes")
     if question.scheme.tableau.code > 1:
         raise NotApplicable(
             "The adjoint transposes explicit steps: use method='direct', or an explicit pair."

@@ -56,7 +56,7 @@ class _Replay:
             self.mu = self.native([c.mu for c in rough])
             self.mu_s = self.native([c.mu if c.mu_s is None else c.mu_s for c in rough])
         else:
-            self.flows = [self.native(list(m.flow)) for m in system.modes]  # type: ignore[attr-defined]
+            self.flows = [self.native(list(m.flow)) for m in flow.automaton.modes]
             self.guards = [self.native([g.r]) for g in flow.guards]
             self.resets = [self.native(list(g.reset)) for g in flow.guards]
         self.g = None if flow.cost is None else self.native([flow.cost], flow.rates)
@@ -203,6 +203,7 @@ def solve_complex(question: Question) -> Sensitivity:
         are the direct method's, whose largest distance at the events and at the end is in
         ``residuals["direct"]``.
     """
+    question.marches("The complex step repeats")
     if question.scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step repeats explicit steps: use method='direct', or an explicit pair."

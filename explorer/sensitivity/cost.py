@@ -1,6 +1,6 @@
 """Cost functionals psi = int_0^T g(t, q, v, a, rho) dt + w(T, q, v, rho).
 
-Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of a `HybridSystem`:
+Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of a system x' = ...:
 ``d_<state>``); they are those of the flow, so an impulse never enters the integral.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from explorer.compiled import Bundle, Flow, compile_flow
+from explorer.compiled import Bundle
 from explorer.errors import BadModel, BadValue
 from explorer.systems import System
 from explorer.systems.expressions import expression
@@ -60,26 +60,25 @@ class CompiledCost:
 
     Attributes
     ----------
-    flow : Flow
-        The system with the running cost.
+    flow : Flow or Switched
+        The system with the running cost, as the scheme's kernels take it.
     """
 
-    def __init__(self, system: System, cost: Cost) -> None:
+    def __init__(self, system: System, cost: Cost, plain: Any) -> None:
         self.cost = cost
-        plain = compile_flow(system)
         names = system.symbols()
         rates = {s.name: s for s in plain.rates if not s.name.startswith("_")}
         g = None
         if cost.g is not None:
             g = self._read(cost.g, names | rates, f"running cost of '{system.name}'")
-        self.flow: Flow = plain if g is None else compile_flow(system, g)
+        self.flow: Any = plain if g is None else plain.with_cost(g)
         self._terminal: Bundle | None = None
         if cost.w is not None:
             w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
             self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
 
-    def of(self, flow: Flow) -> CompiledCost:
+    def of(self, flow: Any) -> CompiledCost:
         """Return the same cost for the same flow begun in another mode."""
         if flow is self.flow:
             return self
@@ -108,12 +107,13 @@ class CompiledCost:
         return w[0], w[1], w[2 : 2 + n_x], w[2 + n_x :]
 
 
-def compile_cost(system: System, cost: Cost) -> CompiledCost:
-    """Return the compiled cost; compiled once for each change of the equations and each cost."""
+def compile_cost(system: System, cost: Cost, scheme: Any) -> CompiledCost:
+    """Return the cost for a scheme; compiled once for each change of the equations and the cost."""
     kept: dict[Any, Any] = system.__dict__.setdefault("_costs", {})
-    key = (str(cost.g), str(cost.w))
-    if key not in kept or kept[key].flow.revision != system.revision:
+    plain = scheme.compile(system)
+    key = (str(cost.g), str(cost.w), plain)
+    if key not in kept:
         while len(kept) > 8:
             kept.pop(next(iter(kept)))
-        kept[key] = CompiledCost(system, cost)
+        kept[key] = CompiledCost(system, cost, plain)
     return kept[key]

@@ -128,7 +128,7 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
                     rho[place] += sign * delta
                 n = system.n
                 runs.append(scheme.run(compiled, rho, question.t_end, q0=x0[:n], v0=x0[n:]))
-            if np.array_equal(runs[0].active, runs[1].active):
+            if np.array_equal(runs[0].pattern, runs[1].pattern):
                 break
         else:
             raise NotApplicable(

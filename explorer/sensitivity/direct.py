@@ -2,7 +2,9 @@
 
 The tangent linear model is marched with the state (Corner et al. 2019, eq. (14), (17), (18)); at an
 event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event-time sensitivity (33)
-for a general guard. A final time that is an event adds (g + w_t + w_x x') dT/drho to (20).
+for a general guard. Of `FESD` the discrete equations are differentiated
+(`explorer.kernels.fesd_sensitivity`). A final time that is an event adds (g + w_t + w_x x') dT/drho
+to (20).
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
+from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
-from explorer.simulation import begin, choose, named_like_a_start, warm
+from explorer.simulation import begin, choose, named_like_a_start
 from explorer.systems import System
 from explorer.trajectory import LocatedEvent, Trajectory
 
@@ -61,7 +65,7 @@ class Question:
     """What is asked: checked names and numbers, ready for any method."""
 
     system: System
-    scheme: EventDriven
+    scheme: Any
     wrt: tuple[str, ...]
     places: tuple[int, ...]
     cost: CompiledCost
@@ -107,6 +111,14 @@ class Question:
         if not solution.status.ok:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
         return solution
+
+    def marches(self, what: str) -> None:
+        """Refuse a scheme whose steps are not those of `EventDriven`."""
+        if not isinstance(self.scheme, EventDriven):
+            raise NotApplicable(
+                f"{what} the steps of EventDriven: {type(self.scheme).__name__} has the methods "
+                "'direct' and 'finite_difference'."
+            )
 
     def last(self, solution: Trajectory) -> LocatedEvent | None:
         """Return the event that ends the cost, or None for the fixed final time."""
@@ -189,8 +201,7 @@ class Sensitivity:
             if self.events[k].t == t:
                 salt = self.saltation(k)
                 return (salt.S_minus if side == "left" else salt.S_plus)[:n_x]
-        y = march.sample(np.array([float(t)]))[0][0]
-        return y.reshape(-1, n_x + 1)[1:, :n_x].T
+        return march.slopes_at(np.array([float(t)]))[0, :n_x]
 
     def saltation(self, k: int) -> Saltation:
         """Return Xi and Pi at event `k`, with the limits on both sides.
@@ -210,33 +221,26 @@ def saltation(
     solution: Trajectory, k: int, wrt: tuple[str, ...], places: tuple[int, ...]
 ) -> Saltation:
     """Return Xi and Pi of an event from what the march recorded."""
-    march = solution.march
-    lay, row, n_x = march.lay, march.record[k], march.flow.n_x
-    D, p = row[1], len(wrt)
-    block = n_x + 1
-    parts = {name: row[part] for name, part in lay.items()}
-    h_x = parts["h_x"].reshape(n_x, n_x)
-    h_rho = parts["h_rho"].reshape(n_x, -1)
-    full = np.eye(block)
-    full[:n_x, :n_x] = h_x
+    jump = solution.march.jump(k)
+    n_x, D = len(jump.r_x), jump.slope
+    full = np.eye(n_x + 1)
+    full[:n_x, :n_x] = jump.h_x
     # f+ - h_x f- - h_t, last row for the running cost: g+ - g-
-    kick = parts["f_plus"] - full @ parts["f_minus"]
-    kick[:n_x] -= parts["h_t"]
-    r_x = np.append(parts["r_x"], 0.0)
-    Xi = full + np.outer(kick, r_x) / D
-    Pi = np.zeros((block, p))
+    kick = jump.f_plus - full @ jump.f_minus
+    kick[:n_x] -= jump.h_t
+    Xi = full + np.outer(kick, np.append(jump.r_x, 0.0)) / D
+    Pi = np.zeros((n_x + 1, len(wrt)))
     for j, place in enumerate(places):
         if place >= 0:
-            Pi[:n_x, j] = h_rho[:, place]
-            Pi[:, j] += kick * parts["r_rho"][place] / D
-    names = (*(s.name for s in march.flow.states), "z")
+            Pi[:n_x, j] = jump.h_rho[:, place]
+            Pi[:, j] += kick * jump.r_rho[place] / D
+    names = (*solution.system._state_names(), "z")
     return Saltation(
-        Xi, Pi, parts["s_minus"].reshape(p, block).T, parts["s_plus"].reshape(p, block).T,
-        parts["dtau"].copy(), float(D), solution.located[k], names, wrt,
-    )  # fmt: skip
+        Xi, Pi, jump.s_minus, jump.s_plus, jump.dt_drho, D, solution.located[k], names, wrt
+    )
 
 
-def columns(system: System, wrt: Any) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the checked names, and each one's place in rho (-1: the start of a state)."""
     names = list(system.parameters)
     if wrt is None:
@@ -254,7 +258,7 @@ def columns(system: System, wrt: Any) -> tuple[tuple[str, ...], tuple[int, ...]]
                 f"{name!r} is a whole number that '{system.name}' was built with; there is no "
                 "derivative by it. Compare two systems instead."
             )
-        elif name in knobs_of(EventDriven) or name in ("h", "theta"):
+        elif name in knobs_of(scheme) or name in ("h", "theta"):
             raise BadValue(
                 f"{name!r} is a knob of a scheme, not of the system; ask for parameters of "
                 f"'{system.name}': {', '.join(names)}."
@@ -269,6 +273,11 @@ def columns(system: System, wrt: Any) -> tuple[tuple[str, ...], tuple[int, ...]]
     return chosen, tuple(places)
 
 
+def locating(system: Any) -> type[Scheme]:
+    """Return the scheme that differentiates a system if no other one is asked for."""
+    return FESD if FESD.differentiates(system) and not EventDriven.fits(system) else EventDriven
+
+
 def event_names(system: Any) -> list[str]:
     """Return the names of what can happen along a run: contacts or guards."""
     return [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
@@ -279,14 +288,17 @@ def ask(
     rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
 ) -> Question:  # fmt: skip
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
-    chosen = choose(system, EventDriven if scheme is None else scheme)
-    if not isinstance(chosen, EventDriven):
+    chosen = choose(system, locating(system) if scheme is None else scheme)
+    if not chosen.differentiates(system):
+        why = (
+            f"takes '{system.name}' through a rewriting that is not differentiated"
+            if chosen.located else "does not locate events, so its sensitivities have no jumps"
+        )  # fmt: skip
         raise NotApplicable(
-            f"{type(chosen).__name__} does not locate events, so its sensitivities have no jumps: "
-            "use EventDriven. (method='discrete' differentiates time stepping, as a lesson.)"
+            f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (method='discrete' "
+            "differentiates time stepping, as a lesson.)"
         )
-    warm()
-    names, places = columns(system, wrt)
+    names, places = columns(system, wrt, chosen)
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     if isinstance(until, str):
         until = (until, 1)
@@ -296,7 +308,7 @@ def ask(
             raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
     begun = dict(start or {})
     values = system.rho({**(rho or {}), **named_like_a_start(system, begun)})
-    compiled = compile_cost(system, Cost.of(cost))
+    compiled = compile_cost(system, Cost.of(cost), chosen)
     flow, found = begin(chosen, system, compiled.flow, begun)
     given = np.full(flow.n_x, np.nan) if found else None
     for what, part in (("x0", slice(None)), ("q0", slice(flow.n)), ("v0", slice(flow.n, None))):
@@ -318,20 +330,17 @@ def solve(question: Question) -> Sensitivity:
 def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
     """Return psi and its gradient from the state and its sensitivities at the final time."""
     last, n_x = question.last(solution), question.cost.flow.n_x
-    p = len(question.wrt)
     if last is None:
-        y = solution.march.y.reshape(-1, n_x + 1)
-        t, x, z, S = solution.march.t_last, y[0, :n_x], y[0, n_x], y[1:].T
+        t, x, z, S = solution.march.end()
     else:
-        row, lay = solution.march.record[solution.located.index(last)], solution.march.lay
-        t, x, z = row[0], row[lay["x_minus"]][:n_x], row[lay["x_minus"]][n_x]
-        S = row[lay["s_minus"]].reshape(p, n_x + 1).T
+        jump = solution.march.jump(solution.located.index(last))
+        t, x, z, S = jump.t, jump.y[:n_x], jump.y[n_x], jump.s_minus
     if last is None and question.cost.cost.w is None:
         return float(z), S[n_x].copy()
     w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
     by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
     gradient = S[n_x] + w_x @ S[:n_x] + by_rho
     if last is not None:
-        rates = row[lay["f_minus"]]
-        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * row[lay["dtau"]]
+        rates = jump.f_minus
+        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * jump.dt_drho
     return float(z + w), gradient

@@ -46,9 +46,11 @@ def sensitivity(
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
-    scheme : EventDriven, optional
-        Its tolerances hold for the sensitivities too.
+    system : System
+        One whose events a scheme locates: mechanical, hybrid, Filippov, with step functions.
+    scheme : EventDriven or FESD, optional
+        The tolerances of EventDriven hold for the sensitivities too; those of FESD are the
+        derivative of its discrete solution, exact at any step size.
     wrt : str or sequence of str, optional
         Parameters; the name of a state means its start. By default all parameters.
     cost : Cost, formula or dict, optional

@@ -1,8 +1,11 @@
 """Studies: what many runs of one system say together."""
 
+from explorer.study.end_state import EndCurve, EndState, end_state
 from explorer.study.energy_balance import EnergyBalance, energy_balance
+from explorer.study.fesd_reference import FesdReference, fesd_reference
 from explorer.study.limit_cycle import LimitCycle, limit_cycle
 from explorer.study.modes import Modes, modes
+from explorer.study.order_diagram import order_diagram
 from explorer.study.oscillator import Oscillation, oscillation, oscillator
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.study.return_map import Return, ReturnMap
@@ -10,7 +13,10 @@ from explorer.study.stability import Stability, stability, stability_table
 from explorer.study.work_precision import WorkCurve, WorkPrecision, work_precision
 
 __all__ = [
+    "EndCurve",
+    "EndState",
     "EnergyBalance",
+    "FesdReference",
     "LimitCycle",
     "Modes",
     "Oscillation",
@@ -20,9 +26,12 @@ __all__ = [
     "Stability",
     "WorkCurve",
     "WorkPrecision",
+    "end_state",
     "energy_balance",
+    "fesd_reference",
     "limit_cycle",
     "modes",
+    "order_diagram",
     "oscillation",
     "oscillator",
     "power_law",

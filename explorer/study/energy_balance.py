@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
+from explorer.frictional import DiscSolution, FrictionalSolution
 from explorer.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 from explorer.trajectory import Trajectory
@@ -118,6 +119,10 @@ def energy_balance(solution: Solution) -> EnergyBalance:
             f"The potential of '{system.name}' is not known, so the work of its forces cannot be "
             "told from their energy: give it one, such as system.potential = 'k*x**2/2'."
         )
+    if any(system.t in c.phi.free_symbols for c in system.constraints):
+        raise NotApplicable(
+            f"A constraint of '{system.name}' moves with time and does work, which is not added up."
+        )
     if isinstance(solution, Trajectory):
         observe, run = solution.observe, solution
         solution = run.march.trajectory(None) if _by_steps(run) else run.refined(_POINTS)
@@ -132,21 +137,26 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         shaken = _evaluated(solution, "recorded")
         forces[:, :n] += shaken
         at_rest[:, :n] += shaken
-    rough = forces[:, n + 1 : n + 1 + len(system.rough)]
-    stored, lost = _springs(solution, forces[:, n + 1 + len(system.rough) :])
+    if isinstance(solution, DiscSolution):  # its slips are of no formula
+        after, rough = n + 1, solution.slip
+    else:
+        after = n + 1 + len(system.tangents)
+        rough = (forces - at_rest)[:, n + 1 : after]
+    stored, lost = _springs(solution, forces[:, after:])
     return EnergyBalance(
         solution, solution.kinetic, potential + stored,
         external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
         damping=_work(solution, (forces - at_rest)[:, :n]),
         contact=_contacts(solution),
-        friction=_friction(solution, rough - at_rest[:, n + 1 : n + 1 + len(system.rough)]),
+        friction=_friction(solution, rough),
         yielding=lost,
     )  # fmt: skip
 
 
 def _by_steps(solution: Solution) -> bool:
     """Whether the steps of the scheme are all that is known."""
-    return not isinstance(solution, Trajectory) or solution.scheme.newmark is not None
+    by_newmark = getattr(solution.scheme, "newmark", None) is not None
+    return not isinstance(solution, Trajectory) or by_newmark
 
 
 def _work(solution: Solution, force: np.ndarray) -> np.ndarray:
@@ -203,7 +213,10 @@ def _contacts(solution: Solution) -> np.ndarray:
     nc = solution.gap.shape[1]
     if not nc:
         return np.zeros_like(solution.t)
-    moving = _evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
+    if isinstance(solution, DiscSolution):  # its walls stand still
+        moving = np.zeros_like(solution.gap)
+    else:
+        moving = _evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
     if isinstance(solution, Trajectory):
         jumps = np.zeros_like(solution.t)
         for event in solution.located:
@@ -216,8 +229,13 @@ def _contacts(solution: Solution) -> np.ndarray:
 
 def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
     """Return the work of friction forces on the sliding velocities that the system has itself."""
-    if not isinstance(solution, Trajectory) or not along.shape[1]:
+    if not along.shape[1] or not isinstance(solution, (Trajectory, FrictionalSolution)):
         return np.zeros_like(solution.t)
+    if isinstance(solution, FrictionalSolution):
+        contact, direction, _ = zip(*solution.system.tangents, strict=True)
+        impulse = solution.p_t[(slice(None), contact, direction)[: solution.p_t.ndim]]
+        steps = 0.5 * (impulse[1:] * (along[1:] + along[:-1])).sum(axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
     force = solution.lam_t[:, list(solution.system.rough)]
     return _integral(solution, (force * along).sum(axis=1))
 

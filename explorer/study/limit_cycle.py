@@ -103,7 +103,7 @@ def limit_cycle(
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
+    system : MechanicalSystem, HybridSystem or StepSystem
     scheme : EventDriven, optional
     section : str
         A guard or a contact, by name.

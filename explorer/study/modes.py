@@ -104,7 +104,7 @@ def modes(
         No equilibrium is found, a count below one, all modes of a very large system, a stiffness
         that is not symmetric.
     NotApplicable
-        Another type of system.
+        Another type of system, or constraints.
 
     Examples
     --------
@@ -116,6 +116,11 @@ def modes(
         raise NotApplicable(
             f"'{getattr(system, 'name', system)}' has no natural modes: they are those of a "
             "mechanical system."
+        )
+    if system.constraints:
+        raise NotApplicable(
+            f"'{system.name}' has constraints, and natural modes are those of free coordinates: "
+            "write it in coordinates that need none."
         )
     if count is not None and (count != int(count) or count < 1):
         raise BadValue(f"count = {count!r} must be a whole number of modes, at least 1.")

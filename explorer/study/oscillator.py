@@ -18,7 +18,6 @@ from explorer.errors import BadValue
 from explorer.motion import Motion
 from explorer.parameters import number
 from explorer.schemes.stability import amplification, limit
-from explorer.simulation import warm
 from explorer.status import SUCCESS, Status
 from explorer.study.stability import checked
 from explorer.systems import LinearMechanicalSystem
@@ -99,7 +98,6 @@ def oscillation(
     most = limit(scheme.coefficients, xi)
     grows = omega_h > most * (1 + 1e-12)
     system = oscillator(xi)
-    warm()
     motion = (
         _powers(scheme, system, xi, steps) if grows
         else scheme.run(compile_system(system), [], steps * omega_h)

@@ -22,8 +22,8 @@ import sympy as sp
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
-from explorer.simulation import choose, simulate, warm
-from explorer.systems import HybridSystem, System
+from explorer.simulation import choose, simulate
+from explorer.systems import HybridSystem, StepSystem, System
 from explorer.systems.expressions import expression
 from explorer.trajectory import LocatedEvent, Trajectory
 
@@ -51,7 +51,7 @@ class ReturnMap:
 
     Parameters
     ----------
-    system : MechanicalSystem or HybridSystem
+    system : MechanicalSystem, HybridSystem or StepSystem
     scheme : EventDriven, optional
         By default with rtol = 1e-11, atol = 1e-12: Newton wants more digits than a picture.
     section : str, optional
@@ -88,7 +88,6 @@ class ReturnMap:
             )
         if count != int(count) or count < 1:
             raise BadValue(f"count = {count!r} must be a whole number from 1.")
-        warm()
         self.system, self.scheme, self.count = system, chosen, int(count)
         self.rho = np.array(system.rho(rho))
         self.values = dict(zip(system.parameters, self.rho.tolist(), strict=True))
@@ -110,7 +109,8 @@ class ReturnMap:
         if not isinstance(system, HybridSystem):
             return None
         start = system.modes[system.start_mode].name
-        to = [system.modes[g.to].name for g in system.guards if g.name == self.section]
+        of = [g for g in system.guards if g.name == self.section]
+        to = [system.modes[k].name for g in of for k in g.targets]
         return start if start in to or not to else to[0]
 
     def start(self, guess: Any = None) -> np.ndarray:
@@ -260,7 +260,9 @@ def _symbols(system: Any) -> set[Any]:
     if isinstance(system, HybridSystem):
         formulas = [f for mode in system.modes for f in mode.flow]
         for g in system.guards:
-            formulas += [g.r, *g.reset, *([] if g.when is None else [g.when])]
+            formulas += [g.r, *g.reset, *g.conditions]
+    elif isinstance(system, StepSystem):
+        formulas = [*system.f, *(s.c for s in system.switches)]
     else:
         formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
     return set().union(*(sp.sympify(f).free_symbols for f in formulas))

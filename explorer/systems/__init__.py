@@ -7,9 +7,12 @@ from typing import Any
 
 from explorer.errors import BadModel, suggest
 from explorer.systems.base import System
+from explorer.systems.contacts import Contact
+from explorer.systems.discs import DiscSystem
 from explorer.systems.filippov import FilippovSystem
+from explorer.systems.first_order import FirstOrderSystem
 from explorer.systems.hybrid import HybridSystem
-from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
+from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.systems.record import Record
@@ -17,9 +20,13 @@ from explorer.systems.state_space import StateSpaceSystem
 from explorer.systems.step import StepSystem
 
 __all__ = [
+    "SYSTEMS",
     "BilinearSpring",
+    "Constraint",
     "Contact",
+    "DiscSystem",
     "FilippovSystem",
+    "FirstOrderSystem",
     "HybridSystem",
     "LagrangianSystem",
     "LinearMechanicalSystem",
@@ -31,14 +38,16 @@ __all__ = [
     "from_spec",
 ]
 
-_TYPES: dict[str, Any] = {
+SYSTEMS: dict[str, Any] = {
     c.__name__: c
     for c in (
         MechanicalSystem,
         LinearMechanicalSystem,
+        DiscSystem,
         HybridSystem,
         StepSystem,
         FilippovSystem,
+        FirstOrderSystem,
     )
 }
 
@@ -46,6 +55,6 @@ _TYPES: dict[str, Any] = {
 def from_spec(spec: Mapping[str, Any]) -> System:
     """Build a system from the plain data of its ``to_spec()``."""
     kind = spec.get("type")
-    if kind not in _TYPES:
-        raise BadModel(f"There is no system type {kind!r}.{suggest(kind, _TYPES)}")
-    return _TYPES[kind].from_spec(spec)
+    if kind not in SYSTEMS:
+        raise BadModel(f"There is no system type {kind!r}.{suggest(kind, SYSTEMS)}")
+    return SYSTEMS[kind].from_spec(spec)

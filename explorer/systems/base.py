@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy as sp
 
@@ -16,6 +17,16 @@ from explorer.systems.sketch import Shape
 __all__ = ["System"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+def _none(x: Any) -> bool:
+    """Whether it is zero; 0.0 != 0 for SymPy."""
+    return sp.sympify(x).is_zero is True
+
+
+@functools.lru_cache(maxsize=8)
+def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
+    return {name: sp.Symbol(name) for name in names}
 
 
 class System:
@@ -43,7 +54,9 @@ class System:
     """
 
     kind = "system"
+    needs: ClassVar[frozenset[str]] = frozenset()  # features of every system of this kind
     contacts: tuple[Any, ...] = ()
+    constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
 
@@ -66,8 +79,11 @@ class System:
     def features(self) -> frozenset[str]:
         """What a scheme has to know about besides the smooth equations."""
         here = {
-            "contacts": self.contacts, "friction": self.rough, "hysteresis": self.springs,
-            "recorded forcing": self.records,
+            "compliance": [c for c in self.contacts if not _none(c.compliance)],
+            "constraints": self.constraints, "contacts": self.contacts, "friction": self.rough,
+            "friction in space": [c for c in self.contacts if len(c.slips) > 1],
+            "hysteresis": self.springs, "recorded forcing": self.records,
+            "tangential restitution": [k for k in self.rough if not _none(self.contacts[k].e_t)],
         }  # fmt: skip
         return frozenset(name for name, found in here.items() if found)
 
@@ -75,6 +91,11 @@ class System:
     def rough(self) -> tuple[int, ...]:
         """Numbers of the contacts with friction."""
         return tuple(k for k, c in enumerate(self.contacts) if c.slip is not None)
+
+    @property
+    def tangents(self) -> tuple[tuple[int, int, Any], ...]:
+        """Contact, number of its direction (0 or 1) and sliding velocity of each tangent."""
+        return tuple((k, d, s) for k, c in enumerate(self.contacts) for d, s in enumerate(c.slips))
 
     def touch(self) -> None:
         """Note a change, so that what was compiled before is not used again."""
@@ -121,8 +142,8 @@ class System:
 
     def symbols(self, *, state: bool = True) -> dict[str, sp.Symbol]:
         """Return what each name may stand for in a formula of this system."""
-        names = [*(self._state_names() if state else ()), *self.parameters]
-        return {name: sp.Symbol(name) for name in (["t", *names] if state else names)}
+        names = ("t", *self._state_names()) if state else ()
+        return dict(_symbols((*names, *self.parameters)))
 
     # -- sketch -------------------------------------------------------------------------------
 

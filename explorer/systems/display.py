@@ -9,7 +9,17 @@ import sympy as sp
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
-__all__ = ["filippov", "hybrid", "latex", "linear", "mechanical", "step", "unit"]
+__all__ = [
+    "discs",
+    "filippov",
+    "first_order",
+    "hybrid",
+    "latex",
+    "linear",
+    "mechanical",
+    "step",
+    "unit",
+]
 
 _LARGE = 6
 
@@ -53,7 +63,8 @@ def _column(items: Any) -> str:
 
 def _contacts(contacts: Any) -> list[str]:
     shown = [
-        rf"$$0 \le {latex(c.gap)} \;\perp\; p_{{{k + 1}}} \ge 0, \qquad e = {latex(c.e)}"
+        rf"$$0 \le {latex(c.gap)}{_compliance(c, k + 1)} \;\perp\; p_{{{k + 1}}} \ge 0, "
+        rf"\qquad e = {latex(c.e)}"
         rf"{_friction(c, k + 1)}\qquad\text{{({c.name})}}$$"
         for k, c in enumerate(contacts[:_LARGE])
     ]
@@ -81,13 +92,19 @@ def _records(records: Any) -> list[str]:
     return shown
 
 
+def _compliance(contact: Any, k: int) -> str:
+    soft = contact.compliance
+    return rf" + \left({latex(soft)}\right) \lambda_{{{k}}}" if soft != 0 else ""
+
+
 def _friction(contact: Any, k: int) -> str:
     if contact.slip is None:
-        return ""
+        return ""  # Sgn of a vector is its direction, at zero the unit disc
     sticks = "" if contact.mu_s is None else rf",\; \mu_s = {latex(contact.mu_s)}"
+    sticks += rf",\; e_t = {latex(contact.e_t)}" if contact.e_t != 0 else ""
     return (
         rf", \qquad p^t_{{{k}}} \in -\mu\, p_{{{k}}}\,\mathrm{{Sgn}}\left("
-        rf"{latex(contact.slip)}\right),\; \mu = {latex(contact.mu)}{sticks}"
+        rf"{_column(contact.slips)}\right),\; \mu = {latex(contact.mu)}{sticks}"
     )
 
 
@@ -104,6 +121,7 @@ def mechanical(system: Any) -> str:
             left = rf"{latex(system.mass)} {sp.latex(rates)}"
         impulses = " + G^{\\top} p" if system.contacts else ""
         impulses += " + H^{\\top} p^t" if system.rough else ""
+        impulses += r" + \phi_q^{\top} p^{\phi}" if system.constraints else ""
         parts.append(rf"$${left} = {_column(system.force)}{impulses}$$")
     else:
         parts.append(
@@ -111,6 +129,7 @@ def mechanical(system: Any) -> str:
             rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
     parts += _contacts(system.contacts)
+    parts += [rf"$${latex(c.phi)} = 0\qquad\text{{({c.name})}}$$" for c in system.constraints]
     parts += _springs(system.springs)
     parts += _records(system.records)
     parts += _parameters(system)
@@ -123,15 +142,40 @@ def mechanical(system: Any) -> str:
     return "\n\n".join(parts)
 
 
-def linear(system: Any) -> str:
-    """Return the general equation with its sizes, contacts, parameters."""
+def discs(system: Any) -> str:
+    """Return the law of every contact, the walls, and the parameters of a system of discs."""
+    law = system.contacts[0]
     parts = [
         f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
-        r"$$M \dot v + C v + K q = f(t) + H^{\top} p, \qquad "
+        r"$$m_i \ddot x_i = G^{\top} p,\quad m_i \ddot y_i = -m_i\, g + G^{\top} p,\quad "
+        r"\tfrac12 m_i R_i^2\, \ddot\varphi_i = H^{\top} p^t,\qquad "
+        rf"i = 1 \ldots {system.count},\quad g = {latex(system.gravity)}$$",
+        r"$$0 \le |c_i - c_j| - R_i - R_j \;\perp\; p \ge 0, \qquad p^t \in -\mu\, p\, "
+        rf"\mathrm{{Sgn}}(\mathrm{{slip}}),\qquad e = {latex(law.e)},\; \mu = {latex(law.mu)}$$",
+    ]
+    parts += [
+        rf"$$0 \le {latex(n_x * sp.Symbol('x_i') + n_y * sp.Symbol('y_i') - c)} - R_i "
+        r"\;\perp\; p \ge 0$$"
+        for n_x, n_y, c in system.walls
+    ]
+    return "\n\n".join([*parts, *_parameters(system)])
+
+
+def linear(system: Any) -> str:
+    """Return the general equation with its sizes, contacts, constraints, parameters."""
+    more = r" + T^{\top} p_t" if system.rough else ""
+    more += r" + J^{\top} p_\varphi" if system.constraints else ""
+    parts = [
+        f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
+        rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} p{more}, \qquad "
         rf"q \in \mathbb{{R}}^{{{system.n}}}$$",
     ]
     if system.contacts:
         parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")
+    if system.rough:
+        parts.append(rf"$$p_t \in -\mu \, p \, \mathrm{{Sgn}}(T v) \quad ({len(system.rough)})$$")
+    if system.constraints:
+        parts.append(rf"$$J q + c = 0 \quad ({len(system.constraints)})$$")
     return "\n\n".join(parts + _records(system.records) + _parameters(system))
 
 
@@ -142,6 +186,7 @@ def hybrid(system: Any) -> str:
     parts += _guards(system)
     parts += _parameters(system)
     where = f", mode *{system.modes[system.start_mode].name}*" if system.modes else ""
+    where = ", in the mode whose conditions hold" if system.start_branches else where
     return "\n\n".join([*parts, _start(system) + where])
 
 
@@ -167,6 +212,28 @@ def filippov(system: Any) -> str:
             for r in one.regions
         ]
     return "\n\n".join([*parts, *_switches(system), *_parameters(system), _start(system)])
+
+
+def first_order(system: Any) -> str:
+    """Return M x' = f + r, the relation with its laws, named outputs, parameters, and the start."""
+    rates = sp.Matrix([sp.Symbol(rf"\dot{{{sp.latex(x)}}}") for x in system.x])
+    M, r = sp.Matrix(system.mass), sp.Matrix(system.r)
+    left = sp.latex(rates) if sp.eye(system.n) == M else rf"{sp.latex(M)}\,{sp.latex(rates)}"
+    pull = "" if r.is_zero_matrix else rf" + {_plain(r)}"
+    parts = [_titled(system), rf"$${left} = {_plain(sp.Matrix(system.f))}{pull}$$"]
+    rows = []
+    for law, y in zip(system.laws, system.y, strict=True):
+        name, lam = sp.latex(sp.Symbol(law.y_name)), sp.latex(law.lam)
+        said = {
+            "complementarity": rf"0 \le {name} \;\perp\; {lam} \ge 0",
+            "equality": rf"{name} = 0",
+            "relay": rf"-{name} \in \mathrm{{N}}_{{[{_plain(law.lb)},\, {_plain(law.ub)}]}}({lam})",
+        }[law.kind]
+        rows.append(rf"{name} &= {_plain(y)}, && {said}")
+    parts += [f"$${_aligned(rows)}$$"] if rows else []
+    shown = [rf"{sp.latex(sp.Symbol(o.name))} &= {_plain(o.formula)}" for o in system.outputs]
+    parts += [f"looked at: $${_aligned(shown)}$$"] if shown else []
+    return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
 
 def _titled(system: Any) -> str:
@@ -222,6 +289,12 @@ def _guards(system: Any) -> list[str]:
             if after != x
         ]
         to = "the run ends" if guard.terminal else names[guard.to]
+        if guard.branches:
+            holds = [", ".join(f"{inline(w)} > 0" for w in b.when) for b in guard.branches]
+            to = "; ".join(
+                f"{names[b.to]}, if {when}" if when else names[b.to]
+                for b, when in zip(guard.branches, holds, strict=True)
+            )
         to += f" (accumulation: {names[guard.zeno]})" if guard.zeno >= 0 else ""
         name = guard.name.replace("|", r"\|")
         cells = [names[guard.mode], name, event, ", ".join(jumps) or "–", to]

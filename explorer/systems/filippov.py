@@ -143,8 +143,15 @@ class FilippovSystem(StepSystem):
         named = list(c.items()) if isinstance(c, Mapping) else [("", one) for one in c]
         if not named or len(named) > _MOST:
             raise BadModel(f"{here} need 1 to {_MOST} switching functions; {len(named)} are given.")
+        if not isinstance(modes, Mapping):
+            raise BadModel(
+                f"{here}: modes = {modes!r} needs names, such as "
+                '{"inside": [...], "outside": [...]}.'
+            )
         if S is None and len(named) == 1 and len(modes) == 2:
             S = [[1], [-1]]
+        if isinstance(S, str) or not isinstance(S, (Iterable, type(None))):
+            raise BadModel(f"{here}: S = {S!r} needs a row for each mode, such as [[1], [-1]].")
         rows = [] if S is None else list(S)
         if len(rows) != len(modes):
             raise BadModel(
@@ -161,6 +168,8 @@ class FilippovSystem(StepSystem):
                 where, holds = _region(row, labels, what)
                 corners = list(itertools.product((0, 1), repeat=len(named)))
                 inside.append([holds(dict(zip(labels, corner, strict=True))) for corner in corners])
+                if not any(inside[-1]):
+                    raise BadModel(f"{what}: {where} holds nowhere; leave it out, or mend it.")
                 theta = _theta(inside[-1], corners, alphas)
                 zero = (sp.Integer(0),) * self.n
                 value = self._vector(field, f"field of {label!r}", zero)
@@ -272,12 +281,13 @@ class FilippovSystem(StepSystem):
 def _region(row: Any, names: Sequence[str], what: str) -> tuple[str, Any]:
     """Return a region as text, and whether it holds a pattern ``{name: 0 or 1}``."""
     if not isinstance(row, str):
-        signs = [row] if isinstance(row, (int, float)) else list(row)
+        signs = list(row) if isinstance(row, Iterable) else [row]
         if len(signs) != len(names) or any(s not in (-1, 0, 1) for s in signs):
             raise BadModel(
                 f"{what}: its row of S is {row!r}, but {len(names)} sign"
                 f"{'s' * (len(names) != 1)} of -1, 0, 1 are needed, one for each function."
             )
+        signs = [int(s) for s in signs]
         if not any(signs):
             raise BadModel(f"{what} has a row of zeros in S: it would be the whole space.")
         parts = [f"{'~' * (s < 0)}{n}" for s, n in zip(signs, names, strict=True) if s]

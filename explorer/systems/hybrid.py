@@ -1,8 +1,9 @@
 """`HybridSystem`: x' = f_m(t, x) in mode m; at an event x+ = h(t, x-) and the next mode.
 
 An event is a zero of a guard r(t, x) of the mode in force, crossed in the guard's direction while
-its condition `when` is positive (a hybrid automaton; Goebel, Sanfelice and Teel, *Hybrid Dynamical
-Systems*, 2012, ch. 1; with resets and one mode: an impulsive system).
+its condition `when` is positive; the state there may decide which mode follows (a hybrid automaton;
+Goebel, Sanfelice and Teel, *Hybrid Dynamical Systems*, 2012, ch. 1; with resets and one mode: an
+impulsive system).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from explorer.systems import display
 from explorer.systems.expressions import expression, text
 from explorer.systems.state_space import StateSpaceSystem
 
-__all__ = ["Guard", "HybridSystem", "Mode"]
+__all__ = ["Branch", "Guard", "HybridSystem", "Mode"]
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,21 @@ class Mode:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """A mode that may follow, and what must be > 0 for it: formulas of t, x and rho."""
+
+    to: int
+    when: tuple[sp.Expr, ...]
+
+
+@dataclass(frozen=True)
 class Guard:
     """A guard of one mode.
 
     Attributes
     ----------
     mode, to : int
-        The mode that it watches, and the one after the event.
+        The mode that it watches, and the one after the event (of several the first).
     r : sympy.Expr
         Event function of t, x and rho.
     direction : int
@@ -55,6 +64,11 @@ class Guard:
         Whether the run ends at this event.
     zeno : int
         Mode to go on in where events of this guard accumulate; -1: the run stops there.
+    branches : tuple of Branch
+        The modes that may follow, where the state decides: the first one whose conditions hold.
+    leaves : str
+        Guard of the mode that follows on whose zero the event happens; it is not met there anew,
+        however slowly the state leaves it.
     """
 
     mode: int
@@ -67,11 +81,25 @@ class Guard:
     name: str
     terminal: bool
     zeno: int
+    branches: tuple[Branch, ...] = ()
+    leaves: str = ""
 
     @property
     def bounds(self) -> bool:
         """Whether the mode lives on one side: r >= 0 for direction -1, r <= 0 for +1."""
-        return self.direction != 0 and (self.to != self.mode or self.jumps)
+        ends = self.jumps or any(to != self.mode for to in self.targets)
+        return self.direction != 0 and ends
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The modes that may follow."""
+        return tuple(b.to for b in self.branches) or (self.to,)
+
+    @property
+    def conditions(self) -> tuple[sp.Expr, ...]:
+        """The formulas that decide whether the event counts, and what follows."""
+        more = tuple(w for b in self.branches for w in b.when)
+        return more if self.when is None else (self.when, *more)
 
 
 class HybridSystem(StateSpaceSystem):
@@ -102,6 +130,8 @@ class HybridSystem(StateSpaceSystem):
     start_x : tuple of sympy.Expr
         Initial state, formulas of the parameters.
     start_mode : int
+    start_branches : tuple of Branch
+        The modes in which it may start, where the state decides.
 
     Raises
     ------
@@ -136,6 +166,7 @@ class HybridSystem(StateSpaceSystem):
         self.modes: tuple[Mode, ...] = ()
         self.guards: tuple[Guard, ...] = ()
         self.start_mode = 0
+        self.start_branches: tuple[Branch, ...] = ()
         self.params(**(params or {}))
         for label, flow in (modes or {}).items():
             self.mode(label, flow)
@@ -188,6 +219,7 @@ class HybridSystem(StateSpaceSystem):
         name: str = "",
         terminal: bool = False,
         zeno: Any = None,
+        leaves: str = "",
     ) -> None:
         """Add a guard to one or several modes.
 
@@ -197,8 +229,10 @@ class HybridSystem(StateSpaceSystem):
             "*": all modes declared so far.
         r : formula
             The event is a zero of r(t, x, rho).
-        to : Mode or str, optional
-            The mode after the event; the same one if omitted.
+        to : Mode or str, or mapping of them to conditions, optional
+            The mode after the event; the same one if omitted. Where the state decides: each mode
+            that may follow and a formula (or a list of them) that must be > 0 for it. The first one
+            for which that holds follows; where none does but for round-off, the nearest to it.
         direction : int
             -1: r falls through zero, +1: it rises, 0: both.
         reset : sequence or dict, optional
@@ -212,6 +246,8 @@ class HybridSystem(StateSpaceSystem):
             Whether the run ends at this event.
         zeno : Mode or str, optional
             The mode to go on in where events of this guard accumulate; without it the run stops.
+        leaves : str, optional
+            A guard of the mode that follows on whose zero this event happens.
 
         Raises
         ------
@@ -240,7 +276,8 @@ class HybridSystem(StateSpaceSystem):
         condition = None
         if when is not None:
             condition = expression(when, self.symbols(), f"when of guard {label!r}")
-        target = None if to is None else self._mode(to, f"to of guard {label!r}")
+        branches = self._branches(to, f"to of guard {label!r}") if isinstance(to, Mapping) else ()
+        target = None if to is None or branches else self._mode(to, f"to of guard {label!r}")
         beyond = -1 if zeno is None else self._mode(zeno, f"zeno of guard {label!r}").index
         taken = {guard.mode for guard in self.guards if guard.name == label}
         made = []
@@ -248,9 +285,10 @@ class HybridSystem(StateSpaceSystem):
             if m.index in taken:
                 raise BadModel(f"Two guards of mode {m.name!r} are called {label!r}.")
             taken.add(m.index)
+            first = branches[0].to if branches else (target or m).index
             made.append(Guard(
-                m.index, event, (target or m).index, int(direction), after, after != self.x,
-                condition, label, bool(terminal), beyond,
+                m.index, event, first, int(direction), after, after != self.x,
+                condition, label, bool(terminal), beyond, branches, leaves,
             ))  # fmt: skip
         self.guards = (*self.guards, *made)
         self.touch()
@@ -260,6 +298,8 @@ class HybridSystem(StateSpaceSystem):
     ) -> None:
         """Set the initial state (formulas of the parameters) and mode; time span and step in s.
 
+        The mode may be a mapping of modes to conditions on the start, as in `guard`.
+
         Raises
         ------
         BadModel
@@ -267,8 +307,12 @@ class HybridSystem(StateSpaceSystem):
         BadValue
             A time span or a step that is not a positive number.
         """
-        if mode is not None:
-            self.start_mode = self._mode(mode, f"start mode of '{self.name}'").index
+        what = f"start mode of '{self.name}'"
+        if isinstance(mode, Mapping):
+            self.start_branches = self._branches(mode, what)
+            self.start_mode = self.start_branches[0].to
+        elif mode is not None:
+            self.start_branches, self.start_mode = (), self._mode(mode, what).index
         super().start(x, t_end=t_end, h=h)
 
     def check(self) -> None:
@@ -281,6 +325,16 @@ class HybridSystem(StateSpaceSystem):
         """
         if not self.modes:
             raise BadModel(f"'{self.name}' has no mode yet: add one with .mode(name, flow).")
+
+    def _branches(self, to: Mapping[Any, Any], what: str) -> tuple[Branch, ...]:
+        if not to:
+            raise BadModel(f"{what}: no mode is given.")
+        found = []
+        for mode, when in to.items():
+            several = list(when) if isinstance(when, (list, tuple)) else [when]
+            formulas = tuple(expression(w, self.symbols(), f"{what}, condition") for w in several)
+            found.append(Branch(self._mode(mode, what).index, formulas))
+        return tuple(found)
 
     def _mode(self, mode: Any, what: str) -> Mode:
         if isinstance(mode, Mode) and mode in self.modes:
@@ -302,6 +356,11 @@ class HybridSystem(StateSpaceSystem):
         """Return everything that defines the system as plain data (JSON)."""
         names = [mode.name for mode in self.modes]
         shared = self._spec()
+
+        def several(branches: tuple[Branch, ...], one: int) -> Any:
+            found = {names[b.to]: [text(w) for w in b.when] for b in branches}
+            return found or (names[one] if names else None)
+
         return {
             **shared,
             "modes": {mode.name: [text(f) for f in mode.flow] for mode in self.modes},
@@ -309,15 +368,16 @@ class HybridSystem(StateSpaceSystem):
                 {
                     "mode": names[guard.mode],
                     "r": text(guard.r),
-                    "to": names[guard.to],
+                    "to": several(guard.branches, guard.to),
                     "direction": guard.direction,
                     "reset": [text(x) for x in guard.reset] if guard.jumps else None,
                     "when": None if guard.when is None else text(guard.when),
                     "name": guard.name,
                     "terminal": guard.terminal,
                     "zeno": None if guard.zeno < 0 else names[guard.zeno],
+                    "leaves": guard.leaves,
                 }
                 for guard in self.guards
             ],
-            "start": {**shared["start"], "mode": names[self.start_mode] if names else None},
+            "start": {**shared["start"], "mode": several(self.start_branches, self.start_mode)},
         }

@@ -13,42 +13,29 @@ import sympy as sp
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
+from explorer.systems.contacts import Contact
 from explorer.systems.expressions import vector
 from explorer.systems.record import Record, checked
 
-__all__ = ["BilinearSpring", "Contact", "LagrangianSystem"]
+__all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
-class Contact:
-    """A unilateral contact, frictionless or with Coulomb friction along one line.
+class Constraint:
+    """A bilateral constraint phi(t, q) = 0: a joint, a rod, a track.
 
     Parameters
     ----------
-    gap : formula
-        Distance in m, >= 0 when open; may depend on t, q and parameters.
-    e : formula
-        Newton restitution in [0, 1]; may depend on parameters.
+    phi : formula
+        What stays zero, in m (or rad); may depend on t, q and parameters.
     name : str
-        Shown in event lists; "contact 1", ... if empty.
-    mu : formula
-        Friction coefficient >= 0, without unit; may depend on the state too, as a Stribeck curve
-        does: ``mu0 / (1 + 3*abs(v_x - belt))``.
-    slip : formula
-        Sliding velocity in m/s of the touching point relative to the obstacle, linear in the
-        velocities, such as ``v_x + R*v_phi - belt``. Needed with `mu`.
-    mu_s : formula
-        Friction coefficient while it sticks, >= mu; the same as `mu` if not given.
+        "constraint 1", ... if empty.
     """
 
-    gap: Any
-    e: Any = 0
+    phi: Any
     name: str = ""
-    mu: Any = 0
-    slip: Any = None
-    mu_s: Any = None
 
 
 @dataclass(frozen=True)

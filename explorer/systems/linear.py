@@ -1,5 +1,6 @@
-"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' p, 0 <= H q + b perp p >= 0, from arrays.
+"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' p + T' p_t + J' p_phi, from arrays.
 
+Contacts 0 <= H q + b perp p >= 0 with friction against T v, and constraints J q + c = 0.
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
 coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
 no symbolic matrix is ever formed, and what is given sparse stays sparse.
@@ -17,11 +18,15 @@ from scipy.sparse import coo_array, csr_array
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.contacts import Contact
 from explorer.systems.expressions import expression, text
-from explorer.systems.lagrangian import Contact, LagrangianSystem
+from explorer.systems.lagrangian import Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
 
 __all__ = ["LinearMechanicalSystem"]
+
+_ROWS, _OFFSETS = ("H", "T", "J"), ("b", "c")
+_LAW = ("e", "mu", "mu_s", "e_t", "compliance")  # of each contact
 
 
 class LinearMechanicalSystem(LagrangianSystem):
@@ -40,6 +45,12 @@ class LinearMechanicalSystem(LagrangianSystem):
         Rows of the gaps H q + b, in m.
     b, e : float or (n_c,), optional
         Offsets in m and restitutions (numbers or formulas of the parameters).
+    T : (n_c, n) array or scipy.sparse, optional
+        Rows of the sliding velocities T v, in m/s; a row of zeros is a contact without friction.
+    mu, mu_s, e_t, compliance : float or (n_c,), optional
+        Of the contacts, as for `Contact`: numbers or formulas of the parameters.
+    J, c : (m, n) array or scipy.sparse, float or (m,), optional
+        Constraints J q + c = 0, in m.
     names : sequence of str, optional
         Names of the contacts.
     records : sequence of Record, optional
@@ -65,6 +76,13 @@ class LinearMechanicalSystem(LagrangianSystem):
         H: Any = None,
         b: Any = 0.0,
         e: Any = 0.0,
+        T: Any = None,
+        mu: Any = 0.0,
+        mu_s: Any = None,
+        e_t: Any = 0.0,
+        compliance: Any = 0.0,
+        J: Any = None,
+        c: Any = 0.0,
         names: Sequence[str] = (),
         records: Iterable[Record] = (),
         params: Mapping[str, Param | float] | None = None,
@@ -91,38 +109,36 @@ class LinearMechanicalSystem(LagrangianSystem):
             raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
         known = {"t": self.t, **self.symbols(state=False)}
         self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
-        sparse = hasattr(H, "tocsr")
-        self.H = np.zeros((0, n)) if H is None else self._array(H, "H", (None, n), sparse)
-        nc = self.H.shape[0]
-        try:
-            offsets = np.broadcast_to(np.asarray(b, float), nc)
-        except ValueError:
+        self.H, self.b, gaps = self._forms("H", H, "b", b, self.q)
+        self.T, _, slips = self._forms("T", T, "", 0, self.v)
+        self.J, self.c, phis = self._forms("J", J, "c", c, self.q)
+        nc = len(gaps)
+        if T is None and any(x not in (0, None) for x in self._each("mu", mu, nc)):
             raise BadModel(
-                f"b of '{name}' must be a number or {nc} numbers, but {np.size(b)} are given."
-            ) from None
-        restitutions = [e] * nc if np.ndim(e) == 0 else list(e)
-        if len(restitutions) != nc:
-            raise BadModel(f"e of '{name}' needs {nc} entries, but {len(restitutions)} given.")
+                f"'{name}' has friction, but no sliding velocities: give T, whose rows make T v."
+            )
+        slips = [sp.Integer(0)] * nc if T is None else slips
+        if len(slips) != nc:
+            raise BadModel(f"T of '{name}' needs {nc} rows, one a contact, but has {len(slips)}.")
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
-        rows: list[dict[int, float]] = [{} for _ in range(nc)]
-        for (i, j), value in _cells(self.H).items():
-            rows[i][j] = value
-        empty = [x for x, row in zip(labels, rows, strict=False) if not row]
-        if empty:
-            raise BadModel(f"The row of H of {empty[0]!r} is zero: its gap has no coordinate.")
+        if any(gap.is_Number for gap in gaps):
+            label = next(x for x, gap in zip(labels, gaps, strict=False) if gap.is_Number)
+            raise BadModel(f"The row of H of {label!r} is zero: its gap has no coordinate.")
+        if any(phi.is_Number for phi in phis):
+            raise BadModel(f"A row of J of '{name}' is zero: it constrains no coordinate.")
         twice = [x for i, x in enumerate(labels) if x in labels[:i]]
         if twice:
             raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")
         if len(labels) != nc:
             raise BadModel(f"'{name}' has {nc} contacts, but {len(labels)} names are given.")
-        self.b = np.array(offsets)
+        given_each = {"e": e, "mu": mu, "mu_s": mu_s, "e_t": e_t, "compliance": compliance}
+        each = {k: self._each(k, value, nc) for k, value in given_each.items()}
         self.contacts = tuple(
-            Contact(
-                sum((value * self.q[j] for j, value in row.items()), sp.Float(o) if o else 0),
-                expression(_plain(x), self.symbols(state=False), "restitution"),
-                label,
-            )
-            for row, o, x, label in zip(rows, offsets, restitutions, labels, strict=True)
+            self._contact(gap, slip, label, {k: values[i] for k, values in each.items()})
+            for i, (gap, slip, label) in enumerate(zip(gaps, slips, labels, strict=True))
+        )
+        self.constraints = tuple(
+            Constraint(phi, f"constraint {i + 1}") for i, phi in enumerate(phis)
         )
         for record in records:
             self.forcing(record)
@@ -144,6 +160,43 @@ class LinearMechanicalSystem(LagrangianSystem):
 
     def _inertia(self, a: np.ndarray) -> np.ndarray:
         return self.M @ a
+
+    def _forms(
+        self, what: str, A: Any, which: str, offsets: Any, state: tuple[sp.Symbol, ...]
+    ) -> tuple[Any, np.ndarray, list[sp.Expr]]:
+        """Return A (no rows if None), its offsets, and A state + offsets as formulas."""
+        sparse = hasattr(A, "tocsr")
+        A = np.zeros((0, self.n)) if A is None else self._array(A, what, (None, self.n), sparse)
+        count = A.shape[0]
+        try:
+            added = np.array(np.broadcast_to(np.asarray(offsets, float), count))
+        except ValueError:
+            raise BadModel(
+                f"{which} of '{self.name}' must be a number or {count} numbers, but "
+                f"{np.size(offsets)} are given."
+            ) from None
+        terms: list[list] = [[sp.Float(x)] if x else [] for x in added]
+        for (i, j), value in _cells(A).items():
+            terms[i].append(value * state[j])
+        return A, added, [sp.Add(*row) for row in terms]
+
+    def _each(self, what: str, given: Any, count: int) -> list:
+        """Return one value a contact."""
+        values = [given] * count if np.ndim(given) == 0 else list(given)
+        if len(values) != count:
+            raise BadModel(
+                f"{what} of '{self.name}' needs {count} entries, but {len(values)} given."
+            )
+        return values
+
+    def _contact(self, gap: sp.Expr, slip: sp.Expr, label: str, given: dict[str, Any]) -> Contact:
+        known = self.symbols(state=False)
+        law = {
+            k: expression(_plain(x), known, f"{k} of {label!r}")
+            for k, x in given.items()
+            if x is not None and (slip != 0 or k in ("e", "compliance"))
+        }
+        return Contact(gap=gap, name=label, slip=None if slip == 0 else slip, **law)
 
     def _array(self, value: Any, what: str, shape: tuple | None, sparse: bool) -> Any:
         """Return a checked matrix: csr_array without zeros if `sparse`, else an array."""
@@ -179,9 +232,13 @@ class LinearMechanicalSystem(LagrangianSystem):
             "text": self.text,
             "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
-            **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", "H", "b")},
+            **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", *_ROWS, *_OFFSETS)},
             "f": [text(x) for x in self.f],
-            "e": [text(c.e) for c in self.contacts],
+            **{
+                k: [_written(getattr(c, k)) for c in self.contacts]
+                for k in _LAW
+                if self.rough or k in ("e", "compliance")
+            },
             "names": [c.name for c in self.contacts],
             "records": listed(self.records),
             "start": {
@@ -195,14 +252,19 @@ class LinearMechanicalSystem(LagrangianSystem):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> LinearMechanicalSystem:
         """Build the system that `to_spec` described."""
-        M, K, C, H = (_matrix(spec[k]) for k in ("M", "K", "C", "H"))
+        M, K, C = (_matrix(spec[k]) for k in ("M", "K", "C"))
+        rows = {k: _matrix(spec[k]) for k in _ROWS if k in spec and np.size(spec[k])}
         return cls(
-            spec["name"], M, K, C, spec["f"],
-            H=H if len(spec["names"]) else None, b=spec["b"], e=spec["e"], names=spec["names"],
+            spec["name"], M, K, C, spec["f"], **rows, names=spec["names"],
+            **{k: spec[k] for k in (*_OFFSETS, *_LAW) if k in spec},
             records=[Record(**r) for r in spec.get("records", ())],
             params={k: Param(**p) for k, p in spec["params"].items()},
             start=spec["start"], units=spec["units"], text=spec["text"],
         )  # fmt: skip
+
+
+def _written(x: Any) -> str | None:
+    return None if x is None else text(sp.sympify(x))
 
 
 def _cells(A: Any) -> dict[tuple[int, int], float]:

@@ -3,13 +3,13 @@
 At an impact v+ = v- + M^-1 G' p with Newton's law: the normal velocity of a contact that receives
 an impulse satisfies gap'(+) = -e gap'(-). (Event-capturing schemes, "Lagrangian systems" and
 "Non Smooth laws"; the scleronomous, rheonomous and linear relations are one formula `gap` here.)
-With friction a force lam_t in [-mu lam, mu lam] opposes the sliding velocity `slip`.
+With friction a force lam_t in [-mu lam, mu lam], in space |lam_t| <= mu lam, opposes the sliding
+velocity `slip`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import sympy as sp
@@ -17,8 +17,9 @@ import sympy as sp
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.contacts import Contact, checked, written
 from explorer.systems.expressions import expression, matrix, text, vector
-from explorer.systems.lagrangian import BilinearSpring, Contact, LagrangianSystem
+from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
 
 __all__ = ["MechanicalSystem"]
@@ -39,7 +40,7 @@ class MechanicalSystem(LagrangianSystem):
         Generalised speeds of `KanesMethod`, if they are the derivatives of `q` under other names.
     units : str or sequence of str, optional
         Units of the coordinates ("m", "rad"), for the axes of pictures.
-    params, mass, force, potential, contacts, springs, records, start, sketch, text :
+    params, mass, force, potential, contacts, constraints, springs, records, start, sketch, text :
         The same as the methods and attributes of these names, for a system in one call.
 
     Raises
@@ -68,6 +69,7 @@ class MechanicalSystem(LagrangianSystem):
         force: Any = None,
         potential: Any = None,
         contacts: Iterable[Contact] = (),
+        constraints: Iterable[Any] = (),
         springs: Iterable[BilinearSpring] = (),
         records: Iterable[Record] = (),
         start: Mapping[str, Any] | None = None,
@@ -86,7 +88,7 @@ class MechanicalSystem(LagrangianSystem):
         super().__init__(name, [_coordinate(item) for item in items], units, text)
         self._replace = self._dynamic(items, list(u))
         n = self.n
-        self._mass: tuple = matrix(sp.eye(n), n, {}, "mass")
+        self._mass: tuple = matrix([[int(i == j) for j in range(n)] for i in range(n)], n, {}, "M")
         self._force: tuple = (sp.Integer(0),) * n
         self._potential: sp.Expr | None = None
         self.params(**(params or {}))
@@ -98,6 +100,8 @@ class MechanicalSystem(LagrangianSystem):
             self.potential = potential
         for contact in contacts:
             self.contact(contact)
+        for constraint in constraints:
+            self.constraint(constraint)
         for spring in springs:
             self.spring(spring)
         for record in records:
@@ -119,15 +123,20 @@ class MechanicalSystem(LagrangianSystem):
         what = f"mass of '{self.name}'"
         self._mass = matrix(value, self.n, self.symbols(), what, self._replace)
         allowed = {*self.q, *self.symbols(state=False).values()}
-        for i, row in enumerate(self._mass):
-            for j, x in enumerate(row):
-                bad = x.free_symbols - allowed
-                if bad:
-                    raise BadModel(
-                        f"{what}[{i}, {j}] depends on {sorted(map(str, bad))[0]!r}; a mass matrix "
-                        "may depend on coordinates and parameters only."
-                    )
+        for (i, j), x in self.inertia.items():
+            bad = x.free_symbols - allowed
+            if bad:
+                raise BadModel(
+                    f"{what}[{i}, {j}] depends on {sorted(map(str, bad))[0]!r}; a mass matrix "
+                    "may depend on coordinates and parameters only."
+                )
         self.touch()
+
+    @property
+    def inertia(self) -> dict[tuple[int, int], sp.Expr]:
+        """Entries of the mass matrix that are not zero, by row and column."""
+        rows = enumerate(self._mass)
+        return {(i, j): x for i, row in rows for j, x in enumerate(row) if x is not sp.S.Zero}
 
     @property
     def force(self) -> sp.Matrix:
@@ -176,44 +185,33 @@ class MechanicalSystem(LagrangianSystem):
         ------
         BadModel
             If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
-            is not linear in the velocities.
+            is not linear in the velocities, or is neither one formula nor two.
         """
         label = contact.name or f"contact {len(self.contacts) + 1}"
-        what = f"gap of {label!r}"
-        gap = expression(contact.gap, self.symbols(), what, self._replace)
-        if gap.free_symbols & set(self.v):
-            raise BadModel(f"{what} depends on a velocity; a gap is a distance.")
-        if not gap.free_symbols & set(self.q):
-            raise BadModel(f"{what} = {gap} does not depend on any coordinate.")
-        e = expression(contact.e, self.symbols(state=False), f"restitution of {label!r}")
         if label in [c.name for c in self.contacts]:
             raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
-        rough = self._friction(contact, label)
-        self.contacts = (*self.contacts, replace(rough, gap=gap, e=e, name=label))
+        self.contacts = (*self.contacts, checked(contact, self, label, self._replace))
         self.touch()
 
-    def _friction(self, contact: Contact, label: str) -> Contact:
-        coefficients = [
-            None if mu is None else expression(mu, self.symbols(), f"{name} of {label!r}",
-                                               self._replace)
-            for name, mu in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
-        ]  # fmt: skip
-        what = f"slip of {label!r}"
-        if contact.slip is None:
-            if coefficients != [0, None]:
-                raise BadModel(
-                    f"Contact {label!r} has friction, but no sliding velocity: give slip, a "
-                    f"formula linear in the velocities, such as slip='{self.v[0]}'."
-                )
-            return contact
-        slip = expression(contact.slip, self.symbols(), what, self._replace)
-        along = [slip.diff(v) for v in self.v]
-        if not any(along):
-            raise BadModel(f"{what} = {slip} depends on no velocity; it is a velocity in m/s.")
-        if any(row.free_symbols & set(self.v) for row in along):
-            raise BadModel(f"{what} = {slip} is not linear in the velocities.")
-        mu, mu_s = coefficients
-        return replace(contact, mu=mu, slip=slip, mu_s=mu_s)
+    def constraint(self, constraint: Any) -> None:
+        """Add a constraint: a `Constraint`, or a formula of t, q and parameters that stays zero.
+
+        Raises
+        ------
+        BadModel
+            If it depends on a velocity or on no coordinate.
+        """
+        given = constraint if isinstance(constraint, Constraint) else Constraint(constraint)
+        label = given.name or f"constraint {len(self.constraints) + 1}"
+        phi = expression(given.phi, self.symbols(), f"{label!r}", self._replace)
+        if phi.free_symbols & set(self.v):
+            raise BadModel(f"{label!r} depends on a velocity; a constraint is phi(t, q) = 0.")
+        if not phi.free_symbols & set(self.q):
+            raise BadModel(f"{label!r} = {phi} does not depend on any coordinate.")
+        if label in [c.name for c in self.constraints]:
+            raise BadModel(f"Two constraints of '{self.name}' are called {label!r}.")
+        self.constraints = (*self.constraints, Constraint(phi, label))
+        self.touch()
 
     def spring(self, spring: BilinearSpring) -> None:
         """Add a spring that yields; its force is besides those of `force`.
@@ -311,15 +309,8 @@ class MechanicalSystem(LagrangianSystem):
             "mass": [[text(x) for x in row] for row in self._mass],
             "force": [text(x) for x in self._force],
             "potential": None if self._potential is None else text(self._potential),
-            "contacts": [
-                {"gap": text(c.gap), "e": text(c.e), "name": c.name}
-                | {
-                    k: text(x)
-                    for k, x in (("mu", c.mu), ("slip", c.slip), ("mu_s", c.mu_s))
-                    if c.slip is not None and x is not None
-                }
-                for c in self.contacts
-            ],
+            "contacts": [written(c) for c in self.contacts],
+            "constraints": [{"phi": text(c.phi), "name": c.name} for c in self.constraints],
             "springs": [
                 {k: text(getattr(s, k)) for k in ("elongation", "k", "f_y", "b")} | {"name": s.name}
                 for s in self.springs
@@ -341,6 +332,7 @@ class MechanicalSystem(LagrangianSystem):
             params={k: Param(**p) for k, p in spec["params"].items()},
             mass=spec["mass"], force=spec["force"], potential=spec["potential"],
             contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
+            constraints=[Constraint(**c) for c in spec.get("constraints", ())],
             springs=[BilinearSpring(**s) for s in spec.get("springs", ())],
             records=[Record(**r) for r in spec.get("records", ())],
         )  # fmt: skip

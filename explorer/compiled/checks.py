@@ -1,0 +1,128 @@
+"""What numbers must be for the equations of a mechanical system to make sense."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadModel, BadValue
+from explorer.systems.modal import natural_modes, pivots
+
+__all__ = [
+    "check_compliance", "check_constraints", "check_friction", "check_mass", "improper", "short",
+]  # fmt: skip
+
+
+def check_mass(name: str, M: Any, where: str) -> None:
+    """Refuse a mass matrix, dense or sparse, that is not symmetric and positive definite.
+
+    Raises
+    ------
+    BadModel
+        With the smallest eigenvalue; `where` says at which state.
+    """
+    diagonal = M.diagonal()
+    sparse = hasattr(M, "indptr")
+    if diagonal.min() > 0 and (M.nnz if sparse else np.count_nonzero(M)) == len(diagonal):
+        return
+    if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
+        raise BadModel(f"The mass matrix of '{name}' is not symmetric {where}.")
+    size = np.sqrt(np.abs(diagonal))
+    size[size == 0] = 1.0
+    if sparse:
+        scaled = M.multiply(1 / size).multiply(1 / size[:, None]).tocsr()
+        smallest = pivots(scaled).min()
+    else:
+        scaled = M / np.outer(size, size)
+        try:
+            smallest = np.diag(np.linalg.cholesky(scaled)).min() ** 2
+        except np.linalg.LinAlgError:
+            smallest = np.nan
+    if smallest > 1e-14:
+        return
+    lowest = natural_modes(None, scaled, 1)[0][0]
+    kind = "singular" if lowest > -1e-13 else "indefinite"
+    raise BadModel(
+        f"The mass matrix of '{name}' is {kind} {where}: its smallest eigenvalue "
+        f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
+        "coordinate that has none, or check the signs."
+    )
+
+
+def check_compliance(name: str, compliance: float) -> None:
+    """Refuse a contact that pulls itself in.
+
+    Raises
+    ------
+    BadValue
+    """
+    if not compliance >= 0:
+        raise BadValue(
+            f"The compliance of {name!r} is {compliance:g} m/N, but it must be >= 0 (0: rigid)."
+        )
+
+
+def check_constraints(
+    system: Any, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
+) -> None:
+    """Refuse a start that violates its constraints, and constraints that say one thing twice.
+
+    phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at rest, v (n,) velocities.
+
+    Raises
+    ------
+    BadModel
+    """
+    names = [c.name for c in system.constraints]
+    for name, x, rate in zip(names, phi, G @ v + phi_t, strict=True):
+        if not abs(x) <= 1e-6:
+            raise BadModel(
+                f"'{system.name}' starts off its constraint {name!r}: phi = {x:.6g} m. Start where "
+                "every phi is zero."
+            )
+        if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
+            raise BadModel(
+                f"The start velocity of '{system.name}' leaves its constraint {name!r}: it changes "
+                f"by {rate:.6g} m/s. Start along the constraints."
+            )
+    for k in range(len(G)):
+        if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:
+            raise BadModel(
+                f"The constraint {names[k]!r} of '{system.name}' says nothing beyond those before "
+                "it at the start (its gradient depends on theirs, or is zero), so the impulses are "
+                "not determined. Leave it out, or start elsewhere."
+            )
+
+
+def short(values: np.ndarray) -> str:
+    """Return the first few numbers of a vector as text."""
+    text = ", ".join(f"{x:.6g}" for x in values[:6])
+    return f"({text}{', ...' if len(values) > 6 else ''})"
+
+
+def improper(name: str, mu: float, mu_s: float) -> str:
+    """Return what is wrong with the coefficients of friction of a contact; empty: nothing."""
+    if 0 <= mu <= mu_s < np.inf:
+        return ""
+    return (
+        f"friction of {name!r} is mu = {mu:g}, mu_s = {mu_s:g}, but Coulomb's law needs "
+        "0 <= mu <= mu_s"
+    )
+
+
+def check_friction(name: str, mu: float, mu_s: float, e_t: float = 0.0) -> None:
+    """Refuse coefficients of friction of a contact that are none.
+
+    Raises
+    ------
+    BadValue
+        Unless 0 <= mu <= mu_s and 0 <= e_t <= 1.
+    """
+    if wrong := improper(name, mu, mu_s):
+        raise BadValue(f"The {wrong}.")
+    if not 0 <= e_t <= 1:
+        raise BadValue(
+            f"The tangential restitution of {name!r} is e_t = {e_t:g}, but it must lie in [0, 1] "
+            "(0: a contact that grips stops, 1: it leaves as fast as it came)."
+        )

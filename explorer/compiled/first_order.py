@@ -1,0 +1,176 @@
+"""A first-order system with relations and laws as the theta scheme takes it.
+
+The input vector of every bundle is ``[t, x, lam, rho]``. Only entries of the Jacobians that are not
+identically zero are outputs; their places in the matrices are integer arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import symengine as se
+
+from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.checks import short
+from explorer.errors import BadModel, BadValue
+from explorer.systems import FirstOrderSystem, StateSpaceSystem
+
+__all__ = ["FirstOrder", "compile_first_order"]
+
+
+class FirstOrder:
+    """The native functions of a first-order system.
+
+    Attributes
+    ----------
+    given : system
+        What was rewritten to `system`, or `system` itself.
+    n_x, n, m, n_rho : int
+        States, coordinates (0), multipliers, parameters.
+    table : (4, 2) int64
+        Addresses of f; f_x; (h, g); (H0, H1, G0, G1).
+    places : tuple of five (k,) int64
+        Flat places of the entries of f_x, H0 = h_x, H1 = h_lam, G0 = g_x, G1 = g_lam.
+    kind : int
+        0 nonlinear, 1 linear in x and lam, 2 linear and its Jacobians independent of t.
+    """
+
+    def __init__(self, system: FirstOrderSystem) -> None:
+        system.check()
+        self.system, self.revision = system, system.revision
+        self.given: StateSpaceSystem = system
+        t = se.Symbol("t")
+        x = [se.sympify(s) for s in system.x]
+        lam = [se.sympify(law.lam) for law in system.laws]
+        rho = [se.Symbol(k) for k in system.parameters]
+        self.args = [t, *x, *lam, *rho]
+        self.n_x, self.n, self.m, self.n_rho = len(x), 0, len(lam), len(rho)
+        f, h, g = ([smooth(k) for k in part] for part in (system.f, system.y, system.r))
+        blocks = [_jacobian(*pair) for pair in ((f, x), (h, x), (h, lam), (g, x), (g, lam))]
+        self.places = tuple(np.array(places, np.int64) for _, places in blocks)
+        entries = [e for found, _ in blocks for e in found]
+        moving = {s for e in entries for s in e.free_symbols}
+        self.kind = 0 if moving & {*x, *lam} else 1 if t in moving else 2
+        self.bundles = {
+            "flow": self._bundle(f),
+            "flow_x": self._bundle(blocks[0][0]),
+            "relation": self._bundle([*h, *g]),
+            "relation_x": self._bundle([e for found, _ in blocks[1:] for e in found]),
+        }
+        self.table = np.array([[b.address, b.data] for b in self.bundles.values()], np.int64)
+        self.most = max(b.size for b in self.bundles.values())
+        start = [smooth(s) for s in system.start_x]
+        bounds = [smooth(b) for law in system.laws for b in (law.lb, law.ub) if not b.is_infinite]
+        mass = [smooth(k) for row in system.mass for k in row]
+        self._given = self._bundle([*start, *mass, *bounds])
+
+    def _bundle(self, outputs: Sequence[Any]) -> Bundle:
+        return Bundle(self.args, outputs)
+
+    @cached_property
+    def outputs(self) -> Bundle:
+        """The named outputs."""
+        return self._bundle([smooth(o.formula) for o in self.system.outputs])
+
+    def input(self, rho: Any) -> np.ndarray:
+        """Return a fresh input vector with zero state."""
+        inp = np.zeros(len(self.args))
+        inp[len(inp) - self.n_rho :] = rho
+        return inp
+
+    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return x0 (n_x,), M (n_x, n_x) and the bounds of lam (2, m).
+
+        Raises
+        ------
+        BadModel
+            A start that is not finite; M that is not finite or singular.
+        BadValue
+            A relay with lb > ub.
+        """
+        system, n = self.system, self.n_x
+        values = self._given(self.input(rho))
+        x0, M = values[:n].copy(), values[n : n + n * n].reshape(n, n).copy()
+        if not np.isfinite(x0).all():
+            raise BadModel(f"The start of '{system.name}' is not finite: {short(x0)}.")
+        if not np.isfinite(M).all() or np.linalg.cond(M) > 1e14:
+            empty = [s for s, row in zip(system.coordinates, M, strict=True) if not row.any()]
+            row = f" (the row of {empty[0]!r} is zero)" if empty else ""
+            raise BadModel(
+                f"The matrix M of '{system.name}' is singular{row}, so M x' = f + r does not tell "
+                "x'. Write an algebraic equation as a law of kind 'equality', whose multiplier is "
+                "the unknown."
+            )
+        left = iter(values[n + n * n :])
+        bounds = np.array(
+            [
+                [float(b if b.is_infinite else next(left)) for b in (law.lb, law.ub)]
+                for law in system.laws
+            ]
+        ).reshape(self.m, 2)
+        for law, (low, high) in zip(system.laws, bounds, strict=True):
+            if not low <= high:
+                raise BadValue(
+                    f"The relay {law.name!r} of '{system.name}' has lb = {low:g} above ub = "
+                    f"{high:g}; lb <= ub is needed (y > 0 gives lb, y < 0 gives ub)."
+                )
+        return x0, M, np.ascontiguousarray(bounds.T)
+
+    def sides(self, inp: np.ndarray) -> np.ndarray:
+        """Return a first guess of the place of each lam (m,): lower, but for what equalities need.
+
+        Of the one-sided multipliers in an equality that with the least y acts.
+        """
+        m, laws = self.m, self.system.laws
+        found = np.array([0 if law.kind == "equality" else -1 for law in laws], np.int8)
+        y = self.bundles["relation"](inp)[:m]
+        entries, (_, H0, H1, *_) = self.bundles["relation_x"](inp), self.places
+        for k, law in enumerate(laws):
+            row = H1[(H1 // m == k) & (entries[H0.size : H0.size + H1.size] != 0)] % m
+            held = [j for j in row if laws[j].kind == "complementarity"]
+            if law.kind == "equality" and held:
+                found[min(held, key=lambda j: y[j])] = 0
+        return found
+
+    def culprit(self, inp: np.ndarray) -> str:
+        """Return a sentence that names the formula that is not finite here, or nothing."""
+        n, m = self.n_x, self.m
+        relation = self.bundles["relation"](inp)
+        for what, names, values in (
+            ("right-hand side", self.system.coordinates, self.bundles["flow"](inp)),
+            ("y", [law.name for law in self.system.laws], relation[:m]),
+            ("r", self.system.coordinates, relation[m:]),
+        ):  # fmt: skip
+            for name, value in zip(names, values, strict=True):
+                if not np.isfinite(value):
+                    return (
+                        f" The {what} of {name!r} is not finite at t = {inp[0]:g} s, "
+                        f"x = {short(inp[1 : 1 + n])}."
+                    )
+        for what, key in (("f", "flow_x"), ("the relation", "relation_x")):
+            if not np.isfinite(self.bundles[key](inp)).all():
+                return f" A derivative of {what} is not finite there."
+        return ""
+
+
+def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """Return the derivatives that are not zero and their flat places."""
+    entries, places = [], []
+    for i, f in enumerate(functions):
+        for j, v in enumerate(variables):
+            derivative = f.diff(v) if v in f.free_symbols else 0
+            if derivative != 0:
+                entries.append(derivative)
+                places.append(i * len(variables) + j)
+    return entries, places
+
+
+def compile_first_order(system: FirstOrderSystem) -> FirstOrder:
+    """Return the compiled system; compiled once for each change of its equations."""
+    kept: FirstOrder | None = system.__dict__.get("_first_order")
+    if kept is None or kept.revision != system.revision:
+        kept = system.__dict__["_first_order"] = FirstOrder(system)
+    return kept

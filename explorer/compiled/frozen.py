@@ -1,0 +1,80 @@
+"""A time-freezing system as the kernels take it, and what is read of its source along a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.compiling import compile_system
+from explorer.compiled.switched import Switched, compile_switched
+from explorer.systems import MechanicalSystem
+
+__all__ = ["OBSERVED", "Frozen", "compile_frozen"]
+
+OBSERVED = ("gap", "gap_dot", "slip", "mu", "push", "pull")
+
+
+class Frozen:
+    """The native functions of a `FrozenSystem`.
+
+    Attributes
+    ----------
+    system : System
+        Whose time is frozen.
+    switched : Switched
+        The system with step functions.
+    route : str
+    n_x, n : int
+        States and coordinates of `system`.
+    observed : Bundle
+        What `OBSERVED` says, of each contact, on the input vector of `switched`.
+    """
+
+    def __init__(self, frozen: Any) -> None:
+        self.system, self.frozen = frozen.source, frozen
+        self.route = frozen.route
+        self.switched: Switched = compile_switched(frozen)
+        self.mechanical = isinstance(self.system, MechanicalSystem)
+        self.n = self.system.n if self.mechanical else 0
+        self.n_x = 2 * self.n or len(self.system.coordinates)
+        self.observed = Bundle(
+            self.switched._args,
+            [smooth(sp.sympify(getattr(c, what))) for what in OBSERVED for c in frozen.held],
+        )
+
+    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
+        x0, slope = self.switched.start([*rho, *self._more])
+        return x0[: self.n_x], slope[: self.n_x, : len(rho)]
+
+    @property
+    def _more(self) -> list[float]:
+        mine = self.frozen.parameters
+        return [p.value for k, p in mine.items() if k not in self.system.parameters]
+
+    def check(self, rho: Any, x0: np.ndarray) -> None:
+        """Refuse parameters or a start that make no sense.
+
+        Raises
+        ------
+        BadModel, BadValue
+            As `compile_system(...).check` says.
+        """
+        if not self.mechanical:
+            return
+        compiled = compile_system(self.system)
+        compiled.start(rho)
+        inp = compiled.input(rho)
+        inp[1 : 1 + self.n_x] = x0
+        compiled.check(inp)
+
+
+def compile_frozen(frozen: Any) -> Frozen:
+    """Return the compiled system; compiled once for each change of the equations."""
+    kept: Frozen | None = frozen.__dict__.get("_compiled_frozen")
+    if kept is None or kept.switched.revision != frozen.revision:
+        kept = frozen.__dict__["_compiled_frozen"] = Frozen(frozen)
+    return kept

@@ -1,0 +1,122 @@
+"""Painleve's paradox: a contact that slides and is pressed down by the force that should lift it.
+
+With n, t the rows of G of a contact's normal and tangent and D = G M^-1 G', a force lam on a
+contact that slides with the sign s, friction -mu s lam with it, changes gap'' by (D_nn - mu s D_nt)
+lam. If that factor is not positive, sliding has no solution, or several. (Genot, Brogliato, Eur. J.
+Mech. A/Solids 18 (1999) 653.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from explorer.compiled.mechanical import Compiled
+
+__all__ = ["Paradox", "lifting", "paradox"]
+
+_LARGE = 60  # coordinates: beyond, to look at each state would take longer than the run
+
+
+@dataclass(frozen=True)
+class Paradox:
+    """A contact that slides where it cannot.
+
+    Attributes
+    ----------
+    t : float
+        In s.
+    contact : str
+        Its name.
+    mu, least : float
+        Its friction coefficient, and the least one for which the paradox exists in this state.
+    factor : float
+        D_nn - mu s D_nt in 1/kg, not positive.
+    """
+
+    t: float
+    contact: str
+    mu: float
+    least: float
+    factor: float
+
+    def __str__(self) -> str:
+        return (
+            f"At t = {self.t:.4g} s {self.contact!r} slides with mu = {self.mu:g}, and from "
+            f"mu = {self.least:.4g} on a force on it presses it down instead of lifting it "
+            f"(D_nn - mu sgn(slip) D_nt = {self.factor:.3g} 1/kg): sliding has no solution, or "
+            "several (Painleve's paradox). Time stepping goes on with an impulse, which jams the "
+            "contact without a collision"
+        )
+
+
+def lifting(
+    compiled: Compiled, rho: Sequence[float], t: np.ndarray, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return D_nn, D_nt (1/kg) and mu of the contacts with friction, (k, n_t) each, at k states.
+
+    Parameters
+    ----------
+    t, q, v : (k,), (k, n), (k, n) float
+    """
+    from explorer.kernels.rows import evaluate  # loads compiled code
+
+    n, count, rough = compiled.n, len(t), len(compiled.system.rough)
+    parts = [np.ascontiguousarray(a, float) for a in (t, q, v)]
+
+    def along(name: str) -> np.ndarray:
+        native = compiled.bundles[name]
+        out = np.empty((count, native.size))
+        evaluate(native.address, native.data, *parts, compiled.input(rho),
+                 np.empty(max(native.size, 1)), out)  # fmt: skip
+        return out
+
+    if compiled.linear:
+        M = compiled.matrices(compiled.input(rho))[0]
+        M = np.broadcast_to(M.toarray() if hasattr(M, "indptr") else M, (count, n, n))
+    else:
+        M = np.zeros((count, n * n))
+        M[:, compiled.place_M] = along("mass")
+        M = M.reshape(count, n, n)
+    gap, at = along("gap"), compiled.nc + compiled.rows + compiled.bound
+    G = np.zeros((count, compiled.rows, n))
+    for row in range(compiled.rows):
+        here = slice(*compiled.gap_ptr[row : row + 2])
+        G[:, row, compiled.gap_col[here]] = gap[:, at:][:, here]
+    normals, tangents = G[:, list(compiled.system.rough)], G[:, compiled.nc :]
+    pushed = np.linalg.solve(M, normals.transpose(0, 2, 1)).transpose(0, 2, 1)
+    D_nn, D_nt = (np.einsum("kcn,kcn->kc", pushed, rows) for rows in (normals, tangents))
+    first = at + len(compiled.gap_col)
+    return D_nn, D_nt, gap[:, first : first + rough]
+
+
+def paradox(compiled: Compiled, rho: Sequence[float], run: Any) -> Paradox | None:
+    """Return the first paradox of a run by time stepping, or None.
+
+    `run` holds t, q, v, p, slip as a `FrictionalSolution` does. A state counts if a contact slides
+    in it and carries an impulse in the step that follows.
+    """
+    p, slip = run.p, run.slip
+    rough = list(compiled.system.rough)
+    if not rough or compiled.n > _LARGE or slip.ndim > 2:  # friction along lines
+        return None
+    if not compiled.by_formula:  # friction only turns a disc: D_nt = 0
+        return None
+    fast = 1e-9 * np.abs(slip).max(initial=0.0)
+    held = (p[1:, rough] > 0) & (np.abs(slip[:-1, rough]) > fast)
+    rows = np.flatnonzero(held.any(axis=1))
+    if not len(rows):
+        return None
+    D_nn, D_nt, mu = lifting(compiled, rho, run.t[rows], run.q[rows], run.v[rows])
+    factor = D_nn - mu * np.sign(slip[rows][:, rough]) * D_nt
+    found = np.argwhere(held[rows] & (factor <= 0))
+    if not len(found):
+        return None
+    k, c = found[0]
+    least = float(D_nn[k, c] / abs(D_nt[k, c]))
+    name = compiled.system.contacts[rough[c]].name
+    return Paradox(float(run.t[rows[k]]), name, float(mu[k, c]), least, float(factor[k, c]))

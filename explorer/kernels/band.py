@@ -1,0 +1,57 @@
+"""Solve with a band stored by rows: entry (i, j) of A stands at ``A[i, j - i + w]``, |i - j| <= w.
+
+LU with partial pivoting (Golub, van Loan, *Matrix Computations*, 4.3.2): exchanged rows make U
+2 w wide, so a row has 3 w + 1 places. Multipliers are not permuted (LINPACK order).
+"""
+
+from explorer.kernels.jit import kernel
+
+__all__ = ["band_factor", "band_solve"]
+
+
+@kernel("int64(float64[:, ::1], int64, int64, int64[::1])", inner=True)
+def band_factor(A, n, w, pivots):
+    """Factor in place; return 0, or k + 1 if pivot k vanishes to rounding beside U above it."""
+    for k in range(n):
+        last = min(n, k + w + 1)
+        best, size = k, abs(A[k, w])
+        for i in range(k + 1, last):
+            if abs(A[i, k - i + w]) > size:
+                best, size = i, abs(A[i, k - i + w])
+        pivots[k] = best
+        above = 0.0
+        for i in range(max(0, k - 2 * w), k):
+            above = max(above, abs(A[i, k - i + w]))
+        if not size > 1e-15 * above:
+            return k + 1
+        end = min(n, k + 2 * w + 1)
+        if best != k:
+            for j in range(k, end):
+                A[k, j - k + w], A[best, j - best + w] = A[best, j - best + w], A[k, j - k + w]
+        inverse = 1.0 / A[k, w]
+        for i in range(k + 1, last):
+            factor = A[i, k - i + w] * inverse
+            A[i, k - i + w] = factor
+            if factor != 0.0:
+                for j in range(k + 1, end):
+                    A[i, j - i + w] -= factor * A[k, j - k + w]
+        A[k, w] = inverse
+    return 0
+
+
+@kernel("void(float64[:, ::1], int64, int64, int64[::1], float64[::1])", inner=True)
+def band_solve(A, n, w, pivots, b):
+    """Overwrite `b` by the solution, `A` factored by `band_factor`."""
+    for k in range(n):
+        best = pivots[k]
+        value = b[best]
+        if best != k:
+            b[best] = b[k]
+            b[k] = value
+        for i in range(k + 1, min(n, k + w + 1)):
+            b[i] -= A[i, k - i + w] * value
+    for k in range(n - 1, -1, -1):
+        total = b[k]
+        for j in range(k + 1, min(n, k + 2 * w + 1)):
+            total -= A[k, j - k + w] * b[j]
+        b[k] = total * A[k, w]

@@ -1,0 +1,318 @@
+"""Many contacts with a diagonal W: the problem of `explorer.kernels.friction` on their graph.
+
+Two contacts act on each other only where they share a coordinate, so D = G W^-1 G' is sparse and
+is never formed. Impulses act through the velocities u = W^-1 G' P that they make::
+
+    w = q + G u     (for a contact that gives way: + s P, s its compliance divided by h^2 theta)
+
+    exchange   the contacts that hold (of those with friction: stick, or slide) make a band, which
+               is factored; what contradicts their set changes it, and again. One contradiction at
+               a time after a while, so that it ends (Judice, Pires, Computers & OR 21 (1994) 587).
+    sweeps     contact by contact in closed form: `explorer.kernels.graph_sweeps`
+
+Both begin where the last step ended. Their cost grows like the number of contacts. In a pile with
+friction impulses are not determined, and what sweeps lack at last are stresses that hold each
+other: there a residual of 3e-3 |q| is taken, which the record shows.
+"""
+
+import numpy as np
+
+from explorer.kernels.band import band_factor, band_solve
+from explorer.kernels.coefficients import IMPROPER, improper
+from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residual, sweeps
+from explorer.kernels.jit import kernel
+from explorer.kernels.lcp import PGS
+from explorer.kernels.one_contact import OPEN, STICK
+from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
+
+__all__ = ["GRAPH_WORK", "WIDEST", "on_graph"]
+
+WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
+SWEEPS = 20  # between two attempts to do so
+ENOUGH = 3e-3  # residual beside |q| where only sweeps can serve, and friction holds a pile
+
+# band, vectors, integers, rows at each coordinate
+GRAPH_WORK = "float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1]"
+
+
+@kernel(f"int64({GRAPH}, {LOCAL}, float64[:, ::1], int64[:, ::1], int64[::1])", inner=True)
+def assemble(
+    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A, ints, near
+):
+    """Fill A with the band of D over the rows of the list that are chosen; return its width.
+
+    The column of a contact that slides is that of its normal less mu times that of its tangent.
+    Returns -1 if the band is too wide. ints[0] chosen rows, state[0] their number; ints[1] where
+    the rows of each coordinate begin; near: these rows, and where their entries of G stand.
+    """
+    chosen, head, state = ints[0], ints[1], ints[4]
+    size, n, most = state[0], inverse.size, near.size // 2
+    for j in range(n + 2):
+        head[j] = 0
+    for r in range(size):
+        for k in range(ptr[act[chosen[r]]], ptr[act[chosen[r]] + 1]):
+            head[col[k] + 2] += 1
+    for j in range(n):
+        head[j + 2] += head[j + 1]
+    for r in range(size):
+        for k in range(ptr[act[chosen[r]]], ptr[act[chosen[r]] + 1]):
+            at = head[col[k] + 1]
+            near[at], near[most + at] = r, k
+            head[col[k] + 1] = at + 1
+    width = 0
+    for fill in range(2):
+        if fill == 1:
+            for r in range(size):
+                for d in range(3 * width + 1):
+                    A[r, d] = 0.0
+        for c in range(size):
+            j = chosen[c]
+            slides = j < m and place[j] >= 0 and mode[act[j]] != STICK
+            for part in range(2 if slides else 1):
+                a, share = act[j], 1.0
+                if part == 1:
+                    a, share = act[place[j]], -mode[act[j]] * mu[j]
+                for k in range(ptr[a], ptr[a + 1]):
+                    first, after = head[col[k]], head[col[k] + 1]
+                    if fill == 0 and first < after:
+                        width = max(width, c - near[first], near[after - 1] - c)
+                    elif fill == 1:
+                        y = share * inverse[col[k]] * val[k]
+                        for s in range(first, after):
+                            A[near[s], c - near[s] + width] += y * val[near[most + s]]
+            if fill == 1 and j < m:
+                A[c, width] += soft[j]
+        if width > WIDEST:
+            return -1
+    return width
+
+
+@kernel(
+    f"int64({GRAPH}, {LOCAL}, float64, boolean, {GRAPH_WORK})",
+    inner=True,
+)
+def exchange(
+    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, size,
+    steady, A, vec, ints, near,
+):  # fmt: skip
+    """Solve for the set in `mode`, exchange what contradicts it, and again.
+
+    Redundant contacts make the band singular; then the smallest of all solutions is found by
+    proximal steps. `steady`: G is that of the last call. Returns LCP_RAY where the band is too
+    wide, LCP_ITERATIONS where it is singular for all that or the exchange has no end.
+    """
+    x, b = vec[0], vec[1]
+    chosen, state, pivots, known, wanted = ints[0], ints[4], ints[2], ints[3], ints[5]
+    fewest, patience = rows + 1, 10
+    for _ in range(20 + (m if rows == m else 20)):
+        n, same = 0, steady and state[1] >= 0
+        for k in range(m):
+            if mode[act[k]] != OPEN:
+                chosen[n] = k
+                n += 1
+                if mode[act[k]] == STICK and place[k] >= 0:
+                    chosen[n] = place[k]
+                    n += 1
+                elif place[k] >= 0:
+                    same = False  # it slides, and its mu may have changed
+        same = same and n == state[2]
+        for c in range(n if same else 0):
+            same = same and known[c] == act[chosen[c]]
+        state[0] = n
+        steps, shift = 1, 0.0
+        while not same:
+            width = assemble(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
+                             cross, soft, u, A, ints, near)  # fmt: skip
+            state[1] = -1
+            if width < 0:
+                return LCP_RAY
+            trace = 0.0
+            for c in range(n):
+                trace += abs(A[c, width])
+                A[c, width] += shift
+                known[c] = act[chosen[c]]
+            if band_factor(A, n, width, pivots) == 0:
+                state[2] = n
+                state[1] = width
+                break
+            if steps > 1:
+                return LCP_ITERATIONS
+            steps, shift = 4, 1e-7 * trace / n
+        for c in range(n):
+            x[c] = 0.0
+        for _ in range(steps):
+            for c in range(n):
+                b[c] = shift * x[c] - q[chosen[c]]
+            band_solve(A, n, state[1], pivots, b)
+            for c in range(n):
+                x[c] = b[c]
+        if steps > 1:
+            state[1] = -1
+        for j in range(rows):
+            P[j] = 0.0
+        for c in range(n):
+            P[chosen[c]] = x[c]
+        for k in range(m):
+            if place[k] >= 0 and abs(mode[act[k]]) == 1:
+                P[place[k]] = -mode[act[k]] * mu[k] * P[k]
+        follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u)
+        wrong, last = 0, 0
+        for k in range(m):
+            what, t = mode[act[k]], place[k]
+            wanted[k] = what
+            row = act[k]
+            if what == OPEN or abs(what) == 1:
+                j = k if what == OPEN else t
+                w, sizes = q[j], abs(q[j])
+                for s in range(ptr[act[j]], ptr[act[j] + 1]):
+                    w += val[s] * u[col[s]]
+                    sizes += abs(val[s] * u[col[s]])
+                slack = 1e-14 * size + 1e-15 * sizes
+                if (what == OPEN and w < -slack) or (what != OPEN and what * w < -slack):
+                    wanted[k] = STICK
+            if what != OPEN and P[k] < 0.0:
+                wanted[k] = OPEN
+            elif what == STICK and t >= 0 and abs(P[t]) > mu[k] * P[k]:
+                wanted[k] = -1 if P[t] > 0.0 else 1
+            if wanted[k] != mode[row]:
+                wrong += 1
+                last = k
+        if wrong == 0:
+            return SUCCESS
+        if wrong < fewest:
+            fewest, patience = wrong, 10
+        else:
+            patience -= 1
+        for k in range(m if patience > 0 else 0):
+            mode[act[k]] = wanted[k]
+        mode[act[last]] = wanted[last]
+    return LCP_ITERATIONS
+
+
+@kernel(
+    "boolean(int64[::1], int64, int64[::1], float64[::1], int64[::1], int64, float64[:, ::1],"
+    " float64[::1], int64)",
+    inline=True,
+)
+def reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
+    """Change mu where a contact has been found to slide, or to turn; whether any was changed."""
+    again, kinetic, static = False, coefficients[0], coefficients[1]
+    for k in range(m):
+        what = mode[act[k]]
+        if place[k] < 0 or abs(what) != 1:
+            continue
+        r = act[place[k]] - nc
+        if static[r] > kinetic[r]:
+            if mu[k] == static[r]:
+                mu[k] = kinetic[r]
+                again = True
+            elif attempt == 0 and what * slip[nc + r] < 0.0:
+                mu[k] = static[r]
+                again = True
+    return again
+
+
+@kernel(
+    f"int64({GRAPH}, int64, float64, int64, float64[::1], float64[::1], float64, int64,"
+    f" float64[:, ::1], float64[::1], int8[::1], int64, boolean, {GRAPH_WORK})",
+    inner=True,
+)
+def on_graph(
+    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, method, tol, max_iter, found,
+    compliance, ht, nc, coefficients, slip, before, step, steady, A, vec, ints, near,
+):  # fmt: skip
+    """Solve for the impulses of the active contacts; ``found[0]`` is the residual.
+
+    Parameters
+    ----------
+    mu, coefficients, slip, before : as those of `explorer.kernels.friction.coulomb`
+    compliance : (nc,) of the contacts in m/N
+    ht : h^2 theta in s2
+    step : number of the time step: a contact that was active in the last one begins where it was
+    steady : whether G and h are those of the last call
+    A, vec (10, .), ints (7, .), near : workspaces; they hold what the next step begins with
+    """
+    unit, cross, soft, u = vec[2], vec[3], vec[4], vec[5]
+    last, kept = vec[6], vec[7]
+    listed, state = ints[6], ints[4]
+    if not steady:
+        state[1] = -1
+    size, lowest = 0.0, 0.0
+    for k in range(rows):
+        a = act[k]
+        unit[k] = coupling(ptr, col, val, inverse, a, a)
+        size = max(size, abs(q[k]))
+        P[k] = 0.0
+        if not np.isfinite(q[k]):
+            found[0] = np.nan
+            return LCP_RAY
+        if k < m:
+            lowest = min(lowest, q[k])
+            soft[k] = compliance[a] / ht if compliance[a] > 0.0 else 0.0
+            unit[k] += soft[k]
+            cross[k] = 0.0
+            if place[k] >= 0:
+                cross[k] = coupling(ptr, col, val, inverse, a, act[place[k]])
+    found[0] = 0.0
+    if lowest >= 0.0:
+        for k in range(m):
+            mode[act[k]], listed[act[k]] = OPEN, step
+        for k in range(rows):
+            last[act[k]] = 0.0
+        return SUCCESS
+    for k in range(m):
+        if listed[act[k]] == step - 1:
+            P[k] = last[act[k]]
+            if place[k] >= 0:
+                P[place[k]] = last[act[place[k]]]
+        else:
+            mode[act[k]] = STICK if q[k] <= 0.0 else OPEN
+        listed[act[k]] = step
+    for k in range(m):
+        mu[k] = 0.0
+        if place[k] >= 0:
+            r = act[place[k]] - nc
+            mu[k] = coefficients[1 if before[nc + r] == STICK else 0, r]
+            if improper(coefficients[0, r], coefficients[1, r]):
+                return IMPROPER
+    for attempt in range(2 + m):
+        done, enough = 0, tol * size
+        found[1] = found[2] = 0.0
+        while True:
+            status = LCP_ITERATIONS
+            if method != PGS:
+                for k in range(rows):
+                    kept[k] = P[k]
+                status = exchange(
+                    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft,
+                    u, size, steady, A, vec, ints, near,
+                )  # fmt: skip
+                if status == LCP_RAY and rows > m:
+                    enough = max(tol, ENOUGH) * size
+                if status == SUCCESS:
+                    found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode,
+                                        unit, cross, soft, u)  # fmt: skip
+                    if found[0] <= enough:
+                        break
+                for k in range(rows):
+                    P[k] = kept[k]
+            if done >= max_iter:
+                return LCP_ITERATIONS
+            status = sweeps(
+                ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u,
+                vec[8], vec[9], found, SWEEPS,
+            )  # fmt: skip
+            if status != SUCCESS:
+                return status
+            done += SWEEPS
+            found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
+                                cross, soft, u)  # fmt: skip
+            if found[0] <= enough:
+                break
+            if not np.isfinite(found[0]):
+                return LCP_ITERATIONS
+        if not reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
+            break
+    for k in range(rows):
+        last[act[k]] = P[k]
+    return SUCCESS

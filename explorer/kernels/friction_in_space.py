@@ -1,0 +1,367 @@
+"""Coulomb friction in space: the impulses of all active contacts together.
+
+With w = D P + q per contact, K the cone |P_T| <= mu P_n and K* its dual::
+
+    K  contains  P   perp   w + mu |w_T| n   in   K*
+
+(De Saxce's form: Acary, Bremond, Huber, *On solving contact problems with Coulomb friction: formu-
+lations and numerical comparisons*, 2018, eq. (14)), which is open, sticking, or sliding with P_T
+against w_T. Two solvers, both from the impulses given:
+
+- nonsmooth Gauss-Seidel: contact by contact, each exactly (Jourdan, Alart, Jean, CMAME 155 (1998)
+  31), by `explorer.kernels.one_contact`; where steps of Newton's method for all contacts together
+  reduce the residual, as they do once it is known what slips, it takes them between the sweeps;
+- accelerated projected gradients (Mazhar, Heyn, Negrut, Tasora, ACM Trans. Graph. 34 (2015) 32) of
+  P'D P / 2 + P'(q + s n) on the cones, with s = mu |w_T| made anew whenever the inner problem is
+  solved ten times better than the law. (With s = 0, as there, slipping contacts would part.)
+
+D is kept as blocks of 3 x 3, of each contact those between the first and the last contact that it
+moves. Contacts without friction, or with friction along one line, have rows of zeros instead.
+"""
+
+import numpy as np
+
+from explorer.kernels.jit import kernel
+from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.one_contact import NONE, OPEN, STICK, in_plane, off_cone, on_line
+from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
+
+__all__ = ["MADE", "in_space"]
+
+GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
+FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
+MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
+
+LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5  # rows of `graph`
+RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD = 0, 1, 2, 3, 4, 5, 6, 7  # rows of `vec`
+
+# the blocks, how they are laid out, number of contacts, mu, vectors
+SKYLINE = "float64[::1], int64[:, ::1], int64, float64[::1], float64[:, ::1]"
+
+
+@kernel(
+    "void(float64[:, ::1], int64[::1], int64, int64[::1], int64[::1], float64[::1], int64[:, ::1])",
+    inner=True,
+)
+def gather(D, act, m, place, tangents, B, graph):
+    """Lay out the blocks of D of the active contacts."""
+    total = 0
+    for k in range(m):
+        a = act[k]
+        graph[LISTED, k], graph[AT, k] = a, total
+        graph[WIDTH, k] = 0 if place[k] < 0 else tangents[a + 1] - tangents[a]
+        low, high = k, k + 1
+        for j in range(m):
+            touched = False
+            for r in range(graph[WIDTH, k] + 1):
+                row = a if r == 0 else act[place[k]] + r - 1
+                width = 0 if place[j] < 0 else tangents[act[j] + 1] - tangents[act[j]]
+                for c in range(width + 1):
+                    column = act[j] if c == 0 else act[place[j]] + c - 1
+                    touched = touched or D[row, column] != 0.0
+            if touched:
+                low, high = min(low, j), max(high, j + 1)
+        graph[LOW, k], graph[HIGH, k] = low, high
+        total += high - low
+    for k in range(m):
+        for j in range(graph[LOW, k], graph[HIGH, k]):
+            at = 9 * (graph[AT, k] + j - graph[LOW, k])
+            for r in range(3):
+                row = act[k] if r == 0 else act[place[k]] + r - 1
+                for c in range(3):
+                    here = r <= graph[WIDTH, k] and c <= graph[WIDTH, j]
+                    column = act[j] if c == 0 else act[place[j]] + c - 1
+                    B[at + 3 * r + c] = D[row, column] if here else 0.0
+
+
+@kernel("UniTuple(float64, 3)(float64[::1], int64[:, ::1], float64[::1], int64)", inline=True)
+def moved(B, graph, x, k):
+    """Return the rows of contact k in D x."""
+    u_n, u_1, u_2 = 0.0, 0.0, 0.0
+    at = 9 * graph[AT, k]
+    for j in range(graph[LOW, k], graph[HIGH, k]):
+        x_n, x_1, x_2 = x[3 * j], x[3 * j + 1], x[3 * j + 2]
+        u_n += B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2
+        u_1 += B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2
+        u_2 += B[at + 6] * x_n + B[at + 7] * x_1 + B[at + 8] * x_2
+        at += 9
+    return u_n, u_1, u_2
+
+
+@kernel(f"float64({SKYLINE})", inner=True)
+def residual(B, graph, m, mu, vec):
+    """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P."""
+    worst = 0.0
+    x, b, d = vec[P], vec[RIGHT], vec[DP]
+    for k in range(m):
+        i = 3 * k
+        d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+        w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+        shift = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+        off = off_cone(
+            vec[SIZE, k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift
+        )  # fmt: skip
+        if not np.isfinite(off):
+            return np.nan
+        worst = max(worst, off)
+    return worst
+
+
+@kernel(f"boolean({SKYLINE})", inner=True)
+def sweep(B, graph, m, mu, vec):
+    """Solve contact by contact, the others held, once; False if one has no solution."""
+    x, b = vec[P], vec[RIGHT]
+    for k in range(m):
+        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
+        x_n, x_1, x_2 = x[i], x[i + 1], x[i + 2]
+        q_n, q_1, q_2 = moved(B, graph, x, k)
+        q_n += b[i] - (B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2)
+        q_1 += b[i + 1] - (B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2)
+        q_2 += b[i + 2] - (B[at + 6] * x_n + B[at + 7] * x_1 + B[at + 8] * x_2)
+        what = 1.0
+        if graph[WIDTH, k] == 2:
+            x[i], x[i + 1], x[i + 2], what = in_plane(B, at, mu[k], q_n, q_1, q_2)
+        elif graph[WIDTH, k] == 1:
+            x[i], x[i + 1], what = on_line(
+                B[at], B[at + 1], B[at + 3], B[at + 4], mu[k], q_n, q_1
+            )  # fmt: skip
+        else:
+            x[i] = max(0.0, -q_n / B[at]) if B[at] > 0.0 else 0.0
+        if what == NONE:
+            return False
+    return True
+
+
+@kernel(f"boolean({SKYLINE}, float64[:, ::1])", inner=True)
+def newton(B, graph, m, mu, vec, A):
+    """P += one step of Newton's method on P_n - proj(P_n - w_n), P_T - proj(P_T - w_T) = 0.
+
+    The projections are on P_n >= 0 and on the disc of radius mu P_n (Alart, Curnier, CMAME 92
+    (1991) 353). A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P
+    is read; False if the matrix is singular.
+    """
+    x, b, d, y = vec[P], vec[RIGHT], vec[DP], vec[Y]
+    n, band = 3 * m, 2
+    for k in range(m):
+        band = max(band, 3 * max(k - graph[LOW, k], graph[HIGH, k] - 1 - k) + 2)
+    for k in range(m):
+        i, size = 3 * k, vec[SIZE, k]
+        for r in range(i, i + 3):
+            for c in range(max(0, i - band - 2), min(n, i + 3 * band + 4)):
+                A[r, c] = 0.0
+        w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+        y_1, y_2 = size * x[i + 1] - w_1, size * x[i + 2] - w_2
+        length, radius = np.sqrt(y_1 * y_1 + y_2 * y_2), size * mu[k] * max(x[i], 0.0)
+        closed = size * x[i] - w_n > 0.0
+        # rows of J = keep size + turn (D - size), of the tangents less mu size times the normal
+        n_1, n_2, turn = 0.0, 0.0, 1.0
+        if closed and length > radius:
+            n_1, n_2, turn = y_1 / length, y_2 / length, radius / length
+            y[i + 1], y[i + 2] = radius * n_1 - size * x[i + 1], radius * n_2 - size * x[i + 2]
+        elif closed:
+            y[i + 1], y[i + 2] = -w_1, -w_2
+        else:
+            y[i + 1], y[i + 2] = -size * x[i + 1], -size * x[i + 2]
+        y[i] = -w_n if closed else -size * x[i]
+        T_11, T_12, T_22 = turn * (1.0 - n_1 * n_1), -turn * n_1 * n_2, turn * (1.0 - n_2 * n_2)
+        for j in range(graph[LOW, k] if closed else k, graph[HIGH, k] if closed else k):
+            at = 9 * (graph[AT, k] + j - graph[LOW, k])
+            for c in range(3):
+                A[i, 3 * j + c] = B[at + c]
+                A[i + 1, 3 * j + c] = T_11 * B[at + 3 + c] + T_12 * B[at + 6 + c]
+                A[i + 2, 3 * j + c] = T_12 * B[at + 3 + c] + T_22 * B[at + 6 + c]
+        if closed:
+            A[i + 1, i] -= size * mu[k] * n_1
+            A[i + 2, i] -= size * mu[k] * n_2
+            A[i, i] += 1e-9 * size
+            A[i + 1, i + 1] += size * (1.0 + 1e-9 - T_11)
+            A[i + 1, i + 2] -= size * T_12
+            A[i + 2, i + 1] -= size * T_12
+            A[i + 2, i + 2] += size * (1.0 + 1e-9 - T_22)
+        else:
+            A[i, i] = A[i + 1, i + 1] = A[i + 2, i + 2] = size
+    if lu_factor(A, n, band, band, graph[PIVOTS]) != 0:
+        return False
+    lu_solve(A, n, band, band, graph[PIVOTS], y)
+    for i in range(n):
+        x[i] += y[i]
+    return True
+
+
+@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
+def polish(B, graph, m, mu, vec, A, off, target):
+    """Take steps of Newton's method as long as they halve the residual; return it."""
+    x, old = vec[P], vec[OLD]
+    for _ in range(6):
+        for i in range(3 * m):
+            old[i] = x[i]
+        now = np.inf
+        if newton(B, graph, m, mu, vec, A):
+            now = residual(B, graph, m, mu, vec)
+        if not now <= 0.5 * off:
+            for i in range(3 * m):
+                x[i] = old[i]
+            break
+        off = now
+        if off <= target:
+            break
+    return off
+
+
+@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
+def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
+    """Sweep until the residual is below `tol`; steps of Newton's method that reduce it help."""
+    pause, after, polished = 1, 1, False  # sweeps up to the next try of Newton's method
+    for count in range(1, max_iter + 1):
+        if not sweep(B, graph, m, mu, vec):
+            return LCP_RAY
+        off = residual(B, graph, m, mu, vec)
+        if off <= tol and (m == 1 or polished or off <= FINE * tol):
+            return SUCCESS
+        if m > 1 and (off <= tol or count >= after):
+            now = polish(B, graph, m, mu, vec, A, off, 0.1 * FINE * tol)
+            polished = min(off, now) <= tol
+            if not now <= 0.5 * off:
+                pause *= 2
+            after = count + pause
+    return LCP_ITERATIONS
+
+
+@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
+def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
+    """Solve by accelerated projected gradients, until the residual is below `tol`.
+
+    Every contact has the step 1 / (L SIZE), with L kept above what D shows along the steps; the
+    momentum is dropped wherever it points uphill. Newton's method finishes. vec[SIZE, m:]: s.
+    """
+    x, y, b, d, dy = vec[P], vec[Y], vec[RIGHT], vec[DP], vec[DY]
+    old, d_old, size, shift = vec[OLD], vec[DOLD], vec[SIZE], vec[SIZE, m:]
+    off = residual(B, graph, m, mu, vec)
+    for i in range(3 * m):
+        y[i], dy[i] = x[i], d[i]
+    for k in range(m):
+        w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
+        shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+    L, momentum = 1.0, 1.0
+    for _ in range(max_iter):
+        if off <= tol:
+            polish(B, graph, m, mu, vec, A, off, FINE * tol)
+            return SUCCESS
+        if not np.isfinite(off):
+            return LCP_RAY
+        for i in range(3 * m):
+            old[i], d_old[i] = x[i], d[i]
+        while True:
+            bent, length, uphill = 0.0, 0.0, 0.0
+            for k in range(m):
+                i, rate = 3 * k, 1.0 / (L * size[k])
+                g_n, g_1, g_2 = dy[i] + b[i] + shift[k], dy[i + 1] + b[i + 1], dy[i + 2] + b[i + 2]
+                x_n, x_1, x_2 = y[i] - rate * g_n, y[i + 1] - rate * g_1, y[i + 2] - rate * g_2
+                radius = np.sqrt(x_1 * x_1 + x_2 * x_2)
+                if mu[k] * radius <= -x_n:
+                    x_n = x_1 = x_2 = 0.0
+                elif radius > mu[k] * x_n:
+                    x_n = (mu[k] * radius + x_n) / (1.0 + mu[k] * mu[k])
+                    ratio = mu[k] * x_n / radius
+                    x_1, x_2 = ratio * x_1, ratio * x_2
+                x[i], x[i + 1], x[i + 2] = x_n, x_1, x_2
+                uphill += g_n * (x_n - old[i]) + g_1 * (x_1 - old[i + 1])
+                uphill += g_2 * (x_2 - old[i + 2])
+            for k in range(m):
+                i = 3 * k
+                d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+                for j in range(i, i + 3):
+                    bent += (x[j] - y[j]) * (d[j] - dy[j])
+                    length += size[k] * (x[j] - y[j]) ** 2
+            if bent <= L * length * (1.0 + 1e-9) or not L < 1e12:
+                break
+            L *= 2.0
+        following = 0.5 * (momentum * np.sqrt(momentum * momentum + 4.0) - momentum * momentum)
+        beta = momentum * (1.0 - momentum) / (momentum * momentum + following)
+        momentum = following
+        if uphill > 0.0:
+            beta, momentum = 0.0, 1.0
+        off, inner = 0.0, 0.0
+        for k in range(m):
+            i = 3 * k
+            w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+            now = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+            law = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, now)
+            held = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, shift[k])
+            off = law if not law <= off else off
+            inner = max(inner, held)
+        if inner <= 0.1 * off:
+            for k in range(m):
+                w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
+                shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+            beta, momentum = 0.0, 1.0
+        for i in range(3 * m):
+            y[i] = x[i] + beta * (x[i] - old[i])
+            dy[i] = d[i] + beta * (d[i] - d_old[i])
+        L *= 0.9
+    return LCP_ITERATIONS
+
+
+@kernel(
+    "int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64[::1], float64[::1],"
+    " float64[::1], float64[::1], int64[::1], int64, float64, int64, float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1])",
+    inner=True,
+)
+def in_space(
+    D, act, m, rows, place, tangents, mu, q, z, mode, solver, tol, max_iter, A, blocks, vec, graph,
+    state, found,
+):  # fmt: skip
+    """Solve from the impulses in z; ``found[0]`` is the residual, mode what each contact does.
+
+    Parameters
+    ----------
+    D, act, m, rows, place, mu, q, z, mode : see `explorer.kernels.friction`
+    tangents : (n_c + 1,) contact a has the rows tangents[a] to tangents[a + 1] - 1 of D
+    A, blocks, vec (8, .), graph (6, .), state : workspaces; blocks and graph are made anew if
+        state[MADE] or the list of active contacts has changed
+    """
+    B = blocks.reshape(blocks.size)
+    same = state[MADE] == m
+    for k in range(m):
+        same = same and graph[LISTED, k] == act[k]
+    if not same:
+        gather(D, act, m, place, tangents, B, graph)
+        state[MADE] = m
+    x, b, size = vec[P], vec[RIGHT], 0.0
+    for j in range(rows):
+        size = max(size, abs(q[j]))
+        if not np.isfinite(q[j]):
+            found[0] = np.nan
+            return LCP_RAY
+    for k in range(m):
+        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
+        width = graph[WIDTH, k]
+        x[i], b[i] = z[k], q[k]
+        trace = B[at] + B[at + 4] + B[at + 8]
+        vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
+        for d in range(2):
+            x[i + 1 + d] = z[place[k] + d] if d < width else 0.0
+            b[i + 1 + d] = q[place[k] + d] if d < width else 0.0
+    if solver == GAUSS_SEIDEL:
+        status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
+    else:
+        status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
+    found[0] = residual(B, graph, m, mu, vec)
+    d = vec[DP]
+    for k in range(m):
+        i, what = 3 * k, STICK
+        most, length = mu[k] * max(x[i], 0.0), np.sqrt(x[i + 1] ** 2 + x[i + 2] ** 2)
+        if length > most:  # by round-off
+            x[i + 1], x[i + 2] = most / length * x[i + 1], most / length * x[i + 2]
+        z[k] = x[i] = max(x[i], 0.0)
+        for c in range(graph[WIDTH, k]):
+            z[place[k] + c] = x[i + 1 + c]
+        if graph[WIDTH, k] > 0:
+            w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+            if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec[SIZE, k] * (most - length):
+                what = -1 if graph[WIDTH, k] == 1 and w_1 < 0.0 else 1
+        mode[act[k]] = what if x[i] > 0.0 else OPEN
+    if status == SUCCESS and not found[0] <= tol * size:
+        return LCP_ITERATIONS
+    return status

@@ -1,0 +1,121 @@
+"""The contact problem of one Moreau-Jean step, handed to the solver that suits its size::
+
+    0 <= G v_free + gap_t + e gap'_i + D p  perp  p >= 0,   D = G W^-1 G'
+
+Few contacts: D is formed, for `explorer.kernels.lcp` or `explorer.kernels.friction`. Many, with a
+diagonal W: `explorer.kernels.contact_graph`; it also takes what those could not solve.
+"""
+
+import numpy as np
+
+from explorer.kernels.contact_graph import GRAPH_WORK, on_graph
+from explorer.kernels.delassus import along, push
+from explorer.kernels.factors import FACTORS, solve_factored
+from explorer.kernels.friction import MADE, coulomb
+from explorer.kernels.graph_sweeps import coupling
+from explorer.kernels.jit import kernel
+from explorer.kernels.lcp import solve, solve_one
+from explorer.kernels.linalg import bandwidth, lu_solve
+from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
+
+__all__ = ["step_delassus", "step_impulses"]
+
+# G by rows (ptr, col, val), factors of W, N, number of rows, of contacts, compliance, h^2 theta
+RESPONSE = (
+    f"int64[::1], int64[::1], float64[::1], {FACTORS}, int64, int64, int64, float64[::1], float64"
+)
+WORK = (
+    f"float64[:, :, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int8[::1], {GRAPH_WORK}"
+)
+
+
+@kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1], int64[::1])", inner=True)
+def step_delassus(ptr, col, val, factors, N, rows, nc, compliance, hht, D, rhs, band):
+    """Fill in D of all rows from the factors of a constant W; return its bandwidth."""
+    for a in range(rows):
+        for j in range(N):
+            rhs[j] = 0.0
+        push(ptr, col, val, a, 1.0, rhs)
+        solve_factored(factors, N, rhs)
+        for c in range(rows):
+            D[c, a] = along(ptr, col, val, c, rhs)
+        if a < nc and compliance[a] > 0.0:
+            D[a, a] += compliance[a] / hht
+    bandwidth(D, rows, band)
+    return max(band[0], band[1])
+
+
+@kernel(
+    f"int64({RESPONSE}, float64[:, ::1], int64[::1], boolean, boolean, boolean, int64, int64,"
+    " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
+    f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})",
+    inline=True,
+)
+def step_impulses(
+    ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
+    held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
+    tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
+):  # fmt: skip
+    """Solve for the impulses vec[7, :held] of the rows ints[2, :held]; vec[12, 0]: the residual.
+
+    Parameters
+    ----------
+    W, pivots : factored here, if W is not constant; D is then formed for these rows
+    many : whether W is diagonal and the graph of the contacts serves
+    steady : whether W and G are those of the last call
+    m, held, width : number of contacts, of rows; bandwidth of D
+    probe, e_dot : (held,) velocities at v = 0, impact terms; v_free (N,)
+    coefficients, slip, before : see `explorer.kernels.friction.coulomb`
+    step : number of the time step
+    tangents, solver : see `explorer.kernels.friction.coulomb`
+    """
+    D, rhs, z, w, found = cc[0], vec[3], vec[7], vec[8], vec[12]
+    act, place, mode, state = ints[2], ints[7], ints[8], ints[4]
+    if not constant:
+        for i1 in range(held):
+            a = act[i1]
+            for j in range(N):
+                rhs[j] = 0.0
+            push(ptr, col, val, a, 1.0, rhs)
+            lu_solve(W, N, N - 1, N - 1, pivots, rhs)
+            for i2 in range(held):
+                D[act[i2], a] = along(ptr, col, val, act[i2], rhs)
+            if a < nc and compliance[a] > 0.0:
+                D[a, a] += compliance[a] / hht
+        state[0] = state[MADE] = -1
+    for i1 in range(held):
+        total = probe[i1] + e_dot[i1]
+        for k in range(ptr[act[i1]], ptr[act[i1] + 1]):
+            total += val[k] * v_free[col[k]]
+        w[i1] = total
+        if not np.isfinite(total):
+            return NOT_FINITE
+    if many and held > m and D.size > 0:
+        for i1 in range(held):
+            for i2 in range(held):
+                D[act[i1], act[i2]] = coupling(ptr, col, val, factors[0], act[i1], act[i2])
+            if act[i1] < nc and compliance[act[i1]] > 0.0:
+                D[act[i1], act[i1]] += compliance[act[i1]] / hht
+        state[MADE] = -1
+    status = LCP_ITERATIONS
+    if held > m and D.size > 0:
+        status = coulomb(
+            D, act, m, held, place, vec[13], w, z, mode, method, tol, max_iter, cc[1], cc[2], T,
+            vec[16:], ints[9:], member, found, nc, coefficients, slip, before, tangents, solver,
+            state,
+        )  # fmt: skip
+        if status == SUCCESS or not many:
+            return status
+    if many:
+        return on_graph(
+            ptr, col, val, factors[0], act, m, held, place, vec[13], w, z, mode, method, tol,
+            max_iter, found, compliance, hht, nc, coefficients, slip, before, step, steady,
+            band, graph_vec, graph_ints, near,
+        )  # fmt: skip
+    a = act[0]
+    if m == 1 and solve_one(method, D[a, a], w[0], z, found) != 0:
+        return SUCCESS
+    return solve(
+        method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
+        state, vec[9], found,
+    )  # fmt: skip

@@ -1,0 +1,61 @@
+"""Rod on rough ground (Painleve 1895): a sliding tip that no finite force can hold up.
+
+A uniform rod at the angle theta, its tip at (x - l/2 cos theta, y - l/2 sin theta). A force p at
+the tip, with friction -mu sgn(slip) p, lifts it with the acceleration::
+
+    A p / m,    A = 1 + 3 cos^2 theta + 3 mu sgn(slip) sin theta cos theta
+
+A < 0 is the paradox: a tip that slides ahead of the rod (slip < 0 here) is pressed down by the
+force that should lift it. It needs mu > (1 + 3 cos^2) / (3 sin cos), least at tan theta = 2, where
+it is 4/3. (Genot, Brogliato, Eur. J. Mech. A/Solids 18 (1999) 653.) Then only an impulse stops the
+tip, without a collision: mu = 1.6 from the angle 1.2 shows it.
+"""
+
+import sympy as sp
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import Contact, MechanicalSystem
+from explorer.systems.sketch import ground, line
+
+
+@register
+def falling_rod() -> MechanicalSystem:
+    """Return a rod whose tip slides on the ground."""
+    system = MechanicalSystem(
+        "rod on rough ground", q="x y theta", units=("m", "m", "rad"),
+        text="Chalk on a blackboard: with enough friction sliding has no solution: the tip hops.",
+    )  # fmt: skip
+    (x, y, a), (v_x, _, w) = system.q, system.v
+    m, length, mu, e, g, angle, speed, turn = system.params(
+        m=Param(1, 0.1, 5, "kg", "mass"),
+        l=Param(1, 0.2, 2, "m", "length"),
+        mu=Param(0.5, 0, 2.5, "", "friction"),
+        e=Param(0, 0, 1, "", "restitution"),
+        g=Param(9.81, 1, 20, "m/s2", "gravity"),
+        angle=Param(0.8, 0.1, 1.5, "rad", "start angle"),
+        speed=Param(-3, -8, 8, "m/s", "start speed of the tip"),
+        turn=Param(0, -5, 5, "rad/s", "start speed of the turn"),
+    )
+    along, up = length / 2 * sp.cos(a), length / 2 * sp.sin(a)
+    system.mass = sp.diag(m, m, m * length**2 / 12)
+    system.force = [0, -m * g, 0]
+    system.potential = m * g * y
+    for side, name in ((1, "tip"), (-1, "end")):
+        system.contact(Contact(y - side * up, e, name, mu, v_x + side * up * w))
+    half = length / 2
+    system.start(
+        q=[0, half * sp.sin(angle), angle],
+        v=[speed - half * sp.sin(angle) * turn, half * sp.cos(angle) * turn, turn],
+        t_end=0.6, h=1e-3,
+    )  # fmt: skip
+    system.sketch(
+        ground((-3, 0), (2, 0)), line((x - along, y - up), (x + along, y + up)),
+    )  # fmt: skip
+    system.published = {
+        "uniform rod: least friction of the paradox": (4 / 3, 1e-9, "Genot and Brogliato 1999"),
+    }
+    system.preset("pulled", "The tip trails behind: friction lifts it, and there is no paradox.",
+                  mu=1.6, angle=1.2, speed=3, t_end=0.4)  # fmt: skip
+    system.preset("no friction", "The centre falls straight down.", mu=0)
+    return system

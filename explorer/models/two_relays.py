@@ -1,0 +1,62 @@
+"""Two relays that turn each other: x' = b [[1, -k], [k, 1]] u, u_j in -sgn x_j.
+
+|x1| + |x2| falls at the rate 2 b. For k > 1 the state runs round the origin, each quarter turn
+(k - 1) / (k + 1) of the one before: it arrives at t = s / b after infinitely many switches. For
+k <= 1 it slides along x2 = 0. Siconos's example Filippov has b = 2, k = 26, s = 3, and k = 0 is
+x' = -b sgn x twice: implicit Euler then rests at zero, explicit Euler chatters with amplitude b h
+(Acary and Brogliato, *Systems & Control Letters* 59 (2010) 284).
+"""
+
+import numpy as np
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import FirstOrderSystem
+
+
+def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
+    """Return x, (n_t, 2), corner by corner; NaN unless b, s > 0, k >= 0."""
+    t, (b, k, s) = np.asarray(t, float), (rho[name] for name in ("b", "k", "s"))
+    if not (b > 0 and s > 0 and k >= 0):
+        return {"x": np.full((len(t), 2), np.nan)}
+    first = s / (b * (k + 1))
+    times, corners = [0.0, first], [[s, s], [2 * s * k / (k + 1), 0.0]]
+    if k <= 1:
+        times.append(first + corners[1][0] / (b * (1 + k**2)))
+        corners.append([0.0, 0.0])
+    while k > 1 and abs(corners[-1][0]) + abs(corners[-1][1]) > 1e-14 * s:
+        x, y = corners[-1]
+        times.append(times[-1] + (abs(x) + abs(y)) / (b * (k + 1)))
+        corners.append([y * (k - 1) / (k + 1), -x * (k - 1) / (k + 1)])
+    path = np.array(corners).T
+    return {"x": np.column_stack([np.interp(t, times, x, right=0.0) for x in path])}
+
+
+@register
+def two_relays() -> FirstOrderSystem:
+    """Return two states, each driven by the signs of both."""
+    system = FirstOrderSystem(
+        "two relays", x="x1 x2",
+        text="Infinitely many switches in a finite time: no event is located, and none is missed.",
+    )  # fmt: skip
+    b, k, s = system.params(
+        b=Param(2, 0.5, 5, "1/s", "strength"),
+        k=Param(26, 0, 40, "", "coupling"),
+        s=Param(3, 0.5, 5, "", "start of both"),
+    )
+    for j in (1, 2):
+        system.law(f"u{j}", "relay", lb=-1, ub=1, y_name=f"x_{j}")
+    system.f = [0, 0]
+    system.linear(C=[[1, 0], [0, 1]], B=[[b, -k * b], [k * b, b]])
+    system.start(x=[s, s], t_end=2, h=1e-3)
+    system.exact = exact
+    system.published = {
+        "two relays: time of arrival, b = 2, s = 3": (1.5, 1e-12, "closed form s / b"),
+    }
+    system.preset("explicit", "The law a step late: it never comes to rest.",
+                  gamma=0, gamma_on="relation", h=4e-3)  # fmt: skip
+    system.preset("x' = -b sgn x", "No coupling: implicit Euler rests at zero to round-off.", k=0)
+    system.preset("chattering", "The same by explicit Euler: for ever within b h of zero.", k=0,
+                  gamma=0, gamma_on="relation", h=2e-2)  # fmt: skip
+    system.preset("slide", "k < 1: along x2 = 0 to the origin.", k=0.5)
+    return system

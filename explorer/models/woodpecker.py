@@ -1,0 +1,75 @@
+"""Woodpecker toy: a sleeve that jams on a pole, a spring, and a bird whose beak hits the pole.
+
+Height y, angles phi_M of the sleeve and phi_S of the bird, all motions about the axis linear. With
+friction the sleeve slides, jams at its upper or lower edge and comes free by the bird's swing
+(Pfeiffer, Zeit. Angew. Math. Mech. 1984; Leine, Glocker, van Campen, *Nonlinear dynamics of the
+woodpecker toy*, DETC2001/VIB-21608). Data are those of the Siconos example Woodpecker: one beak
+impact in a period of 0.1460 s, in which the toy sinks by 19.5 mm.
+"""
+
+from explorer.models import register
+from explorer.parameters import Param
+from explorer.systems import Contact, MechanicalSystem
+from explorer.systems.sketch import circle, line
+
+
+@register
+def woodpecker() -> MechanicalSystem:
+    """Return the toy on its limit cycle."""
+    system = MechanicalSystem(
+        "woodpecker toy", q="y phi_M phi_S", units=("m", "rad", "rad"),
+        text="Gravity drives it, friction holds it and lets it slide in turn: a limit cycle.",
+    )  # fmt: skip
+    y, a, b = system.q
+    v_y, w, _ = system.v
+    m_S, c, g, h_M, r_M, mu, e = system.params(
+        m_S=Param(0.0045, 0.001, 0.01, "kg", "mass of the bird"),
+        c=Param(0.0056, 0.002, 0.02, "N m", "spring"),
+        g=Param(9.81, 1, 20, "m/s2", "gravity"),
+        h_M=Param(0.0058, 0.004, 0.008, "m", "half height of the sleeve"),
+        r_M=Param(0.0031, 0.003, 0.0035, "m", "radius of the sleeve"),
+        mu=Param(0.3, 0.1, 0.6, "", "friction"),
+        e=Param(0.5, 0, 0.9, "", "restitution of the beak"),
+    )
+    m_M, J_S, J_M = 0.0003, 7e-7, 5e-9  # sleeve in kg, bird and sleeve in kg m2
+    l_M, l_G, l_S, h_S, r_O = 0.010, 0.015, 0.0201, 0.02, 0.0025  # lengths in m: r_O of the pole
+    system.mass = [
+        [m_S + m_M, m_S * l_M, m_S * l_G],
+        [m_S * l_M, J_M + m_S * l_M**2, m_S * l_M * l_G],
+        [m_S * l_G, m_S * l_M * l_G, J_S + m_S * l_G**2],
+    ]
+    weight = [g * (m_S + m_M), g * m_S * l_M, g * m_S * l_G]
+    system.force = [-weight[0], -weight[1] - c * (a - b), -weight[2] - c * (b - a)]
+    system.potential = weight[0] * y + weight[1] * a + weight[2] * b + c * (a - b) ** 2 / 2
+    beak, play = l_M + l_G - l_S - r_O, r_M - r_O
+    system.contact(
+        Contact(beak - h_S * b, e, "beak", mu, v_y + l_M * w + (l_G - l_S) * system.v[2])
+    )
+    for side, name in ((1, "lower edge"), (-1, "upper edge")):
+        system.contact(Contact(play + side * h_M * a, 0, name, mu, v_y + r_M * w))
+    system.start(q=[0, -play / h_M, -0.2788], v=[-0.3411, 0, -7.4583], t_end=0.3, h=5e-5)
+    low, high = -0.06, 0.04
+
+    def sleeve(x, z):
+        return x - z * a, y + z + x * a
+
+    def bird(x, z):
+        return l_M + x - z * b, y + l_M * a + z + x * b
+
+    system.sketch(
+        *(line((s * r_O, low), (s * r_O, high), role="ground") for s in (-1, 1)),
+        line(*(sleeve(i * r_M, j * h_M) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))),
+             closed=True),
+        line(sleeve(r_M, 0), sleeve(l_M, 0), bird(l_G, 0), bird(l_G, h_S),
+             bird(l_G - l_S, h_S)),
+        circle(l_M + l_G, y + l_M * a + l_G * b, h_S / 3),
+    )  # fmt: skip
+    system.published = {
+        "woodpecker: period": (0.1460, 2e-4, "Siconos Woodpecker"),
+        "woodpecker: height lost in a period": (0.01947, 2e-4, "Siconos Woodpecker"),
+        "woodpecker: speed of the beak's impact": (16.93, 0.05, "Siconos Woodpecker"),
+    }
+    system.preset("slippery", "With little friction it never jams: it falls.", mu=0.1)
+    system.preset("rough", "More friction: it sinks more slowly.", mu=0.45)
+    system.preset("dull beak", "e = 0: still a cycle; friction, not the beak, is the clock.", e=0)
+    return system

@@ -1,0 +1,270 @@
+"""`filippov`: a system with step functions as a `HybridSystem`, exactly.
+
+A mode is an active set: the sign of each switching function, 0 where it is slid on. Its field is
+f(t, x, alpha), with alpha = 1 and 0 on the sides and, on surfaces, what keeps dc/dt at zero
+(`explorer.reformulations.sliding`). A mode is left where a function comes to zero, or where a
+multiplier leaves [0, 1]. The sets that may follow there are those in which every function at zero
+goes to its own side and every multiplier is in (0, 1); only functions that feel the change are
+asked anew (Filippov 1988, section 4; Dieci and Lopez, *J. Comput. Appl. Math.* 236 (2012) 3967).
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from explorer.errors import NotApplicable
+from explorer.reformulations.sliding import Slide, slides
+from explorer.systems import HybridSystem, StepSystem
+
+__all__ = ["ActiveSets", "active_sets", "filippov", "obstacle"]
+
+_MOST = 5  # switching functions: 3^5 active sets
+_ON = sp.Float(1e-20)  # the square of what is zero at the start
+
+Signs = tuple[int, ...]
+Conditions = list[sp.Expr]
+
+
+@dataclass(frozen=True)
+class ActiveSets:
+    """The modes of a system with step functions.
+
+    Attributes
+    ----------
+    automaton : HybridSystem
+    signs : tuple of tuple of int
+        Of each mode the signs of the switching functions, 0 where it slides.
+    alpha : tuple of tuple of sympy.Expr
+        Of each mode the multipliers.
+    functions : dict of str to int
+        The switching function that a guard is about, by the guard's name.
+    """
+
+    automaton: HybridSystem
+    signs: tuple[Signs, ...]
+    alpha: tuple[tuple[sp.Expr, ...], ...]
+    functions: dict[str, int]
+
+
+def filippov(system: StepSystem) -> HybridSystem:
+    """Return the hybrid system of the active sets, to look at or to run.
+
+    Parameters
+    ----------
+    system : StepSystem or FilippovSystem
+
+    Raises
+    ------
+    NotApplicable
+        Too many switching functions, or multipliers that enter other than linearly.
+
+    Examples
+    --------
+    >>> relay = StepSystem("relay", x="x", params={"d": 0.5}, f=["d - sign(x)"])
+    >>> [(mode.name, mode.flow) for mode in filippov(relay).modes]
+    [('x > 0', (d - 1,)), ('x = 0', (0,)), ('x < 0', (d + 1,))]
+    """
+    found = copy.copy(active_sets(system).automaton)
+    found.parameters = dict(found.parameters)
+    return found
+
+
+def active_sets(system: StepSystem) -> ActiveSets:
+    """Return the modes of a system; made once for each change of its equations.
+
+    Raises
+    ------
+    NotApplicable
+        As for `filippov`.
+    """
+    kept = system.__dict__.get("_active_sets")
+    if kept is None or kept[0] != system.revision:
+        why = obstacle(system)
+        if why:
+            raise NotApplicable(f"'{system.name}' cannot be rewritten to modes: {why}")
+        kept = system.revision, _Builder(system).build()
+        system.__dict__["_active_sets"] = kept
+    return kept[1]
+
+
+def obstacle(system: StepSystem) -> str:
+    """Return what keeps a system from being rewritten, in a sentence; empty: nothing."""
+    count = len(system.switches)
+    if count > _MOST:
+        return (
+            f"it has {count} switching functions, and modes are made for up to {_MOST}, 3^{_MOST} "
+            "active sets. FESD takes any number."
+        )
+    for s in system.switches:
+        if any(s.alpha in f.diff(s.alpha).free_symbols for f in map(sp.expand_mul, system.f)):
+            return (
+                f"{s.alpha}, the multiplier of {s.name!r}, enters its f other than linearly, so a "
+                "slide has no field in closed form. FESD takes it as it is."
+            )
+    return ""
+
+
+class _Builder:
+    """Makes the modes of one system and their guards."""
+
+    def __init__(self, system: StepSystem) -> None:
+        self.system = system
+        self.count = len(system.switches)
+        self.alphas = [s.alpha for s in system.switches]
+        self.c = [s.c for s in system.switches]
+        flow = [sp.expand_mul(f) for f in system.f]
+        self.rates = [
+            sp.expand_mul(
+                c.diff(system.t)
+                + sum((c.diff(x) * f for x, f in zip(system.x, flow, strict=True)), sp.S.Zero)
+            )
+            for c in self.c
+        ]
+        self.sets: list[tuple[Signs, Slide]] = []
+        self.of: dict[Signs, list[int]] = {}
+
+    def build(self) -> ActiveSets:
+        system = self.system
+        made = HybridSystem(
+            system.name, system.coordinates, params=system.parameters, units=system.units,
+            text=system.text,
+        )  # fmt: skip
+        made.shapes, made.exact = system.shapes, system.exact
+        # where several sets can follow, that with the most positive signs
+        patterns = list(itertools.product((1, 0, -1), repeat=self.count))
+        for signs in sorted(patterns, key=sum, reverse=True):
+            on = [j for j in range(self.count) if signs[j] == 0]
+            held = self._sides(signs)
+            found = slides([self.rates[j].xreplace(held) for j in on], [self.alphas[j] for j in on])
+            for slide in found or []:
+                self.of.setdefault(signs, []).append(len(self.sets))
+                self.sets.append((signs, Slide(held | slide.alpha, slide.inside)))
+        names: list[str] = []
+        for signs, slide in self.sets:
+            names.append(self._name(signs, names))
+            flow = [f.xreplace(slide.alpha) for f in system.f]
+            made.mode(names[-1], [_shorter(f) for f in flow] if 0 in signs else flow)
+        self.names = names
+        functions = {}
+        for k in range(len(self.sets)):
+            for name, j, guard in self._guards(k):
+                functions[name] = j
+                made.guard(names[k], name=name, **guard)
+        starts = {names[k]: list(self._begins(k)) for k in range(len(self.sets))}
+        made.start(system.start_x, starts, t_end=system.t_end, h=system.h)
+        alpha = [tuple(slide.alpha[a] for a in self.alphas) for _, slide in self.sets]
+        return ActiveSets(made, tuple(s for s, _ in self.sets), tuple(alpha), functions)
+
+    def _name(self, signs: Signs, taken: Sequence[str]) -> str:
+        """Return the name of an active set; regions may be unions, of several sets."""
+        name = self.system.mode_name(signs)
+        if name in taken:
+            name += f" ({StepSystem.mode_name(self.system, signs)})"
+        return name if name not in taken else f"{name}, other slide"
+
+    def _sides(self, signs: Signs) -> dict[sp.Symbol, sp.Expr]:
+        """Return the multipliers of the functions that are not zero."""
+        return {a: sp.Integer(s > 0) for a, s in zip(self.alphas, signs, strict=True) if s}
+
+    # -- what follows -------------------------------------------------------------------------
+
+    def _guards(self, k: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+        """Yield name, switching function and arguments of the guards of a mode."""
+        signs, slide = self.sets[k]
+        moving = {self.system.t, *self.system.x}
+        for j in range(self.count):
+            name, alpha = self.system.guard_names[j], slide.alpha[self.alphas[j]]
+            if signs[j]:
+                to = dict(self._meets(k, j))
+                yield name, j, {"r": self.c[j], "direction": -signs[j], "to": to}
+            elif alpha.free_symbols & moving:
+                for side, r in ((-1, alpha), (1, 1 - alpha)):
+                    yield (
+                        f"{name}, {self.alphas[j]} = {(side + 1) // 2}", j,
+                        {"r": r, "to": dict(self._leaves(k, j, side)), "leaves": name},
+                    )  # fmt: skip
+
+    def _felt(self, signs: Signs, j: int) -> list[int]:
+        """Return j and the functions slid on that feel a change of its multiplier."""
+        free = (*signs[:j], 0, *signs[j + 1 :])
+        held, found = self._sides(free), [j]
+        on = [i for i in range(self.count) if free[i] == 0]
+        uses = {i: self.rates[i].xreplace(held).free_symbols for i in on}
+        for felt in found:
+            found += [i for i in on if i not in found and self.alphas[felt] in uses[i]]
+        return found
+
+    def _candidates(self, signs: Signs, near: Sequence[int]) -> Iterator[int]:
+        """Yield the modes that differ in functions `near` only."""
+        for k, (other, _) in enumerate(self.sets):
+            if all(other[i] == signs[i] for i in range(self.count) if i not in near):
+                yield k
+
+    def _holds(self, k: int, near: Sequence[int]) -> Conditions:
+        """Return what must be > 0 for the mode to begin where functions `near` are zero."""
+        signs, slide = self.sets[k]
+        found = []
+        for i in near:
+            if signs[i]:
+                found.append(signs[i] * self.rates[i].xreplace(slide.alpha))
+            else:
+                found += slide.inside[self.alphas[i]]
+        return found
+
+    def _meets(self, k: int, j: int) -> Iterator[tuple[str, Conditions]]:
+        """Yield what may follow where function j comes to zero, and its conditions."""
+        signs = self.sets[k][0]
+        near = self._felt(signs, j)
+        across = (*signs[:j], -signs[j], *signs[j + 1 :])
+        if (
+            near == [j]
+            and self.alphas[j]
+            not in self.rates[j]
+            .xreplace({a: v for a, v in self.sets[k][1].alpha.items() if a != self.alphas[j]})
+            .free_symbols
+        ):  # both sides go the same way
+            yield from ((self.names[to], []) for to in self.of[across][:1])
+            return
+        for to in self._candidates(signs, near):  # its own side too, where it only grazes
+            yield self.names[to], self._holds(to, near)
+
+    def _leaves(self, k: int, j: int, side: int) -> Iterator[tuple[str, Conditions]]:
+        """Yield what may follow where the multiplier of j comes to the bound of its `side`.
+
+        There dc_j/dt is zero beside the surface too: c_j leaves to this side if the slide attracts,
+        det J_Z / det J_(Z without j) < 0 with J = d(dc/dt)/d alpha.
+        """
+        signs, slide = self.sets[k]
+        near = self._felt(signs, j)
+        after = (*signs[:j], side, *signs[j + 1 :])
+
+        def determinant(on: Sequence[int]) -> sp.Expr:
+            rows = [[self.rates[i].diff(self.alphas[m]) for m in on] for i in on]
+            return sp.Matrix(rows).det(method="berkowitz").xreplace(slide.alpha)
+
+        attracts = -determinant(near) * determinant([i for i in near if i != j])
+        for to in self.of.get(after, []):
+            yield self.names[to], [sp.expand_mul(attracts)]
+        for to in self._candidates(signs, near):
+            if self.sets[to][0][j] and self.sets[to][0] != after:
+                yield self.names[to], self._holds(to, near)
+
+    def _begins(self, k: int) -> Iterator[sp.Expr]:
+        """Yield what must be > 0 for a start in this mode: a side, or where c is zero, its rate."""
+        signs = self.sets[k][0]
+        for j in range(self.count):
+            off = self.c[j] ** 2 > _ON
+            aside = signs[j] * self.c[j] if signs[j] else -(self.c[j] ** 2)
+            for holds in self._holds(k, [j]):
+                yield sp.Piecewise((aside, off), (holds, True), evaluate=False)
+
+
+def _shorter(f: sp.Expr) -> sp.Expr:
+    """Return a formula multiplied out, if that is shorter."""
+    return min(f, sp.expand_mul(f), key=sp.count_ops)

@@ -1,0 +1,195 @@
+"""Euler-Moreau: the event-capturing theta scheme for M x' = f(t, x) + r with relations and laws.
+
+*Event-capturing schemes*, "First order systems" and "Summary of the time discretized equations",
+with these corrections. r is a rate and so is lambda, hence h stands at every r: (I - h W^-1 G0) X =
+X_free + h W^-1 (R_k - G0 X_k - G1 lambda_k + G1 lambda) and
+
+    M_lcp = H1 + h H0 (I - h W^-1 G0)^-1 W^-1 G1
+    q_lcp = y_k - H0 X_k - H1 lambda_k
+            + H0 (I - h W^-1 G0)^-1 [X_free + h W^-1 (R_k - G0 X_k - G1 lambda_k)]
+
+with y_k = h(X_k, t, lambda_k) (printed without h, with y_{i+1}, and linearised around k + 1). The
+linear relation, not spelled out there: M_lcp = D + h C W^-1 B, q_lcp = C x_free + F z + e. A relay
+has y > 0 -> lambda = lb. `explorer.kernels.euler_moreau` writes the same with V = W - h G0, for
+any number of coupled relations.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.compiled import FirstOrder, compile_first_order, short
+from explorer.complementarity import ComplementaritySolution
+from explorer.errors import BadModel
+from explorer.parameters import knob
+from explorer.reformulations import relays, stewart
+from explorer.schemes import schemes
+from explorer.schemes.base import Scheme, stopped
+from explorer.schemes.unsolvable import unsolvable
+from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.systems import FirstOrderSystem, StepSystem
+
+__all__ = ["EulerMoreau"]
+
+_ROUTES = {"step": "step functions as relays", "stewart": "regions as multipliers in a simplex"}
+LCP = ("pivoting", "lemke", "enumeration")
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class EulerMoreau(Scheme):
+    """Euler-Moreau time stepping.
+
+    Order 1; 2 for theta = 1/2 as long as no multiplier acts. Switches are passed over, infinitely
+    many of them too; a slide is found by the one-step problem and does not chatter.
+
+    Parameters
+    ----------
+    h : float
+        Step size in s; a last shorter step ends exactly at t_end.
+    theta : float
+        Of f: 0 explicit, 1/2 trapezoidal, 1 implicit; A-stable for theta >= 1/2.
+    gamma : float
+        1: the relation and the law hold at the end of the step; 0: explicit.
+    gamma_on : str
+        "r": r = gamma r_{i+1} + (1 - gamma) r_i, y at the end; "relation": y and r are taken at
+        gamma x_{i+1} + (1 - gamma) x_i, t_i + gamma h.
+    representation : str
+        Of a system with step functions: "step", a relay alpha for each function, or "stewart",
+        theta for the cells of a `FilippovSystem`.
+    newton_tol, newton_max : float, int
+        Tolerance of the Newton residual relative to its terms; cap of the iterations.
+    lcp : str
+        "pivoting" (from the places of the step before), "lemke" (lexicographic, from scratch),
+        "enumeration". Where one fails the others are tried.
+    lcp_tol : float
+        Tolerance of the natural residual relative to its terms.
+    """
+
+    accepts: ClassVar = (FirstOrderSystem, StepSystem)
+    rewrites: ClassVar = (StepSystem,)
+    takes: ClassVar[str] = (
+        "first-order systems with relations and laws, systems with step functions and Filippov "
+        "systems"
+    )
+    order: ClassVar[int] = 2
+    order_across_events: ClassVar[int] = 1
+
+    h: float = knob(1e-3, 1e-7, 1e-1, "s", "step size", log=True, positive=True)
+    theta: float = knob(0.5, 0, 1, text="implicitness", strict=True)
+    gamma: float = knob(1.0, 0, 1, text="implicitness of the law", strict=True)
+    gamma_on: str = knob("r", text="gamma acts on", choices=("r", "relation"))
+    representation: str = knob(
+        "step", text="multipliers of step functions", choices=("step", "stewart"), minor=True
+    )
+    newton_tol: float = knob(
+        1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
+    )
+    newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
+    lcp: str = knob("pivoting", text="LCP solver", choices=LCP, minor=True)
+    lcp_tol: float = knob(
+        1e-9, 1e-12, 1e-4, text="LCP tolerance", log=True, positive=True, minor=True
+    )
+
+    def compile(self, system: Any) -> FirstOrder:  # type: ignore[override]
+        """Return the system as this scheme's kernel takes it, rewritten if it must be."""
+        if isinstance(system, FirstOrderSystem):
+            return compile_first_order(system)
+        kept: dict[str, Any] = system.__dict__.setdefault("_multipliers", {})
+        made = kept.get(self.representation)
+        if made is None or made.revision != system.revision:
+            rewrite = relays if self.representation == "step" else stewart
+            made = kept[self.representation] = FirstOrder(rewrite(system))
+            made.given, made.revision = system, system.revision
+        return made
+
+    def run(  # type: ignore[override]
+        self, compiled: FirstOrder, rho: Any, t_end: float, *, x0: Any = None
+    ) -> ComplementaritySolution:
+        """Integrate from t = 0 to `t_end`.
+
+        Raises
+        ------
+        BadValue
+            h > t_end; so many steps that memory would not do.
+        BadModel
+            A start or a matrix M that makes no sense.
+        """
+        from explorer.kernels.euler_moreau import run, workspaces
+
+        n, m = compiled.n_x, compiled.m
+        rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
+        start, M, bounds = compiled.start(rho)
+        record: dict[str, Any] = {
+            "t": np.zeros(rows), "q": np.zeros((rows, n)), "lam": np.zeros((rows, m)),
+            "y": np.zeros((rows, m)), "side": np.zeros((rows, m), np.int8),
+            "iterations": np.zeros(rows, np.int32), "residuals": np.zeros((rows, 2)),
+        }  # fmt: skip
+        record["q"][0] = start if x0 is None else x0
+        record["lam"][0] = np.clip(0.0, *bounds)
+        inp = compiled.input(rho)
+        inp[1 : 1 + n + m] = *record["q"][0], *record["lam"][0]
+        if wrong := compiled.culprit(inp):
+            raise BadModel(
+                f"'{compiled.system.name}':{wrong} A root or logarithm of a negative number, or a "
+                "division by zero, does that."
+            )
+        record["side"][0] = compiled.sides(inp)
+        on_r = self.gamma_on == "r"
+        knobs = np.array([
+            self.h, t_end, self.theta, self.gamma if on_r else 1.0, 1.0 if on_r else self.gamma,
+            self.newton_tol, self.lcp_tol,
+        ])  # fmt: skip
+        options = np.array([compiled.kind, self.newton_max, LCP.index(self.lcp), 0])
+        work = workspaces(n, m, compiled.most)
+        begin = time.perf_counter()
+        code = run(
+            compiled.table, knobs, options, inp, *compiled.places, M, bounds, *record.values(),
+            *work,
+        )  # fmt: skip
+        seconds = time.perf_counter() - begin
+        done = int(work[-1][0, 0])
+        if done:
+            record["side"][0] = record["side"][1]
+        none = np.zeros((rows, 0))
+        record |= {"v": none, "p": none, "gap": none, "gap_dot": none,
+                   "active": none.astype(np.int8)}  # fmt: skip
+        return ComplementaritySolution(
+            **{name: values[: done + 1] for name, values in record.items()},
+            status=self._status(code, compiled, done, record, inp, work, bounds),
+            system=compiled.given, scheme=self, laws=compiled.system.laws,
+            route=() if compiled.given is compiled.system else (_ROUTES[self.representation],),
+            rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
+            seconds=seconds,
+        )  # fmt: skip
+
+    def _status(
+        self, code: int, compiled: FirstOrder, done: int, record: Any, inp: Any, work: Any,
+        bounds: np.ndarray,
+    ) -> Status:  # fmt: skip
+        """Return how the run ended, in the words of first-order systems."""
+        t, x = float(record["t"][done]), record["q"][done]
+        residual = float(np.nanmax(record["residuals"][min(done + 1, len(record["t"]) - 1)]))
+        status = Status.of(code, done, t, residual, f" Last state: x = {short(x)}.")
+        if code == SUCCESS:
+            return status
+        words = ""
+        if code in (LCP_RAY, LCP_ITERATIONS):
+            names = [(law.name, law.y_name) for law in compiled.system.laws]
+            words = unsolvable(work[5], work[6][0], bounds, names)
+        elif code == SINGULAR:
+            words = (
+                "the matrix M - h theta f_x - h gamma g_x, or the rows of D + h C W^-1 B that are "
+                "equalities, is singular: the step does not determine the state. Another h or "
+                "theta, or other equations, would"
+            )
+        elif code == NOT_FINITE:
+            last = inp.copy()
+            return replace(status, message=status.message + compiled.culprit(last))
+        if words:
+            return stopped(code, status.name, done, t, words, f" Last state: x = {short(x)}.")
+        return status

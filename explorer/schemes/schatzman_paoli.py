@@ -1,0 +1,67 @@
+"""Schatzman-Paoli: the law of impact put on positions, by a weighted mean of two of them.
+
+With p the impulse of the step and F_k = F(t_k, q_k, v_k)::
+
+    M (q_{k+1} - 2 q_k + q_{k-1}) = h^2 [beta F_{k+1} + (1 - 2 beta) F_k + beta F_{k-1}] + h G' p
+    0 <= gap(q^e)  perp  p >= 0,    q^e = (q_{k+1} + e q_{k-1}) / (1 + e)
+
+Paoli, Schatzman, *Mouvement a un nombre fini de degres de liberte avec contraintes unilaterales:
+cas avec perte d'energie*, Math. Model. Numer. Anal. 27 (1993) 673; SIAM J. Numer. Anal. 40 (2002)
+702 and 734, where beta = 0. It is Newmark's method with gamma = 1/2 and impulses at the beginnings
+of the steps: `explorer.kernels.nonsmooth_alpha` says how.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from explorer.parameters import knob
+from explorer.schemes import schemes
+from explorer.schemes.nonsmooth_alpha import Alpha
+from explorer.schemes.stability import Coefficients
+from explorer.systems import System
+
+__all__ = ["SchatzmanPaoli"]
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class SchatzmanPaoli(Alpha):
+    """Schatzman-Paoli time stepping: contact and impact at the level of positions.
+
+    Every contact takes part in every step, none has to be predicted. The mean q^e never penetrates;
+    q itself does at an impact, by 2 e / (1 + e) h |gap'| at most, so nowhere for e = 0. An impact
+    takes two steps, after which (q_{k+2} - q_{k+1}) / h is -e times (q_k - q_{k-1}) / h for a
+    contact on its own. Where several obstacles meet, each has the mean of its own e; where their
+    impacts overlap, energy may grow by O(h), and by much if h cannot tell one impact from the next.
+    Order 2 on smooth stretches, 1 across impacts.
+
+    v is that of velocity Verlet, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0; between the
+    two steps of an impact it is neither the speed before nor the one after.
+
+    Parameters
+    ----------
+    h : float
+        Step size in s; a last shorter step ends exactly at t_end.
+    beta : float
+        Weight of the forces at both ends: 0 is explicit where F does not depend on v, and then
+        stable for h below 2 / omega; 1/4 is stable at any h for linear systems.
+    newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
+    """
+
+    takes: ClassVar[str] = "mechanical systems with contacts, without friction"
+    level: ClassVar[str] = "mean"
+    impact_steps: ClassVar[int] = 2
+
+    beta: float = knob(0.25, 0, 0.25, text="weight of F at both ends", strict=True)
+
+    @classmethod
+    def fits(cls, system: System) -> bool:
+        """Whether it integrates the system; without contacts it would be `Newmark`."""
+        return bool(system.contacts) and super().fits(system)
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """alpha_m = alpha_f = 0, beta, gamma = 1/2."""
+        return Coefficients(0.0, 0.0, self.beta, 0.5)

@@ -1,0 +1,106 @@
+"""A run of the event-driven kernel through active sets, read as one of a system with switches."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.compiled import Switched, compile_switched
+from explorer.errors import NotApplicable
+from explorer.schemes.march import March
+from explorer.schemes.tangents import check_start
+from explorer.switched import SwitchedTrajectory
+from explorer.trajectory import LocatedEvent, Trajectory
+
+__all__ = ["SwitchedMarch"]
+
+
+class SwitchedMarch(March):
+    """One run; its modes are active sets (`explorer.reformulations.filippov`)."""
+
+    result: ClassVar[type[Trajectory]] = SwitchedTrajectory
+
+    @cached_property
+    def compiled(self) -> Switched:
+        """The system with its multipliers as inputs."""
+        return compile_switched(self.flow.system)  # type: ignore[arg-type]
+
+    def go(self, start: Any, seeds: np.ndarray | None) -> None:
+        """Run the kernel.
+
+        Raises
+        ------
+        BadModel, BadValue
+            As of any march; what is differentiated by moves the start off a surface.
+        """
+        super().go(start, seeds)
+        if self.wrt and len(self.steps):
+            n = self.flow.n_x
+            first = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[:, :n]
+            check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
+
+    @property
+    def _signs(self) -> np.ndarray:
+        return np.array(self.flow.active_sets.signs)  # type: ignore[union-attr]
+
+    @property
+    def route(self) -> tuple[str, ...]:
+        """Exact rewritings on the way."""
+        regions = hasattr(self.flow.system, "subsystems")
+        return (*(["regions as step functions"] if regions else []), "active sets as modes")
+
+    def residual(self) -> dict[str, float]:
+        """Refuse: these are no elements.
+
+        Raises
+        ------
+        NotApplicable
+        """
+        raise NotApplicable(
+            "EventDriven has no elements whose equations could be checked; FESD() has."
+        )
+
+    def _known(self) -> dict[str, Any]:
+        system, signs = self.flow.system, self._signs
+        met = np.unique(np.concatenate([self.step_state[:, 0], *self.kinds[:, 2:4].T]))
+        met = met if len(met) else np.array([self.flow.start_mode(self.rho)])
+        distinct, number = np.unique(signs[met], axis=0, return_inverse=True)
+        self._number = np.zeros(len(signs), int)
+        self._number[met] = number.ravel()
+        return {
+            "boundaries": np.append(self.steps[:, 0], self.t_last),
+            "interval": np.zeros(len(self.steps), int),
+            "patterns": distinct,
+            "names": tuple(system.mode_name(s.tolist()) for s in distinct),  # type: ignore[attr-defined]
+        }
+
+    def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
+        rows = super()._rows(times)
+        modes = rows["mode"]
+        both = np.empty((len(modes), 2 * self._signs.shape[1]))
+        for mode in np.unique(modes):
+            here = modes == mode
+            both[here] = self.along(self.flow.active(int(mode)), rows["t"][here], rows["x"][here])
+        alpha, c = np.hsplit(both, 2)
+        return rows | {
+            "mode": self._number[modes], "multipliers": np.clip(alpha, 0.0, 1.0), "c": c,
+        }  # fmt: skip
+
+    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
+        system: Any = self.flow.system
+        functions, found = self.flow.active_sets.functions, []  # type: ignore[union-attr]
+        for event, kind in zip(super()._events(right, gap_dot), self.kinds, strict=True):
+            which = functions[event.contact]
+            was, now = self._signs[kind[2:4]]
+            what = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
+            what = what if (was != now).any() else "touches"
+            found.append(dataclasses.replace(
+                event, kind=event.kind if event.kind == "zeno" else what,
+                contact=system.guard_names[which], index=which,
+                together=max(int(np.count_nonzero(was != now)), 1),
+                mode=system.mode_name(was.tolist()), to=system.mode_name(now.tolist()),
+            ))  # fmt: skip
+        return found

@@ -1,0 +1,85 @@
+"""ThetaRK: Runge-Kutta time stepping of a system with step functions, blind to its switches.
+
+Steps of one length; in each stage the multipliers satisfy the complementarity conditions of the
+dynamic complementarity system (Nurkanovic, Frey, Pozharskiy, Diehl 2023, eq. (13)-(16)), and
+nothing else: no cross complementarity, no free lengths. A switch inside a step costs all orders but
+the first, and the derivatives of the discretisation by the start or by parameters are wrong however
+small the step (Stewart, Anitescu, Numerische Mathematik 114 (2010) 653). What it is good for: any
+number of switches, accumulations included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from explorer.compiled import Switched, compile_switched
+from explorer.errors import BadValue
+from explorer.kernels.collocation import TABLEAUX, collocation
+from explorer.parameters import knob
+from explorer.schemes import schemes
+from explorer.schemes.base import Scheme
+from explorer.schemes.fixed_steps import FixedSteps
+from explorer.switched import SwitchedTrajectory
+from explorer.systems import StepSystem
+
+__all__ = ["ThetaRK"]
+
+
+@schemes.register
+@dataclass(frozen=True, repr=False)
+class ThetaRK(Scheme):
+    """Runge-Kutta steps of one length, complementarity in every stage: first order at switches.
+
+    Parameters
+    ----------
+    stages : int
+        Of the Runge-Kutta method, 1 to 4.
+    h : float
+        Step in s.
+    tableau, representation : str
+        As for `FESD`.
+    newton_max : int
+        Newton iterations of a step; each solves a linear complementarity problem.
+    """
+
+    accepts = (StepSystem,)
+    takes = "systems with step functions and Filippov systems"
+    order = 3
+    order_across_events = 1
+    lesson: ClassVar[str] = (
+        "ThetaRK steps over switches: first order there whatever its stages, and derivatives that "
+        "are wrong at every step size. It is a lesson; FESD finds the switches"
+    )
+
+    stages: int = knob(2, 1, 4, text="stages of the Runge-Kutta method", strict=True)
+    h: float = knob(0.01, 1e-4, 0.3, unit="s", text="step", log=True, positive=True)
+    tableau: str = knob("radau_iia", text="Runge-Kutta method", choices=TABLEAUX)
+    representation: str = knob("step", text="multipliers", choices=("step", "stewart"))
+    newton_max: int = knob(30, 5, 100, text="Newton cap", positive=True, minor=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        try:
+            collocation(self.tableau, self.stages)
+        except ValueError as error:
+            raise BadValue(f"ThetaRK: {error}, not {self.stages}.") from None
+
+    def compile(self, system: Any) -> Switched:  # type: ignore[override]
+        """Return the system with the multipliers of this representation."""
+        return compile_switched(system, self.representation == "stewart")
+
+    def run(  # type: ignore[override]
+        self, compiled: Switched, rho: Any, t_end: float, *, x0: Any = None
+    ) -> SwitchedTrajectory:
+        """Integrate from t = 0 to `t_end`; rows at the ends of the steps.
+
+        Raises
+        ------
+        BadModel, BadValue
+            The start or the times make no sense.
+        """
+        row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
+        run = FixedSteps(compiled, self, rho, t_end, self.steps(t_end, row, compiled.n_x))
+        run.go(x0)
+        return run.trajectory()

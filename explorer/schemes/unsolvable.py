@@ -1,0 +1,60 @@
+"""Why a one-step problem has no solution: a combination of y that can never have its sign.
+
+If no lam in [lower, upper] meets y = M lam + q >= 0 (= 0 in equality rows), Farkas gives a ray u,
+u >= 0 except in equality rows, such that u'y < 0 for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["unsolvable"]
+
+
+def unsolvable(
+    M: np.ndarray, q: np.ndarray, bounds: np.ndarray, names: Sequence[tuple[str, str]]
+) -> str:
+    """Return the sentence for y = M lam + q with lam in `bounds` (2, m) and (lam, y) in `names`."""
+    lower, upper = bounds
+    equal = np.isneginf(lower)
+    rows = np.flatnonzero(equal | np.isposinf(upper))  # a relay leaves y free
+    ray, most = np.zeros(0), 0.0
+    if len(rows) and np.isfinite(M).all() and np.isfinite(q).all():
+        ray, most = _ray(M, q, bounds, rows, np.flatnonzero(equal))
+    advice = "Another h may help; else look at D, C and B of these laws"
+    if most < 0:
+        found = [(names[int(i)], u) for i, u in zip(rows, ray, strict=True) if abs(u) > 1e-9]
+        return (
+            f"the laws of {', '.join(lam for (lam, _), _ in found)} have no solution in this step: "
+            f"along the ray {' + '.join(f'{u:.3g} {y}' for (_, y), u in found)} the relation gives "
+            f"at most {most:.3g}, whatever the multipliers, but the laws want >= 0. {advice}"
+        )
+    return (
+        f"no solver found multipliers {', '.join(lam for lam, _ in names)} that obey their laws in "
+        f"this step, though nothing rules them out. {advice}, or try lcp='enumeration'"
+    )
+
+
+def _ray(
+    M: np.ndarray, q: np.ndarray, bounds: np.ndarray, rows: np.ndarray, equal: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return u over `rows`, |u| <= 1, and the largest u'y over all lam; 0 if there is no ray.
+
+    It is the dual of the least sum of s >= 0 with y + s >= 0, and |y| <= s in equality rows.
+    """
+    from scipy.optimize import linprog
+
+    m, size = len(q), float(np.abs(q).max()) or 1.0
+    slack = np.eye(m)
+    A = np.vstack([np.hstack([-M[rows] / size, -slack[rows]]),
+                   np.hstack([M[equal] / size, -slack[equal]])])  # fmt: skip
+    b = np.concatenate([q[rows], -q[equal]]) / size
+    box = [tuple(None if np.isinf(x) else x for x in pair) for pair in bounds.T.tolist()]
+    found = linprog(np.repeat([0.0, 1.0], m), A, b, bounds=[*box, *[(0, None)] * m])
+    if found.status != 0 or found.fun <= 1e-9:
+        return np.zeros(len(rows)), 0.0
+    u = -found.ineqlin.marginals
+    u[np.searchsorted(rows, equal)] -= u[len(rows) :]
+    return u[: len(rows)], -float(found.fun) * size

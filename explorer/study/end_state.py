@@ -1,0 +1,190 @@
+"""The end of a run over one parameter, and the derivative that each scheme gives it.
+
+Where a switch is located, the end depends smoothly on the parameter. Steps of fixed length meet it
+at stages that jump from one step to the next: the end converges with h, its derivative does not,
+however small h is (Stewart and Anitescu, *Numerische Mathematik* 114 (2010) 653; Nurkanovic et al.
+2023, section I).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, LessonWarning, suggest
+from explorer.parameters import number
+from explorer.schemes import Scheme
+from explorer.sensitivity import sensitivity
+from explorer.simulation import choose, schemes_for, simulate
+from explorer.systems import StateSpaceSystem
+
+__all__ = ["EndCurve", "EndState", "end_state"]
+
+_DELTA = 1e-7  # of a difference: far below what a step changes
+_MOST = 2_000
+
+
+@dataclass(frozen=True)
+class EndCurve:
+    """One scheme (or the closed form): the end of a state and its derivative, (k,) both."""
+
+    name: str
+    x: np.ndarray
+    slope: np.ndarray
+
+
+@dataclass(frozen=True, repr=False)
+class EndState:
+    """The end of one state over one parameter.
+
+    Attributes
+    ----------
+    system : System
+    t_end : float, in s
+    of, by : str
+        The state; the parameter, or the state whose start is meant.
+    values : (k,) of the parameter
+    curves : tuple of EndCurve
+        "exact" first, if the model has a closed form.
+    """
+
+    system: Any
+    t_end: float
+    of: str
+    by: str
+    values: np.ndarray
+    curves: tuple[EndCurve, ...]
+
+    def __getitem__(self, name: str) -> EndCurve:
+        """Return a curve by its name."""
+        names = [c.name for c in self.curves]
+        if name not in names:
+            raise BadValue(f"There is no curve {name!r}.{suggest(name, names)}")
+        return self.curves[names.index(name)]
+
+    def __repr__(self) -> str:
+        names = ", ".join(c.name for c in self.curves)
+        return f"EndState({self.of}({self.t_end:g}) by {self.by} of {self.system.name!r}: {names})"
+
+
+def end_state(
+    system: Any,
+    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    by: str | None = None,
+    of: str | None = None,
+    *,
+    values: Sequence[float] | None = None,
+    t_end: float | None = None,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> EndState:
+    """Run schemes for many values of a parameter; take the end and its derivative.
+
+    Parameters
+    ----------
+    system : StepSystem, FilippovSystem or HybridSystem
+    schemes : scheme, sequence of them, or mapping of names to schemes, optional
+        By default all that take the system.
+    by : str, optional
+        A parameter, or a state, whose start is meant; by default the first parameter.
+    of : str, optional
+        The state, by default the first one.
+    values : (k,) float, optional
+        Of the parameter; by default 121 over its range.
+    t_end : float, optional
+        In s; by default the system's.
+    rho, **parameters
+        Other parameters by name.
+
+    Returns
+    -------
+    EndState
+        The derivative of a scheme that locates events is that of `sensitivity`; of other schemes it
+        is a central difference of their runs, 1e-7 apart.
+
+    Raises
+    ------
+    BadValue, NotApplicable
+        Names that do not exist, a scheme that does not take the system.
+    StepFailed
+        A run that stopped early.
+    """
+    if not isinstance(system, StateSpaceSystem):
+        raise BadValue(f"end_state takes systems x' = ..., not {type(system).__name__}.")
+    starts, known = list(system.coordinates), list(system.parameters)
+    by = next(iter([*known, *starts])) if by is None else by
+    if by not in (*known, *starts):
+        raise BadValue(
+            f"'{system.name}' has no parameter or state {by!r}.{suggest(by, [*known, *starts])}"
+        )
+    of = starts[0] if of is None else of
+    if of not in starts:
+        raise BadValue(f"'{system.name}' has no state {of!r}.{suggest(of, starts)}")
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+    given = {**(rho or {}), **parameters}
+    at = _values(system, by, values)
+    i = starts.index(of)
+
+    def asked(value: float) -> dict[str, Any]:
+        if by in known:
+            return {"t_end": span, "rho": {**given, by: value}}
+        x0 = choose(system, None).compile(system).start(system.rho(given))[0]
+        x0[starts.index(by)] = value
+        return {"t_end": span, "rho": given, "x0": x0}
+
+    curves = []
+    if system.exact is not None and by in known:
+        ends = [
+            [_exact(system, span, {**given, by: v + k * _DELTA})[i] for k in (0, 1, -1)] for v in at
+        ]
+        curves.append(_curve("exact", np.array(ends)))
+    for name, scheme in _named(system, schemes):
+        if scheme.located:
+            found = [sensitivity(system, scheme, wrt=by, **asked(v)) for v in at]
+            x = np.array([s.solution.x[-1, i] for s in found])
+            slope = np.array([s.S[-1, i, 0] for s in found])
+            curves.append(EndCurve(name, x, slope))
+            continue
+        with warnings.catch_warnings():  # of lessons this is one
+            warnings.simplefilter("ignore", LessonWarning)
+            ends = [
+                [simulate(system, scheme, **asked(v + k * _DELTA)).q[-1, i] for k in (0, 1, -1)]
+                for v in at
+            ]
+        curves.append(_curve(name, np.array(ends)))
+    return EndState(system, span, of, by, at, tuple(curves))
+
+
+def _curve(name: str, ends: np.ndarray) -> EndCurve:
+    return EndCurve(name, ends[:, 0], (ends[:, 1] - ends[:, 2]) / (2 * _DELTA))
+
+
+def _exact(system: Any, t_end: float, rho: Mapping[str, Any]) -> np.ndarray:
+    values = dict(zip(system.parameters, system.rho(rho), strict=True))
+    return system.exact(np.array([t_end]), values)["x"][0]
+
+
+def _values(system: Any, by: str, values: Sequence[float] | None) -> np.ndarray:
+    if values is None:
+        param = system.parameters.get(by)
+        if param is None:
+            raise BadValue(f"Which starts of {by}? Give them: values=np.linspace(...).")
+        return np.linspace(param.low, param.high, 121)
+    found = np.array([number(v, by) for v in values])
+    if not 1 <= len(found) <= _MOST:
+        raise BadValue(f"{len(found)} values of {by}: 1 to {_MOST} can be run.")
+    return found
+
+
+def _named(system: Any, schemes: Any) -> list[tuple[str, Scheme]]:
+    if schemes is None:
+        schemes = schemes_for(system, lessons=True)
+    if isinstance(schemes, Mapping):
+        return [(str(name), choose(system, one)) for name, one in schemes.items()]
+    several = schemes if isinstance(schemes, (list, tuple)) else [schemes]
+    chosen = [choose(system, one) for one in several]
+    return [(repr(one), one) for one in chosen]

@@ -1,0 +1,224 @@
+"""Order across switches: the error at the end over the step, for stages and schemes.
+
+The experiment of Nurkanovic, Frey, Pozharskiy, Diehl 2023, figure 1: FESD with s stages of Radau
+IIA has order 2 s - 1 where Runge-Kutta time stepping of the same equations has order 1. Smoothed
+step functions come no nearer than their width, at any tolerance.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, ExplorerError, LessonWarning
+from explorer.parameters import knobs_of, number
+from explorer.reformulations import smoothing
+from explorer.schemes import Scheme
+from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.fesd import FESD
+from explorer.schemes.theta_rk import ThetaRK
+from explorer.simulation import choose, simulate
+from explorer.study.power_law import power_law
+from explorer.study.work_precision import WorkCurve, WorkPrecision
+from explorer.systems import StateSpaceSystem
+
+__all__ = ["STAGED", "STEPS", "order_diagram", "staged", "truth"]
+
+STEPS = 10 * 2 ** np.arange(8)  # over the whole span
+STAGED = {kind.__name__: kind for kind in (FESD, ThetaRK)}
+_SMOOTHED = EventDriven()
+_TOLERANCES = tuple(10.0**-k for k in range(3, 11))
+_SENSE, _ROUND_OFF, _FINEST = 0.3, 2e-12, 5  # the finest runs with an error between are fitted
+
+
+def order_diagram(
+    system: Any,
+    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    *,
+    h: Sequence[float] | None = None,
+    reference: Any = None,
+    t_end: float | None = None,
+    repeats: int = 1,
+    width: float | None = None,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> WorkPrecision:
+    """Run schemes with several steps and compare the states at the end with the truth.
+
+    Parameters
+    ----------
+    system : StepSystem or HybridSystem
+    schemes : scheme, sequence of them, or mapping of names to schemes, optional
+        By default `FESD` and `ThetaRK` with 1 to 4 stages. Schemes that control their error run
+        with relative tolerances from 1e-3 to 1e-10.
+    h : (k,) float, optional
+        Steps in s, of `FESD` the lengths of its elements; by default eight, from 1/10 to 1/1280 of
+        the span.
+    reference : optional
+        "exact": the closed form of the model; a scheme; the state (n_x,) at the end. By default the
+        closed form, or else `FESD` of order 7 with a quarter of the smallest step.
+    t_end : float, optional
+        In s; by default the system's.
+    repeats : int
+        Runs of which the shortest time counts.
+    width : float, optional
+        Of a layer in place of each step function, in the unit of the switching functions: one
+        more curve, of the system that `reformulations.smoothing` makes.
+    rho, **parameters
+        Parameters by name.
+
+    Returns
+    -------
+    WorkPrecision
+        The error is the largest of any state at the end, relative to the largest state there. Runs
+        that fail or are refused are left out and said in ``refused``.
+
+    Raises
+    ------
+    ExplorerError
+        No truth to compare with; nothing ran.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> found = ex.study.order_diagram(ex.models.switched_oscillator())
+    >>> [round(curve.order) for curve in found.curves[:2]]
+    [1, 3]
+    """
+    if not isinstance(system, StateSpaceSystem):
+        raise BadValue(
+            f"order_diagram compares the states of systems x' = ...; "
+            f"{getattr(system, 'name', system)!r} is none. study.work_precision takes mechanical "
+            "systems."
+        )
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
+    given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
+    steps = sorted((number(x, "h", "s", positive=True) for x in given), reverse=True)
+    asked: dict[str, Any] = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
+    right, known_from = truth(system, reference, asked, steps[-1])
+    if schemes is None:
+        schemes = {name: one for kind in STAGED for name, one in staged(kind).items()}
+    elif isinstance(schemes, (str, type, Scheme)):
+        schemes = [schemes]
+    named = schemes if isinstance(schemes, Mapping) else {
+        repr(chosen): chosen for chosen in (choose(system, one) for one in schemes)
+    }  # fmt: skip
+    again = max(int(number(repeats, "repeats")), 1)
+    refused: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LessonWarning)  # its lesson is what this study shows
+        curves = [
+            _curve(name, choose(system, one), system, steps, right, asked, again, refused)
+            for name, one in named.items()
+        ]
+        if width is not None:
+            smooth = _smoothed(system)
+            thick = number(width, "width", positive=True)
+            layered = asked | {"rho": {**asked["rho"], "width": thick}}
+            name = f"smoothing, width {thick:.3g}"
+            curves.append(_curve(name, _SMOOTHED, smooth, steps, right, layered, again, refused))
+    found = tuple(c for c in curves if c.error.size)
+    if not found:
+        raise BadValue(f"No run of '{system.name}' came to its end. {' '.join(refused[:1])}")
+    return WorkPrecision(system, span, known_from, found, tuple(refused))
+
+
+def staged(kind: str, **knobs: Any) -> dict[str, Scheme]:
+    """Return a scheme of `STAGED` with every number of stages that its tableau has, by name."""
+    found: dict[str, Scheme] = {}
+    for s in range(1, 5):
+        with contextlib.suppress(BadValue):  # Lobatto's methods have two stages at least
+            found[f"{kind}, {s} stage{'s' * (s > 1)}"] = STAGED[kind](stages=s, **knobs)
+    return found
+
+
+def _smoothed(system: Any) -> Any:
+    """Return the smoothed system; its width is a parameter, so it is compiled once."""
+    kept = system.__dict__.get("_smoothed")
+    if kept is None or kept[0] != system.revision:
+        kept = system.__dict__["_smoothed"] = (system.revision, smoothing(system))
+    return kept[1]
+
+
+def _end(run: Any) -> np.ndarray:
+    """Return the state at the end, without the rows of the solution where they wait to be made."""
+    if not hasattr(run, "march"):
+        return run.q[-1]
+    return run.march.sample(np.array([run.status.t]), exact=False)[0][0, : run.system.n]
+
+
+def truth(
+    system: Any, reference: Any, asked: dict[str, Any], step: float
+) -> tuple[np.ndarray, str]:
+    """Return the state at the end, and the words for where it is from.
+
+    Raises
+    ------
+    ExplorerError
+        As `order_diagram`, whose `reference` it takes; `step` is the smallest one to be judged.
+    """
+    rho, span = dict(zip(system.parameters, system.rho(asked["rho"]), strict=True)), asked["t_end"]
+    if reference is None or (isinstance(reference, str) and reference == "exact"):
+        if system.exact is not None:
+            closed = system.exact(np.array([span]), rho)["x"][0]
+            if np.isfinite(closed).all():
+                return closed, "its closed form"
+        if reference is not None:
+            raise BadValue(
+                f"There is no closed form of '{system.name}' with these parameters; give "
+                "reference=... a scheme, or the state at the end."
+            )
+        reference = FESD(stages=4, h=step / 2)
+    if not isinstance(reference, (str, type, Scheme)):
+        state = np.asarray(reference, float)
+        if state.shape != (system.n,) or not np.isfinite(state).all():
+            raise BadValue(f"The reference needs {system.n} finite numbers, the state at the end.")
+        return state, "a given state"
+    run = simulate(system, reference, **asked)
+    if not run.status.ok:
+        raise BadValue(f"The reference did not come to its end: {run.status.message}")
+    return _end(run), repr(run.scheme)
+
+
+def _varied(scheme: Any, steps: Sequence[float]) -> list[Any]:
+    """Return the scheme with every step, or with every tolerance."""
+    if "h" in knobs_of(scheme):
+        per = getattr(scheme, "elements", 1)
+        return [dataclasses.replace(scheme, h=per * x) for x in steps]
+    return [dataclasses.replace(scheme, rtol=x, atol=x / 10) for x in _TOLERANCES]
+
+
+def _curve(
+    name: str, scheme: Any, system: Any, steps: Sequence[float], truth: np.ndarray,
+    asked: dict[str, Any], repeats: int, refused: list[str],
+) -> WorkCurve:  # fmt: skip
+    kept: list[tuple[Scheme, int, float, float]] = []
+    size, stepped = np.abs(truth).max() or 1.0, "h" in knobs_of(scheme)
+    per = getattr(scheme, "elements", 1)
+    for one in _varied(scheme, steps):
+        which = f"h = {one.h / per:.3g} s" if stepped else f"rtol = {one.rtol:.0e}"
+        try:
+            runs = [simulate(system, one, **asked) for _ in range(repeats)]
+        except ExplorerError as error:
+            refused.append(f"{name}, {which}: {error}")
+            continue
+        if not runs[0].status.ok:
+            refused.append(f"{name}, {which}: {runs[0].status.message}")
+            continue
+        off = float(np.abs(_end(runs[0]) - truth).max() / size)
+        if not np.isfinite(off):
+            refused.append(f"{name}, {which}: it grew beyond all numbers.")
+            continue
+        kept.append((one, max(runs[0].status.step, 1), min(r.seconds for r in runs), off))
+    schemes, count, seconds, errors = zip(*kept, strict=True) if kept else ((),) * 4
+    x, y = np.array(count, int), np.array(errors, float)
+    fitted = np.flatnonzero((y < _SENSE) & (y > _ROUND_OFF))[-_FINEST:]
+    law = None
+    if stepped and np.unique(x[fitted]).size >= 3:  # a tolerance has no order
+        law = power_law(x[fitted], y[fitted])
+    return WorkCurve(name, schemes, x, np.array(seconds, float), y, law)

@@ -1,0 +1,140 @@
+"""`Contact`: a gap that stays open or closed, with restitution, compliance and friction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from explorer.errors import BadModel
+from explorer.systems.expressions import expression, text
+
+if TYPE_CHECKING:
+    from explorer.systems.lagrangian import LagrangianSystem
+
+__all__ = ["Contact", "checked", "written"]
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A unilateral contact, frictionless or with Coulomb friction along one line or in a plane.
+
+    Parameters
+    ----------
+    gap : formula
+        Distance in m, >= 0 when open; may depend on t, q and parameters.
+    e : formula
+        Newton restitution in [0, 1]; may depend on parameters.
+    name : str
+        Shown in event lists; "contact 1", ... if empty.
+    mu : formula
+        Friction coefficient >= 0, without unit; may depend on the state too, as a Stribeck curve
+        does: ``mu0 / (1 + 3*abs(v_x - belt))``.
+    slip : formula, or two
+        Sliding velocity in m/s of the touching point relative to the obstacle, linear in the
+        velocities, such as ``v_x + R*v_phi - belt``. Needed with `mu`. Friction in space takes the
+        velocities along two orthogonal directions of the plane of contact, ``("v_x", "v_y")``:
+        |p_t| <= mu p, against the sliding velocity.
+    mu_s : formula
+        Friction coefficient while it sticks, >= mu; the same as `mu` if not given.
+    e_t : formula
+        Tangential restitution in [0, 1]: a contact that grips leaves with slip = -e_t slip(-); may
+        depend on parameters.
+    compliance : formula
+        Of the contact, in m/N >= 0: it gives way by compliance times its force, like a spring of
+        stiffness 1/compliance that only pushes, and has no impact (e does not count). 0: rigid.
+    """
+
+    gap: Any
+    e: Any = 0
+    name: str = ""
+    mu: Any = 0
+    slip: Any = None
+    mu_s: Any = None
+    e_t: Any = 0
+    compliance: Any = 0
+
+    @property
+    def slips(self) -> tuple[Any, ...]:
+        """The sliding velocities: none without friction, one, or two in space."""
+        if self.slip is None:
+            return ()
+        return tuple(self.slip) if isinstance(self.slip, (tuple, list)) else (self.slip,)
+
+
+def checked(
+    contact: Contact, system: LagrangianSystem, label: str, aliases: Mapping[Any, Any]
+) -> Contact:
+    """Return a contact of `system` called `label`, its formulas read and found to make sense.
+
+    `aliases` stand for symbols of the system, as for `expression`.
+
+    Raises
+    ------
+    BadModel
+    """
+    known, fixed, what = system.symbols(), system.symbols(state=False), f"gap of {label!r}"
+    gap = expression(contact.gap, known, what, aliases)
+    if gap.free_symbols & set(system.v):
+        raise BadModel(f"{what} depends on a velocity; a gap is a distance.")
+    if not gap.free_symbols & set(system.q):
+        raise BadModel(f"{what} = {gap} does not depend on any coordinate.")
+    e = expression(contact.e, fixed, f"restitution of {label!r}")
+    soft = expression(contact.compliance, fixed, f"compliance of {label!r}")
+    e_t = expression(contact.e_t, fixed, f"tangential e_t of {label!r}")
+    mu, mu_s = (
+        None if x is None else expression(x, known, f"{name} of {label!r}", aliases)
+        for name, x in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
+    )
+    read = replace(contact, gap=gap, e=e, name=label, compliance=soft)
+    if contact.slip is None:
+        if (mu, mu_s, e_t) != (0, None, 0):
+            raise BadModel(
+                f"Contact {label!r} has friction, but no sliding velocity: give slip, a "
+                f"formula linear in the velocities, such as slip='{system.v[0]}'."
+            )
+        return read
+    slips = [expression(s, known, f"slip of {label!r}", aliases) for s in contact.slips]
+    _linear(slips, system.v, f"slip of {label!r}")
+    slip = slips[0] if len(slips) == 1 else tuple(slips)
+    return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t)
+
+
+def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:
+    """Refuse sliding velocities that are none.
+
+    Raises
+    ------
+    BadModel
+    """
+    if not 0 < len(slips) < 3:
+        raise BadModel(
+            f"{what} has {len(slips)} directions; friction acts along one line, or in the plane of "
+            "two orthogonal ones."
+        )
+    along = sp.Matrix([[s.diff(x) for x in v] for s in slips])
+    for slip, row in zip(slips, along.tolist(), strict=True):
+        if not any(row):
+            raise BadModel(f"{what} = {slip} depends on no velocity; it is a velocity in m/s.")
+        if any(x.free_symbols & set(v) for x in row):
+            raise BadModel(f"{what} = {slip} is not linear in the velocities.")
+    if len(slips) == 2 and not along.free_symbols and along.rank() < 2:
+        raise BadModel(
+            f"{what}: {slips[0]} and {slips[1]} are velocities along the same line; take two "
+            "orthogonal directions of the plane of contact."
+        )
+
+
+def written(contact: Contact) -> dict[str, Any]:
+    """Return a contact that has been read as plain data, the arguments of `Contact` as text."""
+    plain: dict[str, Any] = {"gap": text(contact.gap), "e": text(contact.e), "name": contact.name}
+    if contact.compliance != 0:
+        plain["compliance"] = text(contact.compliance)
+    if contact.slip is not None:
+        slips = [text(s) for s in contact.slips]
+        plain |= {"mu": text(contact.mu), "slip": slips if len(slips) > 1 else slips[0]}
+        plain |= {} if contact.mu_s is None else {"mu_s": text(contact.mu_s)}
+        plain["e_t"] = text(contact.e_t)
+    return plain

@@ -1,0 +1,355 @@
+"""`FirstOrderSystem`: M x' = f(t, x) + r with a relation and laws.
+
+y = h(x, t, lam), r = g(x, t, lam) or, linear, y = C x + D lam + F z + e, r = B lam
+(*Event-capturing schemes*, "First order systems"). Each pair (y_i, lam_i) obeys a law:
+
+    complementarity   0 <= y perp lam >= 0
+    equality          y = 0, lam free (the other rows of a mixed problem)
+    relay             y > 0 -> lam = lb,  y < 0 -> lam = ub,  y = 0 -> lam in [lb, ub]
+
+All three say -y in N_[lb, ub](lam), the normal cone of an interval. Circuits with ideal diodes,
+relays and sliding modes are of this kind (Acary, Bonnefon, Brogliato, *Nonsmooth Modeling and
+Simulation for Switched Circuits*, 2011).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sympy as sp
+
+from explorer.errors import BadModel, suggest
+from explorer.parameters import Param
+from explorer.systems import display
+from explorer.systems.expressions import expression, matrix, vector
+from explorer.systems.expressions import text as written
+from explorer.systems.laws import Law, Output
+from explorer.systems.state_space import StateSpaceSystem
+
+__all__ = ["FirstOrderSystem"]
+
+
+class FirstOrderSystem(StateSpaceSystem):
+    """A first-order system with multipliers that obey laws.
+
+    Parameters
+    ----------
+    name : str
+    x : str or sequence of str
+        Names of the states, in one string or a list.
+    units : str or sequence of str, optional
+        Units of the states.
+    params, start, sketch, text :
+        The same as the methods and attributes of these names.
+    mass : (n, n) formulas of the parameters, optional
+        M, by default the identity.
+    f : sequence or dict, optional
+        f(t, x) as formulas of t, states and parameters.
+    A, b : (n, n), (n,) formulas of t and the parameters, optional
+        Instead of f: f = A x + b.
+    laws : mapping of str to str or dict, optional
+        By the name of each multiplier: its kind, or the arguments of `law`.
+    y, r : sequence or dict, optional
+        The relation: y for each law, r for each state, formulas of t, states, multipliers and
+        parameters; of a dict for r what is missing is zero.
+    C, D, F, z, e, B : optional
+        Instead of y and r: arguments of `linear`.
+    outputs : mapping of str to formula or (formula, unit), optional
+        Arguments of `output`.
+
+    Attributes
+    ----------
+    laws : tuple of Law
+    outputs : tuple of Output
+
+    Raises
+    ------
+    BadModel
+        Names that clash, shapes that do not fit, a relay without bounds or with lb > ub.
+
+    Examples
+    --------
+    >>> circuit = FirstOrderSystem("RLCD", x="v i", params={"R": 1e3, "L": 1e-2, "C": 1e-6},
+    ...     laws={"i_D": "complementarity"}, f=["-i/C", "v/L"], r={"v": "-i_D/C"}, y=["R*i_D - v"])
+    >>> circuit.r
+    (-i_D/C, 0)
+    """
+
+    kind = "first-order system"
+
+    def __init__(
+        self,
+        name: str,
+        x: str | Sequence[str],
+        *,
+        params: Mapping[str, Param | float] | None = None,
+        mass: Any = None,
+        f: Any = None,
+        A: Any = None,
+        b: Any = None,
+        laws: Mapping[str, Any] | None = None,
+        y: Any = None,
+        r: Any = None,
+        C: Any = None,
+        D: Any = None,
+        F: Any = None,
+        z: Any = None,
+        e: Any = None,
+        B: Any = None,
+        outputs: Mapping[str, Any] | None = None,
+        start: Mapping[str, Any] | None = None,
+        sketch: Iterable[Any] = (),
+        units: str | Sequence[str] = "",
+        text: str = "",
+    ) -> None:
+        super().__init__(name, x, units, text)
+        n = self.n
+        self.laws: tuple[Law, ...] = ()
+        self.outputs: tuple[Output, ...] = ()
+        self._mass = tuple(tuple(sp.eye(n)[i, :]) for i in range(n))
+        self._f: tuple[sp.Expr, ...] | None = None
+        self._y: tuple[sp.Expr, ...] = ()
+        self._r: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
+        self.params(**(params or {}))
+        if mass is not None:
+            self.mass = mass
+        if f is not None:
+            self.f = f
+        if A is not None or b is not None:
+            self.affine(A, b)
+        for lam, given in (laws or {}).items():
+            self.law(lam, **(given if isinstance(given, Mapping) else {"kind": given}))
+        if y is not None:
+            self.y = y
+        if r is not None:
+            self.r = r
+        if any(part is not None for part in (C, D, F, z, e, B)):
+            self.linear(C=C, D=D, F=F, z=z, e=e, B=B)
+        for label, given in (outputs or {}).items():
+            self.output(label, *(given if isinstance(given, (tuple, list)) else (given,)))
+        if start is not None:
+            self.start(**start)
+        if sketch:
+            self.sketch(*sketch)
+
+    # -- laws ---------------------------------------------------------------------------------
+
+    def law(
+        self,
+        lam: str,
+        kind: str = "complementarity",
+        *,
+        lb: Any = None,
+        ub: Any = None,
+        unit: str = "",
+        y_name: str = "",
+        y_unit: str = "",
+    ) -> sp.Symbol:
+        """Add a pair (y, lam) with its law and return the symbol of lam.
+
+        Parameters
+        ----------
+        lam : str
+            Name of the multiplier: of a current, of a voltage, of a control.
+        kind : str
+            "complementarity", "equality" or "relay".
+        lb, ub : formula of the parameters
+            Bounds of a relay: y > 0 -> lam = lb, y < 0 -> lam = ub.
+        unit, y_unit : str
+            Units of lam and of y.
+        y_name : str
+            What y is called; "y_<lam>" if empty.
+
+        Raises
+        ------
+        BadModel
+            A name that is taken, an unknown kind, a relay without bounds or with lb > ub.
+        """
+        made = Law.checked(self, lam, kind, lb, ub, unit, y_name or f"y_{lam}", y_unit)
+        self.laws = (*self.laws, made)
+        self.touch()
+        return made.lam
+
+    @property
+    def lam(self) -> tuple[sp.Symbol, ...]:
+        """The multipliers, in the order of their laws."""
+        return tuple(law.lam for law in self.laws)
+
+    @property
+    def guard_names(self) -> tuple[str, ...]:
+        """The names of the multipliers, whose changes of place are the events."""
+        return tuple(law.name for law in self.laws)
+
+    def _state_names(self) -> tuple[str, ...]:
+        return (*self.coordinates, *self.guard_names)
+
+    def output(self, name: str, formula: Any, unit: str = "") -> None:
+        """Name a quantity to look at, a formula of t, states, multipliers and parameters.
+
+        Raises
+        ------
+        BadModel
+            A name that is taken; a formula that does not fit.
+        """
+        self.outputs = (*self.outputs, Output.checked(self, name, formula, unit))
+        self.touch()
+
+    # -- equations ----------------------------------------------------------------------------
+
+    @property
+    def mass(self) -> tuple[tuple[sp.Expr, ...], ...]:
+        """M, rows of formulas of the parameters."""
+        return self._mass
+
+    @mass.setter
+    def mass(self, value: Any) -> None:
+        names = {k: sp.Symbol(k) for k in self.parameters}
+        self._mass = matrix(value, self.n, names, f"M of '{self.name}'")
+        self.touch()
+
+    @property
+    def f(self) -> tuple[sp.Expr, ...]:
+        """The smooth right-hand side, formulas of t, states and parameters.
+
+        Raises
+        ------
+        BadModel
+            If there is none yet.
+        """
+        if self._f is None:
+            raise BadModel(f"'{self.name}' has no right-hand side yet: set .f = [...].")
+        return self._f
+
+    @f.setter
+    def f(self, value: Any) -> None:
+        names = {k: s for k, s in self.symbols().items() if k not in self.guard_names}
+        self._f = self._vector(value, f"f of '{self.name}'", names=names)
+        self.touch()
+
+    def affine(self, A: Any = None, b: Any = None) -> None:
+        """Set f = A x + b, formulas of t and the parameters."""
+        n = self.n
+        rows = self._block(A, n, n, "A")
+        const = self._block(b, n, 1, "b")
+        self.f = [
+            sum((a * s for a, s in zip(row, self.x, strict=True)), c[0])
+            for row, c in zip(rows, const, strict=True)
+        ]
+
+    @property
+    def y(self) -> tuple[sp.Expr, ...]:
+        """h(x, t, lam), one formula for each law."""
+        return self._y
+
+    @y.setter
+    def y(self, value: Any) -> None:
+        what = f"y of '{self.name}'"
+        if isinstance(value, Mapping):
+            value = {str(k): v for k, v in value.items()}
+            for name in value:
+                if name not in self.guard_names:
+                    raise BadModel(
+                        f"{what}: {name!r} is no multiplier.{suggest(name, self.guard_names)}"
+                    )
+            value = [
+                value.get(k, old) for k, old in zip(self.guard_names, self._known, strict=True)
+            ]
+        self._y = vector(value, len(self.laws), self.symbols(), what) if self.laws else ()
+        self.touch()
+
+    @property
+    def _known(self) -> tuple[sp.Expr, ...]:
+        return (*self._y, *([sp.Integer(0)] * (len(self.laws) - len(self._y))))
+
+    @property
+    def r(self) -> tuple[sp.Expr, ...]:
+        """g(x, t, lam), one formula for each state."""
+        return self._r
+
+    @r.setter
+    def r(self, value: Any) -> None:
+        zero = (sp.Integer(0),) * self.n
+        self._r = self._vector(value, f"r of '{self.name}'", zero, self.symbols())
+        self.touch()
+
+    def linear(
+        self, *, C: Any = None, D: Any = None, F: Any = None, z: Any = None, e: Any = None,
+        B: Any = None,
+    ) -> None:  # fmt: skip
+        """Set y = C x + D lam + F z + e and r = B lam, formulas of t and the parameters.
+
+        Parameters
+        ----------
+        C, D, B : (m, n), (m, m), (n, m)
+        F, z : (m, k), (k,)
+        e : (m,)
+            What is not given is zero.
+        """
+        n, m = self.n, len(self.laws)
+        width = 0 if z is None else len(list(z))
+        given = self._block(z, width, 1, "z")
+        more = self._block(F, m, width, "F")
+        const = self._block(e, m, 1, "e")
+        rows = zip(self._block(C, m, n, "C"), self._block(D, m, m, "D"), more, const, strict=True)
+        zs = [row[0] for row in given]
+
+        def dot(row: Sequence[Any], values: Sequence[Any]) -> Any:
+            return sum((a * s for a, s in zip(row, values, strict=True)), sp.Integer(0))
+
+        self.y = [dot(c, self.x) + dot(d, self.lam) + dot(k, zs) + a[0] for c, d, k, a in rows]
+        self.r = [dot(row, self.lam) for row in self._block(B, n, m, "B")]
+
+    def _block(self, value: Any, rows: int, columns: int, what: str) -> list[list[sp.Expr]]:
+        """Return rows x columns formulas of t and the parameters; None is zero."""
+        if value is None:
+            return [[sp.Integer(0)] * columns for _ in range(rows)]
+        listed = value.tolist() if hasattr(value, "tolist") else value
+        listed = list(listed) if isinstance(listed, (list, tuple)) else [listed]
+        listed = [list(row) if isinstance(row, (list, tuple)) else [row] for row in listed]
+        if columns > 1 and rows == 1 and len(listed) == columns and len(listed[0]) == 1:
+            listed = [[row[0] for row in listed]]
+        if len(listed) != rows or any(len(row) != columns for row in listed):
+            raise BadModel(
+                f"{what} of '{self.name}' must be {rows} x {columns}, but {len(listed)} x "
+                f"{len(listed[0]) if listed else 0} was given."
+            )
+        names = {"t": self.t, **{k: sp.Symbol(k) for k in self.parameters}}
+        return [[expression(a, names, f"{what} of '{self.name}'") for a in row] for row in listed]
+
+    def check(self) -> None:
+        """Refuse a system that is not complete.
+
+        Raises
+        ------
+        BadModel
+            No f; not one y for each law.
+        """
+        self.f  # noqa: B018 (says what is missing)
+        if len(self._y) != len(self.laws):
+            raise BadModel(
+                f"'{self.name}' has {len(self.laws)} laws, but {len(self._y)} formulas y: set "
+                ".y = [...] after the laws."
+            )
+
+    # -- display and specification ------------------------------------------------------------
+
+    def _repr_markdown_(self) -> str:
+        return display.first_order(self)
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return everything that defines the system as plain data (JSON)."""
+        return self._spec() | {
+            "mass": [[written(k) for k in row] for row in self.mass],
+            "f": None if self._f is None else [written(k) for k in self._f],
+            "laws": {
+                law.name: {
+                    "kind": law.kind, "unit": law.unit, "y_name": law.y_name, "y_unit": law.y_unit,
+                    **({k: written(getattr(law, k)) for k in ("lb", "ub") if law.kind == "relay"}),
+                }
+                for law in self.laws
+            },
+            "y": [written(k) for k in self._y] or None,
+            "r": [written(k) for k in self._r],
+            "outputs": {o.name: [written(o.formula), o.unit] for o in self.outputs},
+        }  # fmt: skip

@@ -1,0 +1,106 @@
+"""The laws of pairs (y, lam): -y in N_[lb, ub](lam), the normal cone of an interval.
+
+[0, inf): complementarity 0 <= y perp lam >= 0; (-inf, inf): the equality y = 0; [lb, ub]: a relay,
+y > 0 -> lam = lb and y < 0 -> lam = ub.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from explorer.errors import BadModel, suggest
+from explorer.systems.expressions import expression
+
+if TYPE_CHECKING:
+    from explorer.systems.base import System
+
+__all__ = ["Law", "Output"]
+
+_KINDS = ("complementarity", "equality", "relay")
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of one pair: its multiplier, its kind, the interval of lam, names and units."""
+
+    lam: sp.Symbol
+    kind: str
+    lb: sp.Expr
+    ub: sp.Expr
+    unit: str
+    y_name: str
+    y_unit: str
+
+    @classmethod
+    def checked(
+        cls, system: System, lam: str, kind: str, lb: Any, ub: Any, unit: str, y_name: str,
+        y_unit: str,
+    ) -> Law:  # fmt: skip
+        """Return a law of `system`.
+
+        Raises
+        ------
+        BadModel
+            A name that is taken, an unknown kind, a relay without bounds or with lb > ub.
+        """
+        what = f"The law of {lam!r} of '{system.name}'"
+        if kind not in _KINDS:
+            raise BadModel(f"{what}: there is no kind {kind!r}.{suggest(kind, _KINDS)}")
+        if not str(lam).isidentifier() or lam in system.symbols():
+            raise BadModel(
+                f"{lam!r} cannot name a multiplier of '{system.name}': it must be an identifier "
+                "that is no state, no parameter and no other multiplier."
+            )
+        low, high = -sp.oo if kind == "equality" else sp.Integer(0), sp.oo
+        if kind == "relay":
+            if lb is None or ub is None:
+                raise BadModel(
+                    f"{what}: a relay needs both bounds, such as lb=-1, ub=1 (y > 0 gives lb, "
+                    "y < 0 gives ub)."
+                )
+            names = {k: sp.Symbol(k) for k in system.parameters}
+            low = expression(lb, names, f"{what}: lb")
+            high = expression(ub, names, f"{what}: ub")
+            if low.is_number and high.is_number and low > high:
+                raise BadModel(f"{what}: lb = {low} is above ub = {high}; lb <= ub is needed.")
+        elif lb is not None or ub is not None:
+            raise BadModel(f"{what}: only a relay takes bounds, and this is a law of {kind}.")
+        return cls(sp.Symbol(str(lam)), kind, low, high, unit, y_name, y_unit)
+
+    @property
+    def name(self) -> str:
+        """The name of the multiplier."""
+        return self.lam.name
+
+    @property
+    def places(self) -> tuple[str, str, str]:
+        """What it means that the lam of a relay is at its lower bound, between, at its upper."""
+        return f"{self.name} = {self.lb}", f"{self.y_name} = 0", f"{self.name} = {self.ub}"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A named quantity that is looked at: a formula of t, x, lam and the parameters."""
+
+    name: str
+    formula: sp.Expr
+    unit: str
+
+    @classmethod
+    def checked(cls, system: Any, name: str, formula: Any, unit: str) -> Output:
+        """Return an output of `system`.
+
+        Raises
+        ------
+        BadModel
+            A name that is taken; a formula that does not fit.
+        """
+        if not str(name).isidentifier() or name in system.symbols():
+            raise BadModel(f"{name!r} cannot name an output of '{system.name}'.")
+        if name in [o.name for o in system.outputs]:
+            raise BadModel(f"Two outputs of '{system.name}' are called {name!r}.")
+        value = expression(formula, system.symbols(), f"output {name!r} of '{system.name}'")
+        return cls(str(name), value, unit)
