@@ -70,10 +70,12 @@ def groups(session: Session) -> list[dict[str, Any]]:
         (name, f"{name} (a lesson)" if s.lesson else name)
         for s in schemes_for(system, lessons=True) for name in [type(s).__name__]
     ]  # fmt: skip
-    knobs = {k: _knob(k, d, m, now) for k, (d, m) in knobs_of(schemes[state["scheme"]]).items()}
-    minor = {k for k, (_, m) in knobs_of(schemes[state["scheme"]]).items() if m.minor}
-    if "h" in knobs:
-        knobs["h"]["default"] = system.h
+    kind = schemes[state["scheme"]]
+    knobs = {
+        k: _knob(k, kind.usual_step(system) if k == "h" else default, meta, now)
+        for k, (default, meta) in knobs_of(kind).items()
+    }
+    minor = {k for k, (_, m) in knobs_of(kind).items() if m.minor}
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),
@@ -125,6 +127,8 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
         return {**control, "default": default}
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
+    if meta.log and not meta.strict:  # a model's usual step may lie at the end, or beyond
+        low, high = min(low, default / 10), max(high, default)
     whole = isinstance(default, int)
     param = Param(default, low, high, meta.unit, meta.text, meta.log)
     control = slider(key, name, param, now)

@@ -103,6 +103,7 @@ class SessionAnswer:
         same = self._drawn == drawn
         self._layout = steady(picture.layout, self._layout if same else None, moving=drag)
         self._drawn = drawn
+        picture = picture.within(self._layout)
         film = frames(run, 1.0 if pinned is None else 0.6)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
             ghost = frames(pinned, 0.4)
@@ -119,7 +120,7 @@ class SessionAnswer:
 
     def _has_events(self) -> bool:
         system = self.session.system
-        return bool(system.contacts or getattr(system, "guards", ()))
+        return bool(system.contacts or getattr(system, "guard_names", ()))
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
         session = self.session
@@ -140,8 +141,8 @@ class SessionAnswer:
             )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
-        if run.scheme.lesson:
-            text = " · ".join([run.scheme.lesson, *parts])
+        if run.cautions:
+            text = " · ".join([*run.cautions, *parts])
             return {"level": "warn", "text": text, "detail": cache.notice()}
         return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
 

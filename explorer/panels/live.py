@@ -16,10 +16,12 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import anywidget
 import numpy as np
+
+from explorer.progress import shown_by
 
 # One script: a later part uses names of earlier ones.
 PARTS = (
@@ -79,6 +81,11 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
     index: dict[int, int] = {}
 
     def walk(value: Any) -> Any:
+        kind = type(value)
+        if kind is str or kind is int or value is None:  # most of a picture
+            return value
+        if kind is dict:
+            return {key: walk(item) for key, item in value.items()}
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             if id(value) not in index:
                 index[id(value)] = len(buffers)
@@ -149,6 +156,8 @@ class LivePanel(anywidget.AnyWidget):
         Where the compressed plotly.js is kept; see `plotly_bundle`.
     """
 
+    own_menu: ClassVar[bool] = False  # whether it offers other models or schemes than the gallery
+
     _esm = source()
     _css = (_FRONT / "panel.css").read_text("utf-8")
 
@@ -176,10 +185,13 @@ class LivePanel(anywidget.AnyWidget):
         """Show progress. May be called while a pull is being answered, hence takes no lock."""
         self._post({"type": "busy", "text": text, "done": done, "total": total})
 
+    def _wait(self, done: int, total: int, name: str, what: str) -> None:
+        self.busy(f"{what}: {name}", done, total)
+
     def _receive(self, _: Any, content: dict[str, Any], buffers: list[Any]) -> None:
         """Answer one message of the browser; whatever goes wrong becomes a sentence there."""
         origin = {"view": content.get("view"), "seq": content.get("seq")}
-        with self._lock:
+        with self._lock, shown_by(self._wait):
             try:
                 self._respond(content, origin)
             except Exception as error:

@@ -204,7 +204,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     ----------
     model : str, System or builder
         As for `explore`: something with located events.
-    scheme : EventDriven, optional
+    scheme : EventDriven or FESD, optional
     **settings
         Parameters, knobs, "t_end", and by name: "wrt" (the parameter), "coordinate", "delta" (of
         the twins), "event", "zoom", "compare"; the cost as ``**{"cost.g": "v_y**2"}``, "cost.w".

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import ExplorerError
+from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import METHODS, Sensitivity
 from explorer.sensitivity.direct import gradient_of
 from explorer.views.picture import label
@@ -52,7 +53,8 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
     """
     by = label(sens.wrt[0])
     rows = [["direct", f"{sens.cost_gradient[0]:.9g}", ""]]
-    for name in _COMPARED if compared else ():
+    own = isinstance(sens.question.scheme, EventDriven)  # others are compared with their runs only
+    for name in (_COMPARED if own else _COMPARED[-1:]) if compared else ():
         said = name.replace("_", " ")
         if waiting:
             rows.append([said, "…", ""])

@@ -13,8 +13,9 @@ from explorer.panels.sensitivity_state import (
     usual_cost,
 )
 from explorer.panels.state import OWN
+from explorer.schemes import schemes
 from explorer.sensitivity.direct import event_names
-from explorer.systems import HybridSystem
+from explorer.systems import StateSpaceSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label
 
@@ -32,7 +33,10 @@ def groups(session: SensitivitySession) -> list[dict[str, Any]]:
             control["choices"] = [c for c in control["choices"] if c[0] in known]
     for control in found["scheme"]["controls"]:
         if control["key"] == "scheme":
-            control["choices"] = [["EventDriven", "EventDriven"]]
+            control["choices"] = [
+                [name, name] for name, kind in schemes.items()
+                if kind.differentiates(session.system)
+            ]  # fmt: skip
     start = {c["key"]: c for c in found["start"]["controls"]}
     span = [start.pop("t_end"), *_until(session)]
     found["start"] = {**found["start"], "controls": [*span, *start.values()]}
@@ -48,7 +52,7 @@ def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
     system, see = session.system, session.state["see"]
     now = {f"see.{k}": x for k, x in see.items()} | session.pending
     names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
-    states = system.coordinates if isinstance(system, HybridSystem) else system._state_names()
+    states = system.coordinates if isinstance(system, StateSpaceSystem) else system._state_names()
     names += [(k, f"{_state(k, system.coordinates)}(0)   start") for k in states]
     found = [_one("see.wrt", "choice", "by", "Parameter to differentiate by", now,
                   choices=[list(n) for n in names], default=_first(session)["wrt"])]  # fmt: skip
@@ -100,7 +104,7 @@ def _until(session: SensitivitySession) -> list[dict[str, Any]]:
 def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
     now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
     now |= {"see.compare": session.state["see"]["compare"]} | session.pending
-    rates = "d_<state>" if isinstance(session.system, HybridSystem) else "a_<coordinate>"
+    rates = "d_<state>" if isinstance(session.system, StateSpaceSystem) else "a_<coordinate>"
     usual = usual_cost(session.system)
     tip = f"a formula of t, the states, {rates} and the parameters; empty: none"
     return [

@@ -21,12 +21,12 @@ from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
 from explorer.panels.state import START, State, States
 from explorer.parameters import number
-from explorer.schemes.event_driven import EventDriven
+from explorer.schemes import schemes
 from explorer.sensitivity import Cost, Sensitivity
-from explorer.sensitivity.direct import ask, event_names, solve
+from explorer.sensitivity.direct import ask, event_names, locating, solve
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
-from explorer.systems import HybridSystem, System
+from explorer.systems import StateSpaceSystem, System, from_spec
 
 __all__ = ["SensitivitySession", "SensitivityStates", "default_delta", "offered", "usual_cost"]
 
@@ -40,7 +40,8 @@ def offered(name: str) -> bool:
 
 @functools.cache  # to build every model takes a tenth of a second
 def _located(build: Callable[[], System]) -> bool:
-    return EventDriven.fits(build())
+    system = build()
+    return any(kind.differentiates(system) for kind in schemes.values())
 
 
 def default_delta(system: System, wrt: str) -> float:
@@ -53,7 +54,7 @@ def default_delta(system: System, wrt: str) -> float:
 def usual_cost(system: Any) -> dict[str, Any]:
     """Return the cost to begin with: the integral of the first velocity (or state) squared."""
     first = system.coordinates[0]
-    rate = first if isinstance(system, HybridSystem) else f"v_{first}"
+    rate = first if isinstance(system, StateSpaceSystem) else f"v_{first}"
     return {"g": f"{rate}**2", "w": "", "until": "", "count": 1}
 
 
@@ -67,7 +68,7 @@ def _not_located(scheme: Any) -> BadValue:
     name = scheme if isinstance(scheme, str) else getattr(scheme, "__name__", repr(scheme))
     return BadValue(
         f"{name} does not locate events, so its derivatives have no jumps: this panel takes "
-        "EventDriven."
+        "EventDriven, and FESD for systems with step functions."
     )
 
 
@@ -84,8 +85,8 @@ class SensitivityStates(States):
     ) -> State:
         """Return the default state; it ends before the events crowd."""
         system = self.system({"model": model, "sizes": dict(sizes or {})})
-        chosen = EventDriven if scheme is None else scheme
-        if not isinstance(choose(system, chosen), EventDriven):
+        chosen = locating(system) if scheme is None else scheme
+        if not choose(system, chosen).differentiates(system):
             raise _not_located(chosen)
         state = super().fresh(model, sizes, chosen)
         wrt = "e" if "e" in system.parameters else _choices(system)[0]
@@ -116,7 +117,7 @@ class SensitivityStates(States):
     def change(self, state: State, key: str, value: Any) -> State:
         """Return `state` with one entry changed, checked on its own."""
         group, _, name = key.partition(".")
-        if group == "scheme" and value != "EventDriven":
+        if group == "scheme" and not schemes[str(value)].differentiates(self.system(state)):
             raise _not_located(value)
         if group not in ("see", "cost"):
             return super().change(state, key, value)
@@ -156,8 +157,10 @@ class SensitivityStates(States):
         try:
             given = json.loads(text) if isinstance(text, str) else dict(text)
             more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
-            if given["scheme"] != "EventDriven":
-                given |= {"scheme": "EventDriven", "knobs": {}}
+            if not schemes[str(given["scheme"])].located:
+                model = given["model"]
+                of = from_spec(model) if isinstance(model, dict) else models[str(model)]()
+                given |= {"scheme": locating(of).__name__, "knobs": {}}
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
             return super().from_json(text)  # says what is wrong with it
         states, state = super().from_json(given)
@@ -182,7 +185,7 @@ class SensitivitySession(Session):
     def __init__(self, model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> None:
         self._found: Sensitivity | None = None
         self._pinned: Sensitivity | None = None
-        super().__init__(model, EventDriven if scheme is None else scheme, **settings)
+        super().__init__(model, scheme, **settings)
 
     @classmethod
     def of(cls, session: Session) -> SensitivitySession:
@@ -190,7 +193,9 @@ class SensitivitySession(Session):
         if isinstance(session, cls):
             return session
         own = session.states.own is not None
-        new = cls(session.system if own else session.state["model"])
+        kind = schemes[session.state["scheme"]]
+        kept = kind.__name__ if kind.differentiates(session.system) else None
+        new = cls(session.system if own else session.state["model"], kept)
         with_it = {f"size.{k}": x for k, x in session.state["sizes"].items()}
         with_it |= {f"rho.{k}": x for k, x in session.state["rho"].items()}
         with_it |= {
@@ -232,8 +237,9 @@ class SensitivitySession(Session):
         """
         cost = Cost(*(state["cost"][k] or None for k in ("g", "w")))
         question = ask(
-            states.system(state), EventDriven(**state["knobs"]), (state["see"]["wrt"],), cost,
-            state["t_end"], _until(state), None, state["rho"], {k: state[k] for k in START},
+            states.system(state), schemes[state["scheme"]](**state["knobs"]),
+            (state["see"]["wrt"],), cost, state["t_end"], _until(state), None, state["rho"],
+            {k: state[k] for k in START},
         )  # fmt: skip
         found = solve(question)
         if not (np.isfinite(found.cost) and np.isfinite(found.cost_gradient).all()):

@@ -14,7 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadValue, ExplorerError, LessonWarning, suggest
+from explorer.errors import (
+    BadValue,
+    ExplorerError,
+    LessonWarning,
+    ModelWarning,
+    SchemeWarning,
+    suggest,
+)
 from explorer.models import models
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
@@ -119,9 +126,14 @@ class Session:
                 f"many for a live picture; h = {roomy(state['t_end'] / _LIVE_STEPS):g} s would do."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LessonWarning)  # the status line says it
+        with warnings.catch_warnings(record=True) as caught:  # the status line says them
+            warnings.simplefilter("always")
             solution = simulate(states.system(state), scheme, throw=False, **arguments)
+        for w in caught:
+            if issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
+                solution.cautions += (str(w.message),)
+            else:
+                warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         if not solution.status.ok:
             raise BadValue(solution.status.message)
         return solution

@@ -165,6 +165,8 @@ class StabilityPanel(LivePanel):
         Newmark family.
     """
 
+    own_menu = True
+
     def __init__(self, session: Session) -> None:
         own = StabilitySession.of(session)
         answer = _Answer(own)

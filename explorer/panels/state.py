@@ -51,6 +51,7 @@ class States:
     def __init__(self, own: System | None = None) -> None:
         self.own: Any = own
         self._built: tuple[str, Any] | None = None
+        self._compiled: tuple[Any, Any, tuple[str, ...]] | None = None
         self._travelled: tuple[Any, Ranges] | None = None
 
     def system(self, state: Mapping[str, Any]) -> Any:
@@ -90,12 +91,13 @@ class States:
     def usual_start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
         """Return the initial q0 and v0, or x0, of the model itself."""
         system, rho = self.system(state), list(state["rho"].values())
-        if isinstance(system, StateSpaceSystem):
-            found = {"x0": schemes_for(system)[0].compile(system).start(rho)[0]}
-        else:
-            q, v, _ = compile_system(system).start(rho)
-            found = {"q0": q, "v0": v}
-        return {k: x.tolist() for k, x in found.items()}
+        built = (system, system.revision)
+        if self._compiled is None or self._compiled[0] != built:
+            hybrid = isinstance(system, StateSpaceSystem)
+            compiled = schemes_for(system)[0].compile(system) if hybrid else compile_system(system)
+            self._compiled = (built, compiled, ("x0",) if hybrid else ("q0", "v0"))
+        _, compiled, names = self._compiled
+        return {k: x.tolist() for k, x in zip(names, compiled.start(rho), strict=False)}
 
     def start_ranges(self, state: Mapping[str, Any]) -> Ranges:
         """Return (low, high) of each start value: as far as the model's own run goes from it."""

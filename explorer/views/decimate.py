@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.solution import Solution
+from explorer.switched import SwitchedTrajectory
 from explorer.trajectory import Trajectory
 
 __all__ = ["MOST_CURVES", "Rows", "fine", "rows"]
@@ -56,6 +57,8 @@ def fine(solution: Solution) -> Solution:
     kept: Trajectory | None = solution.__dict__.get("_fine")
     if kept is None:  # from the steps at once: the rows of `solution` itself need not be made
         points = _FINE if solution.system.contacts else 3 * _FINE // 2
+        if isinstance(solution, SwitchedTrajectory):  # its phase plane shows every loop
+            points = 4 * _FINE
         kept = solution.march.rows(solution, points)
         kept.observe = solution.observe
         solution.__dict__["_fine"] = kept.__dict__["_fine"] = kept
@@ -75,11 +78,11 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     rate, resets = solution.v, not solution.v.shape[1]
     budget = budget or usual(n, resets)
     last = len(solution.t) - 1
-    if isinstance(solution, Trajectory) and resets:
-        rate = solution.rates
+    if resets:
+        rate = solution.rates  # type: ignore[attr-defined]
     wild = rate if n == 1 or not resets else solution.q  # the rate of one state is drawn over it
     jumps = solution.jump_rows
-    if resets:
+    if isinstance(solution, Trajectory) and resets:
         jumps = np.array(
             [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()], int
         )
@@ -92,7 +95,10 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     else:
         kept = np.append(_curve_rows(solution.q, wild, budget - 3 * len(shown)), [0, last])
         kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0)]))
-        kept = _refined(solution.q[:, :6], kept, budget // 4)
+        most = budget // 4
+        if len(shown) < len(jumps):  # a jump that is not drawn costs a point too
+            most = min(most, budget + budget // 10 - len(kept))
+        kept = _refined(solution.q[:, :6], kept, most)
 
     # each drawn jump row becomes three points: left limit, gap, right limit; where a jump that is
     # not drawn lies between two kept rows, one gap stands before the second of them
@@ -178,23 +184,23 @@ def _refined(
 ) -> np.ndarray:
     """Add rows where the straight line between two kept ones would be seen to miss the curve."""
     last = len(q) - 1
-    along = np.arange(last + 1) if along is None else along
+    along = np.arange(last + 1.0) if along is None else along
     looked = np.unique(np.append(np.arange(0, last, max(last // 1500, 1)), last))
-    columns = [q[:, j] for j in range(q.shape[1]) if np.ptp(q[:, j]) > 0]
+    wide = np.ptp(q, axis=0)
+    q = q[:, wide > 0] / wide[wide > 0]
     for _ in range(3):
-        if not columns or most <= 0 or len(kept) < 2:
+        if not q.shape[1] or most <= 0 or len(kept) < 2:
             break
-        error = np.max(
-            [
-                np.abs(np.interp(along[looked], along[kept], c[kept]) - c[looked]) / np.ptp(c)
-                for c in columns
-            ],
-            axis=0,
-        )
-        interval = np.searchsorted(kept, looked)
-        order = np.lexsort((error, interval))
-        worst = order[np.append(np.diff(interval[order]) > 0, True)]  # of each interval
-        worst = worst[error[worst] > seen]
+        interval = np.searchsorted(kept, looked, side="right").clip(1, len(kept) - 1)
+        left, right = kept[interval - 1], kept[interval]
+        part = (along[looked] - along[left]) / (along[right] - along[left])
+        line = q[left] + part[:, None] * (q[right] - q[left])
+        error = np.abs(line - q[looked]).max(axis=1)
+        first = np.flatnonzero(np.diff(interval, prepend=0))
+        largest = np.maximum.reduceat(error, first)
+        counts = np.diff(first, append=len(looked))
+        worst = np.flatnonzero((error == np.repeat(largest, counts)) & (error > seen))
+        worst = worst[np.diff(interval[worst], prepend=0) > 0]  # one of each interval
         worst = worst[np.argsort(-error[worst])[:most]]
         most -= len(worst)
         kept = np.union1d(kept, looked[worst])

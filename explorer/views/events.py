@@ -69,8 +69,8 @@ def _impacts(solution: Solution, a: int | None, most: int = _MOST) -> tuple[np.n
         found = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
     if not found:
         return OFF
-    row, contact = np.array(found).T
-    p = solution.p[row, contact]
+    row = np.array(found)[:, 0]
+    p = np.array([solution.impulse(i, c) for i, c in found])
     if len(p) > most:
         strongest = np.sort(np.argsort(-p)[:most])
         row, p = row[strongest], p[strongest]
@@ -92,9 +92,10 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
 def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
     """Return the events as a table: columns, rows of numbers and text, and a note."""
     events = solution.events
-    if isinstance(solution, Trajectory) and solution.mode_names:
-        columns, table = ["t (s)", "event", "mode", "dr/dt"], _switches(solution, most)
-        return _titled(columns, table, len(events))
+    if solution.mode_names:
+        located = isinstance(solution, Trajectory)
+        columns = ["t (s)", "event", "mode", *(["dr/dt"] if located else [])]
+        return _titled(columns, _switches(events[:most], located), len(events))
     single = len(solution.system.contacts) == 1
     table = [
         [
@@ -112,13 +113,14 @@ def _titled(columns: list[str], table: list[list[Any]], count: int) -> dict[str,
     return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}."}
 
 
-def _switches(solution: Trajectory, most: int) -> list[list[Any]]:
-    """Return a row for each event of a hybrid system: time, guard, modes, dr/dt of its guard."""
+def _switches(events: list[Any], located: bool) -> list[list[Any]]:
+    """Return a row for each change of mode: time, what changed, modes, dr/dt if it is known."""
     rows = []
-    for e in solution.events[:most]:
+    for e in events:
         kind = "" if e.kind == "event" else f"{e.kind} "
         modes = e.mode if e.mode == e.to else f"{e.mode} → {e.to}"
-        rows.append([float(f"{e.t:.5g}"), kind + e.contact, modes, _short(e.slope)])
+        row = [float(f"{e.t:.5g}"), kind + e.contact, modes]
+        rows.append([*row, _short(e.slope)] if located else row)
     return rows
 
 

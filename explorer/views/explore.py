@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from explorer.complementarity import ComplementaritySolution
 from explorer.solution import Solution
-from explorer.trajectory import Trajectory
-from explorer.views.decimate import fine, rows, usual
+from explorer.switched import SwitchedTrajectory
+from explorer.views.active_set import active_set_plot, lengths_plot
+from explorer.views.decimate import Rows, fine, rows, usual
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
-from explorer.views.friction import friction_plot
+from explorer.views.friction import friction_plot, has_friction
+from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
+from explorer.views.multipliers import above, multipliers_plot
 from explorer.views.phase import phase_plot
+from explorer.views.phase_plane import phase_plane_plot
 from explorer.views.picture import Picture, compose, view
 from explorer.views.trajectory import positions_plots, velocities_plot
 
@@ -20,7 +25,9 @@ __all__ = ["explore"]
 def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     """Draw positions, velocities, impulses (friction, if there is any), phase portrait, energy.
 
-    Of a hybrid system: its states, its modes and the phase portrait.
+    Of a system x' = ...: its states, its modes and the phase portrait; of one with laws also the
+    first law with its operating point; of one with step functions its multipliers, active sets and
+    elements, and the phase plane with its regions.
 
     Parameters
     ----------
@@ -32,21 +39,27 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     n = solution.q.shape[1]
     hybrid = not solution.v.shape[1]
     budget = usual(n, hybrid)
+    if isinstance(solution, SwitchedTrajectory):  # leaves room for regions and multipliers
+        budget = 2 * budget // 3
     points = rows(solution, budget if pinned is None else 3 * budget // 5)
     other = None
     if pinned is not None and pinned.q.shape[1] == n:
         pinned = fine(pinned)
         other = (pinned, rows(pinned, budget // 2 if hybrid else 400 // (1 + n)))
+    if isinstance(solution, SwitchedTrajectory):
+        return _switched(solution, points, other)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt
     portrait = phase_plot(solution, points, few)
     time = positions_plots(solution, points, other)
     if hybrid:
         time.append(modes_plot(solution, pinned if other else None))
         side = [portrait]
+        if isinstance(solution, ComplementaritySolution) and solution.lam.shape[1]:
+            side.append(law_plot(solution, points))
     else:
         time.append(velocities_plot(solution, points, few))
         side = [portrait, energy_plot(solution, points, other)]
-        if isinstance(solution, Trajectory) and solution.system.rough:
+        if has_friction(solution):
             time.append(friction_plot(solution, points, other))
         elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
@@ -67,4 +80,27 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
         picture.layout["legend3"] = {
             **small, "x": 0, "y": picture.layout[f"yaxis{len(time)}"]["domain"][1] - 0.005,
         }  # fmt: skip
+    return picture
+
+
+def _switched(
+    solution: SwitchedTrajectory, points: Rows, other: tuple[Solution, Rows] | None
+) -> Picture:
+    ghost = None if other is None else other[0]
+    few = other if solution.system.n <= 3 else None
+    time = positions_plots(solution, points, other)
+    for plot in time[1:] if few is None else ():
+        plot.traces = [t for t in plot.traces if not t["name"].startswith("pinned")]
+    if solution.system.switches:
+        time += [multipliers_plot(solution), active_set_plot(solution, ghost)]
+    time.append(lengths_plot(solution, ghost))
+    if solution.system.n == 1:
+        plane = phase_plot(solution, points, other)
+    else:
+        plane = phase_plane_plot(solution, points, few, legend="legend4")
+    picture = compose([time, [plane]], [1.25, 1], space=0.14)
+    last = len(time)
+    legends = [(last - 2, "legend2"), (last - 1, "legend3"), (last + 1, "legend4")]
+    for k, legend in legends if solution.system.switches else ():
+        above(picture, k, legend)
     return picture

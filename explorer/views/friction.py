@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.frictional import FrictionalSolution
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import Rows, fine, rows
@@ -21,31 +24,42 @@ from explorer.views.picture import (
     view,
 )
 
-__all__ = ["friction", "friction_plot", "slip_plot"]
+__all__ = ["cone_plot", "friction", "friction_plot", "has_friction", "slip_plot"]
 
 _MOST = 100
+_ROUND = 600  # points of a friction force that goes round
+_CONTACTS = 6  # of more only one is drawn
+Rough = Trajectory | FrictionalSolution
+
+
+def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
+    """Whether the run records friction."""
+    return isinstance(solution, Rough) and bool(solution.system.rough)
 
 
 def friction_plot(
-    solution: Trajectory, points: Rows, pinned: tuple[Solution, Rows] | None = None
+    solution: Rough, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
     """Draw the friction force of each contact between its bounds -mu lam and mu lam.
 
-    Inside the bounds it sticks (bars at the foot of the plot), on them it slides.
+    In space it is the size of the force. Inside the bounds it sticks (bars at the foot of the
+    plot), on them it slides.
     """
     traces, top = [], 0.0
     ghost = pinned[0] if pinned is not None else None
-    if isinstance(ghost, Trajectory) and ghost.system.rough:
+    if has_friction(ghost):
         at, gaps = _rows(ghost, pinned[1])  # type: ignore[index]
-        t, force = _torn(ghost.t, at, gaps), ghost.lam_t[:, list(ghost.system.rough)]
+        t, force = _torn(ghost.t, at, gaps), _size(ghost.lam_t)[:, _loaded(ghost)]
         top = float(np.abs(force[at]).max(initial=0.0))
         for k in range(force.shape[1]):
             ghostly = {"dash": "dot", "width": 1.2}
             traces.append(curve(t, _torn(force[:, k], at, gaps), GREY, name="pinned",
                                 line=ghostly, hoverinfo="skip"))  # fmt: skip
     at, gaps = _rows(solution, points)
-    t, rough = _torn(solution.t, at, gaps), solution.system.rough
-    top = nice(0.0, max(top, float(solution.lam_max[at].max(initial=0.0)), 1e-9))[1]
+    t, rough = _torn(solution.t, at, gaps), _loaded(solution)
+    most = solution.lam_max[at][:, rough].max(initial=0.0)
+    top = nice(0.0, max(top, float(most), 1e-9))[1]
+    depth = 1.0 if solution.lam_t.ndim == 2 else 0.0  # a size is bounded by zero
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
         bound = _torn(solution.lam_max[:, a], at, gaps)
@@ -55,32 +69,62 @@ def friction_plot(
         traces += [
             curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip", **said),
-            curve(t, -bound, colour, name="− μ λ", line=edge, opacity=0.6, hoverinfo="skip"),
-            curve(t, _torn(solution.lam_t[:, a], at, gaps), colour, name=name, hovertemplate=text,
-                  showlegend=len(rough) > 1, legend="legend3"),
-            curve(*_sticking(solution, a, -1.12 * top), colour, name="sticks", line={"width": 5},
-                  hoverinfo="name", **said),
+            curve(t, -depth * bound, colour, name="− μ λ", line=edge, opacity=0.6,
+                  hoverinfo="skip"),
+            curve(t, _torn(_size(solution.lam_t)[:, a], at, gaps), colour, name=name,
+                  hovertemplate=text, showlegend=len(rough) > 1, legend="legend3"),
+            curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
+                  line={"width": 5}, hoverinfo="name", **said),
         ]  # fmt: skip
     end = max(solution.t[-1], 0.0 if ghost is None else ghost.t[-1])
-    return Plot(traces, TIME, "friction (N)", (0.0, float(end)), (-1.2 * top, 1.1 * top))
+    span = (-(depth + 0.2) * top, 1.1 * top)
+    return Plot(traces, TIME, "friction (N)", (0.0, float(end)), span)
 
 
-def slip_plot(solution: Trajectory, points: Rows) -> Plot:
-    """Draw the sliding velocity of each contact with friction."""
+def slip_plot(solution: Rough, points: Rows) -> Plot:
+    """Draw the sliding velocity of each contact with friction, in space its size."""
     at, gaps = _rows(solution, points)
-    t, traces = _torn(solution.t, at, gaps), []
-    for k, a in enumerate(solution.system.rough):
+    t, slip, traces = _torn(solution.t, at, gaps), _size(solution.slip), []
+    for k, a in enumerate(_loaded(solution)):
         name = solution.system.contacts[a].name
         text = f"t = %{{x:.5g}} s<br>slip = %{{y:.4g}} m/s<extra>{name}</extra>"
-        traces.append(curve(t, _torn(solution.slip[:, a], at, gaps), COLOURS[k % len(COLOURS)],
+        traces.append(curve(t, _torn(slip[:, a], at, gaps), COLOURS[k % len(COLOURS)],
                             name=name, hovertemplate=text))  # fmt: skip
-    low, high = solution.slip[at].min(initial=0.0), solution.slip[at].max(initial=0.0)
+    low, high = slip[at].min(initial=0.0), slip[at].max(initial=0.0)
     return Plot(traces, TIME, "slip (m/s)", (0.0, float(solution.t[-1])), nice(low, high))
 
 
-def _rows(solution: Trajectory, points: Rows) -> tuple[np.ndarray, np.ndarray]:
+def cone_plot(solution: FrictionalSolution) -> Plot:
+    """Draw the friction in space over the most that it can be: inside the circle it sticks."""
+    at = np.unique(np.linspace(1, len(solution.t) - 1, _ROUND).astype(int))
+    turn = np.linspace(0, 2 * np.pi, 73, dtype=np.float32)
+    traces = [curve(np.cos(turn), np.sin(turn), GREY, name="± μ λ", hoverinfo="skip")]
+    for k, a in enumerate(solution.system.rough):
+        most = np.where(solution.p_max[at, a] > 0, solution.p_max[at, a], np.nan)
+        x, y = (solution.p_t[at, a].T / most).astype(np.float32)
+        traces.append(curve(x, y, COLOURS[k % len(COLOURS)], hoverinfo="name",
+                            name=solution.system.contacts[a].name))  # fmt: skip
+    sides = ("first direction", "second direction")
+    x_title, y_title = (f"friction / μλ, {side}" for side in sides)
+    return Plot(traces, x_title, y_title, (-1.1, 1.1), (-1.1, 1.1), time=False)
+
+
+def _size(values: np.ndarray) -> np.ndarray:
+    """Return values along the line of friction as they are, (n_t, n_c); of vectors their length."""
+    return values if values.ndim == 2 else np.hypot(values[..., 0], values[..., 1])
+
+
+def _loaded(solution: Rough) -> list[int]:
+    """Return the contacts that are drawn: all with friction, of many the one that carried most."""
+    rough = np.array(solution.system.rough)
+    if len(rough) > _CONTACTS:
+        rough = np.sort(rough[np.argsort(-solution.lam_max[:, rough].sum(axis=0))[:1]])
+    return rough.tolist()
+
+
+def _rows(solution: Rough, points: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to draw, with both sides of the events, and the places of gaps in them."""
-    jumps = np.unique([e.row for e in solution.located][:_MOST]).astype(int)
+    jumps = np.unique([row for row, *_ in solution.event_rows][:_MOST]).astype(int)
     at = np.unique(np.concatenate([points.velocity, jumps, jumps - 1]))
     return at, np.searchsorted(at, jumps)
 
@@ -89,7 +133,7 @@ def _torn(values: np.ndarray, at: np.ndarray, gaps: np.ndarray) -> np.ndarray:
     return np.insert(values[at].astype(np.float32), gaps, np.nan)
 
 
-def _sticking(solution: Trajectory, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _sticking(solution: Rough, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     on = np.diff(np.concatenate([[False], solution.sticks[:, a], [False]]).astype(np.int8))
     first, after = np.flatnonzero(on == 1)[:_MOST], np.flatnonzero(on == -1)[:_MOST]
     if not len(first):
@@ -101,19 +145,27 @@ def _sticking(solution: Trajectory, a: int, level: float) -> tuple[np.ndarray, n
 
 @view
 def friction(solution: Solution) -> Picture:
-    """Draw friction forces between their bounds, and sliding velocities.
+    """Draw friction forces between their bounds, and sliding velocities; in space their sizes.
+
+    Friction in space is drawn in its cone too, cut across.
 
     Raises
     ------
     NotApplicable
         A system without friction, or a run that does not record it.
     """
-    if not isinstance(solution, Trajectory) or not solution.system.rough:
+    if not has_friction(solution):
         raise NotApplicable(
             f"'{solution.system.name}' has no friction to draw: give a Contact mu and slip, and "
-            "run it with EventDriven()."
+            "run it with EventDriven() or MoreauJean()."
         )
     finer = fine(solution)
-    assert isinstance(finer, Trajectory)
+    assert isinstance(finer, Rough)
     points = rows(finer)
-    return compose([[friction_plot(finer, points), slip_plot(finer, points)]], [1])
+    time = [friction_plot(finer, points), slip_plot(finer, points)]
+    if not (isinstance(finer, FrictionalSolution) and finer.p_t.ndim > 2):
+        return compose([time], [1])
+    picture = compose([time, [cone_plot(finer)]], [3, 2])
+    last = f"yaxis{len(time) + 1}"
+    picture.layout[last]["scaleanchor"] = picture.layout[last].get("anchor", "x")
+    return picture

@@ -48,8 +48,7 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return t and level of the stretches in a mode (or in any), the longest if they are many."""
-    assert isinstance(solution, Trajectory)
-    found = solution.mode
+    found = solution.mode  # type: ignore[attr-defined]
     first = np.flatnonzero(np.diff(found, prepend=-1))
     last = np.append(first[1:] - 1, len(found) - 1)
     if mode is not None:
@@ -61,31 +60,32 @@ def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.n
         first, last = first[long], last[long]
     gap = np.full(len(first), np.nan)
     level = found[first].astype(float)
-    t = np.column_stack([solution.t[first], solution.t[last], gap]).ravel()
+    # of time stepping a row tells of the step that ends there
+    begin = first if isinstance(solution, Trajectory) else np.maximum(first - 1, 0)
+    t = np.column_stack([solution.t[begin], solution.t[last], gap]).ravel()
     return t.astype(np.float32), np.column_stack([level, level, gap]).ravel().astype(np.float32)
 
 
 def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return t and the mode behind the events of a guard, evenly chosen if they are many."""
-    assert isinstance(solution, Trajectory)
     found = [e for e in solution.events if e.contact == name]
     if not found:
         return OFF
     if len(found) > _MOST:
         found = [found[i] for i in np.linspace(0, len(found) - 1, _MOST).astype(int)]
-    level = solution.mode[[e.row for e in found]]
+    level = solution.mode[[e.row for e in found]]  # type: ignore[attr-defined]
     return np.array([e.t for e in found], np.float32), level.astype(np.float32)
 
 
 @view
 def modes(solution: Solution) -> Picture:
-    """Draw the modes of a hybrid system, the active sets of one with step functions.
+    """Draw the modes of a hybrid system, the active sets of step functions or of laws.
 
     Raises
     ------
     NotApplicable
         Any other system has none.
     """
-    if not isinstance(solution, Trajectory) or not solution.mode_names:
+    if not solution.mode_names:
         raise NotApplicable(f"'{solution.system.name}' is a {solution.system.kind}: no modes.")
     return compose([[modes_plot(solution)]], [1])

@@ -18,6 +18,7 @@ __all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "compose", "curve", "lab
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
+INK = "#000000"  # the colour of text: white on a dark ground
 TIME = "time t (s)"
 _MORE = 0.3  # of its length, by which an axis grows for what comes next
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
@@ -52,6 +53,9 @@ def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+Ground = Callable[[tuple[float, float], tuple[float, float]], list[dict[str, Any]]]
+
+
 @dataclass
 class Plot:
     """One subplot.
@@ -67,9 +71,12 @@ class Plot:
         Whether the x axis is logarithmic; such plots of a column share it too.
     log_y : bool
         Whether the y axis is.
-    ticks : names of y = 0, 1, ..., if they are no numbers
+    ticks : names of y = 0, 1, ..., if they are no numbers; or ``{y: name}``, beside the axis
     share : float
         Height, in parts of a usual plot's.
+    ground : callable, optional
+        Returns for the ranges of x and y the traces that lie under the others and fill the axes;
+        always as many.
     """
 
     traces: list[dict[str, Any]]
@@ -80,16 +87,29 @@ class Plot:
     time: bool = True
     log: bool = False
     log_y: bool = False
-    ticks: list[str] | None = None
+    ticks: list[str] | dict[float, str] | None = None
     share: float = 1.0
+    ground: Ground | None = None
 
 
 @dataclass
 class Picture:
-    """Traces (arrays as NumPy) and a layout."""
+    """Traces (arrays as NumPy) and a layout; `grounds`: (first trace, axes, what draws them)."""
 
     data: list[dict[str, Any]]
     layout: dict[str, Any] = field(default_factory=dict)
+    grounds: list[tuple[int, str, str, Ground]] = field(default_factory=list)
+
+    def within(self, layout: dict[str, Any]) -> Picture:
+        """Return the same picture on axes of other ranges: what fills them is drawn anew."""
+        data = list(self.data)
+        for first, x, y, ground in self.grounds:
+            names = [f"{a[0]}axis{a[1:]}" for a in (x, y)]
+            old, new = ([tuple(axes[k]["range"]) for k in names] for axes in (self.layout, layout))
+            if old != new:
+                for k, trace in enumerate(ground(*new), first):
+                    data[k] = {**data[k], "x": trace["x"], "y": trace["y"]}
+        return Picture(data, layout, self.grounds)
 
     def figure(self) -> Any:
         """Return a plain ``plotly.graph_objects.Figure``."""
@@ -179,6 +199,7 @@ def compose(
     `gap`, in parts of the height.
     """
     data: list[dict[str, Any]] = []
+    grounds: list[tuple[int, str, str, Ground]] = []
     layout: dict[str, Any] = {
         "showlegend": True,
         "legend": {
@@ -217,7 +238,12 @@ def compose(
                 "domain": [max(0.0, top - tall), top], "anchor": x,
                 "title": {"text": plot.y_title, "standoff": 4},
             }  # fmt: skip
-            if plot.ticks is not None:
+            if isinstance(plot.ticks, dict):
+                yaxis |= {
+                    "tickvals": list(plot.ticks), "ticktext": list(plot.ticks.values()),
+                    "ticks": "", "showgrid": False,
+                }  # fmt: skip
+            elif plot.ticks is not None:
                 yaxis |= {
                     "tickvals": list(range(len(plot.ticks))), "ticktext": plot.ticks,
                     "ticklabelposition": "inside top", "ticklabelshift": -4, "ticks": "",
@@ -235,18 +261,22 @@ def compose(
             for axis, limits, log in (
                 (xaxis, plot.x_range, plot.log), (yaxis, plot.y_range, plot.log_y),
             ):  # fmt: skip
-                axis |= {"zeroline": False, "showgrid": True}
+                axis |= {"zeroline": False, "showgrid": axis.get("showgrid", True)}
                 if limits is not None:
                     axis["range"] = np.log10(limits).tolist() if log else list(limits)
             layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = xaxis, yaxis
-            data += [{**trace, "xaxis": x, "yaxis": y} for trace in plot.traces]
+            traces = plot.traces
+            if plot.ground is not None and plot.x_range and plot.y_range:
+                grounds.append((len(data), x, y, plot.ground))
+                traces = [*plot.ground(plot.x_range, plot.y_range), *traces]
+            data += [{**trace, "xaxis": x, "yaxis": y} for trace in traces]
             if follower is not None:
                 top -= tall + _below(plot, follower, gap)
         left = right + space
     layout["meta"] = {"time_axes": time_axes}
     mine = [x for x in data if x.get("showlegend") and x.get("legend", "legend") == "legend"]
     layout["margin"]["t"] += 19 * (_legend_rows([x["name"] for x in mine]) - 1)
-    return Picture(data, layout)
+    return Picture(data, layout, grounds)
 
 
 def _legend_rows(names: Sequence[str], width: float = 900.0) -> int:

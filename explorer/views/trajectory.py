@@ -115,6 +115,7 @@ def positions_plot(
         seen += [pinned[1].q[j] for j in chosen]
     form, exact = _exact(solution, points), []
     if form is not None:
+        seen += [form[:, j] for j in chosen]  # a coarse run may be far from it
         few = set(drawn(solution, 3)) if len(chosen) > 6 else set(chosen)  # wide dashes hide curves
         exact = [
             curve(
@@ -126,7 +127,7 @@ def positions_plot(
         ]  # fmt: skip
     traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False, which=which)]
     title = "q" if which is None else "x"
-    if len(chosen) == 1 or (which is not None and len(chosen) <= 3):
+    if len(chosen) == 1 or (which is not None and len(chosen) <= 2):
         title = ", ".join(label(names[j]) for j in chosen)
     return Plot(
         traces, TIME, title + unit_of(solution, which=chosen), _span(solution, pinned),

@@ -158,7 +158,7 @@ def _beside(run: Trajectory, t: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _parting(low: Trajectory, high: Trajectory, end: float) -> float:
     """Return the time from which on the event sequences differ."""
-    kinds = [run.march.kinds[:, :2].tolist() for run in (low, high)]
+    kinds = [run.march.sequence for run in (low, high)]
     times = [event_times(run) for run in (low, high)]
     for k in range(max(map(len, kinds))):
         if k >= min(map(len, kinds)) or kinds[0][k] != kinds[1][k]:

@@ -1,29 +1,42 @@
-"""Work-precision diagram: error over steps and over time, log-log; the slope is the order."""
+"""Work-precision diagram: error over steps and over time, log-log; the slope is the order.
+
+Schemes that differ in their stages have one dash; the same number of stages has one colour.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from explorer.errors import BadValue
-from explorer.study.work_precision import WorkPrecision
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, view
+from explorer.study.work_precision import WorkCurve, WorkPrecision
+from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, compose, curve, view
 
 __all__ = ["work_precision"]
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star")
-_LEAST = 1e-16  # an error of zero cannot be drawn
+_DASHES = ("solid", "dash", "dot", "dashdot")
+_LEAST, _MOST = 1e-16, 1e2  # an error of zero cannot be drawn, that of a run that flew off is far
+_OVER = {"steps": "steps", "h": "mean step h (s)"}
 
 
 @view
-def work_precision(found: WorkPrecision) -> Picture:
+def work_precision(
+    found: WorkPrecision, *, over: str = "steps", pinned: WorkPrecision | None = None
+) -> Picture:
     """Draw the error of several schemes over their steps and over their time.
 
     Parameters
     ----------
     found : WorkPrecision
-        What `explorer.study.work_precision` returns.
+        What `explorer.study.work_precision` or `explorer.study.order_diagram` returns.
+    over : str
+        "steps": their number; "h": the span over it, in s.
+    pinned : WorkPrecision, optional
+        To compare with: dotted grey.
 
     Raises
     ------
@@ -35,28 +48,55 @@ def work_precision(found: WorkPrecision) -> Picture:
             "views.work_precision draws what study.work_precision returns, such as "
             "views.work_precision(study.work_precision(models.pendulum()))."
         )
-    errors = np.concatenate([np.maximum(c.error, _LEAST) for c in found.curves])
+    if over not in _OVER:
+        raise BadValue(f"over = {over!r} is not one of {', '.join(map(repr, _OVER))}.")
+    drawn = [(found, c, look) for c, look in zip(found.curves, _looks(found.curves), strict=True)]
+    if pinned is not None:
+        drawn = [(pinned, c, (GREY, "circle-open", "dot")) for c in pinned.curves] + drawn
+    errors = np.concatenate([np.clip(c.error, _LEAST, _MOST) for _, c, _ in drawn])
     low, high = _decades(errors)
     plots = []
-    for title, scale, work in (("steps", 1, "steps"), ("time of the run (ms)", 1e3, "seconds")):
-        every = np.concatenate([scale * getattr(c, work) for c in found.curves])
-        span = _decades(every)
-        traces = [] if work == "seconds" else _guides(span, (low, high), found)
-        for i, c in enumerate(found.curves):
-            colour = COLOURS[i % len(COLOURS)]
-            drawn: dict[str, Any] = curve(
-                (scale * getattr(c, work)).astype(np.float32),
-                np.maximum(c.error, _LEAST).astype(np.float32), colour,
-                name=c.name + (f": order {c.order:.2g}" if np.isfinite(c.order) else ""),
-                mode="lines+markers", showlegend=work == "steps",
-                marker={"size": 7, "symbol": _SYMBOLS[i % len(_SYMBOLS)]},
-                hovertemplate=f"%{{x:.4g}} {'ms' if scale > 1 else 'steps'}: %{{y:.2e}}"
-                              f"<extra>{c.name}</extra>",
-            )  # fmt: skip
-            traces.append(drawn)
+    for work, title, unit in ((over, _OVER[over], "s" if over == "h" else "steps"),
+                              ("seconds", "time of the run (ms)", "ms")):  # fmt: skip
+        every = [_work(of, c, work) for of, c, _ in drawn]
+        span = _decades(np.concatenate(every))
+        timed = work == "seconds"
+        traces = [] if timed else _guides(span, (low, high), found, over == "h")
+        for (of, c, (colour, symbol, dash)), x in zip(drawn, every, strict=True):
+            order = f": order {c.order:.2g}" if np.isfinite(c.order) else ""
+            traces.append(curve(
+                x.astype(np.float32), np.maximum(c.error, _LEAST).astype(np.float32), colour,
+                name="pinned" if of is pinned else c.name + order,
+                mode="lines+markers", showlegend=of is found and not timed,
+                marker={"size": 7, "symbol": symbol}, line={"dash": dash},
+                hovertemplate=f"%{{x:.4g}} {unit}: %{{y:.2e}}<extra>{c.name}</extra>",
+            ))  # fmt: skip
         plots.append([Plot(traces, title, "relative error", span, (low, high), time=False,
                            log=True, log_y=True)])  # fmt: skip
     return compose(plots, [1, 1])
+
+
+def _work(of: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:
+    return of.t_end / one.steps if work == "h" else one.steps if work == "steps" else (
+        1e3 * one.seconds
+    )  # fmt: skip
+
+
+def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
+    """Return the colour, the symbol and the dash of each curve."""
+    colours = (*COLOURS, INK)
+    stages = [getattr(c.schemes[0], "stages", 0) for c in curves]
+    kinds = list(
+        dict.fromkeys(type(c.schemes[0]) for c, s in zip(curves, stages, strict=True) if s)
+    )
+    free = itertools.count(max(stages))
+    found = []
+    for i, (c, s) in enumerate(zip(curves, stages, strict=True)):
+        colour = colours[(s - 1 if s else next(free)) % len(colours)]
+        symbol = _SYMBOLS[(s - 1 if s else i) % len(_SYMBOLS)]
+        kind = kinds.index(type(c.schemes[0])) if s else 0
+        found.append((colour, symbol + "-open" * (kind % 2), _DASHES[kind % len(_DASHES)]))
+    return found
 
 
 def _decades(values: np.ndarray) -> tuple[float, float]:
@@ -67,18 +107,22 @@ def _decades(values: np.ndarray) -> tuple[float, float]:
 
 
 def _guides(
-    span: tuple[float, float], errors: tuple[float, float], found: WorkPrecision
+    span: tuple[float, float], errors: tuple[float, float], found: WorkPrecision, grows: bool
 ) -> list[dict[str, Any]]:
-    """Return thin lines of the orders that occur, from the upper left corner."""
-    orders = sorted({round(c.order) for c in found.curves if 0.5 < c.order < 4.5})
+    """Return thin lines of the orders that occur, from the upper corner of the coarsest step."""
+    orders = sorted({round(c.order) for c in found.curves if 0.5 < c.order < 8.5})
+    begin, end = span[::-1] if grows else span
     lines = []
     for p in orders:
-        far = min(span[1], span[0] * (errors[1] / errors[0]) ** (1 / p))
-        x = np.array([span[0], far])
-        y = errors[1] * (x / span[0]) ** -p
+        fall = (errors[1] / errors[0]) ** (1 / p)  # by this factor, to the lower edge
+        last = max(end, begin / fall) if grows else min(end, begin * fall)
+        x = np.array([begin, last])
+        y = errors[1] * (x / begin) ** (p if grows else -p)
         drawn = curve(x.astype(np.float32), y.astype(np.float32), GREY,
                       name=f"order {p}", line={"dash": "dot", "width": 1}, hoverinfo="skip",
                       mode="lines+text")  # fmt: skip
-        text = {"text": ["", f"order {p} "], "textposition": "bottom left"}
+        up = last != end  # it ends at the lower edge: its name stands beside it, not below
+        place = f"{'top' if up else 'bottom'} {'left' if up == grows else 'right'}"
+        text = {"text": ["", f" order {p} "], "textposition": place}
         lines.append(drawn | text | {"textfont": {"color": GREY, "size": 11}})
     return lines

@@ -145,26 +145,31 @@ class Panel {
       if (own) this.plot.dataset.seq = seq;
       return;
     }
+    const parts = { mechanism, table, cards: content.cards, t: timesOf(figure, mechanism) };
+    if (!this.frames) this.arrange(parts); // the first picture is drawn once, in the room it has
     this.picture.show(figure, {
       release,
       drawn: () => {
-        this.run(figure, mechanism, table, content.cards);
+        this.arrange(parts);
+        this.run(parts);
         if (own) this.plot.dataset.seq = seq;
         this.root.dataset.frames = ++this.frames;
       },
     });
   }
 
-  // Mechanism, cards, table and clock change together with the drawn picture, not before it.
-  run(figure, mechanism, table, cards) {
+  arrange({ mechanism, table, cards, t }) {
     this.stage.hidden = !mechanism;
+    this.root.classList.toggle("nsx-no-side", !mechanism && !cards?.length && !table && !t?.length);
+  }
+
+  // Mechanism, cards, table and clock change together with the drawn picture, not before it.
+  run({ mechanism, table, cards, t }) {
     this.cards.take(cards);
     if (mechanism) this.mechanism.take(mechanism);
     this.tabulate(table);
-    const t = mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
     if (t?.length) this.clock.span(t[0], t[t.length - 1]);
     else this.clock.span(0, 0);
-    this.root.classList.toggle("nsx-no-side", !mechanism && !cards?.length && !table && !t?.length);
   }
 
   // Nobody reads a table twenty-five times a second: four times, and the last one surely.
@@ -264,6 +269,10 @@ class Panel {
     this.picture.stop();
     this.root.remove();
   }
+}
+
+function timesOf(figure, mechanism) {
+  return mechanism?.t ?? figure.data.find((trace) => trace.meta?.t)?.meta.t;
 }
 
 function render({ model, el }) {

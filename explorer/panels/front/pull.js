@@ -3,6 +3,7 @@
 
 const CREDIT_MS = 2000;
 const SILENCE_MS = 10000;
+const BUSY_MS = 120000; // to compile one kernel takes half a minute on a slow machine
 
 class Puller {
   constructor(view, post, onSilence) {
@@ -82,7 +83,7 @@ class Puller {
       clearTimeout(credit.timer);
       credit.timer = this.expire(seq);
     }
-    if (this.flying.size) this.silence ??= setTimeout(() => this.onSilence(), SILENCE_MS);
+    if (this.flying.size) this.silence ??= setTimeout(() => this.onSilence(), BUSY_MS);
   }
 
   arrived(seq) {

@@ -58,8 +58,8 @@ class EventTable {
   share({ columns, rows }) {
     const wanted = columns.map((name, k) => {
       const value = rows[0]?.[k];
-      const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 4)
-        : Number.isInteger(value) ? 2 : 5;
+      const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 7)
+        : Number.isInteger(value) ? 2 : 7; // five digits, a sign, a point
       return Math.max(plainLabel(name).length, content) + 1;
     });
     const total = wanted.reduce((sum, one) => sum + one, 0);

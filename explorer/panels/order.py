@@ -1,0 +1,174 @@
+"""The order panel: error over step and over time of schemes across switches, live."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from explorer import cache, views
+from explorer.models import models
+from explorer.panels import controls, panels
+from explorer.panels.controls import slider
+from explorer.panels.explore import SessionAnswer
+from explorer.panels.live import LivePanel
+from explorer.panels.order_state import CURVES, KNOBS, WIDTH, OrderSession, offered
+from explorer.panels.session import Session
+from explorer.panels.state import OWN
+from explorer.parameters import Param
+from explorer.solution import Solution
+from explorer.study.work_precision import WorkPrecision
+from explorer.views.picture import steady
+
+__all__ = ["OrderPanel", "explore_order"]
+
+_WIDTH = Param(WIDTH, 1e-3, 1, "", "Thickness of the layer in place of a switch", log=True)
+_SAID = {
+    "FESD": "Finite elements that find the switches, 1 to 4 stages",
+    "ThetaRK": "The same Runge-Kutta methods, blind to the switches, 1 to 4 stages",
+    "EulerMoreau": "Theta time stepping with a law in each step",
+    "EventDriven": "Dormand-Prince 8(5,3) from switch to switch, over its tolerance",
+    "smoothing": "tanh in place of each step function, by Dormand-Prince 8(5,3) over its tolerance",
+}
+
+
+class _Answer(SessionAnswer):
+    """Answers the browser from a session that compares schemes."""
+
+    session: OrderSession
+
+    def schema(self) -> dict[str, Any]:
+        found, session = super().schema(), self.session
+        keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
+        presets = session.system.presets
+        found["presets"] = [p for p in found["presets"] if {*presets[p["name"]]} - {"text"} <= keys]
+        return found
+
+    def groups(self) -> list[dict[str, Any]]:
+        session = self.session
+        now, known = self._values(), {OWN, *filter(offered, models)}
+        found = {g["name"]: g["controls"] for g in controls.groups(session)}
+        for control in found["model"]:
+            if control["key"] == "model":
+                control["choices"] = [c for c in control["choices"] if c[0] in known]
+        span = [c for c in found["start"] if c["key"] == "t_end"]
+        shown = [
+            {"key": f"see.{name}", "kind": "toggle", "label": name, "text": _SAID[name],
+             "unit": "", "value": now[f"see.{name}"], "default": True}
+            for name in CURVES
+        ]  # fmt: skip
+        ordered = [
+            ("model", "Model", found["model"] + span),
+            ("parameters", "Parameters", found.get("parameters", [])),
+            ("scheme", "Methods", [c for c in found["scheme"] if c["key"] in KNOBS]),
+            ("curves", "Curves", [*shown, slider("see.width", "width", _WIDTH, now)]),
+        ]
+        return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in ordered if c]
+
+    def _values(self) -> dict[str, Any]:
+        session = self.session
+        own = {f"see.{k}": x for k, x in session.state["see"].items()}
+        return controls.values(session) | own | session.pending
+
+    @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
+    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+        session = self.session
+        found = session.diagram(moving=drag)
+        picture = views.work_precision.picture(found, over="h", pinned=session.ghost)
+        drawn = (session.system, session.state["t_end"])
+        self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
+        self._drawn = drawn
+        return {
+            "values": self._values(),
+            "errors": dict(session.errors),
+            "status": self._said(found, session.solution, time.perf_counter() - begin, drag),
+            **self._history(),
+            "figure": {"data": picture.data, "layout": self._layout},
+            "mechanism": None,
+            "table": None,
+        }
+
+    def _said(
+        self, found: WorkPrecision, run: Solution, seconds: float, drag: bool
+    ) -> dict[str, Any]:
+        status = super()._status(run, seconds)
+        if status["level"] == "error":
+            return status
+        runs = sum(len(c.steps) for c in found.curves)
+        text = f"{runs} runs against {_known_from(found)} · answered in {1e3 * seconds:.0f} ms"
+        if drag:
+            text += " · the finest steps follow"
+        if found.refused:
+            text += f" · {len(found.refused)} left out, such as {found.refused[0]}"
+        return {**status, "level": "warn" if found.refused else "ok", "text": text}
+
+    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+        session = self.session
+        if action == "export_csv":
+            text = session.to_csv()
+            return [{"type": "file", "name": "order.csv", "mime": "text/csv", "text": text}]
+        if action == "export_html":
+            page = _figure(session).update_layout(template="plotly_white", height=720).to_html()
+            return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
+        return super().do(action, value)
+
+
+def _figure(session: OrderSession) -> Any:
+    return views.work_precision(session.diagram(), over="h", pinned=session.ghost)
+
+
+def _known_from(found: WorkPrecision) -> str:
+    return "FESD of order 7" if found.reference.startswith("FESD(") else found.reference
+
+
+@panels.register("order")
+class OrderPanel(LivePanel):
+    """The widget; everything it shows and does is in ``session``.
+
+    Parameters
+    ----------
+    session : Session
+        Taken over if it is an `OrderSession`; of any other one its model and parameters, if it has
+        step functions.
+    """
+
+    own_menu = True
+
+    def __init__(self, session: Session) -> None:
+        own = OrderSession.of(session)
+        answer = _Answer(own)
+        super().__init__(answer, cache_dir=cache.directory())
+        self.session = own
+        own.on_change(lambda: None if answer.answering else self.push())
+
+
+def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
+    """Open the live diagram of orders across switches.
+
+    Parameters
+    ----------
+    model : str, StepSystem or builder
+        A name of the gallery, your own system, or a function that returns one.
+    **settings
+        Parameters, "t_end", "tableau", "representation" by name; "width" of the smoothing; False
+        for a curve that is not to be shown: "FESD", "ThetaRK", "EulerMoreau", "EventDriven",
+        "smoothing".
+
+    Returns
+    -------
+    panel
+        A widget; ``panel.session`` does by script what the mouse does, and
+        ``panel.session.diagram()`` is what is drawn. With the environment variable
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+
+    Raises
+    ------
+    ExplorerError
+        A model without step functions, a number that cannot be.
+    """
+    session = OrderSession(model, **settings)
+    if os.environ.get("EXPLORER_STATIC"):
+        return _figure(session)
+    return OrderPanel(session)

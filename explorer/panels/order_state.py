@@ -1,0 +1,256 @@
+"""The state of the order panel: a model with step functions, and the curves that are compared.
+
+That of a session whose scheme is `FESD`, and one entry more: ``"see": {"width", "FESD", "ThetaRK",
+"EulerMoreau", "EventDriven", "smoothing"}``, the width of the layers and which curves are shown.
+Full keys: "see.width", "see.ThetaRK"; of the scheme "knob.tableau" and "knob.representation".
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from explorer.errors import BadValue, ExplorerError
+from explorer.models import models
+from explorer.panels.code import called, opening, settings
+from explorer.panels.session import Session
+from explorer.panels.state import State, States
+from explorer.parameters import number
+from explorer.schemes.euler_moreau import EulerMoreau
+from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.fesd import FESD
+from explorer.simulation import simulate
+from explorer.solution import Solution
+from explorer.study.order_diagram import STAGED, STEPS, order_diagram, staged, truth
+from explorer.study.work_precision import WorkCurve, WorkPrecision
+from explorer.systems import StepSystem, System
+
+__all__ = ["CURVES", "KNOBS", "WIDTH", "OrderSession", "OrderStates", "offered"]
+
+CURVES = (*STAGED, "EulerMoreau", "EventDriven", "smoothing")
+KNOBS = ("knob.tableau", "knob.representation")
+WIDTH = 0.01
+_MOVING = 5  # of the steps are run while a slider moves
+_PLAIN = 80  # intervals of the run that has to succeed before anything is drawn
+
+
+def offered(name: str) -> bool:
+    """Tell whether a model of the gallery has step functions."""
+    return _stepped(models[name])
+
+
+@functools.cache  # to build every model takes a tenth of a second
+def _stepped(build: Callable[[], System]) -> bool:
+    return isinstance(build(), StepSystem)
+
+
+@functools.lru_cache(maxsize=16)
+def _truth(
+    system: Any, revision: int, t_end: float, rho: tuple, representation: str, step: float
+) -> tuple[tuple[float, ...], str]:
+    """Return the state at the end, by the closed form or else by FESD of order 7."""
+    del revision  # what was found of other equations is not asked for again
+    asked = {"t_end": t_end, "rho": dict(rho), "throw": False}
+    try:
+        end, words = truth(system, "exact", asked, step)
+    except BadValue:
+        scheme = FESD(stages=4, h=step / 2, representation=representation)
+        end, words = truth(system, scheme, asked, step)
+    return tuple(end.tolist()), words
+
+
+@functools.lru_cache(maxsize=256)  # most of them rest while one slider moves
+def _curve(
+    system: Any, revision: int, t_end: float, rho: tuple, end: tuple[float, ...], count: int,
+    name: str, scheme: Any, width: float | None,
+) -> tuple[tuple[WorkCurve, ...], tuple[str, ...]]:  # fmt: skip
+    """Return one curve, or the sentences of why there is none."""
+    del revision
+    try:
+        found = order_diagram(
+            system, {} if scheme is None else {name: scheme}, h=(t_end / STEPS[:count]).tolist(),
+            reference=end, t_end=t_end, rho=dict(rho), width=width,
+        )  # fmt: skip
+    except ExplorerError as error:
+        return (), (str(error).splitlines()[0],)
+    return found.curves, found.refused
+
+
+class OrderStates(States):
+    """States of the order panel."""
+
+    def fresh(
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+    ) -> State:
+        """Return the default state of a model."""
+        del scheme  # all of them are compared
+        system = self.system({"model": model, "sizes": dict(sizes or {})})
+        if not isinstance(system, StepSystem):
+            raise BadValue(
+                f"'{system.name}' has no step functions, so there are no switches for FESD to "
+                f"find. Of the gallery {', '.join(filter(offered, models))} have."
+            )
+        state = super().fresh(model, sizes, FESD)
+        state["see"] = {"width": WIDTH, **dict.fromkeys(CURVES, True)}
+        return state
+
+    def keys(self, state: Mapping[str, Any]) -> list[str]:
+        """Return the full key of everything that can be changed."""
+        own = [k for k in super().keys(state) if k.startswith(("model", "t_end", "size.", "rho."))]
+        return [*own, *KNOBS, *(f"see.{name}" for name in state["see"])]
+
+    def key(self, state: Mapping[str, Any], name: str) -> str:
+        """Return the full key of a name."""
+        own = f"see.{name}" in self.keys(state) and f"rho.{name}" not in self.keys(state)
+        return f"see.{name}" if own else super().key(state, name)
+
+    def change(self, state: State, key: str, value: Any) -> State:
+        """Return `state` with one entry changed, checked on its own."""
+        group, _, name = key.partition(".")
+        if group != "see":
+            return super().change(state, key, value)
+        new = copy.deepcopy(state)
+        if name == "width":
+            new["see"]["width"] = number(value, "The width of the layers", positive=True)
+        else:
+            new["see"][name] = bool(value)
+            if not any(new["see"][curve] for curve in CURVES):
+                raise BadValue("One curve at least has to be shown: choose another one first.")
+        return new
+
+    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+        """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
+        try:
+            given = json.loads(text) if isinstance(text, str) else dict(text)
+            see = dict(given.pop("see", None) or {})
+            knobs = {k: x for k, x in given["knobs"].items() if f"knob.{k}" in KNOBS}
+            given |= {"scheme": "FESD", "knobs": knobs if given["scheme"] == "FESD" else {}}
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+            return super().from_json(text)  # says what is wrong with it
+        states, state = super().from_json(given)
+        for name, value in see.items():
+            if f"see.{name}" in states.keys(state):
+                state = states.change(state, f"see.{name}", value)
+        return states, state
+
+
+class OrderSession(Session):
+    """A model with step functions, and the error of schemes over their steps.
+
+    Attributes
+    ----------
+    solution : Solution
+        One run, by `FESD` of two stages; where that fails the state is refused.
+    """
+
+    _states = OrderStates
+
+    def __init__(self, model: Any = "switched_oscillator", **settings: Any) -> None:
+        self._pinned: WorkPrecision | None = None
+        super().__init__(model, **settings)
+
+    @classmethod
+    def of(cls, session: Session) -> OrderSession:
+        """Return a session of this kind, of the model of another one if it has step functions."""
+        if isinstance(session, cls):
+            return session
+        if not isinstance(session.system, StepSystem):
+            return cls()
+        own = session.states.own is not None
+        new = cls(session.system if own else session.state["model"])
+        groups = {"size": session.state["sizes"], "rho": session.state["rho"]}
+        new.change({f"{g}.{k}": x for g, values in groups.items() for k, x in values.items()})
+        new._past.clear()
+        return new
+
+    def diagram(self, *, moving: bool = False) -> WorkPrecision:
+        """Return the errors of the schemes that are shown.
+
+        Parameters
+        ----------
+        moving : bool
+            Whether the finest steps are left out, as the panel does while a slider moves.
+        """
+        if not moving:
+            with suppress(ExplorerError):  # the finest steps may fail where the others do not
+                return self._compared(self.states, self.state, len(STEPS))
+        return self._compared(self.states, self.state, _MOVING)
+
+    @property
+    def ghost(self) -> WorkPrecision | None:
+        """The pinned errors."""
+        return None if self.pinned is None else self._pinned
+
+    def pin(self) -> None:
+        """Keep the present errors in the picture."""
+        self._pinned = self.diagram()
+        super().pin()
+
+    def _run(self, states: States, state: State) -> Solution:
+        scheme = dataclasses.replace(FESD(**state["knobs"]), h=state["t_end"] / _PLAIN)
+        asked = {k: state[k] for k in ("t_end", "rho")}
+        run = simulate(states.system(state), scheme, throw=False, **asked)
+        if not run.status.ok:
+            raise BadValue(run.status.message)
+        self._compared(states, state, _MOVING)  # what cannot be drawn is refused here
+        return run
+
+    def _compared(self, states: States, state: State, count: int) -> WorkPrecision:
+        """Return the errors with the first `count` step sizes."""
+        system, see, t_end = states.system(state), state["see"], state["t_end"]
+        run = (system, system.revision, t_end, tuple(state["rho"].items()))
+        finest = float(t_end / STEPS[count - 1])
+        end, known_from = _truth(*run, state["knobs"]["representation"], finest)
+        found: list[WorkCurve] = []
+        refused: list[str] = []
+        for name, scheme in _schemes(state).items():
+            curves, words = _curve(*run, end, count, name, scheme, None)
+            found += curves
+            refused += words
+        if see["smoothing"]:
+            curves, words = _curve(*run, end, count, "smoothing", None, see["width"])
+            found += curves
+            refused += words
+        if not found:
+            raise BadValue(refused[0])
+        return WorkPrecision(system, t_end, known_from, tuple(found), tuple(refused))
+
+    def code(self) -> str:
+        """Return Python that makes the present picture without any widget."""
+        *lines, _ = opening(self)
+        schemes = [f"{name!r}: ex.{one!r}" for name, one in _schemes(self.state).items()]
+        lines += ["schemes = {", *(f"    {line}," for line in schemes), "}"]
+        asked = ["model", "schemes", *settings(self)]
+        if self.state["see"]["smoothing"]:
+            asked.append(f"width={self.state['see']['width']!r}")
+        known_from = self.diagram().reference
+        if known_from.startswith("FESD("):
+            asked.append(f"reference=ex.{known_from}")
+        call = called("found = ex.study.order_diagram", asked)
+        return "\n".join([*lines, *call, 'ex.views.work_precision(found, over="h")']) + "\n"
+
+    def to_csv(self) -> str:
+        """Return the errors as CSV: a row for each run."""
+        found = self.diagram()
+        rows = ["curve,steps,h (s),time (s),relative error"]
+        for c in found.curves:
+            every = zip(c.steps, found.t_end / c.steps, c.seconds, c.error, strict=True)
+            rows += [f'"{c.name}",{n},{h!r},{s!r},{e!r}' for n, *more in every
+                     for h, s, e in [map(float, more)]]  # fmt: skip
+        return "\n".join(rows) + "\n"
+
+
+def _schemes(state: State) -> dict[str, Any]:
+    """Return the schemes of a state that are shown, by name."""
+    see, shared = state["see"], {k.partition(".")[2]: state["knobs"][k[5:]] for k in KNOBS}
+    found = {n: one for kind in STAGED if see[kind] for n, one in staged(kind, **shared).items()}
+    others = {
+        "EulerMoreau": EulerMoreau(representation=shared["representation"]),
+        "EventDriven": EventDriven(),
+    }
+    return found | {name: one for name, one in others.items() if see[name]}

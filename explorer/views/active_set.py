@@ -1,0 +1,147 @@
+"""Active sets over time: the side of each switching function, switches, elements, their lengths."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.solution import Solution
+from explorer.switched import SwitchedTrajectory
+from explorer.views.decimate import fine
+from explorer.views.multipliers import MOST_LANES, above
+from explorer.views.phase_plane import switched
+from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, compose, curve, view
+from explorer.views.regions import SIDES
+
+__all__ = ["active_set", "active_set_plot", "lengths_plot"]
+
+_MOST = 72  # bars of one kind, switches
+_TICKS = 90
+_NAMES = {-1: "minus", 0: "sliding", 1: "plus"}
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LONG = 5  # a longer name does not stand beside the axis
+
+
+def active_set_plot(
+    solution: SwitchedTrajectory, pinned: Solution | None = None, legend: str = "legend3"
+) -> Plot:
+    """Draw a lane for each switching function: low on its minus side, high on its plus side."""
+    system, signs = solution.system, solution.signs
+    count = min(signs.shape[1], MOST_LANES)
+    traces, high = [], float(count) - 0.5
+    times = solution.switch_times
+    if len(times) > _MOST:
+        times = times[np.linspace(0, len(times) - 1, _MOST).astype(int)]
+    x = np.column_stack([times, times, np.full(len(times), np.nan)]).ravel()
+    y = np.tile([-0.5, high, np.nan], len(times))
+    traces.append(
+        curve(*((x.astype(np.float32), y.astype(np.float32)) if len(times) else OFF), GREY,
+              name="switches", line={"width": 1}, hovertemplate="switch at t = %{x:.6g} s<extra>"
+              "</extra>")
+    )  # fmt: skip
+    if isinstance(pinned, SwitchedTrajectory):
+        at = _bars(pinned, (-1, 0, 1), count, -0.08)
+        traces.append(
+            curve(*at, GREY, name="pinned", hoverinfo="skip", line={"width": 2, "dash": "dot"})
+        )
+    for side, colour in SIDES.items():
+        traces.append(
+            curve(*_bars(solution, (side,), count), colour, name=_NAMES[side], line={"width": 6},
+                  hovertemplate=f"t = %{{x:.6g}} s<extra>{_NAMES[side]}</extra>", showlegend=True,
+                  legend=legend)
+        )  # fmt: skip
+    traces.append(
+        {
+            **curve(*_ticks(solution, -0.68), GREY, name="elements", hovertemplate=
+                    "element ends at t = %{x:.6g} s<extra></extra>"),
+            "mode": "markers", "marker": {"color": GREY, "size": 6, "symbol": "line-ns-open"},
+        }
+    )  # fmt: skip
+    names = [
+        s.name if len(s.name) <= _LONG else f"c<sub>{k + 1}</sub>"
+        for k, s in enumerate(system.switches[:count])
+    ]
+    ticks: dict[float, str] = {float(count - 1 - k): name for k, name in enumerate(names)}
+    end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
+    return Plot(
+        traces, TIME, "active set", (0.0, end), (-0.85, high), ticks=ticks,
+        share=min(0.45 + 0.2 * count, 1.3),
+    )  # fmt: skip
+
+
+def _bars(
+    solution: SwitchedTrajectory, sides: tuple[int, ...], count: int, shift: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stretches on these sides, one lane per function; the longest if they are many."""
+    t, signs, found = solution.t, solution.signs, []
+    for k in range(count):
+        sign = signs[:, k]
+        first = np.flatnonzero(np.diff(sign, prepend=-2))
+        last = np.append(first[1:], len(sign) - 1)  # up to the switch itself
+        here = np.isin(sign[first], sides)
+        level = count - 1 - k + 0.27 * sign[first] + shift
+        found.append(np.column_stack([t[first], t[last], level])[here])
+    bars = np.concatenate(found) if found else np.empty((0, 3))
+    if not len(bars):
+        return OFF
+    if len(bars) > _MOST:
+        bars = bars[np.sort(np.argsort(bars[:, 0] - bars[:, 1])[:_MOST])]
+    gap = np.full(len(bars), np.nan)
+    x = np.column_stack([bars[:, 0], bars[:, 1], gap]).ravel()
+    y = np.column_stack([bars[:, 2], bars[:, 2], gap]).ravel()
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def _ticks(solution: SwitchedTrajectory, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the elements; if they are many, of those that a switch has changed."""
+    t = solution.boundaries
+    if len(t) > _TICKS:
+        h = np.diff(t)
+        odd = np.abs(h - np.median(h)) > 1e-6 * np.median(h)
+        t = t[:-1][odd]
+        t = t[np.linspace(0, len(t) - 1, min(_TICKS, len(t))).astype(int)] if len(t) else t
+    return (t.astype(np.float32), np.full(len(t), level, np.float32)) if len(t) else OFF
+
+
+def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
+    """Draw the length of each element over its span."""
+    t = solution.boundaries
+    h = np.diff(t)
+    end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
+    if not len(h):
+        x, y, limits = *OFF, (0.1, 1.0)
+    else:  # neighbours of equal length are one stroke
+        first = np.flatnonzero(np.abs(np.diff(h, prepend=-1.0)) > 1e-6 * h)
+        last = np.append(first[1:], len(h))
+        if len(first) > 2 * _MOST:
+            even = np.linspace(0, len(first) - 1, 2 * _MOST).astype(int)
+            extreme = np.argsort(h[first])[: _MOST // 2]
+            shown = np.union1d(even, extreme)
+            first, last = first[shown], last[shown]
+        gap = np.full(len(first), np.nan)
+        x = np.column_stack([t[first], t[last], gap]).ravel()
+        y = np.column_stack([h[first], h[first], gap]).ravel()
+        x, y = x.astype(np.float32), y.astype(np.float32)
+        limits = (10 ** np.floor(np.log10(0.7 * h.min())), 10 ** np.ceil(np.log10(1.4 * h.max())))
+    decades = np.log10(limits).round().astype(int)
+    ticks = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in decades.tolist()}
+    hover = "t = %{x:.5g} s<br>h<sub>n</sub> = %{y:.3g} s<extra></extra>"
+    trace = curve(x, y, COLOURS[0], name="h<sub>n</sub>", line={"width": 2}, hovertemplate=hover)
+    return Plot([trace], TIME, "h<sub>n</sub> (s)", (0.0, end), limits, log_y=True, ticks=ticks,
+                share=0.5)  # fmt: skip
+
+
+@view
+def active_set(solution: Solution) -> Picture:
+    """Draw the side of each switching function, switches and elements, and below their lengths.
+
+    Raises
+    ------
+    NotApplicable
+        A run without step functions.
+    """
+    found = switched(solution, "active sets")
+    finer = fine(found)
+    assert isinstance(finer, SwitchedTrajectory)
+    picture = compose([[active_set_plot(finer, legend="legend"), lengths_plot(finer)]], [1])
+    above(picture, 1, "legend")
+    return picture

@@ -1,0 +1,61 @@
+"""The end of a run over a parameter, above its derivative: smooth, or a staircase of 0 and 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.errors import BadValue
+from explorer.study.end_state import EndState
+from explorer.systems.display import unit
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, extent, label, view
+from explorer.views.slopes import per, titled
+
+__all__ = ["end_state"]
+
+
+@view
+def end_state(found: EndState) -> Picture:
+    """Draw the end of a state over a parameter, and below it the derivative of each scheme.
+
+    Parameters
+    ----------
+    found : EndState
+        What `explorer.study.end_state` returns.
+
+    Raises
+    ------
+    BadValue
+        Anything else.
+    """
+    if not isinstance(found, EndState):
+        raise BadValue(
+            "views.end_state draws what study.end_state returns, such as "
+            "views.end_state(study.end_state(models.sign_crossing()))."
+        )
+    system = found.system
+    param = system.parameters.get(found.by)
+    of_unit = system.units[system.coordinates.index(found.of)]
+    by_unit = param.unit if param else system.units[system.coordinates.index(found.by)]
+    by = label(found.by) if param else f"{label(found.by)}(0)"
+    end = f"{label(found.of)}({found.t_end:g} s)"
+    values = found.values.astype(np.float32)
+    plots = []
+    for read, title, u in (
+        ("x", end, unit(of_unit)), ("slope", f"d{label(found.of)}/d{by}", per(of_unit, by_unit)),
+    ):  # fmt: skip
+        drawn = [getattr(c, read) for c in found.curves]
+        traces, colours = [], iter(np.resize(COLOURS, len(drawn)))
+        for c, y in zip(found.curves, drawn, strict=True):
+            exact = c.name == "exact"
+            line = {"width": 5, "color": GREY} if exact else {}
+            if read == "slope" and not exact:
+                line |= {"shape": "hvh"}  # it jumps between two values
+            traces.append(curve(
+                values, y.astype(np.float32), GREY if exact else str(next(colours)), name=c.name,
+                line=line, opacity=0.45 if exact else 1, showlegend=read == "x",
+                hovertemplate=f"{by} = %{{x:.4g}}: %{{y:.5g}}<extra>{c.name}</extra>",
+            ))  # fmt: skip
+        span = float(values.min()), float(values.max())
+        plots.append(Plot(traces, titled(by, unit(by_unit)), titled(title, u), span,
+                          extent(*drawn), time=False))  # fmt: skip
+    return compose([plots], [1])

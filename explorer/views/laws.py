@@ -1,0 +1,169 @@
+"""Laws of multipliers: their graphs with the operating point, named quantities, the solver's work.
+
+A law -y in N_[lb, ub](lam) is a monotone graph in the plane of y and lam; every step of a run is a
+point on it. A bundle of named voltages and currents, one plot for each unit, is how a circuit is
+looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.complementarity import ComplementaritySolution
+from explorer.errors import NotApplicable
+from explorer.solution import Solution
+from explorer.views.decimate import Rows, rows
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    TIME,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    extent,
+    label,
+    view,
+)
+
+__all__ = ["law_plot", "laws", "one_step_problem", "quantities", "quantity_plots"]
+
+_MOST = 6  # laws drawn
+
+
+def law_plot(solution: ComplementaritySolution, points: Rows, k: int = 0) -> Plot:
+    """Draw the graph of law k, set-valued parts included, and the run on it."""
+    (y_name, y_unit), (name, unit), (low, high) = _named(solution)[k]
+    y = solution.y[points.position, k].astype(np.float32)
+    lam = solution.lam[points.position, k].astype(np.float32)
+    y_range, lam_range = extent(y, [0.0]), extent(lam, [b for b in (low, high) if np.isfinite(b)])
+    bottom = low if np.isfinite(low) else lam_range[0]
+    top = high if np.isfinite(high) else lam_range[1]
+    # y < 0: lam = ub; y = 0: all between; y > 0: lam = lb
+    corners = [(0.0, top), (0.0, bottom)]
+    if np.isfinite(high):
+        corners.insert(0, (y_range[0], high))
+    if np.isfinite(low):
+        corners.append((y_range[1], low))
+    graph = np.array(corners, np.float32).T
+    text = f"{label(y_name)} = %{{x:.4g}} {y_unit}<br>{label(name)} = %{{y:.4g}} {unit}"
+    traces = [
+        curve(graph[0], graph[1], GREY, name="law", line={"width": 5}, opacity=0.4,
+              hoverinfo="skip"),
+        curve(y, lam, COLOURS[k % len(COLOURS)], name=label(name), mode="markers",
+              marker={"size": 4, "color": COLOURS[k % len(COLOURS)]},
+              hovertemplate=f"{text}<extra></extra>", meta={"t": points.t}),
+    ]  # fmt: skip
+    return Plot(
+        traces, label(y_name) + _in(y_unit), label(name) + _in(unit), y_range, lam_range, time=False
+    )
+
+
+def _in(unit: str) -> str:
+    return f" ({unit})" if unit else ""
+
+
+def _named(solution: ComplementaritySolution) -> list[tuple[Any, Any, tuple[float, float]]]:
+    """Return (name, unit) of y and of lam and the bounds of lam, of each law."""
+    found = []
+    for law in solution.laws:
+        low, high = (float(b.subs(solution.rho)) for b in (law.lb, law.ub))
+        found.append(((law.y_name, law.y_unit), (law.name, law.unit), (low, high)))
+    return found
+
+
+def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot]:
+    """Draw every named quantity against time, one plot for each unit."""
+    system, at = solution.system, points.position
+    found = list(zip(system.coordinates, system.units, points.q, strict=True))
+    for k, (y, lam, _) in enumerate(_named(solution)):
+        found.append((*lam, solution.lam[at, k].astype(np.float32)))
+        found.append((*y, solution.y[at, k].astype(np.float32)))
+    units = {o.name: o.unit for o in getattr(system, "outputs", ())}
+    for name, values in solution.outputs.items():
+        found.append((name, units[name], values[at].astype(np.float32)))
+    plots = []
+    for unit in dict.fromkeys(unit for _, unit, _ in found):
+        here = [(name, values) for name, of, values in found if of == unit]
+        traces = []
+        for k, (name, values) in enumerate(here):
+            text = f"t = %{{x:.5g}} s<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
+            traces.append(
+                curve(points.t, values, COLOURS[k % len(COLOURS)], name=label(name),
+                      line={"dash": ("solid", "dash", "dot")[k // len(COLOURS) % 3]},
+                      hovertemplate=text, showlegend=True, meta={"t": points.t})
+            )  # fmt: skip
+        title = {"V": "voltages (V)", "A": "currents (A)"}.get(unit, f"quantities{_in(unit)}")
+        end = float(solution.t[-1])
+        plots.append(Plot(traces, TIME, title, (0.0, end), extent(*(v for _, v in here))))
+    return plots
+
+
+def _with_laws(solution: Solution) -> ComplementaritySolution:
+    if not isinstance(solution, ComplementaritySolution) or not solution.lam.shape[1]:
+        raise NotApplicable(
+            f"'{solution.system.name}' was not run with multipliers and laws: views.laws draws "
+            "what EulerMoreau returns."
+        )
+    return solution
+
+
+@view
+def laws(solution: Solution) -> Picture:
+    """Draw the graphs of at most six laws with the points of the run.
+
+    Raises
+    ------
+    NotApplicable
+        A run without multipliers and laws.
+    """
+    run = _with_laws(solution)
+    points = rows(run)
+    plots = [law_plot(run, points, k) for k in range(min(run.lam.shape[1], _MOST))]
+    half = (len(plots) + 1) // 2
+    columns = [plots[:half], plots[half:]] if len(plots) > 1 else [plots]
+    return compose(columns, [1] * len(columns), gap=0.1)
+
+
+@view
+def quantities(solution: Solution) -> Picture:
+    """Draw all named quantities against time: voltages, currents, controls.
+
+    Raises
+    ------
+    NotApplicable
+        A run without multipliers and laws.
+    """
+    run = _with_laws(solution)
+    return compose([quantity_plots(run, rows(run))], [1])
+
+
+@view
+def one_step_problem(solution: Solution) -> Picture:
+    """Draw the residuals of the one-step problem and Newton's iterations of each step.
+
+    Raises
+    ------
+    NotApplicable
+        A run without multipliers and laws.
+    """
+    run = _with_laws(solution)
+    at = rows(run).position
+    t, end = run.t[at].astype(np.float32), float(run.t[-1])
+    traces = [
+        curve(t, np.maximum(run.residuals[at, k], 1e-18).astype(np.float32), COLOURS[k],
+              name=name, showlegend=True)
+        for k, name in enumerate(("laws", "Newton"))
+    ]  # fmt: skip
+    top = max(float(run.residuals.max()), 1e-15)
+    residuals = Plot(
+        traces, TIME, "relative residual", (0.0, end), (1e-18, 10 * top), log_y=True
+    )  # fmt: skip
+    counts = run.iterations[at].astype(np.float32)
+    iterations = Plot(
+        [curve(t, counts, COLOURS[2], name="iterations")], TIME, "Newton iterations", (0.0, end),
+        (0.0, float(counts.max()) + 1),
+    )  # fmt: skip
+    return compose([[residuals, iterations]], [1])

@@ -1,0 +1,131 @@
+"""Multipliers over time as stacked areas: of the regions of each subsystem, of each function.
+
+theta_i of the regions of a subsystem add up to 1; alpha_j of a switching function and 1 - alpha_j,
+what its sides weigh, do so too. On a slide they share: there the areas move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import NotApplicable
+from explorer.solution import Solution
+from explorer.switched import SwitchedTrajectory
+from explorer.views.decimate import fine
+from explorer.views.phase_plane import switched
+from explorer.views.picture import TIME, Picture, Plot, compose, curve, view
+from explorer.views.regions import SIDES, beside, region_colours
+
+__all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
+
+MOST_LANES = 8
+_ROOM = 0.16  # between two lanes, in parts of one
+_SEEN = 1e-5  # less is level
+_MOST, _FEW = 240, 40  # points of all edges, and of one at least
+
+
+def multipliers_plot(solution: SwitchedTrajectory, kind: str = "", legend: str = "legend2") -> Plot:
+    """Draw a lane for each subsystem (theta) or each switching function (alpha).
+
+    `kind` is "theta" or "alpha"; by default theta where there are regions.
+    """
+    system = solution.system
+    subsystems = getattr(system, "subsystems", ())
+    if (kind or ("theta" if subsystems else "alpha")) == "theta":
+        return _regions(solution, legend)
+    alpha, switches = solution.alpha.T, system.switches
+    lanes = [
+        [(beside(s.name, 1), SIDES[1], alpha[k]),
+         (beside(s.name, -1), SIDES[-1], 1 - alpha[k])]
+        for k, s in enumerate(switches)
+    ]  # fmt: skip
+    single = len(lanes) == 1
+    names = [f"α<sub>{k + 1}</sub>" for k in range(len(lanes))]
+    return _lanes(solution.t, lanes, names, "α", legend if single else "")
+
+
+def _regions(solution: SwitchedTrajectory, legend: str) -> Plot:
+    system = solution.system
+    theta, colours = solution.theta.T, iter(region_colours(system))
+    values = iter(theta)
+    lanes = [[(r.name, next(colours), next(values)) for r in s.regions] for s in system.subsystems]
+    names = [f"θ of {k + 1}" for k in range(len(lanes))]
+    return _lanes(solution.t, lanes, names, "θ", legend)
+
+
+def _lanes(
+    t: np.ndarray, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str], title: str,
+    legend: str,
+) -> Plot:  # fmt: skip
+    """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
+    count, traces = min(len(lanes), MOST_LANES), []
+    most = max(_MOST // sum(len(stack) - 1 for stack in lanes[:count]), _FEW)
+    unit = 1.0 if count == 1 else 1.0 - _ROOM
+    for k, stack in enumerate(lanes[:count]):
+        base = float(count - 1 - k)
+        sums = base + unit * np.cumsum([values for *_, values in stack], axis=0)
+        for rank, (name, colour, _) in reversed([*enumerate(stack)]):
+            shown = {"showlegend": True, "legend": legend} if legend else {}
+            traces.append(
+                curve(*_area(t, base, sums[rank], most), colour, name=name, fill="toself",
+                      fillcolor=colour, line={"width": 0}, legendrank=rank + 1, **shown)
+            )  # fmt: skip
+    ticks: Any = {count - 1 - k + unit / 2: n for k, n in enumerate(names[:count])}
+    if count == 1:
+        title, ticks = (names[0] if names[0][0] == "α" else "θ"), None
+    limits = (-0.02, 1.02) if count == 1 else (-_ROOM, float(count))
+    share = min(0.55 + 0.15 * count, 1.2)
+    return Plot(traces, TIME, title, (0.0, float(t[-1])), limits, ticks=ticks, share=share)
+
+
+def _area(t: np.ndarray, base: float, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the polygon under a curve; where it is level its ends are left."""
+    moves = np.abs(np.diff(y)) > _SEEN
+    kept = np.ones(len(t), bool)
+    kept[1:-1] = moves[1:] | moves[:-1]
+    if kept.sum() > most:
+        thin = kept & (np.cumsum(kept) % -(-int(kept.sum()) // most) == 0)
+        jumps = np.flatnonzero(t[1:] == t[:-1])  # both sides of each switch
+        ends = np.concatenate([jumps, jumps + 1, np.flatnonzero(moves[1:] != moves[:-1]) + 1])
+        thin[ends] = kept[ends]
+        thin[[0, -1]] = True
+        kept = thin
+    x = np.concatenate([t[kept], t[[-1, 0, 0]]])
+    y = np.concatenate([y[kept], [base, base], y[:1]])
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+@view
+def multipliers(solution: Solution) -> Picture:
+    """Draw theta of the regions and alpha of the switching functions as stacked areas over time.
+
+    Raises
+    ------
+    NotApplicable
+        A run without step functions, or with none at all.
+    """
+    found = switched(solution, "multipliers")
+    if not found.system.switches:
+        raise NotApplicable(f"'{found.system.name}' has no switching functions: nothing to draw.")
+    found = fine(found)  # type: ignore[assignment]
+    plots = []
+    if getattr(found.system, "subsystems", ()):
+        plots.append(multipliers_plot(found, "theta", "legend"))
+    if not found.march.compiled.stewart and found.system.switches:
+        plots.append(multipliers_plot(found, "alpha"))
+    picture = compose([plots], [1])
+    if len(plots) > 1:
+        above(picture, len(plots), "legend2")
+    return picture
+
+
+def above(picture: Picture, plot: int, legend: str) -> None:
+    """Put a legend above a plot, counted from 1."""
+    suffix = "" if plot == 1 else str(plot)
+    picture.layout[legend] = {
+        "orientation": "h", "yanchor": "bottom", "font": {"size": 11}, "bgcolor": "rgba(0,0,0,0)",
+        "x": picture.layout[f"xaxis{suffix}"]["domain"][0],
+        "y": picture.layout[f"yaxis{suffix}"]["domain"][1],
+    }  # fmt: skip

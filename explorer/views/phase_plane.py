@@ -1,0 +1,242 @@
+"""Phase plane of a system with step functions: regions, fields of both sides, slides, the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from explorer.compiled import compile_switched
+from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.parameters import number
+from explorer.solution import Solution
+from explorer.switched import SwitchedTrajectory
+from explorer.systems import StepSystem
+from explorer.views.decimate import Rows, fine, rows
+from explorer.views.picture import (
+    GREY,
+    INK,
+    OFF,
+    Picture,
+    Plot,
+    compose,
+    curve,
+    extent,
+    label,
+    view,
+)
+from explorer.views.regions import SIDES, Regions
+
+__all__ = ["phase_plane", "phase_plane_plot", "regions", "switched"]
+
+_MOST = 100  # points of the slides
+_DOUBLINGS = 20  # of the plane about the start, until every region is seen
+
+
+def switched(solution: Solution, what: str) -> SwitchedTrajectory:
+    """Return the solution, if it is one of a system with step functions.
+
+    Raises
+    ------
+    NotApplicable
+        Otherwise: `what` does not exist.
+    """
+    if not isinstance(solution, SwitchedTrajectory):
+        raise NotApplicable(
+            f"'{solution.system.name}' was not run as a system with step functions, so there are "
+            f"no {what} to draw; FESD runs those."
+        )
+    return solution
+
+
+def phase_plane_plot(
+    solution: SwitchedTrajectory,
+    points: Rows,
+    pinned: tuple[Solution, Rows] | None = None,
+    states: tuple[int, int] | None = None,
+    at: float | None = None,
+    legend: str = "",
+) -> Plot:
+    """Draw a run over two of its states, by default those that the first functions depend on.
+
+    Regions have their entries in `legend`, in "legend" itself all that is drawn has.
+    """
+    system = solution.system
+    i, j = _usual(system) if states is None else states
+    names = [label(system.coordinates[k]) for k in (i, j)]
+    hover = f"{names[0]} = %{{x:.4g}}<br>{names[1]} = %{{y:.4g}}<extra></extra>"
+    q, traces = points.q, []
+    xs, ys = [q[i]], [q[j]]
+    if pinned is not None:
+        ghost = pinned[1].q
+        traces.append(curve(ghost[i], ghost[j], GREY, name="pinned", hoverinfo="skip",
+                            line={"width": 1.0, "dash": "dot"}))  # fmt: skip
+        xs.append(ghost[i])
+        ys.append(ghost[j])
+    traces += [
+        curve(*_slides(solution, i, j), SIDES[0], name="slides", hoverinfo="skip",
+              line={"width": 5}),
+        curve(q[i], q[j], INK, name="run", line={"width": 1.4}, hovertemplate=hover,
+              meta={"t": points.t}),
+    ]  # fmt: skip
+    for trace in traces:
+        trace["showlegend"] = legend == "legend"
+    across, up = _titles(system, i, j, "the end" if at is None else f"t = {at:g} s")
+    t = float(solution.t[-1]) if at is None else at
+    rho = [*solution.rho.values()]
+    ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, legend)
+    if legend != "legend" and len(ground.cells) > 2:
+        ground.legend = ""  # their names would not fit
+    return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground)
+
+
+def _titles(system: Any, i: int, j: int, when: str) -> tuple[str, str]:
+    """Return what stands at the axes of two states: units, and when the flow is as drawn."""
+    units = [f" ({u})" if (u := system.units[k]) else "" for k in (i, j)]
+    across, up = (label(system.coordinates[k]) + u for k, u in zip((i, j), units, strict=True))
+    varies = system.n > 2 or any(system.t in g.free_symbols for g in system.f)
+    return across + (f" · flow at {when}" if varies else ""), up
+
+
+def _usual(system: Any) -> tuple[int, int]:
+    """Return two states: first those in the switching functions, in their order."""
+    moving = dict.fromkeys(
+        k for s in system.switches for k, x in enumerate(system.x) if x in s.c.free_symbols
+    )
+    i, j = sorted([*dict.fromkeys([*moving, *range(system.n)])][:2])
+    return i, j
+
+
+def _slides(solution: SwitchedTrajectory, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of the run on a surface."""
+    slides = (solution.signs == 0).any(axis=1)
+    if not slides.any():
+        return OFF
+    here = np.flatnonzero(slides)
+    ends = np.flatnonzero(np.diff(here, prepend=-2) > 1)
+    x = np.insert(solution.x[here][:, [i, j]], ends[1:], np.nan, axis=0)
+    kept = np.ones(len(x), bool)
+    if len(x) > _MOST:  # every so many, and all ends
+        kept[:] = np.arange(len(x)) % -(-len(x) // _MOST) == 0
+        torn = np.flatnonzero(np.isnan(x[:, 0]))
+        kept[np.concatenate([torn, torn - 1, torn + 1, [0, len(x) - 1]])] = True
+    across, up = x[kept].astype(np.float32).T
+    return np.ascontiguousarray(across), np.ascontiguousarray(up)
+
+
+def _pair(system: Any, x: str, y: str) -> tuple[int, int]:
+    """Return the two states that are named; where none is, those of `_usual`."""
+    if system.n < 2:
+        raise NotApplicable(f"'{system.name}' has one state: views.phase draws its rate over it.")
+    for name in filter(None, (x, y)):
+        if name not in system.coordinates:
+            raise BadValue(
+                f"'{system.name}' has no state {name!r}.{suggest(name, system.coordinates)}"
+            )
+    chosen = [system.coordinates.index(name) for name in (x, y) if name]
+    chosen = [*dict.fromkeys([*chosen, *_usual(system), *range(system.n)])]
+    return (chosen[1], chosen[0]) if y and not x else (chosen[0], chosen[1])
+
+
+@view
+def phase_plane(
+    solution: Solution, x: str = "", y: str = "", *, at: float | None = None
+) -> Picture:
+    """Draw a run over two states: regions shaded, the flow in them, where it slides.
+
+    Parameters
+    ----------
+    solution : SwitchedTrajectory
+    x, y : str, optional
+        Names of the states; by default those in the switching functions.
+    at : float, optional
+        Time in s at which the other states have the values that the regions and the flow are drawn
+        for; by default the end of the run.
+
+    Raises
+    ------
+    NotApplicable
+        A run without step functions, a system of one state.
+    BadValue
+        No such state; a time outside the run.
+    """
+    found = switched(solution, "regions")
+    system = found.system
+    if at is not None and not 0 <= at <= found.t[-1]:
+        raise BadValue(f"at = {at!r} s lies outside the run, [0, {found.t[-1]:g}] s.")
+    pair = _pair(system, x, y)
+    found = fine(found)  # type: ignore[assignment]
+    return compose([[phase_plane_plot(found, rows(found), None, pair, at, "legend")]], [1])
+
+
+@view
+def regions(
+    system: StepSystem, x: str = "", y: str = "", *, within: Any = None, t: float = 0.0,
+    rho: Mapping[str, Any] | None = None, **parameters: Any,
+) -> Picture:  # fmt: skip
+    """Draw the plane of two states before anything has run: regions, their fields, the surfaces.
+
+    Parameters
+    ----------
+    system : StepSystem or FilippovSystem
+    x, y : str, optional
+        Names of the states; by default those in the switching functions. The others are as at the
+        start.
+    within : (2, 2) float, optional
+        Range of each of the two; by default a square about the start in which every region is seen.
+    t : float
+        In s, for systems that depend on time.
+    rho, **parameters
+        Parameters by name.
+
+    Raises
+    ------
+    NotApplicable
+        A system without step functions, or of one state.
+    BadValue
+        No such state; ranges that are none.
+    """
+    if not isinstance(system, StepSystem) or not system.switches:
+        name = getattr(system, "name", system)
+        raise NotApplicable(f"{name!r} has no step functions, so there are no regions to draw.")
+    i, j = _pair(system, x, y)
+    compiled, values = compile_switched(system), system.rho({**(rho or {}), **parameters})
+    start = compiled.start(values)[0]
+    ground = Regions(compiled, values, start, i, j, number(t, "t", "s"), "legend")
+    box = _square(ground, start[i], start[j]) if within is None else _box(within)
+    at = [np.array([start[k]], np.float32) for k in (i, j)]
+    mark = curve(
+        at[0], at[1], INK, mode="markers", name="start", marker={"size": 8}, showlegend=True
+    )
+    titles = _titles(system, i, j, f"t = {t:g} s")
+    plot = Plot([mark], *titles, box[0], box[1], time=False, ground=ground)
+    return compose([[plot]], [1])
+
+
+def _square(ground: Regions, x: float, y: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the smallest ranges about a point, of one size, within which every region is seen."""
+    half = max(abs(x), abs(y)) or 1.0
+    for _ in range(_DOUBLINGS):
+        if ground.seen((x - half, x + half), (y - half, y + half)):
+            break
+        half *= 2
+    else:  # one of them does not reach this plane
+        half *= 0.5**_DOUBLINGS
+    wide = np.array([-1.2, 1.2]) * half
+    return extent(x + wide), extent(y + wide)
+
+
+def _box(within: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+    try:
+        (left, right), (low, high) = ([number(x, "within") for x in pair] for pair in within)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, BadValue):
+            raise
+        left, right, low, high = 0.0, 0.0, 0.0, 0.0
+    if not (left < right and low < high):
+        raise BadValue(
+            f"within = {within!r} must be two ranges, such as ((-1, 1), (0, 2)), each of them "
+            "from its lower to its upper end."
+        )
+    return (left, right), (low, high)

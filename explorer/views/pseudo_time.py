@@ -1,0 +1,61 @@
+"""Time freezing as a lesson: states and clock against pseudo-time; what is shaded is cut out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.errors import NotApplicable
+from explorer.solution import Solution
+from explorer.switched import FrozenTrajectory
+from explorer.views.picture import COLOURS, Picture, Plot, compose, curve, extent, label, view
+
+__all__ = ["pseudo_time"]
+
+_SHADE = "rgba(120, 120, 120, 0.18)"
+_MOST = 4  # states drawn
+
+
+def _plot(solution: FrozenTrajectory, which: list[int], title: str) -> Plot:
+    pseudo = solution.pseudo.refined(600)
+    values = pseudo.x[:, which]
+    low, high = extent(values)
+    stretches = np.asarray(solution.frozen)
+    x = np.repeat(stretches, [2, 3], axis=1).ravel()
+    x[4::5] = np.nan
+    y = np.tile([low, high, high, low, np.nan], len(stretches))
+    shade = curve(x, y, "rgba(0,0,0,0)", fill="toself", fillcolor=_SHADE, hoverinfo="skip")
+    names = solution.pseudo.system.coordinates
+    curves = [
+        curve(pseudo.t, values[:, i], COLOURS[i % len(COLOURS)], name=label(names[j]),
+              showlegend=len(which) > 1)
+        for i, j in enumerate(which)
+    ]  # fmt: skip
+    span = (0.0, float(pseudo.t[-1]))
+    return Plot([shade, *curves], "pseudo-time (s)", title, span, (low, high))
+
+
+@view
+def pseudo_time(solution: Solution) -> Picture:
+    """Draw the first states, what is auxiliary and the clock against pseudo-time.
+
+    Where it is shaded the clock stands still: cut that out, and the state jumps.
+
+    Raises
+    ------
+    NotApplicable
+        The run went through no time freezing.
+    """
+    if not isinstance(solution, FrozenTrajectory):
+        raise NotApplicable(
+            f"No time was frozen in this run of '{solution.system.name}': FESD does that with a "
+            "mechanical system with a contact, or a relay with hysteresis."
+        )
+    known, every = solution.x.shape[1], solution.pseudo.x.shape[1]
+    return compose(
+        [[
+            _plot(solution, list(range(known))[:_MOST], "state"),
+            _plot(solution, list(range(known, every - 1)), "auxiliary"),
+            _plot(solution, [every - 1], "clock (s)"),
+        ]],
+        [1], height=560,
+    )  # fmt: skip
