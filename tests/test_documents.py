@@ -24,15 +24,29 @@ def test_the_readme_has_an_example():
     assert BLOCKS
 
 
-@pytest.mark.parametrize("block", BLOCKS, ids=lambda b: b.splitlines()[0])
-def test_the_readme_runs_as_it_is_printed(block, tmp_path):
-    script = tmp_path / "example.py"
-    script.write_text(block, "utf-8")
+def test_the_readme_runs_as_it_is_printed(tmp_path):
+    """One process, a namespace of its own for each block."""
+    names = [f"example_{k}.py" for k in range(len(BLOCKS))]
+    for name, block in zip(names, BLOCKS, strict=True):
+        (tmp_path / name).write_text(block, "utf-8")
+    code = "import runpy, sys\nfor name in sys.argv[1:]: runpy.run_path(name, run_name='__main__')"
     ran = subprocess.run(
-        [sys.executable, "-W", "error", script.name], cwd=tmp_path, capture_output=True, text=True,
-        timeout=120, check=False,
+        [sys.executable, "-W", "error", "-c", code, *names], cwd=tmp_path, capture_output=True,
+        text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
+
+
+def test_the_table_of_the_readme_is_what_the_schemes_say():
+    from explorer.schemes import schemes
+    from explorer.schemes.table import markdown
+
+    table = markdown()
+    assert table in README
+    assert len(table.splitlines()) == 2 + len(schemes)
+    assert "| `EulerMoreau` | `FirstOrderSystem` | `StepSystem`, `FilippovSystem` |" in table
+    row = next(line for line in table.splitlines() if line.startswith("| `MoreauJean`"))
+    assert all(f in row for f in ("compliance", "constraints", "friction"))
 
 
 def test_the_readme_names_both_commands():

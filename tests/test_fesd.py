@@ -237,3 +237,20 @@ def test_several_surfaces_at_once():
     assert np.count_nonzero(stewart.theta[-1] > 1e-9) <= 3
     for sol in (step, stewart):
         assert max(sol.fesd_residual.values()) <= 1e-10
+
+
+def test_a_surface_crossed_twice_within_an_element():
+    """Relay feedback in elements of 0.6 rad of its resonance: all 34 switches, as with short ones."""
+    sol = ex.simulate(ex.models.relay_feedback(), ex.FESD(stages=4, h=0.05))
+    assert len(sol.events) == 34
+    assert np.abs(sol.x[-1] - CASES["relay_feedback"][0]).max() <= 1e-5
+    assert max(sol.fesd_residual.values()) <= 1e-10
+
+
+@pytest.mark.parametrize("h", [0.1, 0.2])
+def test_elements_too_long_for_their_active_set_get_shorter(h):
+    """The first stage of Lobatto IIIC keeps its multiplier in [0, 1] as well."""
+    scheme = ex.FESD(stages=2, h=h, tableau="lobatto_iiic")
+    sol = ex.simulate(ex.models.relay_feedback(), scheme, z=0.5)
+    assert sol.march.mult.min() >= -1e-10
+    assert max(sol.fesd_residual.values()) <= 1e-10

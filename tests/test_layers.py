@@ -11,8 +11,9 @@ import pytest
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "registry", "parameters", "cache", "progress", "status", "systems", "solution",
-    "trajectory", "switched", "motion", "kernels", "compiled", "schemes", "simulation", "sensitivity", "study",
+    "errors", "registry", "parameters", "cache", "progress", "status", "systems", "reformulations",
+    "solution", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
+    "compiled", "schemes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")

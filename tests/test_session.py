@@ -153,7 +153,7 @@ def test_set_of_several_is_all_or_nothing(ball):
     assert frozen(ball) == before
 
 
-@pytest.mark.parametrize("n", [0, 2.5, 1000, "many"])
+@pytest.mark.parametrize("n", [0, 2.5, 2000, "many"])
 def test_a_size_out_of_range_is_refused(n):
     session = Session("column")
     with pytest.raises(BadValue, match="n"):
@@ -268,7 +268,8 @@ def test_presets(model, preset):
     for key, value in session.system.presets[preset].items():
         if key != "text":
             full = next(k for k in (key, f"rho.{key}", f"knob.{key}") if k in values(session))
-            assert values(session)[full] == pytest.approx(value, rel=1e-15)
+            found = values(session)[full]
+            assert found == (value if isinstance(value, str) else pytest.approx(value, rel=1e-15))
     session.undo()
     assert session.state["t_end"] == 0.77 * session.system.t_end
 
@@ -544,8 +545,12 @@ def stirred(model, scheme=None) -> Session:
         session.set(rtol=1e-8, method="dopri5", points=120)
     elif session.state["scheme"] == "NonsmoothGeneralizedAlpha":
         session.set(h=2e-3, newton_max=40, level="velocity")
+    elif session.state["scheme"] == "SchatzmanPaoli":
+        session.set(h=2e-3, newton_max=40, beta=0.2)
     elif session.state["scheme"] == "FESD":
         session.set(h=2e-2, newton_max=40, tableau="gauss", stages=3)
+    elif session.state["scheme"] == "EulerMoreau":
+        session.set(theta=0.75, newton_max=40, gamma=0.5, lcp="lemke")
     else:
         session.set(h=2e-3, newton_max=40, form="v")
     session.set(t_end=0.5 * system.t_end + 1 / 3)

@@ -1,11 +1,14 @@
 """Solutions: both sides of a jump, events, statuses, files; and a cache that fails softly."""
 
 import io
+import os
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+import sympy as sp
 from hybrids import HYBRIDS
 
 import explorer as ex
@@ -289,8 +292,6 @@ sys.stdout.write(f"{out.tolist()}|{len(said)}|{' '.join(said)}")
 
 def in_new_process(cache):
     """Run SCRIPT with a cache folder; return the energies, the warnings, their text."""
-    import os
-
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=300,
         env={**os.environ, "NONSMOOTH_EXPLORER_CACHE": str(cache)}, check=False,
@@ -307,6 +308,37 @@ def test_a_cache_that_cannot_be_written_is_said_once_and_harmless(tmp_path):
     assert "NONSMOOTH_EXPLORER_CACHE" in text
 
 
+def test_what_nobody_reads_leaves_the_cache(tmp_path, monkeypatch):
+    from explorer import cache
+
+    monkeypatch.setenv("NONSMOOTH_EXPLORER_CACHE", str(tmp_path))
+    for name, part in (("old", "gone"), ("old", "models"), ("read", "models")):
+        cache.store(name, b"code", part)
+        path = tmp_path / part / name
+        os.utime(path, (path.stat().st_atime if name == "read" else 0, 0))
+    cache.prune()
+    assert [p.relative_to(tmp_path).as_posix() for p in sorted(tmp_path.rglob("*"))] == [
+        "models", "models/read",
+    ]  # fmt: skip
+    assert cache.load("read", "models") == b"code"
+
+
+def test_formulas_built_anew_are_found_in_the_cache(tmp_path, monkeypatch):
+    """Another process has other addresses: they are no part of the digest; the last digit is."""
+    from explorer import cache
+    from explorer.compiled import bundle
+
+    monkeypatch.setenv("NONSMOOTH_EXPLORER_CACHE", str(tmp_path))
+    stored = []
+    monkeypatch.setattr(cache, "store", lambda name, *more: stored.append(name))
+    for number in (0.1, 0.1, 0.1 + 2**-56):
+        x, y = sp.symbols("x y")
+        f = [bundle.smooth(number * sp.sin(x) + x * y), bundle.smooth(sp.Max(x, number) ** 2)]
+        native = bundle.Bundle([bundle.smooth(x), bundle.smooth(y)], f)
+        assert native(np.array([2.0, 3.0])) == pytest.approx([number * np.sin(2) + 6, 4])
+    assert stored[0] == stored[1] != stored[2]
+
+
 def test_a_damaged_cache_is_replaced(tmp_path):
     whole = in_new_process(tmp_path)[0]
     damaged = [p for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size]
@@ -314,3 +346,20 @@ def test_a_damaged_cache_is_replaced(tmp_path):
     for path in damaged:
         path.write_bytes(path.read_bytes()[:40] + b"damage")
     assert in_new_process(tmp_path)[0] == whole
+
+
+def test_what_an_import_compiles_is_counted_once(tmp_path):
+    """The first time a bar to its end; the second time nothing is said: all is in the cache."""
+    code = "import explorer.kernels.factors"
+    environment = {**os.environ, "NONSMOOTH_EXPLORER_CACHE": str(tmp_path)}
+    said = [
+        subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True,
+                       check=True).stderr
+        for _ in range(2)
+    ]  # fmt: skip
+    counts = [tuple(map(int, pair)) for pair in re.findall(r"(\d+)/(\d+)", said[0])]
+    total = counts[0][1]
+    assert {done for done, _ in counts} == set(range(total + 1))
+    assert {of for _, of in counts} == {total}
+    assert said[0].endswith("\n")
+    assert said[1] == ""

@@ -158,6 +158,15 @@ def test_refusals_of_formulas(case):
         assert word in str(caught.value)
 
 
+def test_a_region_that_is_empty_is_refused():
+    """What no sign pattern satisfies."""
+    with pytest.raises(BadModel, match=r"'none'.*A & ~A holds nowhere"):
+        ex.FilippovSystem(
+            "f", x="x", c={"A": "x"}, S=["A", "~A", "A & ~A"],
+            modes={"up": [1], "down": [0], "none": [2]},
+        )  # fmt: skip
+
+
 def test_refusals_of_a_step_system():
     """No right-hand side yet; a taken name; the name of a multiplier."""
     with pytest.raises(BadModel, match="no right-hand side"):
@@ -180,3 +189,17 @@ def test_specification_and_display(name):
     assert text.count(r"\mathrm{step}") == len(system.switches)
     shown = ["inside", r"\theta"] if hasattr(system, "subsystems") else ["rewritten"]
     assert all(word in text for word in shown)
+
+
+def test_the_double_scroll_stretches_as_published():
+    """Largest Lyapunov exponent of Chua's circuit: two runs side by side, pulled together again."""
+    system, scheme = ex.models.chua(), ex.FESD(stages=4, h=0.2)
+    ((exponent, tolerance, _),) = system.published.values()
+    x = ex.simulate(system, scheme, t_end=50).x[-1]
+    twin, stretched, turns = x + np.array([1e-7, 0, 0]), 0.0, 2000
+    for _ in range(turns):
+        x, twin = (ex.simulate(system, scheme, t_end=2, x0=s).x[-1] for s in (x, twin))
+        apart = np.linalg.norm(twin - x)
+        stretched += np.log(apart / 1e-7)
+        twin = x + (twin - x) * 1e-7 / apart
+    assert abs(stretched / (2 * turns) - exponent) <= tolerance

@@ -42,6 +42,40 @@ def lcp(M: np.ndarray, q: np.ndarray) -> np.ndarray:
     return next(lcp_solutions(M, q))
 
 
+def coulomb(D: np.ndarray, q: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Return the impulses of m normals and, behind them, their m tangents.
+
+    Every contact is tried open, sticking and sliding each way; the first set that keeps to
+    Coulomb's law is the answer.
+    """
+    m, unit = len(mu), np.eye(len(q))
+    for pattern in itertools.product(("open", "sticks", 1, -1), repeat=m):
+        E, equations = np.zeros((len(q), 0)), []
+        for k, what in enumerate(pattern):
+            if what == "open":
+                continue
+            pulls = 0 if what == "sticks" else what * mu[k]
+            E = np.column_stack([E, unit[k] - pulls * unit[m + k]])
+            equations.append(k)
+            if what == "sticks":
+                E = np.column_stack([E, unit[m + k]])
+                equations.append(m + k)
+        try:
+            P = E @ np.linalg.solve((D @ E)[equations], -q[equations])
+        except np.linalg.LinAlgError:
+            continue
+        w, scale, size = D @ P + q, 1e-11 * np.abs(P).max(), 1e-11 * np.abs(q).max()
+        slides = [k for k, what in enumerate(pattern) if what in (1, -1)]
+        if (
+            (P[:m] >= -scale).all()
+            and (w[:m] >= -size).all()
+            and (np.abs(P[m:]) <= mu * P[:m] + scale).all()
+            and all(pattern[k] * w[m + k] >= -size for k in slides)
+        ):
+            return P
+    raise ValueError("no set of contacts keeps to Coulomb's law")
+
+
 def read_lcp(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return M and q of one of the LCPs of Siconos."""
     words = (DATA / "lcp" / f"lcp_{name}.dat").read_text().split()
@@ -62,6 +96,18 @@ class Equations:
     G: Callable
     gap_t: Callable
     e: np.ndarray
+    tangents: Callable | None = None  # of all contacts, by t and q
+    mu: np.ndarray | None = None
+
+    def impulses(self, t, q, on, W, v_free, bounce) -> tuple[np.ndarray, np.ndarray]:
+        """Return the directions of the active contacts and their impulses."""
+        G = self.G(t, q)[on]
+        w = G @ v_free + self.gap_t(t, q)[on] + bounce
+        if self.tangents is None:
+            return G, lcp(G @ np.linalg.solve(W, G.T), w)
+        G = np.vstack([G, self.tangents(t, q)[on]])
+        w = np.concatenate([w, G[on.size :] @ v_free])
+        return G, coulomb(G @ np.linalg.solve(W, G.T), w, self.mu[on])
 
 
 def steps(h: float, t_end: float) -> Iterator[tuple[float, float]]:
@@ -92,28 +138,28 @@ def moreau_jean(
     for t1, dt in steps(h, t_end):
         ti, qi, vi = t[-1], q[-1], v[-1]
         y_dot = model.G(ti, qi) @ vi + model.gap_t(ti, qi)
-        on = np.flatnonzero(model.gap(ti, qi) + forecast * dt * y_dot <= 0)
+        reach = model.gap(ti, qi) + forecast * dt * y_dot
+        on = np.flatnonzero(reach <= 1e-13)  # m: what round-off opens at rest is closed
         vk, qk, star = vi.copy(), qi + dt * vi, qi + gamma * dt * vi
-        P = np.zeros(len(model.e))
+        P, G, p_on = np.zeros(len(model.e)), np.zeros((0, len(vi))), np.zeros(0)
         F0 = model.force(ti, qi, vi)
         for _ in range(cap):
             point = star if mass_point == "q_star" else qk
-            M, G = model.mass(point), model.G(t1, point)[on]
+            M = model.mass(point)
             W = M + dt * theta * model.C(t1, qk, vk) + (dt * theta) ** 2 * model.K(t1, qk, vk)
             R = M @ (vk - vi) - dt * theta * model.force(t1, qk, vk) - dt * (1 - theta) * F0
             v_free = vk - np.linalg.solve(W, R)
-            P[:] = 0.0
             if on.size:
-                delassus = G @ np.linalg.solve(W, G.T)
-                P[on] = lcp(
-                    delassus, G @ v_free + model.gap_t(t1, point)[on] + model.e[on] * y_dot[on]
-                )
-            vk = v_free + np.linalg.solve(W, G.T @ P[on])
+                G, p_on = model.impulses(t1, point, on, W, v_free, model.e[on] * y_dot[on])
+            P[on] = p_on[: on.size]
+            vk = v_free + np.linalg.solve(W, G.T @ p_on)
             qk = qi + dt * (theta * vk + (1 - theta) * vi)
             point = star if mass_point == "q_star" else qk
             M, G = model.mass(point), model.G(t1, point)[on]
+            if model.tangents is not None:
+                G = np.vstack([G, model.tangents(t1, point)[on]])
             R = M @ (vk - vi) - dt * theta * model.force(t1, qk, vk) - dt * (1 - theta) * F0
-            if np.linalg.norm(R - G.T @ P[on]) <= tol:
+            if np.linalg.norm(R - G.T @ p_on) <= tol:
                 break
         for record, value in ((t, t1), (q, qk), (v, vk), (p, P)):
             record.append(value)

@@ -29,7 +29,8 @@ def best(function, rounds: int = 15) -> float:
 
 def stepper(session: Session):
     """A slider that moves a little at each call."""
-    name = next(k for k, p in session.system.parameters.items() if p.unit)
+    parameters = session.system.parameters
+    name = next((k for k, p in parameters.items() if p.unit), next(iter(parameters)))
     value = session.state["rho"][name]
     near = itertools.cycle([value * 1.001, value])
     return lambda: {f"rho.{name}": next(near)}

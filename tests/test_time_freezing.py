@@ -1,0 +1,189 @@
+"""Time freezing: restitution, rest, friction and hysteresis against closed forms and events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer import Contact, MechanicalSystem
+from explorer.errors import NotApplicable
+from explorer.reformulations.time_freezing import time_freezing
+
+
+def right_limits(sol) -> np.ndarray:
+    """Return the rows that are no left limit of an event."""
+    return np.setdiff1d(np.arange(len(sol.t)), [e.row - 1 for e in sol.events])
+
+
+@pytest.mark.parametrize("stages", [2, 4])
+@pytest.mark.parametrize("e", [0.0, 0.9, 1.0])
+def test_bouncing_ball_is_that_of_the_closed_form(e, stages):
+    """Impact times, velocities on both sides, positions: all at event accuracy, at a coarse h."""
+    ball = ex.models.bouncing_ball()
+    sol = ex.simulate(ball, ex.FESD(stages=stages, h=0.1), e=e)
+    first = np.sqrt(2 / 9.81)
+    hits = first * (1 + 2 * np.cumsum([0, *[e**k for k in range(1, 12)]]))
+    hits = np.unique(hits[hits < sol.t[-1]])
+    assert [x.t for x in sol.events] == pytest.approx(hits, abs=1e-9)
+    for k, event in enumerate(sol.events):
+        assert event.kind == ("impact" if e else "closed")
+        assert event.gap_dot_minus == pytest.approx(-9.81 * first * e**k, abs=1e-9)
+        assert event.gap_dot_plus == pytest.approx(-e * event.gap_dot_minus, abs=1e-12)
+        assert event.impulse == pytest.approx(event.v_plus[0] - event.v_minus[0], abs=1e-12)
+    form = ball.exact(sol.t, sol.rho)
+    rows = [i for i in right_limits(sol) if np.abs(hits - sol.t[i]).min() > 1e-6]
+    assert np.abs(form["q"] - sol.q).max() <= 1e-9
+    assert np.abs(form["v"] - sol.v)[rows].max() <= 1e-9
+    assert max(sol.fesd_residual.values()) <= 1e-10
+    assert sol.route == ("time freezing",)
+
+
+def test_impacts_that_accumulate_end_in_rest():
+    """Behind the Zeno time the ball lies on the floor, which carries its weight."""
+    sol = ex.simulate(ex.models.bouncing_ball(), ex.FESD(h=0.1), e=0.8)
+    end = np.sqrt(2 / 9.81) * 1.8 / 0.2
+    assert sol.events[-1].kind == "closed"
+    assert sol.events[-1].t == pytest.approx(end, abs=1e-5)
+    rest = sol.t > end
+    assert np.abs(sol.q[rest]).max() <= 1e-10
+    assert (sol.active[rest] == 1).all()
+    assert sol.lam[rest] == pytest.approx(9.81, abs=1e-9)
+
+
+def test_the_clock_stands_still_in_the_frozen_stretches_only():
+    """In pseudo-time the state is continuous; what is cut out is where the clock does not run."""
+    sol = ex.simulate(ex.models.bouncing_ball(), ex.FESD(h=0.1), e=0.5, t_end=1.2)
+    pseudo = sol.pseudo
+    clock = pseudo.x[:, -1]
+    assert (np.diff(clock) >= -1e-15).all()
+    assert (np.abs(np.diff(pseudo.x[:, 0])) <= 5 * np.diff(pseudo.t) + 1e-12).all()
+    assert len(sol.frozen) == len(sol.events)
+    for (first, last), event in zip(sol.frozen, sol.events, strict=True):
+        inside = (pseudo.t >= first) & (pseudo.t <= last)
+        assert clock[inside] == pytest.approx(event.t, abs=1e-14)
+        assert last > first
+
+
+CASES = {
+    "one impact": ("impact_oscillator", "one impact", 1e-7),
+    "chatter": ("impact_oscillator", "chatter", 1e-8),
+    "released from rest at the stop": ("pendulum_wall", "comes to rest", 1e-7),
+    "a table that moves": ("vibrating_table", "doubled", 1e-8),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_events_are_those_that_event_driven_locates(case):
+    """Curved gaps, mass and gap that depend on q or t, chatter, rest and release."""
+    name, preset, near = CASES[case]
+    system = getattr(ex.models, name)()
+    settings = {k: v for k, v in system.presets[preset].items() if k not in ("text", "h")}
+    sol = ex.simulate(system, ex.FESD(stages=4, h=0.05), **settings)
+    ref = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12), **settings)
+    times = np.linspace(0, sol.t[-1], 9)[1:]
+    assert np.abs([sol.at(t).q - ref.at(t).q for t in times]).max() <= near
+    for kind in ("closed", "released"):
+        found, known = ([e.t for e in s.events if e.kind == kind] for s in (sol, ref))
+        assert len(found) == len(known) or kind == "closed"
+        assert kind == "closed" or found == pytest.approx(known, abs=1e-6)
+    assert sol.gap.min() >= -1e-8
+
+
+def block(e: float = 0.0) -> MechanicalSystem:
+    """Return a block that is thrown on a rough floor."""
+    return MechanicalSystem(
+        "block", q="x y", params={"mu": 0.3, "g": 9.81, "speed": 4.0}, mass=[[2, 0], [0, 2]],
+        force=["0", "-2*g"], contacts=[Contact("y", e=e, mu="mu", slip="v_x", name="floor")],
+        start={"q": [0, 1], "v": ["speed", 0], "t_end": 2.0, "h": 0.01},
+    )  # fmt: skip
+
+
+def test_inelastic_block_with_friction_slides_to_rest():
+    """The impact takes mu u off the tangential speed; then it brakes by mu g, and sticks."""
+    sol = ex.simulate(block(), ex.FESD(h=0.05))
+    hit, u = np.sqrt(2 / 9.81), np.sqrt(2 * 9.81)
+    after = 4 - 0.3 * u
+    stop = hit + after / (0.3 * 9.81)
+    landed, stuck = sol.events
+    assert (landed.kind, stuck.kind) == ("closed", "sticks")
+    assert (landed.t, stuck.t) == pytest.approx((hit, stop), abs=1e-9)
+    assert landed.v_plus == pytest.approx([after, 0], abs=1e-9)
+    assert sol.p_t[landed.row, 0] == pytest.approx(-0.3 * landed.impulse, abs=1e-9)
+    assert sol.q[-1] == pytest.approx([4 * hit + after**2 / (2 * 0.3 * 9.81), 0], abs=1e-9)
+    slides = (sol.t > hit) & (sol.t < stop)
+    assert sol.lam_t[slides] == pytest.approx(-0.3 * 2 * 9.81, abs=1e-8)
+    assert sol.sticks[-1, 0]
+
+
+def test_bounces_with_friction():
+    """Each impact takes mu (1 + e) u, the last one no more than what is left."""
+    sol = ex.simulate(block(0.5), ex.FESD(h=0.05))
+    u, speed = np.sqrt(2 * 9.81), 4.0
+    for event in [e for e in sol.events if e.kind == "impact"][:6]:
+        speed = max(speed - 0.3 * 1.5 * u, 0.0)
+        u *= 0.5
+        assert event.v_plus == pytest.approx([speed, u], abs=1e-9)
+
+
+def test_t_eval_and_start_are_physical():
+    """Rows at the times that are asked for; a start of one's own; both sides of an event."""
+    ball = ex.models.bouncing_ball()
+    times = np.linspace(0.1, 1.0, 7)
+    sol = ex.simulate(ball, ex.FESD(h=0.1), q0=[0.5], v0=[1.0], t_eval=times, t_end=1, e=0.9)
+    hit = (1 + np.sqrt(1 + 9.81)) / 9.81
+    fall = times[times < hit]
+    assert set(times) <= set(sol.t)
+    at = np.searchsorted(sol.t, fall)
+    assert sol.q[at, 0] == pytest.approx(0.5 + fall - 9.81 * fall**2 / 2, abs=1e-12)
+    (event,) = sol.events
+    assert event.t == pytest.approx(hit, abs=1e-12)
+    left, right = (sol.at(event.t, side=side).v[0] for side in ("left", "right"))
+    assert right == pytest.approx(-0.9 * left, abs=1e-12)
+    assert sol.refined(300).q.shape[0] >= 300
+
+
+def test_what_is_not_covered_is_named():
+    """Several contacts, unequal friction: a sentence that says why and what takes it."""
+    with pytest.raises(NotApplicable, match=r"(?s)several contacts.*MoreauJean"):
+        ex.simulate(ex.models.newtons_cradle(3), ex.FESD())
+    with pytest.raises(NotApplicable, match=r"(?s)mu_s and mu differ.*EventDriven"):
+        ex.simulate(ex.models.stick_slip(), ex.FESD())
+    with pytest.raises(NotApplicable, match="no contact"):
+        ex.simulate(ex.models.pendulum(), ex.FESD())
+    with pytest.raises(NotApplicable, match=r"exact rewriting: FESD"):
+        ex.simulate(ex.models.bouncing_ball(), ex.Newmark())
+
+
+def test_the_rewriting_is_a_system_to_look_at():
+    """A system with step functions like any other: shown, written down, run."""
+    frozen = time_freezing(ex.models.bouncing_ball())
+    assert frozen.coordinates == ("y", "v_y", "depth", "clock")
+    assert "clock" in frozen._repr_markdown_()
+    assert time_freezing(frozen.source) is frozen
+
+
+def test_hysteresis_has_the_period_of_the_closed_form():
+    """A thermostat switches at its thresholds; between them the memory tells the mode."""
+    room = ex.models.thermostat()
+    sol = ex.simulate(room, ex.FESD(stages=4, h=0.2), t_end=30)
+    times = np.array([e.t for e in sol.events])
+    assert np.diff(times[::2]) == pytest.approx(6.061358, abs=1e-6)
+    assert np.abs(room.exact(sol.t, sol.rho)["x"] - sol.x).max() <= 1e-9
+    assert [e.to for e in sol.events[:3]] == ["off", "on", "off"]
+    assert [sol.mode[e.row] for e in sol.events[:2]] == [1, 0]
+    cools = ex.simulate(room, ex.FESD(h=0.2), x0=[20.0], mode0="off", t_end=5)
+    assert cools.events[0].t == pytest.approx(np.log(5 / 4) / 0.1, abs=1e-6)
+    with pytest.raises(NotApplicable, match="two modes"):
+        ex.simulate(ex.models.two_tanks(), ex.FESD())
+
+
+def test_pseudo_time_is_a_picture():
+    """Shaded where the clock stands still; a run without has nothing to draw."""
+    sol = ex.simulate(ex.models.bouncing_ball(), ex.FESD(h=0.1), t_end=2)
+    figure = ex.views.pseudo_time(sol)
+    shade = figure.data[0].x
+    assert np.nanmin(shade) == pytest.approx(sol.events[0].t)
+    assert len(shade) == 5 * len(sol.events)
+    with pytest.raises(NotApplicable, match="No time was frozen"):
+        ex.views.pseudo_time(ex.simulate(ex.models.bouncing_ball(), ex.EventDriven()))
