@@ -70,6 +70,21 @@ def test_without_compliance_it_is_rigid_and_friction_works_on_it():
     assert np.abs(nothing.q - run.q).max() == 0
 
 
+def test_three_balls_share_the_speed_as_springs_do():
+    """Published for equal springs, however stiff: (-.130262, .150230, .980032); to O(h)."""
+    chain = MechanicalSystem(
+        "three balls", q="x1 x2 x3", params={"c": 1.0}, start={"v": [1, 0, 0], "t_end": 10}
+    )
+    for k, gap in enumerate(("x2 - x1", "x3 - x2")):
+        chain.contact(Contact(gap, compliance="c", name=f"spring {k}"))
+    number = np.array([-0.130262, 0.150230, 0.980032])
+    for h, c in ((4e-3, 1.0), (1e-3, 1.0), (1e-4, 1e-2)):
+        run = ex.simulate(chain, MoreauJean(h=h), c=c)
+        error = np.abs(run.v[-1] - number).max()
+        assert error < h / np.sqrt(c) + 1e-6
+        assert run.v[-1].sum() == pytest.approx(1, abs=1e-12)
+
+
 def test_a_nonlinear_system_takes_it_too():
     """The same ball with an inertia that Newton's method has to see."""
     bent = ball()

@@ -405,13 +405,18 @@ def buck_period(x, V_in):
         x, t, u = after(s), t + s, 1 - u
 
 
-def buck_cycle(V_in):
-    """Return the cycle of one period of the clock and its multipliers."""
-    x = np.array([12.02, 0.6])
+def buck_cycle(V_in, periods=1, start=(12.02, 0.6)):
+    """Return the cycle of so many periods of the clock and its multipliers."""
+    x = np.array(start)
+
+    def after(x):
+        for _ in range(periods):
+            x = buck_period(x, V_in)
+        return x
+
     for _ in range(12):
-        J = np.array([(buck_period(x + e, V_in) - buck_period(x - e, V_in)) / 2e-6
-                      for e in 1e-6 * np.eye(2)]).T  # fmt: skip
-        change = np.linalg.solve(np.eye(2) - J, buck_period(x, V_in) - x)
+        J = np.array([(after(x + e) - after(x - e)) / 2e-6 for e in 1e-6 * np.eye(2)]).T
+        change = np.linalg.solve(np.eye(2) - J, after(x) - x)
         x = x + change
         if np.abs(change).max() < 1e-9:
             break
@@ -439,6 +444,22 @@ def test_the_buck_converter_doubles_its_period_where_it_was_published():
     assert np.abs(np.diff(single[:, 1])).max() < 0.02
     assert (np.abs(np.diff(double[:, 1])) > 0.08).all()
     assert np.ptp(double[::2, 1]) < 0.03
+
+
+def test_the_buck_converter_doubles_its_period_again():
+    """At 31.12 V: the multipliers of the cycle of two periods, from where the scheme stands."""
+    number, tolerance, _ = ex.models.buck_converter().published[
+        "buck converter: the period doubles again at V_in"
+    ]
+    n = 1000
+    run = ex.simulate(ex.models.buck_converter(), ex.EulerMoreau(h=BUCK["T"] / n),
+                      t_end=200 * BUCK["T"], V_in=30)  # fmt: skip
+    multipliers, x = [], run.x[-1]
+    for V_in in (30, number - tolerance, number + tolerance):
+        x, found = buck_cycle(V_in, 2, x)
+        assert np.abs(buck_period(x, V_in) - x).max() > 0.05  # not the cycle of one period
+        multipliers.append(found.real.min())
+    assert multipliers[1] > -1 > multipliers[2]
 
 
 def test_a_diode_keeps_the_current_of_a_light_load_from_turning():

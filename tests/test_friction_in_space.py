@@ -168,11 +168,7 @@ def test_every_contact_is_open_or_sticks_or_slides_on_its_cone(cone, seed, mu):
     draw = np.random.default_rng(seed)
     values = {k: float(x) for k, x in zip(PROBLEM.parameters, draw.normal(size=41), strict=True)}
     scheme = MoreauJean(cone=cone, lcp_tol=1e-11)
-    sol = ex.simulate(PROBLEM, scheme, throw=False, rho=values | {"mu": mu})
-    if cone == "apgd" and not sol.status.ok:  # some in a hundred, and it says so
-        assert sol.status.name == "lcp_iterations"
-        return
-    assert sol.status.ok
+    sol = ex.simulate(PROBLEM, scheme, rho=values | {"mu": mu})
     on = sol.gap_dot[0] <= 0
     p, w, p_t, slip = sol.p[1, on], sol.gap_dot[1, on], sol.p_t[1, on], sol.slip[1, on]
     size, speed, most = np.hypot(*p_t.T), np.hypot(*slip.T), sol.p_max[1, on]
@@ -189,11 +185,13 @@ def test_every_contact_is_open_or_sticks_or_slides_on_its_cone(cone, seed, mu):
 
 
 def test_what_does_not_converge_keeps_its_state_and_says_what_might():
-    scheme = MoreauJean(cone="apgd", lcp_max=10, lcp_tol=1e-12)
-    sol = ex.simulate(models["stack"](), scheme, throw=False)
+    scheme = MoreauJean(cone="apgd", lcp_max=1, lcp_tol=1e-16)  # round-off
+    sol = ex.simulate(coupled(True), scheme, throw=False)
+    assert sol.t[-1] > 0
     assert sol.status.name == "lcp_iterations"
     assert "natural residual" in sol.status.message
-    assert "smaller h, cone='nsgs'" in sol.status.message
+    assert "solved neither by cone='apgd' nor by 'nsgs'" in sol.status.message
+    assert "smaller h, a larger lcp_max" in sol.status.message
     assert np.isfinite(sol.q).all()
     assert sol.t[-1] == pytest.approx(sol.status.t)
 

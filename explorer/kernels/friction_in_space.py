@@ -15,6 +15,9 @@ against w_T. Two solvers, both from the impulses given:
   P'D P / 2 + P'(q + s n) on the cones, with s = mu |w_T| made anew whenever the inner problem is
   solved ten times better than the law. (With s = 0, as there, slipping contacts would part.)
 
+Neither converges for all problems, and hardly a problem defeats both: where one has not converged,
+the other goes on from there.
+
 D is kept as blocks of 3 x 3, of each contact those between the first and the last contact that it
 moves. Contacts without friction, or with friction along one line, have rows of zeros instead.
 """
@@ -343,10 +346,13 @@ def in_space(
         for d in range(2):
             x[i + 1 + d] = z[place[k] + d] if d < width else 0.0
             b[i + 1 + d] = q[place[k] + d] if d < width else 0.0
-    if solver == GAUSS_SEIDEL:
-        status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
-    else:
-        status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
+    status = LCP_ITERATIONS
+    for turn in range(2):
+        if status == LCP_ITERATIONS:
+            if (solver == GAUSS_SEIDEL) == (turn == 0):
+                status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
+            else:
+                status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
     found[0] = residual(B, graph, m, mu, vec)
     d = vec[DP]
     for k in range(m):
@@ -362,6 +368,6 @@ def in_space(
             if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec[SIZE, k] * (most - length):
                 what = -1 if graph[WIDTH, k] == 1 and w_1 < 0.0 else 1
         mode[act[k]] = what if x[i] > 0.0 else OPEN
-    if status == SUCCESS and not found[0] <= tol * size:
-        return LCP_ITERATIONS
-    return status
+    if status == LCP_RAY:
+        return LCP_RAY
+    return SUCCESS if found[0] <= tol * size else LCP_ITERATIONS

@@ -46,6 +46,7 @@ def buck_converter() -> FirstOrderSystem:
     system.start(x=[12, 0.55], t_end=0.01, h=2e-6)
     system.published = {
         "buck converter: the period doubles at V_in": (24.516, 0.05, "Fossas and Olivar 1996"),
+        "buck converter: the period doubles again at V_in": (31.12, 0.03, "recomputed"),
     }
     system.preset("doubled", "Above 24.516 V two periods of the clock make one cycle.", V_in=28)
     system.preset("chaos", "Above 32.27 V no period is left.", V_in=33)

@@ -8,7 +8,7 @@ the tip, with friction -mu sgn(slip) p, lifts it with the acceleration::
 A < 0 is the paradox: a tip that slides ahead of the rod (slip < 0 here) is pressed down by the
 force that should lift it. It needs mu > (1 + 3 cos^2) / (3 sin cos), least at tan theta = 2, where
 it is 4/3. (Genot, Brogliato, Eur. J. Mech. A/Solids 18 (1999) 653.) Then only an impulse stops the
-tip, without a collision: mu = 1.6 from the angle 1.2 shows it.
+tip, without a collision.
 """
 
 import sympy as sp
@@ -55,6 +55,8 @@ def falling_rod() -> MechanicalSystem:
     system.published = {
         "uniform rod: least friction of the paradox": (4 / 3, 1e-9, "Genot and Brogliato 1999"),
     }
+    system.preset("paradox", "No force holds the tip up: an impulse stops it without a collision.",
+                  mu=1.6, angle=1.2, t_end=0.4, h=1e-4)  # fmt: skip
     system.preset("pulled", "The tip trails behind: friction lifts it, and there is no paradox.",
                   mu=1.6, angle=1.2, speed=3, t_end=0.4)  # fmt: skip
     system.preset("no friction", "The centre falls straight down.", mu=0)

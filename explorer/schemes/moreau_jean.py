@@ -151,11 +151,11 @@ class MoreauJean(Capturing):
         """Return what the status of a run is to say, if it is not what its code says."""
         if code not in (LCP_RAY, LCP_ITERATIONS) or not in_space(system):
             return ""
-        other = CONES[1 - CONES.index(self.cone)]
         return (
-            f"the contact problem with friction in space was not solved by cone={self.cone!r}: its "
-            f"natural residual is {residual:.2g} m/s after at most {self.lcp_max} sweeps. Try a "
-            f"smaller h, cone={other!r}, or a larger lcp_max"
+            f"the contact problem with friction in space was solved neither by cone={self.cone!r} "
+            f"nor by {CONES[1 - CONES.index(self.cone)]!r} after it: its natural residual is "
+            f"{residual:.2g} m/s after lcp_max = {self.lcp_max} sweeps of each. Try a smaller h, a "
+            "larger lcp_max, or a larger lcp_tol"
         )
 
     def _on_graph(self, compiled: Any, matrices: Any) -> bool:
