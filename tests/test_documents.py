@@ -24,6 +24,12 @@ def test_the_readme_has_an_example():
     assert BLOCKS
 
 
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """No document waits for the compiler, nor shows it at work."""
+    subprocess.run([sys.executable, "-m", "explorer", "--warm"], check=True, capture_output=True)
+
+
 def test_the_readme_runs_as_it_is_printed(tmp_path):
     """One process, a namespace of its own for each block."""
     names = [f"example_{k}.py" for k in range(len(BLOCKS))]

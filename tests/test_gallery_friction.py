@@ -123,6 +123,16 @@ def test_the_paradox_is_told_where_it_happens_and_nowhere_else(mu, speed, warned
         assert "'tip' slides with mu = 1.6, and from mu = 1." in told[0]
 
 
+def test_forces_alone_do_not_go_through_the_paradox():
+    """At the level of accelerations there is no answer: the sentence says why, and what goes on."""
+    run = ex.simulate(
+        models["falling_rod"](), ex.EventDriven(), mu=1.6, angle=1.2, t_end=0.4, throw=False
+    )
+    assert run.status.name == "lcp_ray"
+    for words in ("'tip' slides with mu = 1.6", "from mu = 1.376", "Painleve", "MoreauJean"):
+        assert words in run.status.message
+
+
 def test_the_panel_says_the_paradox_too():
     from explorer.panels.explore import SessionAnswer
     from explorer.panels.session import Session

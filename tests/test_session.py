@@ -256,6 +256,7 @@ def test_reset_goes_back_to_the_defaults_and_can_be_undone(ball):
     assert json.dumps(ball.state) == moved
 
 
+@pytest.mark.filterwarnings("ignore:.*Painleve:explorer.errors.ModelWarning")
 @pytest.mark.parametrize(
     ("model", "preset"), [(m, p) for m in sorted(models) for p in models[m]().presets]
 )
@@ -281,8 +282,8 @@ def test_a_preset_keeps_the_scheme_if_it_can(model):
         session = Session(model, name)
         for preset, entries in session.system.presets.items():
             foreign = {"h", "theta", "lcp"} & {*entries} - {*session.state["knobs"]}
-            session.set(scheme=name)
-            with contextlib.suppress(BadValue):  # it may have too many events
+            with contextlib.suppress(BadValue):  # too many events, or Painleve's paradox
+                session.set(scheme=name)
                 session.preset(preset)
                 assert session.state["scheme"] == (default_scheme(model) if foreign else name)
 

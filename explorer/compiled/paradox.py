@@ -17,8 +17,9 @@ import numpy as np
 if TYPE_CHECKING:
     from explorer.compiled.mechanical import Compiled
 
-__all__ = ["Paradox", "lifting", "paradox"]
+__all__ = ["Paradox", "lifting", "paradox", "paradox_at"]
 
+_TOUCHES = 1e-6  # m
 _LARGE = 60  # coordinates: beyond, to look at each state would take longer than the run
 
 
@@ -44,13 +45,19 @@ class Paradox:
     least: float
     factor: float
 
+    @property
+    def words(self) -> str:
+        """What it is, without its time."""
+        return (
+            f"{self.contact!r} slides with mu = {self.mu:g}, and from mu = {self.least:.4g} on a "
+            "force on it presses it down instead of lifting it (D_nn - mu sgn(slip) D_nt = "
+            f"{self.factor:.3g} 1/kg): sliding has no solution, or several (Painleve's paradox)"
+        )
+
     def __str__(self) -> str:
         return (
-            f"At t = {self.t:.4g} s {self.contact!r} slides with mu = {self.mu:g}, and from "
-            f"mu = {self.least:.4g} on a force on it presses it down instead of lifting it "
-            f"(D_nn - mu sgn(slip) D_nt = {self.factor:.3g} 1/kg): sliding has no solution, or "
-            "several (Painleve's paradox). Time stepping goes on with an impulse, which jams the "
-            "contact without a collision"
+            f"At t = {self.t:.4g} s {self.words}. Time stepping goes on with an impulse, which "
+            "jams the contact without a collision"
         )
 
 
@@ -120,3 +127,27 @@ def paradox(compiled: Compiled, rho: Sequence[float], run: Any) -> Paradox | Non
     least = float(D_nn[k, c] / abs(D_nt[k, c]))
     name = compiled.system.contacts[rough[c]].name
     return Paradox(float(run.t[rows[k]]), name, float(mu[k, c]), least, float(factor[k, c]))
+
+
+def paradox_at(
+    compiled: Compiled, rho: Sequence[float], t: float, q: np.ndarray, v: np.ndarray
+) -> Paradox | None:
+    """Return what forbids a force on a contact that touches in one state, or None.
+
+    The slip counts as that of the worse direction, for it may be about to begin.
+    """
+    rough = list(compiled.system.rough)
+    if not rough or compiled.n > _LARGE or not compiled.by_formula:
+        return None
+    at = np.array([t]), q[None], v[None]
+    (D_nn,), (D_nt,), (mu,) = lifting(compiled, rho, *at)
+    inp = compiled.input(rho)
+    inp[0], inp[1 : 1 + compiled.n], inp[1 + compiled.n : 1 + 2 * compiled.n] = t, q, v
+    touches = compiled.bundles["gap"](inp)[rough] < _TOUCHES
+    factor = D_nn - mu * np.abs(D_nt)
+    found = np.flatnonzero(touches & (factor <= 0))
+    if not len(found):
+        return None
+    c = int(found[0])
+    name = compiled.system.contacts[rough[c]].name
+    return Paradox(t, name, float(mu[c]), float(D_nn[c] / abs(D_nt[c])), float(factor[c]))

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from explorer.compiled import Bundle, Flow, short
+from explorer.compiled import Bundle, Flow, compile_system, short
 from explorer.compiled.checks import check_friction
+from explorer.compiled.paradox import paradox_at
 from explorer.errors import BadModel, BadValue
 from explorer.schemes.base import stopped
 from explorer.schemes.workspace import Workspace, workspace
-from explorer.status import Status
+from explorer.status import LCP_ITERATIONS, LCP_RAY, Status
 from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
 
 if TYPE_CHECKING:
@@ -242,6 +243,8 @@ class March:
         from explorer.kernels.coefficients import IMPROPER
 
         flow, done = self.flow, len(self.steps)
+        if self.code in (LCP_RAY, LCP_ITERATIONS):
+            return self._unsolved()
         if self.code != IMPROPER:
             return Status.of(self.code, done, self.t_last)
         inp, (t, x, *_) = flow.input(self.rho), self.end()
@@ -253,6 +256,18 @@ class March:
             f"0 <= mu <= mu_s, at mu = {mu[k, 0]:.3g}, mu_s = {mu[k, 1]:.3g}"
         )
         return stopped(self.code, "improper_friction", done, t, words)
+
+    def _unsolved(self) -> Status:
+        """Return what kept the forces of the contacts from being found."""
+        t, x, *_ = self.end()
+        compiled = compile_system(self.flow.system)  # type: ignore[arg-type]
+        found = paradox_at(compiled, self.rho.tolist(), t, *np.split(x, 2))
+        why = found.words if found else (
+            "no forces of its contacts go with its accelerations: redundant or contradictory "
+            "contacts do that"
+        )  # fmt: skip
+        words = f"{why}. MoreauJean goes on with an impulse"
+        return stopped(self.code, Status.of(self.code, 0, t).name, len(self.steps), t, words)
 
     def _known(self) -> dict[str, Any]:
         """Return what the result has besides its rows."""
