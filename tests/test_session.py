@@ -598,6 +598,7 @@ def test_the_code_reproduces_the_picture_bitwise(model, scheme, change):
     assert max(map(len, code.splitlines())) <= 120
 
 
+@pytest.mark.filterwarnings("ignore:.*Painleve:explorer.errors.ModelWarning")
 def test_the_code_of_every_preset_runs(ball):
     for name in sorted(models):
         session = Session(name)

@@ -18,6 +18,7 @@ import sympy as sp
 
 from explorer.compiled import checks
 from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
+from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
@@ -26,6 +27,7 @@ from explorer.systems.modal import lowest_square, natural_modes
 __all__ = ["Compiled"]
 
 _SMALL = 50  # below, a dense matrix is the quicker one
+_FULL = 200  # coordinates up to which constant matrices are full
 _ROUNDED = 1e-6  # m: a start that was written down with few digits may lie that deep
 
 
@@ -284,18 +286,17 @@ class Compiled:
     def matrices(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector.
 
-        Those of a linear system are all dense, or all `scipy.sparse.csr_array`.
+        Constant ones of many coordinates are all `scipy.sparse.csr_array`, or as they were given.
         """
         n = self.n
         G = self._gap(inp)[self._at_G :][: len(self.gap_col)]
         if self.linear:
             return *self._given, G
-        step = self.bundles["step"](inp)
-        M, K, C = np.zeros(n * n), np.zeros(n * n), np.zeros(n * n)
-        M[self.place_M] = self.bundles["mass"](inp)
-        K[self.place_K] = -step[n : n + self.place_K.size]
-        C[self.place_C] = -step[n + self.place_K.size :]
-        return M.reshape(n, n), K.reshape(n, n), C.reshape(n, n), G
+        step, places = -self.bundles["step"](inp), (self.place_M, self.place_K, self.place_C)
+        entries = self.bundles["mass"](inp), *np.split(step[n:], [self.place_K.size])
+        sparse = self.constant and n > _FULL and not self.system.springs
+        M, K, C = (matrix(*x, n, sparse=sparse) for x in zip(entries, places, strict=True))
+        return M, K, C, G
 
     def _gap(self, inp: np.ndarray) -> np.ndarray:
         """Return gap, velocities at v = 0, the entries of G, mu and mu_s, phi."""
