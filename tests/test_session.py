@@ -256,7 +256,6 @@ def test_reset_goes_back_to_the_defaults_and_can_be_undone(ball):
     assert json.dumps(ball.state) == moved
 
 
-@pytest.mark.filterwarnings("ignore:.*Painleve:explorer.errors.ModelWarning")
 @pytest.mark.parametrize(
     ("model", "preset"), [(m, p) for m in sorted(models) for p in models[m]().presets]
 )
@@ -598,7 +597,6 @@ def test_the_code_reproduces_the_picture_bitwise(model, scheme, change):
     assert max(map(len, code.splitlines())) <= 120
 
 
-@pytest.mark.filterwarnings("ignore:.*Painleve:explorer.errors.ModelWarning")
 def test_the_code_of_every_preset_runs(ball):
     for name in sorted(models):
         session = Session(name)
