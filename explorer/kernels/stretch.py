@@ -104,7 +104,7 @@ def dips(
                 value = vec[0, s + 1]
                 for o in range(s, -1, -1):
                     value = vec[0, o] + (at - vec[1, o]) * value
-                if value < -1e-9 * high:
+                if value < -max(1e-9 * high, vec[4, j]):
                     found[0] = j
                     found[2] = was + (at - was) * max(before, 0.0) / (before - value)
                     if found[2] <= 0.0:

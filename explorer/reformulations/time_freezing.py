@@ -17,7 +17,8 @@ Compression takes u / a from gap' = -u to 0, expansion as long to gap' = e u; th
 contact that stays closed slides on c = 0 and gap' = 0 at once, with the contact force a / (G' M^-1
 G) times the share of what is frozen; where the force falls to zero it opens. Where impacts
 accumulate the slide is what they come to. Friction pushes by -mu times the normal push along the
-slip, with a step function of its own, in the frozen phases as in the slide.
+slip, with a step function of its own, in the frozen phases as in the slide. Several contacts are
+covered where none moves another, G_i' M^-1 G_j = 0, or where they are opposite to each other.
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
 d' = -100 d and a trace of b, up for gap' > 0 and down for gap' < 0, by which the slide has unique
@@ -26,6 +27,7 @@ multipliers even where its force is zero (d stays below 1e-13 b).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,11 +109,12 @@ def misses(system: MechanicalSystem) -> str:
     if system.n > (_MOST_CURVED if curved else _MOST):
         what = "a mass matrix that depends on q" if curved else "its inverse mass matrix"
         return f"time freezing writes {what} out, which {system.n} coordinates are too many for."
-    if len(system.contacts) > 1:
-        return (
-            "time freezing takes impacts one after the other, and Newton's law takes those of "
-            "several contacts at once."
-        )
+    for one, two in itertools.combinations(system.contacts, 2):
+        if not _independent(system, one, two):
+            return (
+                f"{one.name!r} and {two.name!r} push each other: time freezing takes impacts one "
+                "after the other, and Newton's law takes those of several contacts at once."
+            )
     for contact in (system.contacts[k] for k in system.rough):
         if contact.mu_s is not None and contact.mu_s != contact.mu:
             return (
@@ -126,10 +129,26 @@ def misses(system: MechanicalSystem) -> str:
     return ""
 
 
+def _directions(system: MechanicalSystem, contact: Any) -> list[sp.Matrix]:
+    """Return the normal of a contact, and the direction in which it slips, if it has friction."""
+    found = [sp.Matrix([contact.gap.diff(q) for q in system.q])]
+    if contact.slip is not None:
+        found.append(sp.Matrix([contact.slip.diff(v) for v in system.v]))
+    return found
+
+
 def _coupled(system: MechanicalSystem, contact: Any) -> bool:
-    along = sp.Matrix([contact.slip.diff(v) for v in system.v])
-    normal = sp.Matrix([contact.gap.diff(q) for q in system.q])
+    normal, along = _directions(system, contact)
     return sp.simplify((normal.T * system.mass.LUsolve(along))[0]) != 0
+
+
+def _independent(system: MechanicalSystem, one: Any, two: Any) -> bool:
+    """Whether two contacts are never closed at once (opposite walls), or do not move each other."""
+    if not sp.simplify(one.gap + two.gap).free_symbols & set(system.q):
+        return True
+    moved = _solve(system.mass, _directions(system, two))
+    pairs = itertools.product(_directions(system, one), moved)
+    return all(sp.simplify((row.T * column)[0]) == 0 for row, column in pairs)
 
 
 def time_freezing(system: MechanicalSystem) -> FrozenSystem:
