@@ -115,3 +115,14 @@ def test_a_spiral_into_a_corner_accumulates():
     assert sol.status.name == "accumulation"
     assert sol.status.t == pytest.approx(4, abs=1e-9)
     assert max(sol.fesd_residual.values()) <= 1e-10
+
+
+def test_a_run_that_cannot_begin_has_its_start():
+    """One row, no event, a picture: nothing that reads a solution stumbles over it."""
+    system = ex.StepSystem("pole", x="x y", f=["1/x", "sign(y)"], start={"x": [0, 1], "t_end": 1})
+    run = ex.simulate(system, ex.FESD(), throw=False)
+    assert run.status.name == "not_finite"
+    assert run.t.tolist() == [0]
+    assert run.events == []
+    assert np.isfinite(run.alpha).all()
+    assert ex.views.explore(run).data

@@ -182,6 +182,28 @@ def test_contacts_that_do_not_move_each_other(build, stages):
     assert max(sol.fesd_residual.values()) <= 1e-10
 
 
+@pytest.mark.parametrize("stages", [2, 4])
+@pytest.mark.parametrize("h", [0.001, 0.02])
+def test_a_pendulum_comes_to_rest_beside_its_wall(stages, h):
+    """No contact at all, and an ever slower gap': turning points are found down to round-off."""
+    sol = ex.simulate(
+        ex.models.pendulum_wall(), ex.FESD(stages=stages, h=h), m=1, l=0.22, g=10, c=0.52, d=0.23,
+        theta0=1.2,
+    )  # fmt: skip
+    assert not sol.events
+    assert np.abs(sol.q[sol.t > 8]).max() < 1e-9
+    assert max(sol.fesd_residual.values()) <= 1e-10
+
+
+@pytest.mark.parametrize("tableau", ["radau_iia", "lobatto_iiic", "gauss"])
+def test_elements_are_solved_where_a_contact_has_no_lever(tableau):
+    """Through the horizontal, where no force on the wall would move the pendulum: G = 0."""
+    wall = ex.models.pendulum_wall()
+    sol = ex.simulate(wall, ex.FESD(stages=2, h=5e-3, tableau=tableau), m=1.1, l=0.49, g=15, c=0,
+                      d=0.2, e=0.9, theta0=2.63)  # fmt: skip
+    assert max(sol.fesd_residual.values()) <= 1e-9
+
+
 def test_what_is_not_covered_is_named():
     """Several contacts, unequal friction: a sentence that says why and what takes it."""
     with pytest.raises(NotApplicable, match=r"(?s)push each other.*several contacts.*MoreauJean"):

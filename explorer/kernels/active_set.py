@@ -17,6 +17,7 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 
 AT = 8  # where the subsystems begin in `shape`: first function, functions, first region, regions
+NOISE = 1e-13  # beside its scale the sign of a quantity this small is round-off
 BAND = 1e-8  # beside its scale a quantity this small is taken for zero
 LENIENT = 0.05  # beside its scale: how fast a surface may be approached that was just left
 ALL = -2
@@ -202,16 +203,17 @@ def margins(
 
 @kernel(
     f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], float64,"
-    " int64[::1], int64, int64)",
+    " int64[::1], int64, int64, float64)",
     inner=True,
 )
 def consistent(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, ahead,
-    near, z, left,
+    near, z, left, band,
 ):  # fmt: skip
-    """Return 2 if the pattern holds from (t, x) on, 1 if nothing speaks against it, 0 if not.
+    """Return 3 if the pattern holds from (t, x) on, 1 if nothing speaks against it, 0 if not.
 
-    `ahead` is the time over which a quantity that is zero is watched.
+    A quantity within `band` of zero is watched over the time `ahead`. 2: nothing, and the signs of
+    what is that small speak for it.
     """
     n = shape[N]
     m = zeros[shape[NC]]
@@ -225,12 +227,13 @@ def consistent(
         return 0
     sharp = True
     for q in range(count):
-        if vec[8, q] < -BAND:
+        if vec[8, q] < -band:
             return 0
-        sharp = sharp and vec[8, q] > BAND
+        sharp = sharp and vec[8, q] > band
     if sharp:
-        return 2
-    verdict = 2
+        return 3
+    verdict = 3
+    seen = True
     for k in range(n):
         vec[9, k] = x[k] + ahead * vec[6, k]
     margins(
@@ -238,7 +241,8 @@ def consistent(
         vec[9], near, z, left, 10,
     )  # fmt: skip
     for q in range(count):
-        if vec[8, q] > BAND:
+        seen = seen and vec[8, q] > NOISE
+        if vec[8, q] > band:
             continue
         grows = vec[10, q] - vec[8, q]
         if grows < -1e-3 * BAND or not np.isfinite(grows):
@@ -249,7 +253,7 @@ def consistent(
         table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
         near, z, left, 8,
     )  # fmt: skip
-    return verdict
+    return 2 if verdict == 1 and seen else verdict
 
 
 @kernel(
@@ -276,7 +280,12 @@ def choose(
     for a in range(z):
         best[1 + a] = sign[near[a]]
         patterns *= 3
-    for code in range(patterns):
+    # where nothing is left but what round-off hides, what can be seen of the signs has to do
+    for turn in range(2 * patterns):
+        code = turn % patterns
+        if turn == patterns and top >= 0:
+            break
+        band = BAND if turn < patterns else 0.0
         rest = code
         score = 0
         skip = False
@@ -302,9 +311,9 @@ def choose(
             if allowed:
                 verdict = consistent(
                     table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r,
-                    vec, t, x, ahead, near, z, forced,
+                    vec, t, x, ahead, near, z, forced, band,
                 )  # fmt: skip
-                if verdict == 2:
+                if verdict == 3:
                     found += 1
                 if verdict > 0 and verdict * 1000 + score > top:
                     top = verdict * 1000 + score
@@ -322,6 +331,6 @@ def choose(
     arrange(shape, sign, zeros, base, B, best[0])
     consistent(
         table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        ahead, near, z, forced,
+        ahead, near, z, forced, band,
     )  # fmt: skip
     return max(found, 1)

@@ -33,6 +33,7 @@ SURFACE, MULTIPLIER = 1, 2  # what an element of unknown length ends at
 COARSE = 3  # a multiplier leaves [0, 1] at the very start: the element is too long for its set
 # places in `work`: length, residual, evaluations of f, cap, length that M is factored for (or 0)
 H, RESIDUAL, CALLS, CAP, FACTORED = 0, 1, 2, 3, 4
+UNSEEN = 1e3  # what a multiplier that is 0 or 1 may leave of round-off, beside the rest
 ENOUGH = 1e-14  # residual of a solved equation beside its terms
 BOUND = 1e-11  # how far a multiplier may be beyond 0 or 1
 SLOW = 0.05  # a residual that falls by less wants a new factorisation
@@ -149,11 +150,18 @@ def factor(
                         M[row, j * d + o] -= h * weight
                         speed += weight * K[j, o]
             M[row, row] += 1.0
+            fixed = 0.0
             for o in range(nsel):
                 slope = out[at_sel + k * nsel + o]
-                terms += abs(slope)  # by a multiplier of up to 1
+                slides = False
                 for a in range(m):
+                    slides = slides or B[o, a] != 0.0
                     M[row, i * d + n + a] -= slope * B[o, a]
+                if slides:
+                    terms += abs(slope)  # by a multiplier of up to 1
+                else:
+                    fixed += abs(slope)
+            terms += min(fixed, UNSEEN * terms)
             if kind > 0:
                 M[row, late] = -speed
             steep = max(steep, terms)

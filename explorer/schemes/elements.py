@@ -103,7 +103,7 @@ class Elements(Equations):
         states, times = np.empty((most + 1, n)), np.empty((most, 2))
         slopes, mult = np.empty((most, s * n)), np.empty((most, s * nsel))
         switches = np.empty((scheme.max_switches + 1, SIGNS + nc), np.int64)
-        moments = np.empty((scheme.max_switches + 1, 2 + 3 * n + nsel))
+        moments = np.zeros((scheme.max_switches + 1, 2 + 3 * n + nsel))
         places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
         caps = np.array([scheme.elements, scheme.split == "yes", _RULES[scheme.rule]], np.int64)
         knobs = np.array([self.t_end, scheme.h, 0.0])
@@ -125,7 +125,7 @@ class Elements(Equations):
         self.counts = np.array([count, phases - 1, int(work[17][2])])
         self.watch = np.full((1, 4), np.inf)
         self.residual_of_newton = float(work[17][1])
-        if phases and self.switches[-1, 0] == count:  # a phase that could not begin
+        if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
             self.switches, self.moments = self.switches[:-1], self.moments[:-1]
 
     @property
