@@ -22,8 +22,8 @@ covered where none moves another, G_i' M^-1 G_j = 0, or where they are opposite 
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
 d' = -100 d (not in the slide, where d takes up what the discretised gap drifts by) and a trace of
-b, up for gap' > 0 and down for gap' < 0, by which the slide has unique multipliers even where its
-force is zero (d stays below 1e-13 b).
+b, up for gap' > 0 and down for gap' < 0, larger between the two, by which the slide has unique
+multipliers even where its force is zero (d stays below 1e-13 b).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _MOST = 12  # coordinates
 _MOST_CURVED = 4  # of a mass matrix that depends on q
 _TAU = sp.Rational(1, 10)  # b = a tau, s
 _TRACE = sp.Float(1e-11)  # of b
+_INSIDE = sp.Rational(1, 10)  # of b, where gap' is slid on: zero on both of its sides
 _BACK = 100  # 1/s
 
 
@@ -220,7 +221,8 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
         q_dot -= (1 - opened) * 4 * rising * (1 - rising) * gap * across / inverse
         v_dot += push * across + pull * aside
         side = 2 * rising - 1
-        drift = opened * (_TRACE * b * side - _BACK * frozen.x[2 * n + k] * side**2)
+        trace = _TRACE + _INSIDE * 4 * rising * (1 - rising)
+        drift = opened * (trace * b * side - _BACK * frozen.x[2 * n + k] * side**2)
         d_dot.append(compressed * (contact.e * gap_dot - b) + expanded * (gap_dot + b) + drift)
         tangent = 2 * nc + list(turned).index(k) if k in turned else -1
         held.append(FrozenContact(gap, gap_dot, slip, mu, push, pull, 2 * k, tangent))
