@@ -184,7 +184,7 @@ def test_contacts_that_do_not_move_each_other(build, stages):
 
 @pytest.mark.parametrize(("stages", "h", "values"), [
     (4, 1.55e-3, {"m": 4.95, "g": 2.35, "e": 0.0235, "a": 1.55, "omega": 20.7, "y0": 0.198}),
-    (2, 3.86e-3, {"m": 0.142, "g": 10.1, "e": 0.318, "a": 1.05, "omega": 23.9, "y0": 0.0822}),
+    (3, 3.86e-3, {"m": 0.142, "g": 10.1, "e": 0.318, "a": 1.05, "omega": 23.9, "y0": 0.0822}),
     (4, 3.24e-3, {"m": 2.24, "g": 15.1, "e": 0.102, "a": 2.41, "omega": 58.0, "y0": 0.0513}),
 ])  # fmt: skip
 def test_a_table_lets_go_of_its_ball(stages, h, values):

@@ -226,14 +226,27 @@ def consistent(
     if count < 0:
         return 0
     sharp = True
+    seen = True
+    first = count  # of the rates of functions, one after the other as in `near`
+    for a in range(z):
+        if sign[near[a]] != 0:
+            first -= 1
+    a = 0
     for q in range(count):
         if vec[8, q] < -band:
             return 0
         sharp = sharp and vec[8, q] > band
+        aside = 0.0  # where the rate says nothing the value may
+        if q >= first:
+            while sign[near[a]] == 0:
+                a += 1
+            if vec[8, q] >= -NOISE:
+                aside = sign[near[a]] * switch[near[a]]
+            a += 1
+        seen = seen and (vec[8, q] > NOISE or aside > 0.0)
     if sharp:
         return 3
     verdict = 3
-    seen = True
     for k in range(n):
         vec[9, k] = x[k] + ahead * vec[6, k]
     margins(
@@ -241,7 +254,6 @@ def consistent(
         vec[9], near, z, left, 10,
     )  # fmt: skip
     for q in range(count):
-        seen = seen and vec[8, q] > NOISE
         if vec[8, q] > band:
             continue
         grows = vec[10, q] - vec[8, q]

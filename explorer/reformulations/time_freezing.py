@@ -21,9 +21,10 @@ slip, with a step function of its own, in the frozen phases as in the slide. Sev
 covered where none moves another, G_i' M^-1 G_j = 0, or where they are opposite to each other.
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
-d' = -100 d (not in the slide, where d takes up what the discretised gap drifts by) and a trace of
-b, up for gap' > 0 and down for gap' < 0, larger between the two, by which the slide has unique
-multipliers even where its force is zero (d stays below 1e-13 b).
+d' = -100 d (once gap' is of the size of b: d takes up what the discretised gap drifts by in a
+slide, and a contact that lets go is not to meet its obstacle again by that) and a trace of b, up
+for gap' > 0 and down for gap' < 0, larger between the two, by which the slide has unique
+multipliers even where its force is zero (d stays small beside b).
 """
 
 from __future__ import annotations
@@ -220,9 +221,9 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
             slip, pull = now(contact.slip), -mu * push * (2 * turned[k] - 1)
         q_dot -= (1 - opened) * 4 * rising * (1 - rising) * gap * across / inverse
         v_dot += push * across + pull * aside
-        side = 2 * rising - 1
-        trace = _TRACE + _INSIDE * 4 * rising * (1 - rising)
-        drift = opened * (trace * b * side - _BACK * frozen.x[2 * n + k] * side**2)
+        trace = (_TRACE + _INSIDE * 4 * rising * (1 - rising)) * b * (2 * rising - 1)
+        back = _BACK * frozen.x[2 * n + k] * gap_dot**2 / (gap_dot**2 + b**2)
+        drift = opened * (trace - back)
         d_dot.append(compressed * (contact.e * gap_dot - b) + expanded * (gap_dot + b) + drift)
         tangent = 2 * nc + list(turned).index(k) if k in turned else -1
         held.append(FrozenContact(gap, gap_dot, slip, mu, push, pull, 2 * k, tangent))
