@@ -113,6 +113,17 @@ def test_no_disc_of_a_pile_goes_through_another():
     assert (np.diff(run.energy) <= 1e-3 * run.energy[0]).all()
 
 
+@pytest.mark.parametrize("n", [60, 100])
+@pytest.mark.parametrize("mu", [0.6, 0.7, 0.85])
+def test_discs_that_wedge_each_other_are_solved_for(n, mu):
+    """Friction above 1/2, where sweeps over the contacts run in circles: Coulomb's law holds."""
+    run = ex.simulate(ex.models.disc_pile(n), mu=mu, t_end=2)
+    size = np.abs(run.gap_dot).max()
+    assert run.residuals[:, 0].max() < 4e-3 * size
+    assert (np.abs(run.p_t) <= mu * run.p + 1e-12).all()
+    assert (np.diff(run.energy) <= 1e-3 * run.energy[0]).all()
+
+
 def test_discs_are_refused_where_they_cannot_be():
     with pytest.raises(ex.BadModel, match="at least one disc"):
         ex.DiscSystem("none", 0)

@@ -12,79 +12,37 @@ is never formed. Impulses act through the velocities u = W^-1 G' P that they mak
 
 Both begin where the last step ended. Their cost grows like the number of contacts. In a pile with
 friction impulses are not determined, and what sweeps lack at last are stresses that hold each
-other: there a residual of 3e-3 |q| is taken, which the record shows.
+other: there a residual of 1e-3 |q| is taken, after many sweeps one of 3e-3 |q|, as the record
+shows. Discs that wedge each other, mu > 1/2, can lead sweeps in circles; there Newton's method for
+all contacts together is tried (`explorer.kernels.graph_band`), and once more sweeps from nothing
+that go half the way.
 """
 
 import numpy as np
 
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.coefficients import IMPROPER, improper
+from explorer.kernels.graph_band import assemble, newton
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residual, sweeps
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import PGS
 from explorer.kernels.one_contact import OPEN, STICK
 from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
-__all__ = ["GRAPH_WORK", "WIDEST", "on_graph"]
+__all__ = ["GRAPH_WORK", "WIDE", "WIDEST", "on_graph"]
 
 WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
+WIDE = 256  # the same where sweeps get nowhere, and friction holds a pile
 SWEEPS = 20  # between two attempts to do so
-ENOUGH = 3e-3  # residual beside |q| where only sweeps can serve, and friction holds a pile
+AIM, ENOUGH = (
+    1e-3,
+    3e-3,
+)  # residual beside |q| where only sweeps can serve and friction holds a pile
+PATIENCE = 400  # sweeps, after which enough is enough, and Newton's method is tried
+FINE = 1e-9  # residual beside |q| that it aims at
 
 # band, vectors, integers, rows at each coordinate
 GRAPH_WORK = "float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1]"
-
-
-@kernel(f"int64({GRAPH}, {LOCAL}, float64[:, ::1], int64[:, ::1], int64[::1])", inner=True)
-def assemble(
-    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A, ints, near
-):
-    """Fill A with the band of D over the rows of the list that are chosen; return its width.
-
-    The column of a contact that slides is that of its normal less mu times that of its tangent.
-    Returns -1 if the band is too wide. ints[0] chosen rows, state[0] their number; ints[1] where
-    the rows of each coordinate begin; near: these rows, and where their entries of G stand.
-    """
-    chosen, head, state = ints[0], ints[1], ints[4]
-    size, n, most = state[0], inverse.size, near.size // 2
-    for j in range(n + 2):
-        head[j] = 0
-    for r in range(size):
-        for k in range(ptr[act[chosen[r]]], ptr[act[chosen[r]] + 1]):
-            head[col[k] + 2] += 1
-    for j in range(n):
-        head[j + 2] += head[j + 1]
-    for r in range(size):
-        for k in range(ptr[act[chosen[r]]], ptr[act[chosen[r]] + 1]):
-            at = head[col[k] + 1]
-            near[at], near[most + at] = r, k
-            head[col[k] + 1] = at + 1
-    width = 0
-    for fill in range(2):
-        if fill == 1:
-            for r in range(size):
-                for d in range(3 * width + 1):
-                    A[r, d] = 0.0
-        for c in range(size):
-            j = chosen[c]
-            slides = j < m and place[j] >= 0 and mode[act[j]] != STICK
-            for part in range(2 if slides else 1):
-                a, share = act[j], 1.0
-                if part == 1:
-                    a, share = act[place[j]], -mode[act[j]] * mu[j]
-                for k in range(ptr[a], ptr[a + 1]):
-                    first, after = head[col[k]], head[col[k] + 1]
-                    if fill == 0 and first < after:
-                        width = max(width, c - near[first], near[after - 1] - c)
-                    elif fill == 1:
-                        y = share * inverse[col[k]] * val[k]
-                        for s in range(first, after):
-                            A[near[s], c - near[s] + width] += y * val[near[most + s]]
-            if fill == 1 and j < m:
-                A[c, width] += soft[j]
-        if width > WIDEST:
-            return -1
-    return width
 
 
 @kernel(
@@ -122,7 +80,7 @@ def exchange(
         steps, shift = 1, 0.0
         while not same:
             width = assemble(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
-                             cross, soft, u, A, ints, near)  # fmt: skip
+                             cross, soft, u, A, ints, near, WIDEST)  # fmt: skip
             state[1] = -1
             if width < 0:
                 return LCP_RAY
@@ -276,7 +234,7 @@ def on_graph(
             if improper(coefficients[0, r], coefficients[1, r]):
                 return IMPROPER
     for attempt in range(2 + m):
-        done, enough = 0, tol * size
+        done, enough, plain = 0, tol * size, False
         found[1] = found[2] = 0.0
         while True:
             status = LCP_ITERATIONS
@@ -288,7 +246,7 @@ def on_graph(
                     u, size, steady, A, vec, ints, near,
                 )  # fmt: skip
                 if status == LCP_RAY and rows > m:
-                    enough = max(tol, ENOUGH) * size
+                    enough = max(tol, AIM if done < PATIENCE else ENOUGH) * size
                 if status == SUCCESS:
                     found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode,
                                         unit, cross, soft, u)  # fmt: skip
@@ -296,14 +254,31 @@ def on_graph(
                         break
                 for k in range(rows):
                     P[k] = kept[k]
-            if done >= max_iter:
+            if rows > m and done in (PATIENCE, 5 * PATIENCE, 20 * PATIENCE):
+                status = newton(
+                    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft,
+                    u, A, vec, ints, near, found, max(tol, FINE) * size, (A.shape[1] - 1) // 3,
+                )  # fmt: skip
+                if found[0] <= enough:
+                    break
+                found[1] = found[2] = 0.0
+            if done >= max_iter and plain:
                 return LCP_ITERATIONS
-            status = sweeps(
-                ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u,
-                vec[8], vec[9], found, SWEEPS,
-            )  # fmt: skip
-            if status != SUCCESS:
-                return status
+            if done >= max_iter:
+                plain, done = True, 0
+                for k in range(rows):
+                    P[k] = 0.0
+            for _ in range(SWEEPS if plain else 1):
+                if plain:
+                    found[1] = found[2] = 0.0
+                status = sweeps(
+                    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft,
+                    u, vec[8], vec[9], found, 1 if plain else SWEEPS,
+                )  # fmt: skip
+                if status != SUCCESS:
+                    return status
+                for k in range(rows if plain else 0):
+                    P[k] -= 0.5 * vec[9, k]
             done += SWEEPS
             found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
                                 cross, soft, u)  # fmt: skip

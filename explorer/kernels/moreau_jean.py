@@ -24,7 +24,7 @@ contacts with a diagonal W it is not formed, and G may turn: see `explorer.kerne
 
 import numpy as np
 
-from explorer.kernels.contact_graph import GRAPH_WORK, WIDEST
+from explorer.kernels.contact_graph import GRAPH_WORK, WIDE, WIDEST
 from explorer.kernels.delassus import along, push
 from explorer.kernels.equations import TOUCH, fill, force, scatter
 from explorer.kernels.factors import FACTORS
@@ -376,7 +376,7 @@ def workspaces(
         np.empty(n_out + 1),
         np.zeros((16, wide), np.int64),
         np.zeros(size, np.int8),
-        np.empty((held, 3 * WIDEST + 1)),
+        np.empty((2 * held, 3 * WIDE + 1) if rough else (held, 3 * WIDEST + 1)),
         np.zeros((10, wide if entries else 0)),
         np.full((7, wide if entries else 0), -2),  # no step comes after it
         np.empty(2 * entries, np.int64),
