@@ -60,8 +60,11 @@ def applies(view: str, name: str, scheme: str = "") -> bool:
     hybrid = name in dict(CASES) and (name, dict(CASES)[name]) not in MECHANICAL
     if view == "friction":
         return name in ROUGH
+    if view in ("laws", "active_set") and BUILDS[name]().contacts:
+        return True
     if view in OF_LAWS:
-        return scheme == "EulerMoreau"
+        touches = view == "one_step_problem" and bool(BUILDS[name]().contacts)
+        return scheme == "EulerMoreau" or (touches and scheme not in ("EventDriven", "FESD"))
     if view in SWITCHED:
         stepped = isinstance(BUILDS[name](), ex.StepSystem) and scheme != "EulerMoreau"
         return stepped and (view != "phase_plane" or BUILDS[name]().n > 1)
@@ -179,7 +182,7 @@ def test_a_closed_form_is_dashed_and_a_pinned_run_dotted(name, scheme):
         kind = next((k for k in ("exact", "pinned") if trace["name"].startswith(k)), "own")
         if trace["line"]["color"] == GREY and kind == "own":
             kind = "pinned"  # the phase portrait's
-        if trace["mode"].startswith("lines"):
+        if trace["mode"].startswith("lines") and trace["name"] != "law":
             dashes[kind].append(trace["line"].get("dash", "solid"))
     assert set(dashes["own"]) == {"solid"}
     assert set(dashes["pinned"]) == {"dot"}
@@ -456,6 +459,38 @@ def test_the_drawn_positions_follow_the_run(name, preset, scheme):
         assert error <= (0.25 if dense else 0.05) * np.ptp(solution.q[:, j]) + still
 
 
+@pytest.mark.parametrize(("name", "scheme"), [c for c in MECHANICAL if c[0] in ROUGH])
+def test_the_laws_of_contacts_go_through_the_run(name, scheme):
+    """Every point of a run lies on its graph; the graph, the points and the lanes say the same."""
+    solution = fine(run(name, scheme=scheme))
+    picture = ex.views.laws.picture(solution)
+    kinds = {axis: [t for t in picture.data if t["xaxis"] == axis] for axis in ("x", "x2")}
+    graph, *contacts = kinds["x"]
+    assert [tuple(corner) for corner in zip(graph["x"], graph["y"], strict=True)][1] == (0, 0)
+    assert len(contacts) == min(len(solution.system.contacts), 6)
+    for trace in contacts:
+        x, y = (np.asarray(trace[k], float) for k in "xy")
+        asked = np.isfinite(x)
+        whole = solution.gap if scheme in ("EventDriven", "FESD") else solution.gap_dot
+        size_x, size_y = np.abs(whole).max() + 1e-9, np.abs(y[asked]).max(initial=1e-9)
+        assert (y[asked] >= -1e-6 * size_y).all()
+        assert np.minimum(x[asked] / size_x, y[asked] / size_y).max(initial=0) <= 2e-2
+    for trace in kinds["x2"][1:]:  # friction along lines
+        share = np.asarray(trace["y"], float)
+        assert (np.abs(share[np.isfinite(share)]) <= 1.05).all()
+
+
+def test_lanes_tell_sticking_from_sliding():
+    """A block that is thrown up a slope slides, and sticks: two bars, one after the other."""
+    run = ex.simulate(ex.models.block_on_slope(), mu=0.6, alpha=0.4)
+    bars = {t["name"]: t for t in ex.views.active_set.picture(run).data}
+    (stop,) = [e.t for e in run.events if e.kind == "sticks"]
+    assert np.nanmax(bars["slides +"]["x"]) == pytest.approx(stop, abs=2 * run.scheme.h)
+    assert np.nanmin(bars["sticks"]["x"]) == pytest.approx(stop, abs=2 * run.scheme.h)
+    assert np.nanmax(bars["sticks"]["x"]) == pytest.approx(run.t[-1])
+    assert not bars["slides −"]["showlegend"]
+
+
 def test_a_short_run_is_drawn_whole():
     solution = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=0.01), t_end=0.4)
     points = rows(solution)
@@ -472,10 +507,10 @@ def test_a_run_of_one_step_is_drawn():
 
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_equal_arrays_are_shared(name, scheme):
-    """Each travels to the browser once."""
+    """Each travels to the browser once (points on a law have rows of their own)."""
     picture = ex.views.explore.picture(run(name, scheme=scheme))
     times = {id(t["x"]) for t in picture.data if t["name"] in ("V", "T + V")}
-    times |= {id(t["meta"]["t"]) for t in picture.data if "meta" in t}
+    times |= {id(t["meta"]["t"]) for t in picture.data if "meta" in t and t["mode"] == "lines"}
     assert len(times) == 1
 
 

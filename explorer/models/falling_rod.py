@@ -56,7 +56,7 @@ def falling_rod() -> MechanicalSystem:
         "uniform rod: least friction of the paradox": (4 / 3, 1e-9, "Genot and Brogliato 1999"),
     }
     system.preset("paradox", "No force holds the tip up: an impulse stops it without a collision.",
-                  mu=1.6, angle=1.2, t_end=0.4, h=1e-3)  # fmt: skip
+                  mu=1.6, angle=1.2, t_end=0.25, h=1e-3)  # fmt: skip
     system.preset("pulled", "The tip trails behind: friction lifts it, and there is no paradox.",
                   mu=1.6, angle=1.2, speed=3, t_end=0.4)  # fmt: skip
     system.preset("no friction", "The centre falls straight down.", mu=0)

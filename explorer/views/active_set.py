@@ -6,7 +6,9 @@ import numpy as np
 
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
+from explorer.views.contact_laws import doing_plot, has_contacts
 from explorer.views.decimate import fine
+from explorer.views.lanes import MOST_BARS, bars
 from explorer.views.multipliers import MOST_LANES, above
 from explorer.views.phase_plane import switched
 from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, compose, curve, view
@@ -14,7 +16,6 @@ from explorer.views.regions import SIDES
 
 __all__ = ["active_set", "active_set_plot", "lengths_plot"]
 
-_MOST = 72  # bars of one kind, switches
 _TICKS = 90
 _NAMES = {-1: "minus", 0: "sliding", 1: "plus"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -29,8 +30,8 @@ def active_set_plot(
     count = min(signs.shape[1], MOST_LANES)
     traces, high = [], float(count) - 0.5
     times = solution.switch_times
-    if len(times) > _MOST:
-        times = times[np.linspace(0, len(times) - 1, _MOST).astype(int)]
+    if len(times) > MOST_BARS:
+        times = times[np.linspace(0, len(times) - 1, MOST_BARS).astype(int)]
     x = np.column_stack([times, times, np.full(len(times), np.nan)]).ravel()
     y = np.tile([-0.5, high, np.nan], len(times))
     traces.append(
@@ -39,15 +40,15 @@ def active_set_plot(
               "</extra>")
     )  # fmt: skip
     if isinstance(pinned, SwitchedTrajectory):
-        at = _bars(pinned, (-1, 0, 1), count, -0.08)
+        at = bars(pinned.t, pinned.signs, (-1, 0, 1), count, -0.08)
         traces.append(
             curve(*at, GREY, name="pinned", hoverinfo="skip", line={"width": 2, "dash": "dot"})
         )
     for side, colour in SIDES.items():
         traces.append(
-            curve(*_bars(solution, (side,), count), colour, name=_NAMES[side], line={"width": 6},
-                  hovertemplate=f"t = %{{x:.6g}} s<extra>{_NAMES[side]}</extra>", showlegend=True,
-                  legend=legend)
+            curve(*bars(solution.t, signs, (side,), count), colour, name=_NAMES[side],
+                  line={"width": 6}, showlegend=True, legend=legend,
+                  hovertemplate=f"t = %{{x:.6g}} s<extra>{_NAMES[side]}</extra>")
         )  # fmt: skip
     traces.append(
         {
@@ -66,29 +67,6 @@ def active_set_plot(
         traces, TIME, "active set", (0.0, end), (-0.85, high), ticks=ticks,
         share=min(0.45 + 0.2 * count, 1.3),
     )  # fmt: skip
-
-
-def _bars(
-    solution: SwitchedTrajectory, sides: tuple[int, ...], count: int, shift: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stretches on these sides, one lane per function; the longest if they are many."""
-    t, signs, found = solution.t, solution.signs, []
-    for k in range(count):
-        sign = signs[:, k]
-        first = np.flatnonzero(np.diff(sign, prepend=-2))
-        last = np.append(first[1:], len(sign) - 1)  # up to the switch itself
-        here = np.isin(sign[first], sides)
-        level = count - 1 - k + 0.27 * sign[first] + shift
-        found.append(np.column_stack([t[first], t[last], level])[here])
-    bars = np.concatenate(found) if found else np.empty((0, 3))
-    if not len(bars):
-        return OFF
-    if len(bars) > _MOST:
-        bars = bars[np.sort(np.argsort(bars[:, 0] - bars[:, 1])[:_MOST])]
-    gap = np.full(len(bars), np.nan)
-    x = np.column_stack([bars[:, 0], bars[:, 1], gap]).ravel()
-    y = np.column_stack([bars[:, 2], bars[:, 2], gap]).ravel()
-    return x.astype(np.float32), y.astype(np.float32)
 
 
 def _ticks(solution: SwitchedTrajectory, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +90,9 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
     else:  # neighbours of equal length are one stroke
         first = np.flatnonzero(np.abs(np.diff(h, prepend=-1.0)) > 1e-6 * h)
         last = np.append(first[1:], len(h))
-        if len(first) > 2 * _MOST:
-            even = np.linspace(0, len(first) - 1, 2 * _MOST).astype(int)
-            extreme = np.argsort(h[first])[: _MOST // 2]
+        if len(first) > 2 * MOST_BARS:
+            even = np.linspace(0, len(first) - 1, 2 * MOST_BARS).astype(int)
+            extreme = np.argsort(h[first])[: MOST_BARS // 2]
             shown = np.union1d(even, extreme)
             first, last = first[shown], last[shown]
         gap = np.full(len(first), np.nan)
@@ -134,11 +112,17 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
 def active_set(solution: Solution) -> Picture:
     """Draw the side of each switching function, switches and elements, and below their lengths.
 
+    Of a mechanical system: which contacts are open, closed, stick, or slide this way or that.
+
     Raises
     ------
     NotApplicable
-        A run without step functions.
+        A run without step functions and without contacts.
     """
+    if has_contacts(solution):
+        picture = compose([[doing_plot(fine(solution))]], [1])
+        above(picture, 1, "legend")
+        return picture
     found = switched(solution, "active sets")
     finer = fine(found)
     assert isinstance(finer, SwitchedTrajectory)

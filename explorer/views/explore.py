@@ -6,6 +6,7 @@ from explorer.complementarity import ComplementaritySolution
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
+from explorer.views.contact_laws import friction_law_plot
 from explorer.views.decimate import Rows, fine, rows, usual
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
@@ -41,6 +42,8 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     budget = usual(n, hybrid)
     if isinstance(solution, SwitchedTrajectory):  # leaves room for regions and multipliers
         budget = 2 * budget // 3
+    if has_friction(solution):  # the same for its force and its law
+        budget = 9 * budget // 10
     points = rows(solution, budget if pinned is None else 3 * budget // 5)
     other = None
     if pinned is not None and pinned.q.shape[1] == n:
@@ -61,6 +64,8 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
         side = [portrait, energy_plot(solution, points, other)]
         if has_friction(solution):
             time.append(friction_plot(solution, points, other))
+            if solution.slip.ndim == 2:
+                side.append(friction_law_plot(solution, points))
         elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
     picture = compose([time, side], [1.25, 1])

@@ -14,7 +14,10 @@ import numpy as np
 from explorer.complementarity import ComplementaritySolution
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
-from explorer.views.decimate import Rows, rows
+from explorer.trajectory import Trajectory
+from explorer.views.contact_laws import contact_law_plot, friction_law_plot, has_contacts
+from explorer.views.decimate import Rows, fine, rows
+from explorer.views.friction import has_friction
 from explorer.views.picture import (
     COLOURS,
     GREY,
@@ -114,11 +117,20 @@ def _with_laws(solution: Solution) -> ComplementaritySolution:
 def laws(solution: Solution) -> Picture:
     """Draw the graphs of at most six laws with the points of the run.
 
+    Of a mechanical system: those of its contacts and of their friction along a line.
+
     Raises
     ------
     NotApplicable
-        A run without multipliers and laws.
+        A run without multipliers and laws, and without contacts.
     """
+    if has_contacts(solution):
+        solution = fine(solution)
+        points = rows(solution)
+        graphs = [[contact_law_plot(solution, points)]]
+        if has_friction(solution) and solution.slip.ndim == 2:
+            graphs.append([friction_law_plot(solution, points)])
+        return compose(graphs, [1] * len(graphs), gap=0.12)
     run = _with_laws(solution)
     points = rows(run)
     plots = [law_plot(run, points, k) for k in range(min(run.lam.shape[1], _MOST))]
@@ -147,20 +159,20 @@ def one_step_problem(solution: Solution) -> Picture:
     Raises
     ------
     NotApplicable
-        A run without multipliers and laws.
+        A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
-    run = _with_laws(solution)
+    mechanical = has_contacts(solution) and not isinstance(solution, Trajectory)
+    run = solution if mechanical else _with_laws(solution)
     at = rows(run).position
     t, end = run.t[at].astype(np.float32), float(run.t[-1])
     traces = [
         curve(t, np.maximum(run.residuals[at, k], 1e-18).astype(np.float32), COLOURS[k],
               name=name, showlegend=True)
-        for k, name in enumerate(("laws", "Newton"))
+        for k, name in enumerate(("contacts (m/s)" if mechanical else "laws", "Newton"))
     ]  # fmt: skip
     top = max(float(run.residuals.max()), 1e-15)
-    residuals = Plot(
-        traces, TIME, "relative residual", (0.0, end), (1e-18, 10 * top), log_y=True
-    )  # fmt: skip
+    what = "residual" if mechanical else "relative residual"
+    residuals = Plot(traces, TIME, what, (0.0, end), (1e-18, 10 * top), log_y=True)
     counts = run.iterations[at].astype(np.float32)
     iterations = Plot(
         [curve(t, counts, COLOURS[2], name="iterations")], TIME, "Newton iterations", (0.0, end),

@@ -1,0 +1,155 @@
+"""Laws of contacts as graphs with the run on them, and what each contact does over time.
+
+A law of contact is set-valued: a graph in the plane of a velocity (or a gap) and a force, and
+every row of a run is a point on it. Time stepping keeps the laws of Moreau, between the impulse of
+a step and the velocities at both of its ends; what locates its events keeps those of Signorini and
+Coulomb, between forces and the state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.frictional import FrictionalSolution
+from explorer.solution import Solution
+from explorer.trajectory import Trajectory
+from explorer.views.decimate import Rows
+from explorer.views.friction import Rough, has_friction
+from explorer.views.lanes import bars
+from explorer.views.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
+
+__all__ = [
+    "DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot", "has_contacts",
+]  # fmt: skip
+
+_MOST = 6  # contacts drawn, those that carry most
+_POINTS = 100  # of all contacts together, in the panel
+_SEEN = 1e-9  # of the largest: a force smaller than that is none
+_WIDE = 1.15  # how far the graphs go beyond the run
+# number of what a contact does: its name and colour
+DOING = {1: ("slides +", COLOURS[1]), 2: ("sticks", COLOURS[0]), -1: ("slides −", COLOURS[5]),
+         3: ("closed", COLOURS[2])}  # fmt: skip
+
+
+def has_contacts(solution: Solution) -> bool:
+    """Whether the run has contacts that could close."""
+    return bool(solution.system.contacts) and solution.p.ndim == 2 and bool(solution.p.shape[1])
+
+
+def _loaded(solution: Solution) -> list[int]:
+    """Return the contacts that are drawn: all, or of many those that carried most."""
+    count = solution.p.shape[1]
+    total = solution.p.sum(axis=0)
+    if isinstance(solution, Trajectory):
+        total = total + solution.lam.sum(axis=0)
+    return np.sort(np.argsort(-total, kind="stable")[: min(_MOST, count)]).tolist()
+
+
+def doing(solution: Solution) -> np.ndarray:
+    """Return what each contact does in each row, (n_t, n_c): 0 open, else as in `DOING`."""
+    if isinstance(solution, FrictionalSolution):
+        found, rough = solution.doing.astype(int), list(solution.system.rough)
+        smooth = np.setdiff1d(np.arange(solution.p.shape[1]), rough)
+        found[:, smooth] = np.where(solution.p[:, smooth] > 0, 3, 0)
+        return found
+    closed = solution.active > 0 if isinstance(solution, Trajectory) else solution.p > 0
+    found = np.where(closed, 3, 0)
+    if isinstance(solution, Trajectory) and has_friction(solution):
+        for a in solution.system.rough:
+            side = np.where(solution.slip[:, a] < 0, -1, 1)
+            found[:, a] = np.where(closed[:, a], np.where(solution.sticks[:, a], 2, side), 0)
+    return found
+
+
+def contact_law_plot(solution: Solution, points: Rows) -> Plot:
+    """Draw 0 <= y perp lam >= 0 of the contacts, y and lam as the scheme has them."""
+    at = points.position[points.position > 0]
+    chosen = _loaded(solution)
+    traces, seen = [], []
+    if isinstance(solution, Trajectory):
+        names, units = ("gap", "force"), ("m", "N")
+        y, lam = solution.gap, solution.lam
+    else:
+        names, units = ("v<sup>+</sup> + e v<sup>−</sup>", "impulse"), ("m/s", "N s")
+        e = np.array([float(c.e.subs(solution.rho)) if hasattr(c.e, "subs") else float(c.e)
+                      for c in solution.system.contacts])  # fmt: skip
+        y, lam = solution.gap_dot.copy(), solution.p
+        y[1:] += e[: y.shape[1]] * solution.gap_dot[:-1]
+        y[solution.active[:, : y.shape[1]] == 0] = np.nan  # open: its law was not asked
+    for k, a in enumerate(chosen):
+        name = solution.system.contacts[a].name
+        on = _some(at[np.isfinite(y[at, a])], max(4 * _POINTS // len(chosen), 20))
+        x, f = y[on, a].astype(np.float32), lam[on, a].astype(np.float32)
+        seen.append((x, f))
+        text = f"{names[0]} = %{{x:.4g}} {units[0]}<br>{names[1]} = %{{y:.4g}} {units[1]}"
+        traces.append(_dots(x, f, k, name, text, solution.t[on]))
+    x_range = extent(*(x for x, _ in seen), np.zeros(1))
+    y_range = extent(*(f for _, f in seen), np.zeros(1))
+    graph = np.array([(0, y_range[1]), (0, 0), (max(x_range[1], 1e-9), 0)], np.float32).T
+    return Plot(
+        [_graph(graph), *traces], f"{names[0]} ({units[0]})", f"{names[1]} ({units[1]})", x_range,
+        y_range, time=False,
+    )  # fmt: skip
+
+
+def friction_law_plot(solution: Rough, points: Rows) -> Plot:
+    """Draw -Sgn(slip) and on it friction over the most that it can be, of each rough contact."""
+    rough = [a for a in _loaded(solution) if a in solution.system.rough]
+    at = points.position[points.position > 0]  # no step has ended in the first row
+    top = solution.lam_max[at].max(initial=0.0)
+    traces, widest = [], 1e-9
+    for k, a in enumerate(rough):
+        on = at[solution.lam_max[at, a] > _SEEN * top]
+        on = _some(on, max(_POINTS // len(rough), 20))
+        x = solution.slip[on, a].astype(np.float32)
+        share = (solution.lam_t[on, a] / solution.lam_max[on, a]).astype(np.float32)
+        widest = max(widest, float(np.abs(x).max(initial=0.0)))
+        text = "slip = %{x:.4g} m/s<br>friction = %{y:.4g} μλ"
+        name = solution.system.contacts[a].name
+        traces.append(_dots(x, share, k, name, text, solution.t[on]))
+    low, high = extent(np.array([-_WIDE * widest, _WIDE * widest]))
+    graph = np.array([(low, 1), (0, 1), (0, -1), (high, -1)], np.float32).T
+    return Plot(
+        [_graph(graph), *traces], "slip (m/s)", "friction / μλ", (low, high), (-1.3, 1.3),
+        time=False,
+    )  # fmt: skip
+
+
+def doing_plot(solution: Solution, legend: str = "legend") -> Plot:
+    """Draw a lane for each contact: slides this way or that, sticks, or is closed; else open."""
+    chosen = _loaded(solution)
+    what, count, traces = doing(solution)[:, chosen], len(chosen), []
+    for side, (name, colour) in DOING.items():
+        x, y = bars(solution.t, what, (side,), count) if (what == side).any() else OFF
+        traces.append(
+            curve(x, y, colour, name=name, line={"width": 7}, legend=legend,
+                  showlegend=bool((what == side).any()),
+                  hovertemplate=f"t = %{{x:.6g}} s<extra>{name}</extra>")
+        )  # fmt: skip
+    ticks = {float(count - 1 - k): solution.system.contacts[a].name for k, a in enumerate(chosen)}
+    return Plot(
+        traces, TIME, "contacts", (0.0, float(solution.t[-1])), (-0.6, count - 0.4), ticks=ticks,
+        share=min(0.35 + 0.2 * count, 1.3),
+    )  # fmt: skip
+
+
+def _some(at: np.ndarray, most: int) -> np.ndarray:
+    """Return at most so many rows, spread over all."""
+    return at[np.linspace(0, len(at) - 1, most).astype(int)] if len(at) > most else at
+
+
+def _graph(corners: np.ndarray) -> dict[str, Any]:
+    return curve(
+        corners[0], corners[1], GREY, name="law", line={"width": 5}, opacity=0.4, hoverinfo="skip"
+    )
+
+
+def _dots(
+    x: np.ndarray, y: np.ndarray, k: int, name: str, text: str, t: np.ndarray
+) -> dict[str, Any]:
+    colour = COLOURS[k % len(COLOURS)]
+    return curve(x, y, colour, name=name, mode="markers", marker={"size": 4, "color": colour},
+                 hovertemplate=f"{text}<extra>{name}</extra>",
+                 meta={"t": t.astype(np.float32)})  # fmt: skip
