@@ -468,7 +468,7 @@ def test_a_model_is_added_by_one_file(tmp_path):
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "conforms with 4" in done.stdout
+    assert "conforms with 5" in done.stdout
     assert "bead_between_stops" not in models
 
 

@@ -134,7 +134,8 @@ def test_credits_and_newest_wins(stage, delay):
     peak, slow = stage.js("() => [peak, slow]")
     assert peak == 3 if delay > 60 else peak == 2 or slow >= 3  # a loaded machine is a slow line
     assert stage.answer.values["e"] == pytest.approx(0.95)
-    assert len(stage.answer.pulls) < 50  # a key stroke asks twice: while down and when released
+    asked = 50  # a key stroke asks twice: while down and when released
+    assert len(stage.answer.pulls) < asked + (delay < 60)
     assert stage.answer.pulls[-1] == ({"e": pytest.approx(0.95)}, False)
     stage.js("() => { delay = 0; }")
     for _ in range(5):  # the measured trips are short again for the next test
