@@ -45,11 +45,14 @@ def test_the_slider_crank_is_that_of_siconos_through_its_first_impact():
     assert np.abs(sol.doing[28]).sum() == 2  # both slide
 
 
-def test_the_slider_crank_is_its_twin_through_impacts():
-    """Equal active sets and states to round-off, four corners, two of them at a time."""
-    system, h, t_end = models["slider_crank"](), 1e-4, 0.03
+@pytest.mark.parametrize(("h", "t_end", "mu", "near"), [
+    (1e-4, 0.03, 0.2, 1e-9), (1e-5, 0.2, 0.01, 1e-8),
+])  # fmt: skip
+def test_the_slider_crank_is_its_twin_through_impacts(h, t_end, mu, near):
+    """Equal active sets in each step, up to 20000 of them; four corners, two of them at a time."""
+    system = models["slider_crank"]()
     compiled = compile_system(system)
-    rho = system.rho({"mu": 0.2})
+    rho = system.rho({"mu": mu})
 
     def at(t, q, v=(0, 0, 0)):
         inp = compiled.input(rho)
@@ -74,23 +77,17 @@ def test_the_slider_crank_is_its_twin_through_impacts():
         C=lambda t, q, v: compiled.matrices(at(t, q, v))[2],
         gap=lambda t, q: gap(t, q)[:4], G=lambda t, q: rows(t, q)[:4],
         gap_t=lambda t, q: np.zeros(4), tangents=lambda t, q: rows(t, q)[4:], e=np.full(4, 0.4),
-        mu=np.full(4, 0.2),
+        mu=np.full(4, mu),
     )  # fmt: skip
     scheme = MoreauJean(h=h, mass_point="iterate", newton_tol=1e-14)
-    sol = ex.simulate(system, scheme, t_end=t_end, mu=0.2)
+    sol = ex.simulate(system, scheme, t_end=t_end, mu=mu)
     form = moreau_jean(twin, sol.q[0], sol.v[0], h, t_end, tol=2e-13)
+    assert len(sol.t) == len(form[0])
     assert (sol.p > 0).sum() > 20
     assert np.array_equal(sol.p > 0, form[3] > 0)
-    assert np.abs(sol.q - form[1]).max() <= 1e-9
-    assert np.abs(sol.v - form[2]).max() <= 1e-6
-
-
-def test_the_slider_crank_holds_over_twenty_thousand_steps():
-    sol = ex.simulate(models["slider_crank"](), MoreauJean(h=1e-5), t_end=0.2)
-    assert len(sol.t) == 20_001
+    assert np.abs(sol.q - form[1]).max() <= near
+    assert np.abs(sol.v - form[2]).max() <= 1e3 * near
     assert sol.energy[-1] < sol.energy[0]
-    assert sol.gap.min() >= -2e-5
-    assert sol.residuals[:, 0].max() <= 1e-9
 
 
 # -- rod ------------------------------------------------------------------------------------------
