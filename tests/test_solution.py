@@ -363,3 +363,24 @@ def test_what_an_import_compiles_is_counted_once(tmp_path):
     assert {of for _, of in counts} == {total}
     assert said[0].endswith("\n")
     assert said[1] == ""
+
+
+def test_large_results_use_memory_again_but_never_that_of_a_living_one():
+    """What has died is lent again, cleared; a view alone keeps its memory."""
+    from explorer.memory import zeros
+
+    first = zeros(200_000)
+    place = first.__array_interface__["data"][0]
+    first[:] = 1.0
+    kept = first[10:20]
+    del first
+    second = zeros(200_000)
+    assert second.__array_interface__["data"][0] != place
+    assert (kept == 1.0).all()
+    del kept
+    third = zeros(150_000)
+    assert third.__array_interface__["data"][0] == place
+    assert not third.any()
+    runs = [ex.simulate(ex.models.column(50), t_end=1) for _ in range(4)]
+    assert len({run.q.__array_interface__["data"][0] for run in runs}) == 4
+    assert all(np.array_equal(run.q, runs[0].q) for run in runs)

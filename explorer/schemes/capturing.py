@@ -13,6 +13,7 @@ from explorer.compiled import Compiled, short
 from explorer.compiled.checks import improper
 from explorer.errors import BadValue
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
+from explorer.memory import zeros
 from explorer.motion import Motion
 from explorer.parameters import knob
 from explorer.schemes.base import Scheme, stopped
@@ -90,9 +91,8 @@ class Capturing(Scheme):
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
         compiled = compiled.begun(inp)
         matrices = compiled.check(inp)
-        # one block: the operating system hands out large ones in large pages, ten times as fast
         widths = (1, n, n, held, nc, held, 2)
-        block = np.split(np.zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
+        block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
         parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
         record: dict[str, Any] = {
             "t": block[0], "q": parts[1], "v": parts[2], "p": parts[3], "gap": parts[4],

@@ -15,6 +15,7 @@ import numpy as np
 
 from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
+from explorer.memory import zeros
 from explorer.motion import Motion
 from explorer.parameters import knob
 from explorer.schemes.base import MOST_BYTES
@@ -59,7 +60,7 @@ class _Record:
 
     def __init__(self, rows: int, n: int, springs: int) -> None:
         self.t = np.zeros(rows)
-        self.q, self.v, self.a = np.empty((3, rows, n))
+        self.q, self.v, self.a = zeros(3 * rows * n).reshape(3, rows, n)
         self.slip = np.zeros((rows, springs))
         self.iterations = np.ones(rows, np.int32)
         self.residuals = np.zeros((rows, 2))  # local error in m, Newton residual in N

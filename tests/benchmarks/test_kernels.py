@@ -67,15 +67,12 @@ def test_a_step_of_a_column_at_rest(benchmark, n):
 
 
 def test_the_cost_of_a_column_grows_almost_linearly():
-    """The graph of the contacts is used: a cost by n^2 would be 25 times as much.
-
-    About n^1.05 on a quiet machine; the rest is left to caches that a neighbour uses too.
-    """
+    """The graph of the contacts is used: 5 times the balls cost no more than 5^1.2 the time."""
     scheme, few, many = ex.MoreauJean(h=1e-3), models["column"](200), models["column"](1000)
     arguments = {"t_end": 0.2, "rho": REST}
     times = [[per_step(s, scheme, arguments, 1) for s in (few, many)] for _ in range(9)]
     best = np.min(times, axis=0)
-    assert best[1] < 5**1.5 * best[0]
+    assert best[1] < 5**1.2 * best[0]
 
 
 def test_a_factored_matrix_beats_newton_at_every_step():
