@@ -365,10 +365,12 @@ def test_what_an_import_compiles_is_counted_once(tmp_path):
     assert said[1] == ""
 
 
-def test_large_results_use_memory_again_but_never_that_of_a_living_one():
+def test_large_results_use_memory_again_but_never_that_of_a_living_one(monkeypatch):
     """What has died is lent again, cleared; a view alone keeps its memory."""
+    from explorer import memory
     from explorer.memory import zeros
 
+    monkeypatch.setattr(memory, "_idle", {})  # nothing of other tests
     first = zeros(200_000)
     place = first.__array_interface__["data"][0]
     first[:] = 1.0
