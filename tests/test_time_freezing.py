@@ -169,9 +169,9 @@ def test_contacts_that_do_not_move_each_other(build, stages):
     system = build()
     sol = ex.simulate(system, ex.FESD(stages=stages, h=0.02))
     ref = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12))
-    near = 1e-9 if stages > 2 or "spring" not in str(system.force) else 1e-6
+    near = 1e-9 if stages > 2 or build is not coupled_blocks else 1e-7  # of order 3
     times = np.linspace(0, sol.t[-1], 12)[1:-1]
-    assert np.abs([sol.at(t).q - ref.at(t).q for t in times]).max() <= max(near, 2e-7)
+    assert np.abs([sol.at(t).q - ref.at(t).q for t in times]).max() <= near
     assert sol.gap.min() >= -1e-9
     for name in (c.name for c in system.contacts):
         found, known = (
@@ -215,7 +215,7 @@ def test_elements_are_solved_where_a_contact_has_no_lever(tableau):
     wall = ex.models.pendulum_wall()
     sol = ex.simulate(wall, ex.FESD(stages=2, h=5e-3, tableau=tableau), m=1.1, l=0.49, g=15, c=0,
                       d=0.2, e=0.9, theta0=2.63)  # fmt: skip
-    assert max(sol.fesd_residual.values()) <= 1e-9
+    assert max(sol.fesd_residual.values()) <= 1e-10
 
 
 def test_what_is_not_covered_is_named():
