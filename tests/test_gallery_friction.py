@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import optimize
 from twin import Equations, moreau_jean
 
 import explorer as ex
@@ -100,11 +101,77 @@ def test_the_paradox_of_the_rod_begins_at_four_thirds():
     q = np.column_stack([np.zeros((len(angle), 2)), angle])
     D_nn, D_nt, mu = lifting(compiled, system.rho(), np.zeros(len(angle)), q, np.zeros_like(q))
     least = D_nn[:, 0] / np.abs(D_nt[:, 0])
-    ((number, tolerance),) = published(system)
+    (number, tolerance), _ = published(system)
     assert least.min() == pytest.approx(number, abs=1e-7)
     assert np.tan(angle[least.argmin()]) == pytest.approx(2, abs=1e-3)
     assert tolerance <= 1e-7
     assert (mu == 0.5).all()
+
+
+def border(mu):
+    """Return where the sliding rod (m = l = 1) comes to the paradox: angle, turn, a and b.
+
+    Derivatives of the compiled system, not formulas: with A p = b_n and dt = A ds, theta and its
+    rate go to the point with exp(a s) and exp(b s) (Genot, Brogliato 1999).
+    """
+    compiled = compile_system(models["falling_rod"]())
+    rho = compiled.system.rho({"mu": mu})
+
+    def factor(theta):
+        (nn,), (nt,), _ = lifting(
+            compiled, rho, np.zeros(1), np.array([[0, 0, theta]]), np.zeros((1, 3))
+        )
+        return nn[0] - mu * abs(nt[0])
+
+    def needed(theta, turn):  # the acceleration that p has to take from the gap
+        return 9.81 - turn**2 * np.sin(theta) / 2
+
+    def turning(theta):  # what p does to the turn, 1/(kg m)
+        return 6 * (mu * np.sin(theta) - np.cos(theta))
+
+    angle = optimize.brentq(factor, 0.2, np.arctan(2))
+    turn = np.sqrt(2 * 9.81 / np.sin(angle))
+    d = 1e-5
+    a = turn * (factor(angle + d) - factor(angle - d)) / (2 * d)
+    b = turning(angle) * (needed(angle, turn + d) - needed(angle, turn - d)) / (2 * d)
+    return angle, turn, a, b
+
+
+def test_the_force_on_the_rod_grows_without_bound_from_8_by_3_root_3_on():
+    def slower(mu):
+        _, _, a, b = border(mu)
+        return b / a - 1
+
+    _, (number, tolerance) = published(models["falling_rod"]())
+    found = optimize.brentq(slower, 1.4, 2)
+    assert found == pytest.approx(8 / (3 * np.sqrt(3)), abs=1e-8)
+    assert found == pytest.approx(number, abs=tolerance)
+    assert tolerance <= 1e-6
+
+
+@pytest.mark.parametrize("mu", [1.4, 1.5, 1.8, 2.2])
+@pytest.mark.parametrize("back", [0.03, 0.1])
+def test_the_force_on_the_rod_grows_with_its_exponent(mu, back):
+    """Below 8/(3 sqrt 3) the tip lifts off with a finite force; beyond, p ~ A^(b/a - 1)."""
+    angle, turn, a, b = border(mu)
+    start = {"mu": mu, "angle": angle - back, "turn": 0.8 * turn, "speed": -20, "t_end": 0.2}
+    rod, scheme = models["falling_rod"](), ex.EventDriven(rtol=1e-10)
+    run = ex.simulate(rod, scheme, throw=False, **start)
+    if mu < 8 / (3 * np.sqrt(3)):
+        assert run.status.ok
+        assert run.events[0].kind == "released"
+        assert run.lam[:, 0].max() < 1e3
+        return
+    for words in ("'tip' slides with mu", "grows without bound", "jams", "MoreauJean"):
+        assert words in run.status.message
+    end = run.t[-1]
+    near = ex.simulate(
+        rod, scheme, throw=False, t_eval=end * (1 - np.logspace(-5, -8, 12)), **start
+    )
+    theta, p = near.q[:-1, 2], near.lam[:-1, 0]
+    A = 1 + 3 * np.cos(theta) ** 2 - 3 * mu * np.sin(theta) * np.cos(theta)
+    exponent = np.diff(np.log(p)) / np.diff(np.log(A))
+    assert exponent[-1] == pytest.approx(b / a - 1, abs=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 With n, t the rows of G of a contact's normal and tangent and D = G M^-1 G', a force lam on a
 contact that slides with the sign s, friction -mu s lam with it, changes gap'' by (D_nn - mu s D_nt)
-lam. If that factor is not positive, sliding has no solution, or several. (Genot, Brogliato, Eur. J.
-Mech. A/Solids 18 (1999) 653.)
+lam. If that factor is not positive, sliding has no solution, or several. A motion that holds its
+contact comes to that place only where the force it needs vanishes together with the factor, and
+with enough friction the force grows without bound on the way: the contact jams. (Genot, Brogliato,
+Eur. J. Mech. A/Solids 18 (1999) 653.)
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class Paradox:
     mu, least : float
         Its friction coefficient, and the least one for which the paradox exists in this state.
     factor : float
-        D_nn - mu s D_nt in 1/kg, not positive.
+        D_nn - mu s D_nt in 1/kg, not positive; positive and next to nothing where a contact jams.
     """
 
     t: float
@@ -48,6 +50,12 @@ class Paradox:
     @property
     def words(self) -> str:
         """What it is, without its time."""
+        if self.factor > 0:
+            return (
+                f"{self.contact!r} slides with mu = {self.mu:g} to where a force on it no longer "
+                f"lifts it (D_nn - mu sgn(slip) D_nt = {self.factor:.1g} 1/kg), and that force "
+                "grows without bound: it jams, at the border of Painleve's paradox"
+            )
         return (
             f"{self.contact!r} slides with mu = {self.mu:g}, and from mu = {self.least:.4g} on a "
             "force on it presses it down instead of lifting it (D_nn - mu sgn(slip) D_nt = "
@@ -130,11 +138,13 @@ def paradox(compiled: Compiled, rho: Sequence[float], run: Any) -> Paradox | Non
 
 
 def paradox_at(
-    compiled: Compiled, rho: Sequence[float], t: float, q: np.ndarray, v: np.ndarray
-) -> Paradox | None:
+    compiled: Compiled, rho: Sequence[float], t: float, q: np.ndarray, v: np.ndarray, *,
+    near: float = 0.0,
+) -> Paradox | None:  # fmt: skip
     """Return what forbids a force on a contact that touches in one state, or None.
 
-    The slip counts as that of the worse direction, for it may be about to begin.
+    The slip counts as that of the worse direction, for it may be about to begin. `near`, in parts
+    of D_nn, is what still counts as a factor that has vanished.
     """
     rough = list(compiled.system.rough)
     if not rough or compiled.n > _LARGE or not compiled.by_formula:
@@ -145,7 +155,7 @@ def paradox_at(
     inp[0], inp[1 : 1 + compiled.n], inp[1 + compiled.n : 1 + 2 * compiled.n] = t, q, v
     touches = compiled.bundles["gap"](inp)[rough] < _TOUCHES
     factor = D_nn - mu * np.abs(D_nt)
-    found = np.flatnonzero(touches & (factor <= 0))
+    found = np.flatnonzero(touches & (factor <= near * D_nn))
     if not len(found):
         return None
     c = int(found[0])

@@ -7,8 +7,15 @@ the tip, with friction -mu sgn(slip) p, lifts it with the acceleration::
 
 A < 0 is the paradox: a tip that slides ahead of the rod (slip < 0 here) is pressed down by the
 force that should lift it. It needs mu > (1 + 3 cos^2) / (3 sin cos), least at tan theta = 2, where
-it is 4/3. (Genot, Brogliato, Eur. J. Mech. A/Solids 18 (1999) 653.) Then only an impulse stops the
-tip, without a collision.
+it is 4/3. Then only an impulse stops the tip, without a collision. A tip that keeps its contact
+comes to the border A = 0 only where its force, p = m (g - l/2 theta'^2 sin theta) / A, has a numerator
+that vanishes too. In the time s, dt = A ds, that point is a node with the eigenvalues::
+
+    a theta' and b theta',  a = dA/dtheta,  b = 6 sin theta (cos theta - mu sin theta)
+
+and p goes there with A^(b/a - 1): to a finite value if a is the slow one, without bound if b is. They
+are equal for mu = 8/(3 sqrt 3), at tan^2 theta = 4/3. (Genot, Brogliato, Eur. J. Mech. A/Solids 18
+(1999) 653.)
 """
 
 import sympy as sp
@@ -54,9 +61,16 @@ def falling_rod() -> MechanicalSystem:
     )  # fmt: skip
     system.published = {
         "uniform rod: least friction of the paradox": (4 / 3, 1e-9, "Genot and Brogliato 1999"),
+        "uniform rod: least friction of a force without bound": (
+            1.539601,
+            1e-6,
+            "8/(3 sqrt 3), Genot and Brogliato 1999",
+        ),
     }
     system.preset("paradox", "No force holds the tip up: an impulse stops it without a collision.",
                   mu=1.6, angle=1.2, t_end=0.25, h=1e-3)  # fmt: skip
+    system.preset("jam", "On its way to the paradox the force on the tip grows without bound.",
+                  mu=1.8, l=2, angle=0.62, speed=-6, turn=2.3, t_end=0.1, h=1e-4)  # fmt: skip
     system.preset("pulled", "The tip trails behind: friction lifts it, and there is no paradox.",
                   mu=1.6, angle=1.2, speed=3, t_end=0.4)  # fmt: skip
     system.preset("no friction", "The centre falls straight down.", mu=0)

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from explorer.compiled import Bundle, Flow, compile_system, short
+from explorer.compiled import Bundle, Flow, short
 from explorer.compiled.checks import check_friction
-from explorer.compiled.paradox import paradox_at
 from explorer.errors import BadModel, BadValue
-from explorer.schemes.base import stopped
+from explorer.schemes.ended import ended
 from explorer.schemes.workspace import Workspace, workspace
-from explorer.status import LCP_ITERATIONS, LCP_RAY, Status
 from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
 
 if TYPE_CHECKING:
@@ -238,37 +236,6 @@ class March:
         """Exact rewritings on the way."""
         return ("contacts as modes",) if self.flow.n_c else ()
 
-    def _status(self) -> Status:
-        """Return how the run ended."""
-        from explorer.kernels.coefficients import IMPROPER
-
-        flow, done = self.flow, len(self.steps)
-        if self.code in (LCP_RAY, LCP_ITERATIONS):
-            return self._unsolved()
-        if self.code != IMPROPER:
-            return Status.of(self.code, done, self.t_last)
-        inp, (t, x, *_) = flow.input(self.rho), self.end()
-        inp[0], inp[1 : 1 + flow.n_x] = t, x
-        mu = flow.bundles[1](inp)[flow.rows * (flow.n + 3) :].reshape(2, -1).T
-        k = int(np.minimum(mu[:, 0], mu[:, 1] - mu[:, 0]).argmin())
-        words = (
-            f"the friction of {flow.guard_name(flow.rough[k])!r} leaves what Coulomb's law needs, "
-            f"0 <= mu <= mu_s, at mu = {mu[k, 0]:.3g}, mu_s = {mu[k, 1]:.3g}"
-        )
-        return stopped(self.code, "improper_friction", done, t, words)
-
-    def _unsolved(self) -> Status:
-        """Return what kept the forces of the contacts from being found."""
-        t, x, *_ = self.end()
-        compiled = compile_system(self.flow.system)  # type: ignore[arg-type]
-        found = paradox_at(compiled, self.rho.tolist(), t, *np.split(x, 2))
-        why = found.words if found else (
-            "no forces of its contacts go with its accelerations: redundant or contradictory "
-            "contacts do that"
-        )  # fmt: skip
-        words = f"{why}. MoreauJean goes on with an impulse"
-        return stopped(self.code, Status.of(self.code, 0, t).name, len(self.steps), t, words)
-
     def _known(self) -> dict[str, Any]:
         """Return what the result has besides its rows."""
         return {}
@@ -277,7 +244,7 @@ class March:
         system = self.flow.system
         return self.result.of(
             self, lambda: self._rows(times), system=system, scheme=self.scheme,
-            status=self._status(),
+            status=ended(self),
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
             route=self.route, seconds=self.seconds, **self._known(),
         )  # fmt: skip
