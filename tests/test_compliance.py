@@ -85,6 +85,21 @@ def test_three_balls_share_the_speed_as_springs_do():
         assert run.v[-1].sum() == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.parametrize("stiffness", [1.0, 1e6])
+def test_three_balls_share_the_speed_as_hertz_contacts_do(stiffness):
+    """Published for equal balls, k delta^(3/2), however stiff: (-.070952, .076403, .994549)."""
+    near, far = f"{stiffness}*max(x1 - x2, 0)**1.5", f"{stiffness}*max(x2 - x3, 0)**1.5"
+    chain = MechanicalSystem(
+        "three balls", q="x1 x2 x3", force=[f"-{near}", f"{near} - {far}", far],
+        start={"v": [1, 0, 0], "t_end": 20 * stiffness**-0.4},
+    )  # fmt: skip
+    number = np.array([-0.070952, 0.076403, 0.994549])
+    located = ex.simulate(chain, ex.EventDriven(rtol=1e-10, atol=1e-13))
+    assert located.v[-1] == pytest.approx(number, abs=1e-6)
+    stepped = ex.simulate(chain, MoreauJean(h=1e-4 * stiffness**-0.4))
+    assert stepped.v[-1] == pytest.approx(number, abs=1e-5)
+
+
 def test_a_nonlinear_system_takes_it_too():
     """The same ball with an inertia that Newton's method has to see."""
     bent = ball()
