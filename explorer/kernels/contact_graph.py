@@ -21,9 +21,10 @@ that go half the way.
 import numpy as np
 
 from explorer.kernels.band import band_factor, band_solve
-from explorer.kernels.coefficients import IMPROPER, improper
+from explorer.kernels.coefficients import IMPROPER, improper, revised
 from explorer.kernels.graph_band import assemble, newton
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residual, sweeps
+from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import PGS
 from explorer.kernels.one_contact import OPEN, STICK
@@ -34,10 +35,7 @@ __all__ = ["GRAPH_WORK", "WIDE", "WIDEST", "on_graph"]
 WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
 WIDE = 256  # the same where sweeps get nowhere, and friction holds a pile
 SWEEPS = 20  # between two attempts to do so
-AIM, ENOUGH = (
-    1e-3,
-    3e-3,
-)  # residual beside |q| where only sweeps can serve and friction holds a pile
+AIM, ENOUGH = 1e-3, 3e-3  # residual beside |q| where only sweeps serve and friction holds a pile
 PATIENCE = 400  # sweeps, after which enough is enough, and Newton's method is tried
 FINE = 1e-9  # residual beside |q| that it aims at
 
@@ -63,17 +61,10 @@ def exchange(
     chosen, state, pivots, known, wanted = ints[0], ints[4], ints[2], ints[3], ints[5]
     fewest, patience = rows + 1, 10
     for _ in range(20 + (m if rows == m else 20)):
-        n, same = 0, steady and state[1] >= 0
-        for k in range(m):
-            if mode[act[k]] != OPEN:
-                chosen[n] = k
-                n += 1
-                if mode[act[k]] == STICK and place[k] >= 0:
-                    chosen[n] = place[k]
-                    n += 1
-                elif place[k] >= 0:
-                    same = False  # it slides, and its mu may have changed
-        same = same and n == state[2]
+        n = unknowns(mode, act, place, m, chosen)
+        same = steady and state[1] >= 0 and n == state[2]
+        for k in range(m if same else 0):
+            same = same and abs(mode[act[k]]) != 1  # it slides, and its mu may have changed
         for c in range(n if same else 0):
             same = same and known[c] == act[chosen[c]]
         state[0] = n
@@ -106,33 +97,21 @@ def exchange(
                 x[c] = b[c]
         if steps > 1:
             state[1] = -1
-        for j in range(rows):
-            P[j] = 0.0
-        for c in range(n):
-            P[chosen[c]] = x[c]
-        for k in range(m):
-            if place[k] >= 0 and abs(mode[act[k]]) == 1:
-                P[place[k]] = -mode[act[k]] * mu[k] * P[k]
+        impulses(mode, act, place, mu, m, rows, chosen, n, x, P)
         follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u)
         wrong, last = 0, 0
         for k in range(m):
-            what, t = mode[act[k]], place[k]
-            wanted[k] = what
-            row = act[k]
+            what, t, w, sizes, P_t = mode[act[k]], place[k], 0.0, 0.0, 0.0
             if what == OPEN or abs(what) == 1:
                 j = k if what == OPEN else t
                 w, sizes = q[j], abs(q[j])
                 for s in range(ptr[act[j]], ptr[act[j] + 1]):
                     w += val[s] * u[col[s]]
                     sizes += abs(val[s] * u[col[s]])
-                slack = 1e-14 * size + 1e-15 * sizes
-                if (what == OPEN and w < -slack) or (what != OPEN and what * w < -slack):
-                    wanted[k] = STICK
-            if what != OPEN and P[k] < 0.0:
-                wanted[k] = OPEN
-            elif what == STICK and t >= 0 and abs(P[t]) > mu[k] * P[k]:
-                wanted[k] = -1 if P[t] > 0.0 else 1
-            if wanted[k] != mode[row]:
+            if t >= 0:
+                P_t = P[t]
+            wanted[k] = verdict(what, P[k], P_t, mu[k], w, 1e-14 * size + 1e-15 * sizes)
+            if wanted[k] != what:
                 wrong += 1
                 last = k
         if wrong == 0:
@@ -160,13 +139,9 @@ def reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
         if place[k] < 0 or abs(what) != 1:
             continue
         r = act[place[k]] - nc
-        if static[r] > kinetic[r]:
-            if mu[k] == static[r]:
-                mu[k] = kinetic[r]
-                again = True
-            elif attempt == 0 and what * slip[nc + r] < 0.0:
-                mu[k] = static[r]
-                again = True
+        old = mu[k]
+        mu[k] = revised(old, kinetic[r], static[r], attempt == 0 and what * slip[nc + r] < 0.0)
+        again = again or mu[k] != old
     return again
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from explorer.kernels.box import solve_box
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.steps import even_step
 from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["run", "workspaces"]
@@ -96,12 +97,7 @@ def run(
 
     for i in range(first, last):
         ints[0, 0] = i
-        t1 = t0 + (i + 1) * h0
-        h = h0
-        if i == last - 1:
-            t1 = t_end
-            if abs(t_end - t[i] - h0) > 1e-9 * h0:
-                h = t_end - t[i]
+        h, t1 = even_step(t[i], h0, t0, t_end, i, last)
         at = t[i] + s * (t1 - t[i]) if s < 1.0 else t1
         for j in range(n):
             x1[j] = x[i, j]

@@ -13,9 +13,10 @@ Jean, CMAME 155 (1998) 31).
 
 import numpy as np
 
-from explorer.kernels.coefficients import IMPROPER, improper
+from explorer.kernels.coefficients import IMPROPER, improper, revised
 from explorer.kernels.friction_in_space import MADE, in_space
 from explorer.kernels.glocker import FREE, standard_form
+from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import LEMKE, PGS, solve
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
@@ -73,14 +74,7 @@ def exchange(D, act, m, rows, place, mu, q, z, mode, size, A, vec, ints):
     b, x = vec[0], vec[1]
     chosen, pivots, band = ints[0], ints[1], ints[2]
     for _ in range(12):
-        n = 0
-        for k in range(m):
-            if mode[act[k]] != OPEN:
-                chosen[n] = k
-                n += 1
-                if mode[act[k]] == STICK and place[k] >= 0:
-                    chosen[n] = place[k]
-                    n += 1
+        n = unknowns(mode, act, place, m, chosen)
         steps, shift = 1, 0.0
         while True:
             trace = 0.0
@@ -111,30 +105,17 @@ def exchange(D, act, m, rows, place, mu, q, z, mode, size, A, vec, ints):
             lu_solve(A, n, band[0], band[1], pivots, b)
             for c in range(n):
                 x[c] = b[c]
-        for j in range(rows):
-            z[j] = 0.0
-        for c in range(n):
-            z[chosen[c]] = x[c]
-        for k in range(m):
-            if place[k] >= 0 and mode[act[k]] != OPEN and mode[act[k]] != STICK:
-                z[place[k]] = -mode[act[k]] * mu[k] * z[k]
+        impulses(mode, act, place, mu, m, rows, chosen, n, x, z)
         wrong = 0
         for k in range(m):
-            a, t = act[k], place[k]
-            if mode[a] == OPEN:
-                if velocity(D, act, k, rows, q, z) < -1e-14 * size:
-                    mode[a] = STICK
-                    wrong += 1
-            elif z[k] < 0.0:
-                mode[a] = OPEN
-                wrong += 1
-            elif t >= 0 and mode[a] == STICK:
-                if abs(z[t]) > mu[k] * z[k]:
-                    mode[a] = -1 if z[t] > 0.0 else 1
-                    wrong += 1
-            elif t >= 0 and mode[a] * velocity(D, act, t, rows, q, z) < -1e-14 * size:
-                mode[a] = STICK
-                wrong += 1
+            a, t, w, P_t = act[k], place[k], 0.0, 0.0
+            what = mode[a]
+            if what == OPEN or abs(what) == 1:
+                w = velocity(D, act, k if what == OPEN else t, rows, q, z)
+            if t >= 0:
+                P_t = z[t]
+            mode[a] = verdict(what, z[k], P_t, mu[k], w, 1e-14 * size)
+            wrong += mode[a] != what
         if wrong == 0:
             return SUCCESS
     return LCP_ITERATIONS
@@ -293,17 +274,13 @@ def coulomb(
             if place[k] < 0 or abs(what) != 1:
                 continue
             r = act[place[k]] - nc
-            if static[r] > kinetic[r]:
-                onward = what * slip[nc + r]
-                if tangents[act[k] + 1] - tangents[act[k]] > 1:
-                    onward = velocity(D, act, place[k], rows, q, z) * slip[nc + r]
-                    onward += velocity(D, act, place[k] + 1, rows, q, z) * slip[nc + r + 1]
-                if mu[k] == static[r]:
-                    mu[k] = kinetic[r]
-                    again = True
-                elif attempt == 0 and onward < 0.0:
-                    mu[k] = static[r]
-                    again = True
+            onward = what * slip[nc + r]
+            if static[r] > kinetic[r] and tangents[act[k] + 1] - tangents[act[k]] > 1:
+                onward = velocity(D, act, place[k], rows, q, z) * slip[nc + r]
+                onward += velocity(D, act, place[k] + 1, rows, q, z) * slip[nc + r + 1]
+            old = mu[k]
+            mu[k] = revised(old, kinetic[r], static[r], attempt == 0 and onward < 0.0)
+            again = again or mu[k] != old
         if not again:
             return SUCCESS
     return SUCCESS

@@ -33,6 +33,7 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, positive_definite
 from explorer.kernels.projection import project, solve_step
 from explorer.kernels.step_problem import step_delassus, step_impulses
+from explorer.kernels.steps import even_step
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["H_FACTORED", "UNFACTORED", "run", "workspaces"]
@@ -135,12 +136,7 @@ def run(
 
     for i in range(first, last):
         ints[0, 0] = i
-        t1 = t0 + (i + 1) * h0
-        h = h0
-        if i == last - 1:
-            t1 = t_end
-            if abs(t_end - t[i] - h0) > 1e-9 * h0:
-                h = t_end - t[i]
+        h, t1 = even_step(t[i], h0, t0, t_end, i, last)
         if constant and h != knobs[H_FACTORED]:
             knobs[H_FACTORED] = h
             return UNFACTORED

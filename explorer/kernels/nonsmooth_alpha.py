@@ -45,6 +45,7 @@ from explorer.kernels.delassus import (
 from explorer.kernels.equations import TOUCH, fill, force, scatter
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import bandwidth, lu_solve, positive_definite
+from explorer.kernels.steps import even_step
 from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 
 __all__ = ["run", "workspaces"]
@@ -123,11 +124,7 @@ def run(
 
     for i in range(last):
         ints[0, 0] = i
-        h, t1 = knobs[H], t[0] + (i + 1) * knobs[H]
-        if i == last - 1:
-            t1 = knobs[T_END]
-            if abs(t1 - t[i] - h) > 1e-9 * h:
-                h = t1 - t[i]
+        h, t1 = even_step(t[i], knobs[H], t[0], knobs[T_END], i, last)
         tf = t1 if interpolated else (1.0 - af) * t1 + af * t[i]
         c_d, c_v = beta * h * h, gamma * h
         s_d, s_v = 0.5 * h, 1.0

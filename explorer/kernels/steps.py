@@ -2,7 +2,16 @@
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["adapted", "next_step"]
+__all__ = ["adapted", "even_step", "next_step"]
+
+
+@kernel("UniTuple(float64, 2)(float64, float64, float64, float64, int64, int64)", inline=True)
+def even_step(t, h, t_start, t_end, row, rows):
+    """Return the step from time t and its end; that of the last of the `rows` is t_end exactly."""
+    if row < rows - 1:
+        return h, t_start + (row + 1) * h
+    left = t_end - t
+    return (left if abs(left - h) > 1e-9 * h else h), t_end
 
 
 @kernel("UniTuple(float64, 2)(float64, float64, float64, float64, int64, boolean)", inline=True)
@@ -11,10 +20,9 @@ def next_step(t, h, t_start, t_end, row, even):
 
     Even steps end at multiples of h: their times do not add up rounding.
     """
-    left = t_end - t
     if t + h * (1 + 1e-9) < t_end:
         return h, (t_start + (row + 1) * h if even else t + h)
-    return (left if abs(left - h) > 1e-9 * h else h), t_end
+    return even_step(t, h, t_start, t_end, row, row + 1)
 
 
 @kernel("float64(float64, float64, float64, float64, float64)", inline=True)

@@ -7,15 +7,16 @@ the tip, with friction -mu sgn(slip) p, lifts it with the acceleration::
 
 A < 0 is the paradox: a tip that slides ahead of the rod (slip < 0 here) is pressed down by the
 force that should lift it. It needs mu > (1 + 3 cos^2) / (3 sin cos), least at tan theta = 2, where
-it is 4/3. Then only an impulse stops the tip, without a collision. A tip that keeps its contact
-comes to the border A = 0 only where its force, p = m (g - l/2 theta'^2 sin theta) / A, has a numerator
-that vanishes too. In the time s, dt = A ds, that point is a node with the eigenvalues::
+it is 4/3. Then only an impulse stops the tip, without a collision.
 
-    a theta' and b theta',  a = dA/dtheta,  b = 6 sin theta (cos theta - mu sin theta)
+A tip that keeps its contact comes to A = 0 only where the numerator of its force, p = m (g - l/2
+theta'^2 sin theta) / A, vanishes too. In the time s, dt = A ds, that point is a node with::
 
-and p goes there with A^(b/a - 1): to a finite value if a is the slow one, without bound if b is. They
-are equal for mu = 8/(3 sqrt 3), at tan^2 theta = 4/3. (Genot, Brogliato, Eur. J. Mech. A/Solids 18
-(1999) 653.)
+    eigenvalues a theta', b theta',   a = dA/dtheta,  b = 6 sin theta (cos theta - mu sin theta)
+
+and p goes there with A^(b/a - 1): to a finite value if a is the slow one, without bound if b is.
+They are equal for mu = 8/(3 sqrt 3), at tan^2 theta = 4/3. (Genot, Brogliato, Eur. J. Mech. A
+18 (1999) 653.)
 """
 
 import sympy as sp
