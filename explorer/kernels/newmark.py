@@ -20,7 +20,7 @@ from explorer.kernels.equations import fill, scatter
 from explorer.kernels.hysteresis import bilinear
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.kernels.steps import adapted, next_step
+from explorer.kernels.steps import following, next_step
 from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["FULL", "run", "workspaces"]
@@ -211,13 +211,10 @@ def run(
         for i in range(n):
             most = max(most, abs(a[new, i] - a[row, i]))
         local = knobs[ERROR_CONSTANT] * step * step * most
-        if not even:
-            proposed = adapted(local, tol, step, knobs[H_MAX], t_end)
-            if proposed < 0.0:
-                h = -proposed
-                continue
-            if t1 < t_end:
-                h = proposed
+        proposed = following(local, tol, step, h, knobs[H_MAX], t1, t_end, even)
+        h = abs(proposed)
+        if proposed < 0.0:
+            continue
         t[new] = t1
         residuals[new, 0] = local
         iterations[new] = newton

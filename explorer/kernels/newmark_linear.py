@@ -22,7 +22,7 @@ from explorer.kernels.newmark import (
     UNKNOWN,
     H,
 )
-from explorer.kernels.steps import adapted, next_step
+from explorer.kernels.steps import following, next_step
 from explorer.status import NOT_FINITE, SUCCESS
 
 __all__ = ["UNFACTORED", "run"]
@@ -107,13 +107,10 @@ def run(
             if not abs(da) < np.inf:
                 return NOT_FINITE
         local = knobs[ERROR_CONSTANT] * step * step * most
-        if not even:
-            proposed = adapted(local, tol, step, knobs[H_MAX], t_end)
-            if proposed < 0.0:
-                h = -proposed
-                continue
-            if t1 < t_end:
-                h = proposed
+        proposed = following(local, tol, step, h, knobs[H_MAX], t1, t_end, even)
+        h = abs(proposed)
+        if proposed < 0.0:
+            continue
         t[new] = t1
         residuals[new, 0] = local
         row = new

@@ -14,7 +14,7 @@ from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.contacts import Contact
-from explorer.systems.expressions import vector
+from explorer.systems.expressions import text, vector
 from explorer.systems.record import Record, checked
 
 __all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
@@ -173,3 +173,12 @@ class LagrangianSystem(System):
         self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
         self.h = self.h if h is None else number(h, "h", "s", positive=True)
         self.touch()
+
+    def _start_spec(self) -> dict[str, Any]:
+        """Return start, time span and step as plain data."""
+        return {
+            "q": [text(x) for x in self.start_q],
+            "v": [text(x) for x in self.start_v],
+            "t_end": self.t_end,
+            "h": self.h,
+        }

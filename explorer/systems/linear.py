@@ -241,12 +241,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             },
             "names": [c.name for c in self.contacts],
             "records": listed(self.records),
-            "start": {
-                "q": [text(x) for x in self.start_q],
-                "v": [text(x) for x in self.start_v],
-                "t_end": self.t_end,
-                "h": self.h,
-            },
+            "start": self._start_spec(),
         }
 
     @classmethod

@@ -316,12 +316,7 @@ class MechanicalSystem(LagrangianSystem):
                 for s in self.springs
             ],
             "records": listed(self.records),
-            "start": {
-                "q": [text(x) for x in self.start_q],
-                "v": [text(x) for x in self.start_v],
-                "t_end": self.t_end,
-                "h": self.h,
-            },
+            "start": self._start_spec(),
         }
 
     @classmethod
