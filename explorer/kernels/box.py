@@ -89,6 +89,20 @@ def between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
     return SUCCESS
 
 
+@kernel(f"int64({PROBLEM}, {ANSWER}, int64)", inline=True)
+def misplaced(M, n, q, lower, upper, side, lam, y, i):
+    """Set y_i; return -1 or 1 for lam_i beyond that bound, 2 for a wrong sign of y_i, else 0."""
+    total = q[i]
+    terms = abs(q[i])
+    for j in range(n):
+        total += M[i, j] * lam[j]
+        terms += abs(M[i, j] * lam[j])
+    y[i] = total
+    if side[i] != 0:
+        return 2 if side[i] * total > 1e-14 * terms else 0
+    return -1 if lam[i] < lower[i] else 1 if lam[i] > upper[i] else 0
+
+
 @kernel(
     f"int64({PROBLEM}, {ANSWER}, float64[:, ::1], int64[::1], int64[::1], int64[::1],"
     " float64[::1])",
@@ -105,22 +119,9 @@ def pivot(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
             return LCP_ITERATIONS
         wrong = -1
         for i in range(n):
-            total = q[i]
-            terms = abs(q[i])
-            for j in range(n):
-                total += M[i, j] * lam[j]
-                terms += abs(M[i, j] * lam[j])
-            y[i] = total
-            b[i] = 0.0
-            if side[i] == 0:
-                if lam[i] < lower[i]:
-                    b[i] = -1.0
-                elif lam[i] > upper[i]:
-                    b[i] = 1.0
-                elif not np.isfinite(lam[i]):
-                    return LCP_ITERATIONS
-            elif side[i] * total > 1e-14 * terms:
-                b[i] = 2.0
+            b[i] = misplaced(M, n, q, lower, upper, side, lam, y, i)
+            if not np.isfinite(lam[i]):
+                return LCP_ITERATIONS
             if b[i] != 0.0:
                 wrong = i
         if wrong < 0:
@@ -224,7 +225,7 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     inner=True,
 )
 def enumerate_box(M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored, state, b):
-    """Try all sides in turn and keep the first that fit."""
+    """Try all sides in turn and keep the first that fit; LCP_ITERATIONS: too many to try."""
     count = 1
     for i in range(n):
         count *= 1 if lower[i] == -np.inf else 2 if upper[i] == np.inf else 3
@@ -238,7 +239,10 @@ def enumerate_box(M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored,
             left //= options
             side[i] = 0 if options == 1 else np.int8(which - 1)
         status = between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b)
-        if status == SUCCESS and judge(M, n, q, lower, upper, lam, y) <= tol:
+        fits = status == SUCCESS and judge(M, n, q, lower, upper, lam, y) <= tol
+        for i in range(n if fits else 0):  # a small M hides a wrong bound from the residual
+            fits = fits and misplaced(M, n, q, lower, upper, side, lam, y, i) != 2
+        if fits:
             return SUCCESS
     return LCP_RAY
 
@@ -255,31 +259,30 @@ def solve_box(
     Pivoting starts from `side`; set state[0] = -1 whenever M changed. Where the problem has
     several solutions it so keeps to the sides of the step before if it can.
     """
-    status = LCP_RAY
+    status, ray = LCP_RAY, LCP_RAY
     out[0] = 0.0
     b = long[3]
     pivots, factored = wide[4], wide[0]
-    if method == PIVOTING:
-        status = pivot(
-            M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b
-        )  # fmt: skip
+    for turn in range(4):  # enumeration comes first or last
+        if turn == 1 and method != LEMKE:
+            status = pivot(
+                M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b
+            )  # fmt: skip
+        elif turn == 2:
+            state[0] = -1
+            status = by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide)
+            ray = LCP_RAY if status == SUCCESS else status
+        elif turn == (0 if method == ENUMERATION else 3):
+            state[0] = -1
+            status = enumerate_box(
+                M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored, state, b
+            )  # fmt: skip
+            state[0] = -1
+        else:
+            continue
         if status == SUCCESS:
             out[0] = judge(M, n, q, lower, upper, lam, y)
             if out[0] <= tol:
                 return SUCCESS
-    state[0] = -1
-    ray = LCP_RAY
-    if method != ENUMERATION:
-        ray = by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide)
-        if ray == SUCCESS:
-            out[0] = judge(M, n, q, lower, upper, lam, y)
-            if out[0] <= tol:
-                return SUCCESS
-    status = enumerate_box(
-        M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored, state, b
-    )  # fmt: skip
     out[0] = judge(M, n, q, lower, upper, lam, y)
-    state[0] = -1
-    if status == SUCCESS:
-        return SUCCESS
-    return LCP_RAY if ray == SUCCESS else ray
+    return ray

@@ -20,6 +20,7 @@ import numpy as np
 from explorer.kernels.box import solve_box
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.newton import at_round_off
 from explorer.kernels.steps import even_step
 from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
@@ -114,7 +115,7 @@ def run(
         inp[0] = at
         call(table[2, 0], table[2, 1], out, inp)  # (h, g) at u = x_i
 
-        converged = False
+        converged, before, still = False, np.inf, 0
         newton = 1
         for iteration in range(options[1] if nonlinear else 1):
             newton = iteration + 1
@@ -222,22 +223,30 @@ def run(
                 total = -h * (theta * f1[j] + (1.0 - theta) * f0[j])
                 total -= h * (a * out[m + j] + (1.0 - a) * r0[j])
                 terms = h * (abs(f1[j]) + abs(f0[j]) + abs(out[m + j]))
+                noise = 0.0  # what the terms of f and h round to, however they cancel
                 for k in range(n):
                     total += M[j, k] * (x1[k] - x[i, k])
                     terms += abs(M[j, k] * x[i, k])
+                    noise += h * abs(F[j, k] * x1[k])
                 for k in range(m):  # what r is a difference of, where it slides
                     terms += h * abs(G1[j, k] * l1[k])
-                worst = max(worst, abs(total) / terms if terms > 0.0 else abs(total))
+                off = max(0.0, abs(total) - 1e-15 * noise) + 0.0 * total
+                worst = max(worst, off / terms if terms > 0.0 else off)
             for j in range(m):
-                total = abs(q[j])
+                total, noise = abs(q[j]), 0.0
                 for k in range(m):
                     total += abs(D[j, k] * l1[k])
-                off = abs(out[j] - y1[j])
+                for k in range(n):
+                    noise += abs(H0[j, k] * x1[k])
+                off = max(0.0, abs(out[j] - y1[j]) - 1e-15 * noise) + 0.0 * out[j]
                 worst = max(worst, off / total if total > 0.0 else off)
             if not np.isfinite(worst):
                 return NOT_FINITE
             residuals[i + 1, 1] = worst
-            if worst <= knobs[5] or (change <= 4e-16 * size and jump <= 0.0):
+            still = still + 1 if change > 0.5 * before else 0
+            before = change
+            arrived = at_round_off(change, size, still) and (jump <= 0.0 or still >= 3)
+            if worst <= knobs[5] or arrived:
                 converged = True
                 break
         if not converged:

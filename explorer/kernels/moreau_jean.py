@@ -31,6 +31,7 @@ from explorer.kernels.factors import FACTORS
 from explorer.kernels.friction import MADE, STICK
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, positive_definite
+from explorer.kernels.newton import at_round_off
 from explorer.kernels.projection import project, solve_step
 from explorer.kernels.step_problem import step_delassus, step_impulses
 from explorer.kernels.steps import even_step
@@ -188,7 +189,7 @@ def run(
             for j in range(held):
                 probe[j] = 0.0
 
-        converged = False
+        converged, before, still = False, np.inf, 0
         for iteration in range(1 if constant else options[3]):
             newton = iteration + 1
             if not constant:
@@ -253,9 +254,9 @@ def run(
             size = 0.0
             for j in range(n):
                 change = max(change, abs(vf[j] - v1[j]))
-                size += abs(vf[j])
                 v1[j] = vf[j]
                 q1[j] = q[i, j] + ht * v1[j] + (h - ht) * v[i, j]
+                size += abs(v1[j]) + abs(q1[j]) / h  # what forces of q1 round to, so do v1
             if not np.isfinite(size):
                 return NOT_FINITE
             fill(inp, t1, q1, v1, n)
@@ -295,7 +296,9 @@ def run(
                 scale = max(scale, abs(rhs[j]))
             norm = np.sqrt(norm)
             residuals[i + 1, 1] = norm
-            if norm <= knobs[5] * scale or change <= 4e-16 * size:
+            still = still + 1 if change > 0.5 * before else 0
+            before = change
+            if norm <= knobs[5] * scale or at_round_off(change, size, still):
                 converged = True
                 break
         if not converged:

@@ -1,0 +1,15 @@
+"""Where Newton's method of a step has arrived: at its tolerance, or at what round-off leaves."""
+
+from explorer.kernels.jit import kernel
+
+__all__ = ["at_round_off"]
+
+
+@kernel("boolean(float64, float64, int64)", inline=True)
+def at_round_off(change, size, still):
+    """Whether a change is round-off of what it changes, or is small and falls no more.
+
+    Terms that cancel leave a residual that is large beside their sum, and it never falls below.
+    `still` : changes in a row that were not half of the one before
+    """
+    return change <= 1e-15 * size or (still >= 3 and change <= 1e-10 * size)
