@@ -380,3 +380,18 @@ def test_a_force_that_is_no_number_is_said(method):
         )
         with pytest.raises(ex.StepFailed, match="no longer finite"):
             ex.simulate(system, ex.EventDriven(method=method))
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-7, 1e-10])
+@pytest.mark.parametrize(
+    "force",
+    [
+        "-3*tanh(100*v_x)", "-100*max(x - 0.2, 0)", "-1e4*max(x - 0.1, 0)**1.5",
+        "-100*Heaviside(x - 0.2)", "-3*v_x/sqrt(v_x**2 + 1e-4)",
+    ],
+)  # fmt: skip
+def test_radau_takes_a_step_again_where_newtons_method_fails(force, rtol):
+    system = ex.MechanicalSystem("kink", "x", force=[force], start={"v": [1], "t_end": 1})
+    explicit = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12))
+    stiff = ex.simulate(system, ex.EventDriven("radau", rtol=rtol, atol=rtol))
+    assert np.abs(stiff.q[-1] - explicit.q[-1]).max() <= 20 * rtol + 1e-7

@@ -663,3 +663,56 @@ def test_voltages_and_currents_have_their_names(tmp_path):
     again = ex.load(sol.save(tmp_path / "run"))
     assert np.array_equal(again.lam, sol.lam)
     assert again.mode_names == sol.mode_names
+
+
+# -- Newton's method at round-off -----------------------------------------------------------------
+
+
+def nonlinear(name):
+    """Systems whose terms cancel: what is left is round-off beside their sum."""
+    if name == "equality":
+        return ex.FirstOrderSystem("circle", "v w", f=["w", "-v"], laws={"i": "equality"},
+                                   y=["v**2 + w**2 - 25"], r=["2*v*i", "2*w*i"],
+                                   start={"x": [3, 4]})  # fmt: skip
+    if name == "sliding relay":
+        return ex.FirstOrderSystem("slide", "a", f=["0.5*cos(t)"], start={"x": [3.2]}, r=["k"],
+                                   laws={"k": {"kind": "relay", "lb": -1, "ub": 1}},
+                                   y=["a - 3 + 0.02*k**3"])  # fmt: skip
+    if name == "equilibrium":
+        return ex.FirstOrderSystem("rest", "y z", f=["z", "-100*(y**3 - 27) - z"],
+                                   start={"x": [4, 0]})  # fmt: skip
+    return ex.models.two_blocks_on_belt()
+
+
+@pytest.mark.parametrize("name", ["equality", "sliding relay", "equilibrium", "belt"])
+@pytest.mark.parametrize("h", [1e-2, 4e-3, 5e-4])
+@pytest.mark.parametrize("variant", [{}, {"gamma": 0.5}, {"gamma": 0.5, "gamma_on": "relation"}])
+def test_newtons_method_ends_where_round_off_begins(name, h, variant):
+    run = ex.simulate(nonlinear(name), ex.EulerMoreau(h=h, **variant), t_end=10)
+    assert run.iterations.max() <= 12
+    if name == "equality" and not variant:
+        assert np.abs((run.x[1:] ** 2).sum(axis=1) - 25).max() <= 1e-9
+    if name == "sliding relay":
+        assert np.abs(run.lam[-1, 0]) < 1
+
+
+# -- enumeration ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lever", [1.0, 1e-4, 1e-7, 1e-10])
+@pytest.mark.parametrize("lcp", ["pivoting", "lemke", "enumeration"])
+def test_a_relay_with_a_small_lever_takes_the_right_bound(lever, lcp):
+    weak = ex.FirstOrderSystem("weak", "x", A=[[0]], B=[[lever]], C=[[1]], start={"x": [-1]},
+                               laws={"u": {"kind": "relay", "lb": -1, "ub": 1}})  # fmt: skip
+    assert (ex.simulate(weak, ex.EulerMoreau(h=1e-3, lcp=lcp), t_end=0.02).lam[1:, 0] == 1).all()
+
+
+def test_where_there_are_too_many_patterns_the_other_methods_serve():
+    n = 14
+    many = ex.FirstOrderSystem(
+        "many", [f"x{i}" for i in range(n)], A=-np.eye(n), B=np.eye(n), C=np.eye(n),
+        e=-np.ones(n), laws={f"l{i}": "complementarity" for i in range(n)},
+    )  # fmt: skip
+    one, two = (ex.simulate(many, ex.EulerMoreau(h=1e-2, lcp=lcp), t_end=1)
+                for lcp in ("enumeration", "pivoting"))  # fmt: skip
+    assert np.abs(one.x - two.x).max() < 1e-12

@@ -261,3 +261,23 @@ def test_unequal_restitutions_in_one_impact_are_the_twin():
     assert (twin[3] > 0).all(axis=1).any()
     for got, expected in zip((sol.t, sol.q, sol.v, sol.p), twin, strict=True):
         close(got, expected)
+
+
+@pytest.mark.parametrize("h", [2e-2, 1e-3])
+@pytest.mark.parametrize("theta", [0.5, 0.7, 1.0])
+@pytest.mark.parametrize(
+    ("force", "q"),
+    [
+        ("-9.81*sin(y) + 5 - 0.5*v_y", 0),
+        ("-9.81 - 1e4*(y + 100*y**3) - 5*v_y", 0),
+        ("-9.81 + 1e6*Max(0, -y)**1.5 - 20*v_y", 0),
+        ("-1e6*(y**3 - 1) - 2e3*v_y", 1.001),
+        ("5*cos(y) - 5 - 0.1*v_y - y**3", 1e-3),
+    ],
+)
+def test_a_nonlinear_system_comes_to_rest(force, q, theta, h):
+    """There the terms of its force cancel: Newton's method ends at what round-off leaves."""
+    system = ex.MechanicalSystem("rest", "y", force=force, start={"q": [q]})
+    run = ex.simulate(system, ex.MoreauJean(h=h, theta=theta), t_end=20)
+    assert run.iterations.max() <= 10
+    assert np.abs(run.v[-1, 0]) < 2e-2

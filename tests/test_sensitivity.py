@@ -167,6 +167,37 @@ def test_a_parameter_without_influence_is_a_zero_column():
     assert sens.events[0].dt_drho[0] == 0
 
 
+def table(**start):
+    """A block on a table at the height a; it sticks, slides, or lies beside its start."""
+    return ex.MechanicalSystem(
+        "block on a table", q="x y", params={"a": 0.0, "mu": 0.5}, force=["sin(t)", "-9.81"],
+        contacts=[ex.Contact("y - a", mu="mu", slip="v_x", name="table")],
+        start={"q": [0, "a"], "t_end": 1} | start,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+@pytest.mark.parametrize(
+    ("start", "wrt", "how"),
+    [
+        ({}, "y", "closed, and 'y'"),
+        ({"v": [1, 0]}, "v_y", "closed, and 'v_y'"),
+        ({"q": [0, 0]}, "a", "closed, and 'a'"),
+        ({}, "v_x", "sticking, and 'v_x'"),
+    ],
+)
+def test_what_moves_a_start_off_its_contact_has_no_derivative(method, start, wrt, how):
+    with pytest.raises(ex.BadValue, match=f"starts with 'table' {how} moves it off"):
+        ex.sensitivity(table(**start), TIGHT, wrt, "y", method=method)
+
+
+def test_what_keeps_a_start_on_its_contact_has_one():
+    resting = ex.sensitivity(table(), TIGHT, ("a", "x", "mu"), {"w": "x + 3*y"})
+    np.testing.assert_allclose(resting.cost_gradient, [3, 1, 0], atol=1e-12)
+    sliding = ex.sensitivity(table(v=[9, 0]), TIGHT, ("v_x", "mu"), {"w": "x"})
+    np.testing.assert_allclose(sliding.cost_gradient, [1, -9.81 / 2], atol=1e-10)
+
+
 def test_the_finite_difference_refuses_another_event_sequence():
     system = models["bouncing_ball"]()
     hit = np.sqrt(2 / 9.81)

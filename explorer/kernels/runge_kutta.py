@@ -100,8 +100,10 @@ def first_step(
 )
 def step_error(method, E, s, K, y, new, h, block, width, rtol, atol):
     """Return the error of a step in units of the tolerance: the worst of all columns."""
+    if not np.isfinite(new[0]):  # so a step says that it has failed; max() would swallow it
+        return np.nan
     if method == NEWMARK:  # it knows its own
-        return K[OFF, 0] if np.isfinite(new[0]) else np.nan
+        return K[OFF, 0]
     worst = 0.0
     for k in range(width + 1):
         first, second = 0.0, 0.0

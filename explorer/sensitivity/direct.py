@@ -21,6 +21,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
+from explorer.sensitivity.held_start import check_held_start
 from explorer.simulation import begin, choose, named_like_a_start
 from explorer.systems import System
 from explorer.trajectory import LocatedEvent, Trajectory
@@ -110,6 +111,8 @@ class Question:
         )  # fmt: skip
         if not solution.status.ok:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
+        if wrt and isinstance(self.scheme, EventDriven):
+            check_held_start(self, solution)
         return solution
 
     def marches(self, what: str) -> None:
