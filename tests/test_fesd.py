@@ -254,3 +254,23 @@ def test_elements_too_long_for_their_active_set_get_shorter(h):
     sol = ex.simulate(ex.models.relay_feedback(), scheme, z=0.5)
     assert sol.march.mult.min() >= -1e-10
     assert max(sol.fesd_residual.values()) <= 1e-10
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("h", [0.05, 0.3])
+@pytest.mark.parametrize(
+    ("f", "switches"),
+    [
+        ("sign(sin(2*t))", 4), ("sign(t**2 - 2)", 1), ("max(sin(3*t), 0)", 6),
+        ("abs(sin(3*t))", 6), ("sign(sin(2*t) - 1e-6*x)", 5), ("x*sign(cos(5*t))", 11),
+    ],
+)  # fmt: skip
+def test_a_switch_that_depends_on_time_is_crossed(f, switches, h, stages):
+    """A square wave, a rectified sine: at the switch there is nothing but what t rounds to."""
+    system = ex.StepSystem("wave", x="x", f=[f], start={"x": [0.5], "t_end": 7})
+    located = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12))
+    run = ex.simulate(system, ex.FESD(stages=stages, h=h))
+    assert len(run.events) == switches
+    assert max(run.fesd_residual.values()) <= 1e-10
+    times = [e.t for e in located.events]
+    assert np.abs(run.switch_times - times).max() <= 1e-9

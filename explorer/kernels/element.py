@@ -161,7 +161,7 @@ def factor(
                     terms += abs(slope)  # by a multiplier of up to 1
                 else:
                     fixed += abs(slope)
-            terms += min(fixed, UNSEEN * terms)
+            terms += min(fixed, UNSEEN * terms) + abs(out[at_t + k]) * abs(inp[0])  # t rounds too
             if kind > 0:
                 M[row, late] = -speed
             steep = max(steep, terms)
@@ -181,8 +181,9 @@ def factor(
                 j = zeros[a] if a < m else which
                 row = i * d + n + a if a < m else late
                 divided = 1.0 if a < m or bound > 0.0 else h
-                terms = abs(switch[j])
-                speed = switch[nc + nc * n + j] * tableau[3 * s + 1, i]
+                by_t = switch[nc + nc * n + j]
+                terms = abs(switch[j]) + abs(by_t) * (abs(time) + h)
+                speed = by_t * tableau[3 * s + 1, i]
                 for o in range(n):
                     slope = switch[nc + j * n + o]
                     terms += abs(slope) * (abs(inp[1 + o]) + h * steep)

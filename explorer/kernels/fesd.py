@@ -78,7 +78,7 @@ def enter(
     z = 0
     for j in range(nc):
         slope = switch[nc + nc * n + j]
-        scale = h * abs(slope)  # what c may come to within an interval
+        scale = (h + 1e-3 * t) * abs(slope)  # what c may come to, and what t rounds to
         for k in range(n):
             rate = abs(out[k])
             for o in range(nsel):
