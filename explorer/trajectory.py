@@ -6,6 +6,7 @@ between rows is not interpolated: `at` and `refined` march from the nearest step
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -143,14 +144,30 @@ class Trajectory(Solution):
 
     @cached_property
     def events(self) -> list[LocatedEvent]:  # type: ignore[override]
-        """Events in order of time."""
-        return self.located
+        """Events in order of time; each of several contacts that meet at once has its own."""
+        return [one for event in self.located for one in (event, *self._beside(event))]
+
+    def _beside(self, event: LocatedEvent) -> list[LocatedEvent]:
+        """Return the events of other contacts that strike where `event` is located."""
+        if event.together < 2 or not self.p.shape[1]:
+            return []
+        row = event.row
+        others = np.flatnonzero((self.p[row] > 0) & (self.gap_dot[row - 1] < 0))
+        return [
+            dataclasses.replace(
+                event, contact=self.system.contacts[a].name, index=int(a), impulse=float(self.p[row, a]),
+                kind="closed" if self.active[row, a] else "impact",
+                gap_dot_minus=float(self.gap_dot[row - 1, a]),
+                gap_dot_plus=float(self.gap_dot[row, a]),
+            )
+            for a in others if a != event.index
+        ]  # fmt: skip
 
     @cached_property
     def event_rows(self) -> list[tuple[int, str, int]]:
         """(row of the right limit, kind, contact or guard) in order of time."""
         found = []
-        for event in self.located:
+        for event in self.events:
             if event.kind in ("closed", "zeno") and event.impulse > 0:
                 found.append((event.row, "impact", event.index))
             found.append((event.row, event.kind, event.index))

@@ -395,3 +395,17 @@ def test_radau_takes_a_step_again_where_newtons_method_fails(force, rtol):
     explicit = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12))
     stiff = ex.simulate(system, ex.EventDriven("radau", rtol=rtol, atol=rtol))
     assert np.abs(stiff.q[-1] - explicit.q[-1]).max() <= 20 * rtol + 1e-7
+
+
+@pytest.mark.parametrize("scheme", [ex.EventDriven(), ex.EventDriven("newmark")], ids=repr)
+def test_contacts_that_meet_at_once_have_an_event_each(scheme):
+    corner = ex.MechanicalSystem(
+        "corner", "x y", contacts=[ex.Contact("x", 1, "wall"), ex.Contact("y", 0.5, "floor")],
+        start={"q": [1, 2], "v": [-1, -2], "t_end": 2},
+    )  # fmt: skip
+    run = ex.simulate(corner, scheme)
+    assert [(e.kind, e.contact) for e in run.events] == [("impact", "wall"), ("impact", "floor")]
+    assert [e.t for e in run.events] == pytest.approx([1, 1], abs=1e-9)
+    assert [e.impulse for e in run.events] == pytest.approx([2, 3], abs=1e-9)
+    for event, e in zip(run.events, (1, 0.5), strict=True):
+        assert event.gap_dot_plus == pytest.approx(-e * event.gap_dot_minus, abs=1e-9)
