@@ -120,6 +120,17 @@ def test_friction_and_a_belt():
     assert (np.diff(belt.friction) > 1e-9).any()
 
 
+def test_friction_at_impacts_is_friction_in_every_scheme():
+    ball = models["thrown_ball"]()
+    located, stepped = (
+        energy_balance(ex.simulate(ball, scheme))
+        for scheme in (ex.EventDriven(), ex.MoreauJean(h=1e-4))
+    )
+    assert located.friction[-1] < located.contact[-1] < -1
+    assert located.contact[-1] == pytest.approx(stepped.contact[-1], rel=1e-3)
+    assert located.friction[-1] == pytest.approx(stepped.friction[-1], rel=1e-3)
+
+
 def test_it_says_what_it_cannot_tell():
     odd = ex.MechanicalSystem("odd", q="x", force=["-sin(x)*exp(x)"], start={"q": [1.0]})
     with pytest.raises(ex.NotApplicable, match="potential of 'odd' is not known"):

@@ -44,8 +44,8 @@ class EnergyBalance:
     external : work of forces that depend on t and q and have no potential, and of a potential
         that changes in time
     damping : work of forces that depend on v
-    contact : work of contact forces, mostly at impacts
-    friction : work of Coulomb friction between impacts
+    contact : work of normal forces, mostly at impacts
+    friction : work of Coulomb friction, at impacts too
     yielding : work of springs that yield
     """
 
@@ -147,7 +147,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         solution, solution.kinetic, potential + stored,
         external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
         damping=_work(solution, (forces - at_rest)[:, :n]),
-        contact=_contacts(solution),
+        contact=_contacts(solution, rough),
         friction=_friction(solution, rough),
         yielding=lost,
     )  # fmt: skip
@@ -208,8 +208,8 @@ def _linear(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return potential, np.hstack([forces, nothing]), np.hstack([at_rest, nothing])
 
 
-def _contacts(solution: Solution) -> np.ndarray:
-    """Return the work of the contacts; those of moving obstacles may drive."""
+def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
+    """Return the work of the normal forces; those of moving obstacles may drive."""
     nc = solution.gap.shape[1]
     if not nc:
         return np.zeros_like(solution.t)
@@ -221,6 +221,7 @@ def _contacts(solution: Solution) -> np.ndarray:
         jumps = np.zeros_like(solution.t)
         for event in solution.located:
             jumps[event.row] += solution.kinetic[event.row] - solution.kinetic[event.row - 1]
+        jumps -= _rubbed(solution, along)
         return np.cumsum(jumps) - _integral(solution, (solution.lam * moving).sum(axis=1))
     along = solution.gap_dot - moving
     steps = 0.5 * (solution.p[1:] * (along[1:] + along[:-1])).sum(axis=1)
@@ -237,7 +238,17 @@ def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
         steps = 0.5 * (impulse[1:] * (along[1:] + along[:-1])).sum(axis=1)
         return np.concatenate([[0.0], np.cumsum(steps)])
     force = solution.lam_t[:, list(solution.system.rough)]
-    return _integral(solution, (force * along).sum(axis=1))
+    return _integral(solution, (force * along).sum(axis=1)) + np.cumsum(_rubbed(solution, along))
+
+
+def _rubbed(solution: Trajectory, along: np.ndarray) -> np.ndarray:
+    """Return the work of the friction impulses of each event, in its row."""
+    work = np.zeros_like(solution.t)
+    rows = np.unique([event.row for event in solution.located]).astype(int)
+    if along.shape[1] and len(rows):
+        impulse = solution.p_t[rows][:, list(solution.system.rough)]
+        work[rows] = 0.5 * (impulse * (along[rows] + along[rows - 1])).sum(axis=1)
+    return work
 
 
 def _springs(solution: Solution, declared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
