@@ -155,7 +155,8 @@ class Trajectory(Solution):
         others = np.flatnonzero((self.p[row] > 0) & (self.gap_dot[row - 1] < 0))
         return [
             dataclasses.replace(
-                event, contact=self.system.contacts[a].name, index=int(a), impulse=float(self.p[row, a]),
+                event, contact=self.system.contacts[a].name, index=int(a),
+                impulse=float(self.p[row, a]),
                 kind="closed" if self.active[row, a] else "impact",
                 gap_dot_minus=float(self.gap_dot[row - 1, a]),
                 gap_dot_plus=float(self.gap_dot[row, a]),
