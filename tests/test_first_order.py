@@ -629,6 +629,14 @@ def test_an_unsolvable_law_is_named_with_its_step_and_ray():
         ex.simulate(small(laws=two, y=["x - u + w - 2", "u - w"]))
 
 
+def test_why_a_law_is_not_met_depends_on_what_was_chosen():
+    """gamma = 0 leaves out the multiplier of the step; r = u^2 has no slope where u = 0."""
+    with pytest.raises(StepFailed, match="gamma > 0 may help"):
+        ex.simulate(small(r=["u"]), ex.EulerMoreau(h=1e-2, gamma=0))
+    with pytest.raises(StepFailed, match=r"Jacobian of the relation is singular.*u does not act"):
+        ex.simulate(small(r=["u**2"]), ex.EulerMoreau(h=1e-2))
+
+
 def test_a_step_that_determines_nothing_is_named():
     """W = 1 - h theta / (h theta) = 0; and a formula that is no number any more."""
     with pytest.raises(StepFailed, match=r"theta f_x.*singular"):

@@ -297,3 +297,13 @@ def test_a_bar_appears_only_where_it_is_asked_for(capsys):
     text = capsys.readouterr().err
     assert "Fitting [" in text
     assert text.endswith("\n")
+
+
+def test_a_change_of_events_says_which():
+    from explorer.optimise.search import Change
+
+    hit, stop, rest = ("impact", "floor"), ("sticks", "floor"), ("zeno", "floor")
+    assert "(1 -> 2 events)" in str(Change(3, (hit,), (hit, stop)))
+    assert "(event 2: sticks of 'floor' -> zeno of 'floor')" in str(
+        Change(3, (hit, stop), (hit, rest))
+    )

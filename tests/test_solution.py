@@ -129,9 +129,13 @@ def test_contradictory_contacts_end_with_the_ray():
         "vice", np.eye(1), H=[[1.0], [-1.0]], b=[0.0, 0.0], e=[1.0, 0.0], names=["a", "b"],
         start={"v": [-1.0], "t_end": 0.1},
     )  # fmt: skip
-    run = ex.simulate(system, ex.MoreauJean(h=1e-2, forecast=0), throw=False)
-    assert run.status.name == "lcp_ray"
-    assert "residual" in run.status.message
+    for lcp in ("lemke", "enumeration", "pgs"):
+        run = ex.simulate(system, ex.MoreauJean(h=1e-2, forecast=0, lcp=lcp), throw=False)
+        assert run.status.name in ("lcp_ray", "lcp_iterations")
+        assert "contradict" in run.status.message
+        advice = run.status.message.split("else try")[1]
+        assert f"lcp={lcp!r}" not in advice  # it has just failed
+        assert ("lcp_max" in advice) == (lcp == "pgs")
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -40,10 +40,12 @@ class Change:
     after: Sequence_
 
     def __str__(self) -> str:
-        return (
-            f"at iteration {self.iteration} the event sequence changed "
-            f"({len(self.before)} -> {len(self.after)} events)"
-        )
+        how = f"{len(self.before)} -> {len(self.after)} events"
+        if len(self.before) == len(self.after):
+            pairs = zip(self.before, self.after, strict=True)
+            k, (old, new) = next(((k, p) for k, p in enumerate(pairs, 1) if p[0] != p[1]))
+            how = f"event {k}: {old[0]} of {old[1]!r} -> {new[0]} of {new[1]!r}"
+        return f"at iteration {self.iteration} the event sequence changed ({how})"
 
 
 def met(solution: Trajectory, until: tuple[str, int] | None = None) -> Sequence_:

@@ -18,7 +18,7 @@ from explorer.motion import Motion
 from explorer.parameters import knob
 from explorer.schemes.base import Scheme, stopped
 from explorer.solution import Solution
-from explorer.status import NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS, Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["LCP", "Capturing"]
@@ -150,7 +150,16 @@ class Capturing(Scheme):
 
     def explain(self, code: int, system: Any, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""
-        return ""
+        if code not in (LCP_RAY, LCP_ITERATIONS):
+            return ""
+        others = " or ".join(f"lcp={name!r}" for name in LCP if name != self.lcp)
+        if self.lcp == "pgs":
+            others = f"a larger lcp_max or lcp_tol, {others}"
+        return (
+            f"lcp={self.lcp!r} found no impulses that obey the contact laws of this step (residual "
+            f"{residual:.2g} m/s). Contacts that contradict each other have none, such as walls "
+            f"that close on a body, or friction that wedges it; else try a smaller h, {others}"
+        )
 
     def kernel(
         self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,

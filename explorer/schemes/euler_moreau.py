@@ -180,7 +180,10 @@ class EulerMoreau(Scheme):
         words = ""
         if code in (LCP_RAY, LCP_ITERATIONS):
             names = [(law.name, law.y_name) for law in compiled.system.laws]
-            words = unsolvable(work[5], work[6][0], bounds, names)
+            words = unsolvable(
+                work[5], work[6][0], bounds, names, gamma=self.gamma,
+                linearised=compiled.kind == 0,
+            )  # fmt: skip
         elif code == SINGULAR:
             words = (
                 "the matrix M - h theta f_x - h gamma g_x, or the rows of D + h C W^-1 B that are "

@@ -150,7 +150,7 @@ class MoreauJean(Capturing):
     def explain(self, code: int, system: Any, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""
         if code not in (LCP_RAY, LCP_ITERATIONS) or not in_space(system):
-            return ""
+            return super().explain(code, system, residual)
         return (
             f"the contact problem with friction in space was solved neither by cone={self.cone!r} "
             f"nor by {CONES[1 - CONES.index(self.cone)]!r} after it: its natural residual is "

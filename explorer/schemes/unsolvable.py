@@ -14,9 +14,13 @@ __all__ = ["unsolvable"]
 
 
 def unsolvable(
-    M: np.ndarray, q: np.ndarray, bounds: np.ndarray, names: Sequence[tuple[str, str]]
-) -> str:
-    """Return the sentence for y = M lam + q with lam in `bounds` (2, m) and (lam, y) in `names`."""
+    M: np.ndarray, q: np.ndarray, bounds: np.ndarray, names: Sequence[tuple[str, str]], *,
+    linearised: bool = False, gamma: float = 1.0,
+) -> str:  # fmt: skip
+    """Return the sentence for y = M lam + q with lam in `bounds` (2, m) and (lam, y) in `names`.
+
+    `linearised`: it is an iterate of Newton's method; `gamma`: the scheme's weight of the new lam.
+    """
     lower, upper = bounds
     equal = np.isneginf(lower)
     rows = np.flatnonzero(equal | np.isposinf(upper))  # a relay leaves y free
@@ -24,10 +28,21 @@ def unsolvable(
     if len(rows) and np.isfinite(M).all() and np.isfinite(q).all():
         ray, most = _ray(M, q, bounds, rows, np.flatnonzero(equal))
     advice = "Another h may help; else look at D, C and B of these laws"
+    if gamma == 0.0:
+        advice = "With gamma = 0 the multipliers of a step do not act in it; gamma > 0 may help"
+    dead = [lam for (lam, _), column in zip(names, M.T, strict=True) if not column.any()]
+    if linearised and dead:
+        verb = "does" if len(dead) == 1 else "do"
+        return (
+            f"the Jacobian of the relation is singular where Newton's method has arrived: to first "
+            f"order {', '.join(dead)} {verb} not act on any y, neither directly nor through r. "
+            "Another start, or a relation that depends on it there, would help"
+        )
+    step = "this step, linearised where Newton's method has arrived" if linearised else "this step"
     if most < 0:
         found = [(names[int(i)], u) for i, u in zip(rows, ray, strict=True) if abs(u) > 1e-9]
         return (
-            f"the laws of {', '.join(lam for (lam, _), _ in found)} have no solution in this step: "
+            f"the laws of {', '.join(lam for (lam, _), _ in found)} have no solution in {step}: "
             f"along the ray {' + '.join(f'{u:.3g} {y}' for (_, y), u in found)} the relation gives "
             f"at most {most:.3g}, whatever the multipliers, but the laws want >= 0. {advice}"
         )
