@@ -307,3 +307,8 @@ def test_a_change_of_events_says_which():
     assert "(event 2: sticks of 'floor' -> zeno of 'floor')" in str(
         Change(3, (hit, stop), (hit, rest))
     )
+
+
+def test_a_cost_without_influence_is_said():
+    found = ex.minimize(ex.models.bouncing_ball(), {"w": "(y - 0.3)**2"}, ["m", "g"], t_end=0.4)
+    assert "does not depend on m here" in found.message

@@ -160,7 +160,10 @@ class _Descent:
         radius = np.inf
         for _ in range(ROUNDS):
             if self.projected <= self.tol:
-                return "converged"
+                flat = [n for n, d in self.search.named(self.best.slope).items() if d == 0]
+                return "converged" + (
+                    f", but the cost does not depend on {', '.join(flat)} here" if flat else ""
+                )
             if self.left <= 0:
                 return f"stopped after max_iter = {self.max_iter} iterations"
             z, self.turned, self.crossed = self.best.z, False, False
