@@ -134,7 +134,6 @@ def _compiled() -> Iterator[None]:
     from explorer import cache
     from explorer.errors import CacheWarning
     from explorer.kernels import jit
-    from explorer.panels import Session
     from explorer.progress import shown_by
 
     warnings.simplefilter("ignore", CacheWarning)
@@ -148,9 +147,17 @@ def _compiled() -> Iterator[None]:
     cache.prune()
     with jit.helped():
         with shown_by(terminal.bar):
-            Session("bouncing_ball")
+            _opening()
         terminal.say("The other schemes are compiled while it is open.")
         yield
+
+
+def _opening() -> None:
+    """Run and draw what the tour opens with: after that none of its cells waits for a kernel."""
+    from explorer.panels import Session
+    from explorer.panels.explore import SessionAnswer
+
+    SessionAnswer(Session("bouncing_ball")).frame()
 
 
 def _warm() -> None:

@@ -121,6 +121,21 @@ def test_without_a_legible_record_everything_is_the_users(tmp_path, record):
     assert (mine / app.TOUR).read_text() == before
 
 
+def test_no_cell_of_the_tour_waits_for_a_kernel(tmp_path):
+    """What is compiled before the address is said is all that the tour needs."""
+    tour = Path(__file__).parents[1] / "notebooks" / "00_tour.ipynb"
+    cells = [c["source"] for c in json.loads(tour.read_text())["cells"] if c["cell_type"] == "code"]
+    lines = "\n".join("".join(source) for source in cells)
+    script = tmp_path / "tour.py"
+    script.write_text(
+        "import sys\nfrom explorer import app\napp._opening()\n"
+        "def kernels(): return {m for m in sys.modules if m.startswith('explorer.kernels')}\n"
+        f"before = kernels()\n{lines}\nprint(sorted(kernels() - before))"
+    )
+    said = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert said.stdout.splitlines()[-1] == "[]"
+
+
 @pytest.mark.parametrize(
     ("sources", "code", "said"),
     [
