@@ -175,3 +175,15 @@ def test_time_stepping_tends_to_the_located_run(name):
         errors.append(np.mean(np.abs(at)))
     assert errors[-1] <= 2e-2 * np.abs(located.q).max(), errors
     assert errors[-1] < errors[0] / 2, errors
+
+
+def test_a_circuit_has_an_order_diagram_too():
+    """Its truth has to be given: no closed form, and nothing of higher order takes it."""
+    circuit = ex.FirstOrderSystem(
+        "half-wave rectifier", "v", A=[[-1]], b=["sin(9*t)"], B=[[1]], C=[[1]],
+        laws={"i": "complementarity"}, start={"x": [0.2], "t_end": 1.8},
+    )  # fmt: skip
+    with pytest.raises(ex.BadValue, match=r"give reference=.*EulerMoreau\(h="):
+        ex.study.order_diagram(circuit)
+    found = ex.study.order_diagram(circuit, reference=ex.EulerMoreau(h=1e-5))
+    assert [curve.order > 0.9 for curve in found.curves] == [True]

@@ -22,7 +22,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.schemes.theta_rk import ThetaRK
-from explorer.simulation import choose, simulate
+from explorer.simulation import choose, schemes_for, simulate
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StateSpaceSystem
@@ -52,10 +52,10 @@ def order_diagram(
 
     Parameters
     ----------
-    system : StepSystem or HybridSystem
+    system : StepSystem, HybridSystem or FirstOrderSystem
     schemes : scheme, sequence of them, or mapping of names to schemes, optional
-        By default `FESD` and `ThetaRK` with 1 to 4 stages. Schemes that control their error run
-        with relative tolerances from 1e-3 to 1e-10.
+        By default `FESD` and `ThetaRK` with 1 to 4 stages, or what takes the system. Schemes that
+        control their error run with relative tolerances from 1e-3 to 1e-10.
     h : (k,) float, optional
         Steps in s, of `FESD` the lengths of its elements; by default eight, from 1/10 to 1/1280 of
         the span.
@@ -102,7 +102,10 @@ def order_diagram(
     asked: dict[str, Any] = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
     if schemes is None:
-        schemes = {name: one for kind in STAGED for name, one in staged(kind).items()}
+        schemes = {
+            name: one for kind in STAGED if STAGED[kind].fits(system)
+            for name, one in staged(kind).items()
+        } or schemes_for(system)  # fmt: skip
     elif isinstance(schemes, (str, type, Scheme)):
         schemes = [schemes]
     named = schemes if isinstance(schemes, Mapping) else {
@@ -172,6 +175,13 @@ def truth(
             raise BadValue(
                 f"There is no closed form of '{system.name}' with these parameters; give "
                 "reference=... a scheme, or the state at the end."
+            )
+        if not FESD.fits(system):
+            raise BadValue(
+                f"'{system.name}' has no closed form, and FESD does not take it, so there is no "
+                "truth to compare with: give reference=... the state at the end, or a scheme with "
+                f"a much smaller step, such as {type(schemes_for(system)[0]).__name__}"
+                f"(h={step / 100:.1g})."
             )
         reference = FESD(stages=4, h=step / 2)
     if not isinstance(reference, (str, type, Scheme)):
