@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from explorer.export import Quantity, per_second
 from explorer.solution import Event, Solution
 from explorer.systems.laws import Law
 
@@ -82,6 +83,29 @@ class ComplementaritySolution(Solution):
             return {}
         values = self.observe(self, "outputs")
         return {o.name: values[:, k] for k, o in enumerate(outputs)}
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        names, laws = self.system.coordinates, [law.name for law in self.laws]
+        rates = per_second(self.system.units)
+        found = [
+            *super().quantities,
+            Quantity("rates", self.rates, "state", names, rates, [f"d_{x}" for x in names]),
+        ]
+        if laws:
+            units, of_y = [law.unit for law in self.laws], [law.y_unit for law in self.laws]
+            place = {-1: "lam at lb", 0: "y = 0", 1: "lam at ub"}
+            found += [
+                Quantity("lam", self.lam, "law", laws, units, laws),
+                Quantity("y", self.y, "law", laws, of_y, [law.y_name for law in self.laws]),
+                Quantity("side", self.side, "law", laws, names=place),
+            ]
+        if self.outputs:
+            units = [output.unit for output in self.system.outputs]
+            values, names = np.column_stack(list(self.outputs.values())), list(self.outputs)
+            found.append(Quantity("outputs", values, "output", names, units, names))
+        return found
 
     # -- modes --------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from explorer.export import Quantity
 from explorer.solution import Solution
 
 __all__ = ["ConstrainedSolution", "DiscSolution", "FrictionalSolution"]
@@ -31,6 +32,17 @@ class ConstrainedSolution(Solution):
     phi: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     p_phi: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        found, names = super().quantities, [c.name for c in self.system.constraints]
+        if names:
+            found += [
+                Quantity("phi", self.phi, "constraint", names, "m"),
+                Quantity("p_phi", self.p_phi, "constraint", names, "N s"),
+            ]
+        return found
+
 
 @dataclass(repr=False)
 class FrictionalSolution(ConstrainedSolution):
@@ -53,6 +65,22 @@ class FrictionalSolution(ConstrainedSolution):
     p_max: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     doing: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.int8))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        of, rough = self._of_contacts, self.system.rough
+        sliding = {-1: "slides back", 0: "open", 1: "slides", 2: "sticks"}
+        return [
+            *super().quantities,
+            of("p_t", self.p_t, "N s", rough),
+            of("p_max", self.p_max, "N s", rough),
+            of("lam_t", self.lam_t, "N", rough),
+            of("lam_max", self.lam_max, "N", rough),
+            of("slip", self.slip, "m/s", rough),
+            of("sticks", self.sticks, "", rough),
+            of("doing", self.doing, "", rough, sliding),
+        ]
 
     @property
     def sticks(self) -> np.ndarray:
@@ -131,3 +159,9 @@ class DiscSolution(FrictionalSolution):
     KEPT: ClassVar[tuple[str, ...]] = (*FrictionalSolution.KEPT, "partner")
 
     partner: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.int32))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        near = {-1000: "nothing", -1: "wall 0, from there down the others", 0: "disc 0"}
+        return [*super().quantities, self._of_contacts("partner", self.partner, names=near)]

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from explorer.export import Quantity, per_second
 from explorer.solution import Solution
 
 __all__ = ["Motion"]
@@ -31,3 +32,15 @@ class Motion(Solution):
     a: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     error: np.ndarray = field(default_factory=lambda: np.empty(0))
     slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        names, units = self.system.coordinates, per_second(self.system.units, "2")
+        found = [*super().quantities, Quantity("a", self.a, "state", names, units)]
+        if self.error.size:
+            found.append(Quantity("error", self.error, units="m"))
+        if self.system.springs:
+            springs = [spring.name for spring in self.system.springs]
+            found.append(Quantity("slip", self.slip, "spring", springs, "m"))
+        return found

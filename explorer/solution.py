@@ -6,7 +6,6 @@ other one. `p` is an impulse (N s) over the step that ends at its row.
 
 from __future__ import annotations
 
-import io
 import json
 import platform
 from collections.abc import Callable
@@ -18,7 +17,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer import export
 from explorer.errors import BadValue
+from explorer.export import Quantity, per_second
 from explorer.status import Status
 
 __all__ = ["Event", "Sample", "Solution"]
@@ -116,6 +117,10 @@ class Solution:
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles take; what has been found of it is found anew."""
+        return {k: x for k, x in self.__dict__.items() if not k.startswith("_")}
 
     def __repr__(self) -> str:
         return (
@@ -270,19 +275,34 @@ class Solution:
     # -- away from here -----------------------------------------------------------------------
 
     @property
-    def columns(self) -> dict[str, np.ndarray]:
-        """Named columns: t, coordinates, velocities, then p and gap of each contact; the mode."""
-        names = [c.name for c in self.system.contacts]
-        found = {"t": self.t}
-        found |= {c: self.q[:, i] for i, c in enumerate(self.system.coordinates)}
-        for prefix, values, of in (
-            ("v", self.v, self.system.coordinates), ("p", self.p, names), ("gap", self.gap, names),
-        ):  # fmt: skip
-            if values.shape[1]:
-                found |= {f"{prefix}_{c}": values[:, i] for i, c in enumerate(of)}
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        names, units = self.system.coordinates, self.system.units
+        found = [Quantity("q", self.q, "state", names, units, columns=names)]
+        if self.v.shape[1]:
+            found.append(Quantity("v", self.v, "state", names, per_second(units)))
+        if self.p.shape[1]:
+            found += [
+                self._of_contacts("p", self.p, "N s"),
+                self._of_contacts("gap", self.gap, "m"),
+                self._of_contacts("gap_dot", self.gap_dot, "m/s"),
+                self._of_contacts("active", self.active),
+            ]
         if self.mode_names:
-            found["mode"] = self.mode  # type: ignore[attr-defined]
+            mode: np.ndarray = self.mode  # type: ignore[attr-defined]
+            found.append(Quantity("mode", mode, names=self.mode_names))
         return found
+
+    def _of_contacts(
+        self, name: str, values: np.ndarray, unit: str = "", only: Any = None, names: Any = ()
+    ) -> Quantity:
+        labels = [c.name for c in self.system.contacts]
+        return Quantity(name, values, "contact", labels, unit, only=only, names=names)
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """Named columns (n_t,): t, then what `quantities` says."""
+        return {name: values for name, (values, _) in export.columns(self).items()}
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -313,61 +333,45 @@ class Solution:
         return {"q0": self.q[0].tolist(), "v0": self.v[0].tolist()}
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """Return (and write) the columns as CSV with all digits."""
-        text = io.StringIO()
-        header = ",".join(name.replace(",", ";") for name in self.columns)
-        np.savetxt(
-            text, np.column_stack(list(self.columns.values())), fmt="%.17g", delimiter=",",
-            header=header, comments="",
-        )  # fmt: skip
+        """Return (and write) the columns as CSV with all digits.
+
+        Raises
+        ------
+        BadValue
+            A file that cannot be written.
+        """
+        text = export.text(self)
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
-        return text.getvalue()
+            export.written(path, lambda file: file.write_text(text, encoding="utf-8"))
+        return text
 
     def to_pandas(self) -> Any:
-        """Return a DataFrame of `columns`; ``df.attrs["spec"]`` holds the recipe (extra `data`)."""
-        frame = _extra("pandas").DataFrame(self.columns)
-        frame.attrs["spec"] = self.spec
-        return frame
+        """Return a DataFrame of `columns` (extra `data`).
+
+        ``df.attrs["units"]`` holds the unit of each, ``df.attrs["spec"]`` the recipe.
+        """
+        return export.frame(self)
 
     def to_xarray(self) -> Any:
-        """Return a Dataset with dims sample, state, contact, event (extra `data`).
+        """Return a Dataset with dims sample, state, contact (or law, ...), event (extra `data`).
 
-        Time is a plain coordinate, not an index: an impact may repeat it.
+        Time is a plain coordinate, not an index: an impact may repeat it. Units are attributes.
         """
-        events, located = self.events, hasattr(self, "rates")
-        states = ("q", "v", *(("rates",) if located else ()))
-        states = tuple(k for k in states if getattr(self, k).shape[1] == self.q.shape[1])
-        contacts = ("p", "gap", "gap_dot", "active", *(("lam",) if located else ()))
-        variables: dict[str, Any] = {k: (("sample", "state"), getattr(self, k)) for k in states}
-        variables |= {k: (("sample", "contact"), getattr(self, k)) for k in contacts}
-        variables |= {
-            "iterations": ("sample", self.iterations),
-            "event_kind": ("event", np.array([e.kind for e in events], dtype=str)),
-            "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
-            "event_impulse": ("event", np.array([e.impulse for e in events], dtype=float)),
-        }
-        if self.mode_names:
-            names = {"names": list(self.mode_names)}
-            variables["mode"] = ("sample", self.mode, names)  # type: ignore[attr-defined]
-        return _extra("xarray").Dataset(
-            variables,
-            coords={
-                "time": ("sample", self.t, {"units": "s"}),
-                "event_time": ("event", np.array([e.t for e in events], float), {"units": "s"}),
-                "state": list(self.system.coordinates),
-                "contact": [c.name for c in self.system.contacts],
-            },
-            attrs={"spec": json.dumps(self.spec)},
-        )
+        return export.dataset(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it."""
+        """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it.
+
+        Raises
+        ------
+        BadValue
+            A file that cannot be written.
+        """
         path = Path(path)
         path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
         arrays = {name: getattr(self, name) for name in (*_ARRAYS, *self.KEPT)}
-        np.savez_compressed(path, spec=np.array(json.dumps(self.spec)), **arrays)
-        return path
+        spec = np.array(json.dumps(self.spec))
+        return export.written(path, lambda file: np.savez_compressed(file, spec=spec, **arrays))
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -386,14 +390,3 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except Exception as error:
         raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
-
-
-def _extra(module: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise BadValue(
-            f"This needs {module}, which is not installed: pip install 'nonsmooth-explorer[data]'."
-        ) from None

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.export import Quantity
 from explorer.trajectory import ROWS, Trajectory
 
 __all__ = ["FrozenTrajectory", "SwitchedTrajectory"]
@@ -41,6 +42,16 @@ class SwitchedTrajectory(Trajectory):
     interval: np.ndarray = field(default_factory=lambda: np.empty(0, int))
     names: tuple[str, ...] = ()
     patterns: np.ndarray = field(default_factory=lambda: np.empty((0, 0), int))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        functions, stewart = self.system.guard_names, self.march.compiled.stewart
+        regions = [r.name for s in getattr(self.system, "subsystems", ()) for r in s.regions]
+        theta = Quantity("theta", self.multipliers, "region", regions)
+        alpha = Quantity("alpha", self.multipliers, "function", functions)
+        return [*super().quantities, theta if stewart else alpha,
+                Quantity("c", self.c, "function", functions)]  # fmt: skip
 
     @property
     def signs(self) -> np.ndarray:

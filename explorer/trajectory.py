@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from explorer.errors import BadValue
+from explorer.export import Quantity, per_second
 from explorer.solution import Event, Sample, Solution
 
 __all__ = ["KINDS", "ROWS", "Jump", "LocatedEvent", "Trajectory"]
@@ -141,6 +142,31 @@ class Trajectory(Solution):
         del self.__dict__["_fill"]
         self.__dict__.update(fill())
         return self.__dict__[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        self.t  # noqa: B018 (makes the rows)
+        return super().__getstate__()
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has besides its time."""
+        names, units, n = self.system.coordinates, self.system.units, self.q.shape[1]
+        found = super().quantities
+        if self.v.shape[1]:
+            found.append(Quantity("a", self.rates[:, n:], "state", names, per_second(units, "2")))
+        else:
+            rates = [f"d_{x}" for x in names]
+            found.append(Quantity("rates", self.rates, "state", names, per_second(units), rates))
+        of, rough = self._of_contacts, self.system.rough
+        if self.system.contacts:
+            found.append(of("lam", self.lam, "N"))
+        if rough:
+            found += [
+                of("p_t", self.p_t, "N s", rough), of("lam_t", self.lam_t, "N", rough),
+                of("lam_max", self.lam_max, "N", rough), of("slip", self.slip, "m/s", rough),
+                of("sticks", self.sticks, "", rough),
+            ]  # fmt: skip
+        return found
 
     @cached_property
     def events(self) -> list[LocatedEvent]:  # type: ignore[override]

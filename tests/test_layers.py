@@ -12,7 +12,7 @@ import pytest
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "memory", "registry", "parameters", "cache", "progress", "status", "systems", "reformulations",
-    "solution", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
+    "export", "solution", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
     "compiled", "schemes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip
