@@ -45,6 +45,9 @@ class StepFailed(ExplorerError, ArithmeticError):
         super().__init__(message)
         self.solution = solution
 
+    def __reduce__(self) -> tuple[type, tuple[str, object]]:
+        return type(self), (str(self), self.solution)
+
 
 class CacheWarning(UserWarning):
     """The cache directory cannot be used; results are right, the next start will be slower."""

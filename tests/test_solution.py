@@ -1,10 +1,14 @@
 """Solutions: both sides of a jump, events, statuses, files; and a cache that fails softly."""
 
+import copy
 import io
+import multiprocessing
 import os
+import pickle
 import re
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
@@ -223,8 +227,8 @@ def test_the_file_of_a_run_with_other_events_is_refused(tmp_path):
 
 def test_a_hybrid_run_as_a_table():
     run = ex.simulate(HYBRIDS["ball_with_reset"]())
-    assert run.to_csv().splitlines()[0] == "t,y,v,mode"
-    assert list(run.to_pandas().columns) == ["t", "y", "v", "mode"]
+    assert run.to_csv().splitlines()[0] == "t,y,v,mode,d_y,d_v"
+    assert list(run.to_pandas().columns) == ["t", "y", "v", "mode", "d_y", "d_v"]
     data = run.to_xarray()
     np.testing.assert_array_equal(data["mode"], run.mode)
     assert data["mode"].attrs["names"] == ["flight", "rest"]
@@ -246,7 +250,7 @@ def test_a_file_that_is_none_of_ours_is_refused(content, tmp_path):
 def test_csv_holds_every_digit():
     run = ball()
     text = run.to_csv()
-    assert text.splitlines()[0] == "t,y,v_y,p_floor,gap_floor"
+    assert text.splitlines()[0] == "t,y,v_y,p_floor,gap_floor,gap_dot_floor,active_floor"
     table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
     np.testing.assert_array_equal(table[:, 1], run.q[:, 0])
 
@@ -261,10 +265,59 @@ def test_pandas_and_xarray_hold_the_run_and_its_recipe():
         "state": 1,
         "contact": 1,
         "event": len(run.events),
+        "residual": 2,
     }
+    assert frame.attrs["units"]["v_y"] == data.v.attrs["units"] == "m/s"
     np.testing.assert_array_equal(data.event_time, [x.t for x in run.events])
     assert "time" not in data.indexes  # an impact may repeat a time
     assert data.time.attrs["units"] == "s"
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "shown"),
+    [
+        ("diode_bridge", "EulerMoreau", {"v_R1": "V", "i_R1": "A", "v_load": "V", "d_i": "A/s"}),
+        ("switched_oscillator", "EulerMoreau", {"alpha_1": "", "y_circle": "", "mode": ""}),
+        ("switched_oscillator", "FESD", {"alpha_circle": "", "c_circle": ""}),
+        ("block_on_slope", "MoreauJean", {"p_t_slope": "N s", "slip_slope": "m/s", "lam_t_slope": "N"}),
+        ("block_on_slope", "EventDriven", {"lam_t_slope": "N", "sticks_slope": "", "a_x": "m/s2"}),
+        ("block_across_slope", "MoreauJean", {"p_t_slope_2": "N s", "slip_slope_1": "m/s"}),
+        ("thrown_ball", "FESD", {"slip_floor": "m/s", "lam_floor": "N"}),
+        ("disc_pile", "MoreauJean", {"partner_disc 1, 2": "", "sticks_disc 1, 1": ""}),
+        ("duffing", "Newmark", {"a_x": "m/s2", "error": "m"}),
+        ("pendulum", "MoreauJean", {}),
+    ],
+)  # fmt: skip
+def test_tables_have_all_that_was_computed(name, scheme, shown):
+    """What a file keeps, and what else a row has: a named column each, and a variable."""
+    run = ex.simulate(models[name](), scheme)
+    frame, data = run.to_pandas(), run.to_xarray()
+    assert shown.items() <= frame.attrs["units"].items()
+    width = run.to_csv().splitlines()[1].count(",") + 1
+    assert width == len(frame.columns) == len({*frame.columns})
+    other = {"x": "q", "multipliers": "alpha", "rates": "a" if run.v.size else "rates"}
+    kept = [other.get(k, k) for k in (*run.KEPT, "q", "p", "gap") if k not in ("z", "S")]
+    full = [k for k in kept if k not in data and getattr(run, k).size]
+    without = {"mode": not run.mode_names, "slip": not run.system.rough}
+    assert [k for k in full if not without.get(k)] == []
+    for quantity in run.quantities:
+        np.testing.assert_array_equal(data[quantity.name], quantity.values)
+
+
+def test_a_column_keeps_its_name_apart_from_a_state_of_the_same():
+    pressed = ex.MechanicalSystem(
+        "pressed", "x p_floor", mass=[[1, 0], [0, 1]], force=[-1, 0],
+        contacts=[ex.Contact("x", name="floor")], start={"t_end": 0.1},
+    )  # fmt: skip
+    run = ex.simulate(pressed, ex.MoreauJean(h=0.01))
+    np.testing.assert_array_equal(run.columns["p_floor"], run.q[:, 1])
+    np.testing.assert_array_equal(run.columns["p_floor_"], run.p[:, 0])
+
+
+@pytest.mark.parametrize("write", ["save", "to_csv"])
+def test_a_folder_that_does_not_exist_is_named(write, tmp_path):
+    with pytest.raises(ex.BadValue, match=r"nowhere.* cannot be written .*folder that exists"):
+        getattr(ball(), write)(tmp_path / "nowhere" / "run.npz")
 
 
 def test_energy_is_kept_between_impacts_and_lost_in_them():
@@ -273,6 +326,71 @@ def test_energy_is_kept_between_impacts_and_lost_in_them():
     assert run.energy[-1] - run.energy[0] == pytest.approx(lost, abs=1e-10)
     # an unresolved rebound may give back what one step of gravity did: m (g h)^2
     assert (np.diff(run.contact_work[:, 0]) <= (9.81 * 1e-3) ** 2).all()
+
+
+# -- copies ---------------------------------------------------------------------------------------
+
+COPIES = {"pickled": lambda x: pickle.loads(pickle.dumps(x)), "copied": copy.deepcopy}
+
+
+@pytest.mark.parametrize("again", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("bouncing_ball", "MoreauJean"),
+        ("bouncing_ball", "EventDriven"),
+        ("bouncing_ball", "FESD"),
+        ("elastic_bar", "NonsmoothGeneralizedAlpha"),
+        ("diode_bridge", "EulerMoreau"),
+        ("disc_pile", "MoreauJean"),
+        ("switched_oscillator", "EulerMoreau"),
+        ("switched_oscillator", "EventDriven"),
+        ("switched_oscillator", "FESD"),
+        ("thermostat", "EventDriven"),
+    ],
+)
+def test_a_run_and_its_system_are_pickled_and_copied_deeply(name, scheme, again):
+    """What is native is made anew; the copies share nothing, and go on as the first did."""
+    run = ex.simulate(models[name](), scheme)
+    other = again(run)
+    assert type(other) is type(run)
+    assert other.system is not run.system
+    assert again(run.system).made == {}
+    for field in ("t", "q", "v", "p", *run.KEPT):
+        np.testing.assert_array_equal(getattr(other, field), getattr(run, field))
+    t = 0.37 * run.t[-1]
+    np.testing.assert_array_equal(other.at(t).q, run.at(t).q)
+    np.testing.assert_array_equal(ex.rerun(other).q, run.q)
+    other.system.params(more=1.0)
+    assert "more" not in run.system.parameters
+
+
+@pytest.mark.parametrize("again", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize(("name", "mode0"), [("bouncing_ball", None), ("thermostat", "on")])
+def test_derivatives_are_pickled_and_copied_deeply(name, mode0, again):
+    sens = ex.sensitivity(models[name](), cost={"g": models[name]().coordinates[0]}, mode0=mode0)
+    other = again(sens)
+    np.testing.assert_array_equal(other.at(0.3), sens.at(0.3))
+    np.testing.assert_array_equal(other.saltation(0).Xi, sens.saltation(0).Xi)
+    assert other.question.cost.flow is other.solution.march.flow
+
+
+def test_a_failed_run_travels_with_its_error():
+    system, scheme = WRONG["singular"]
+    with pytest.raises(ex.StepFailed) as caught:
+        ex.simulate(system, scheme)
+    other = pickle.loads(pickle.dumps(caught.value))
+    assert str(other) == str(caught.value)
+    np.testing.assert_array_equal(other.solution.q, caught.value.solution.q)
+
+
+def test_other_processes_simulate_systems_that_have_run_here():
+    systems = [models[name]() for name in ("bouncing_ball", "thermostat", "diode_bridge")]
+    here = [ex.simulate(system) for system in systems]
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        there = list(pool.map(ex.simulate, systems))
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one.q, other.q)
 
 
 # -- the cache ------------------------------------------------------------------------------------

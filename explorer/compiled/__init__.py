@@ -12,6 +12,7 @@ from explorer.compiled.flow import Flow, compile_flow
 from explorer.compiled.mechanical import Compiled
 from explorer.compiled.paradox import Paradox, lifting, paradox
 from explorer.compiled.power import compile_power
+from explorer.compiled.remade import Remade
 from explorer.compiled.sketch import compile_sketch
 from explorer.compiled.switched import Switched, compile_switched
 
@@ -21,6 +22,7 @@ __all__ = [
     "FirstOrder",
     "Flow",
     "Paradox",
+    "Remade",
     "Switched",
     "compile_first_order",
     "compile_flow",

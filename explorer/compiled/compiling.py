@@ -11,8 +11,9 @@ __all__ = ["compile_system"]
 
 def compile_system(system: LagrangianSystem) -> Compiled:
     """Return the compiled system; compiled once for each change of its equations."""
-    compiled: Compiled | None = getattr(system, "_compiled", None)
-    if compiled is None or compiled.revision != system.revision:
-        compiled = CompiledDiscs(system) if isinstance(system, DiscSystem) else Compiled(system)
-        system._compiled = compiled  # type: ignore[attr-defined]
-    return compiled
+    if "compiled" not in system.made:
+        system.made["compiled"] = (
+            CompiledDiscs(system) if isinstance(system, DiscSystem) else Compiled(system)
+        )
+    found: Compiled = system.made["compiled"]
+    return found

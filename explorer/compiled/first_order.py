@@ -40,7 +40,7 @@ class FirstOrder:
 
     def __init__(self, system: FirstOrderSystem) -> None:
         system.check()
-        self.system, self.revision = system, system.revision
+        self.system = system
         self.given: StateSpaceSystem = system
         t = se.Symbol("t")
         x = [se.sympify(s) for s in system.x]
@@ -170,7 +170,7 @@ def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> tuple[list[
 
 def compile_first_order(system: FirstOrderSystem) -> FirstOrder:
     """Return the compiled system; compiled once for each change of its equations."""
-    kept: FirstOrder | None = system.__dict__.get("_first_order")
-    if kept is None or kept.revision != system.revision:
-        kept = system.__dict__["_first_order"] = FirstOrder(system)
-    return kept
+    if "first order" not in system.made:
+        system.made["first order"] = FirstOrder(system)
+    found: FirstOrder = system.made["first order"]
+    return found

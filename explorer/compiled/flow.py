@@ -23,6 +23,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.remade import Remade
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
@@ -45,7 +46,7 @@ def _smoothed(formulas: Sequence[Any]) -> list[Expr]:
     return [smooth(sp.sympify(f)) for f in formulas]
 
 
-class Flow:
+class Flow(Remade):
     """The native functions of a system for event-driven integration.
 
     Parameters
@@ -73,7 +74,7 @@ class Flow:
     """
 
     def __init__(self, system: System, cost: sp.Expr | None = None) -> None:
-        self.system, self.revision = system, system.revision
+        self.system = system
         self.mechanical = isinstance(system, LagrangianSystem)
         self.automaton: HybridSystem | None = None
         self.active_sets: ActiveSets | None = None
@@ -115,6 +116,7 @@ class Flow:
         self.bundles: list[Any] = []
         self.offsets = {}
         self._recipes: list[tuple[int, int, Recipe]] = []
+        self._shared: dict[Any, Bundle] = system.made.setdefault("bundles", {})
         if self.mechanical:
             self._rewrite(system, lam, e, sigma)
         else:
@@ -185,19 +187,15 @@ class Flow:
 
     def make(self, mode: int) -> None:
         """Compile what a mode needs. What two of them share, or two costs, is compiled once."""
-        revision, kept = self.system.__dict__.get("_flow_bundles", (None, {}))
-        if revision != self.revision:
-            kept = {}
-            self.system.__dict__["_flow_bundles"] = self.revision, kept
         # the field, which tells a kernel that the mode is there, comes last
         for row in range(len(self._recipes) - 1, -1, -1):
             of, _, recipe = self._recipes[row]
             if of == mode and self.bundles[row] is None:
                 outputs = recipe()
                 key = tuple(outputs)
-                if key not in kept:
-                    kept[key] = Bundle(self._args, outputs)
-                made = self.bundles[row] = kept[key]
+                if key not in self._shared:
+                    self._shared[key] = Bundle(self._args, outputs)
+                made = self.bundles[row] = self._shared[key]
                 self.table[row] = made.address, made.data
 
     def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
@@ -260,6 +258,11 @@ class Flow:
             start = [smooth(sp.sympify(s)) for s in system.start_x]
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
         self._add([*start, *e, *_gradient(start, self._rho), *_gradient(e, self._rho)])
+
+    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return what makes it again, with the modes that a run has come through."""
+        modes = {of for k, (of, *_) in enumerate(self._recipes) if self.bundles[k] is not None}
+        return _again, (self.system, self.cost, sorted(modes))
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -358,9 +361,16 @@ class Flow:
 
 def compile_flow(system: System, cost: sp.Expr | None = None) -> Flow:
     """Return the compiled flow; compiled once for each change of the equations and each cost."""
-    kept: dict[Any, Flow] = system.__dict__.setdefault("_flows", {})
-    if cost not in kept or kept[cost].revision != system.revision:
+    kept: dict[Any, Flow] = system.made.setdefault("flows", {})
+    if cost not in kept:
         while len(kept) > 8:
             kept.pop(next(iter(kept)))
         kept[cost] = Flow(system, cost)
     return kept[cost]
+
+
+def _again(system: System, cost: sp.Expr | None, modes: Sequence[int]) -> Flow:
+    flow = compile_flow(system, cost)
+    for mode in modes:
+        flow.make(mode)
+    return flow

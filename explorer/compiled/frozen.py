@@ -9,6 +9,7 @@ import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.compiling import compile_system
+from explorer.compiled.remade import Remade
 from explorer.compiled.switched import Switched, compile_switched
 from explorer.systems import MechanicalSystem
 
@@ -17,7 +18,7 @@ __all__ = ["OBSERVED", "Frozen", "compile_frozen"]
 OBSERVED = ("gap", "gap_dot", "slip", "mu", "push", "pull")
 
 
-class Frozen:
+class Frozen(Remade):
     """The native functions of a `FrozenSystem`.
 
     Attributes
@@ -44,6 +45,10 @@ class Frozen:
             self.switched._args,
             [smooth(sp.sympify(getattr(c, what))) for what in OBSERVED for c in frozen.held],
         )
+
+    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return what makes it again."""
+        return compile_frozen, (self.frozen,)
 
     def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
@@ -74,7 +79,7 @@ class Frozen:
 
 def compile_frozen(frozen: Any) -> Frozen:
     """Return the compiled system; compiled once for each change of the equations."""
-    kept: Frozen | None = frozen.__dict__.get("_compiled_frozen")
-    if kept is None or kept.switched.revision != frozen.revision:
-        kept = frozen.__dict__["_compiled_frozen"] = Frozen(frozen)
-    return kept
+    if "compiled frozen" not in frozen.made:
+        frozen.made["compiled frozen"] = Frozen(frozen)
+    found: Frozen = frozen.made["compiled frozen"]
+    return found

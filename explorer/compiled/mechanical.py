@@ -59,7 +59,7 @@ class Compiled:
     by_formula, partners = True, np.zeros(0, np.int64)
 
     def __init__(self, system: LagrangianSystem) -> None:
-        self.system, self.revision = system, system.revision
+        self.system = system
         self.n, self.nc = system.n, len(system.contacts)
         self.linear = isinstance(system, LinearMechanicalSystem)
         if not isinstance(system, (LinearMechanicalSystem, MechanicalSystem)):

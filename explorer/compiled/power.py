@@ -23,8 +23,7 @@ def compile_power(system: MechanicalSystem) -> Bundle:
 
     Compiled once for each change. The system must have a potential.
     """
-    kept: tuple[int, Bundle] | None = system.__dict__.get("_powered")
-    if kept is None or kept[0] != system.revision:
+    if "power" not in system.made:
         t = se.Symbol("t")
         q, v = ([se.Symbol(s.name) for s in x] for x in (system.q, system.v))
         V = smooth(system.potential)
@@ -43,6 +42,6 @@ def compile_power(system: MechanicalSystem) -> Bundle:
             outputs += [smooth(slip) for _, _, slip in system.tangents]
         outputs += [smooth(x) for s in system.springs for x in (s.elongation, s.k, s.b)]
         names = ["t", *system.coordinates, *(s.name for s in system.v), *system.parameters]
-        kept = (system.revision, Bundle([se.Symbol(name) for name in names], outputs))
-        system.__dict__["_powered"] = kept
-    return kept[1]
+        system.made["power"] = Bundle([se.Symbol(name) for name in names], outputs)
+    found: Bundle = system.made["power"]
+    return found

@@ -16,13 +16,12 @@ __all__ = ["compile_sketch"]
 
 def compile_sketch(system: StateSpaceSystem) -> Bundle:
     """Return the bundle of all points, then all radii; compiled once for each change."""
-    kept: tuple[int, Bundle] | None = system.__dict__.get("_sketched")
-    if kept is None or kept[0] != system.revision:
+    if "sketch" not in system.made:
         shapes = system.shapes
         points = [c for s in shapes for p in s.points for c in p]
         unused = [f"_v_{state}" for state in system.coordinates]
         names = ["t", *system.coordinates, *unused, *system.parameters]
         outputs = [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
-        kept = (system.revision, Bundle([se.Symbol(name) for name in names], outputs))
-        system.__dict__["_sketched"] = kept
-    return kept[1]
+        system.made["sketch"] = Bundle([se.Symbol(name) for name in names], outputs)
+    found: Bundle = system.made["sketch"]
+    return found

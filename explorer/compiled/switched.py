@@ -16,13 +16,14 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.remade import Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
 
 __all__ = ["Switched", "compile_switched"]
 
 
-class Switched:
+class Switched(Remade):
     """The native functions of a system with step functions.
 
     Parameters
@@ -36,8 +37,8 @@ class Switched:
     n_x, n, n_c, n_sel, n_rho : int
         States, coordinates (0), switching functions, multipliers, parameters.
     states, rates : symbols of x, and of x' as a cost calls it (d_<state>)
-    cost : Bundle or None
-        A running cost g with its derivatives by t, x, multipliers and parameters.
+    running, cost : formula, Bundle, or None
+        A running cost g, and with its derivatives by t, x, multipliers and parameters.
     table : (2, 2) int64
         Addresses of the bundles, in the order of `explorer.kernels.element`.
 
@@ -54,7 +55,7 @@ class Switched:
                 f"{system.kind} without any. representation='step' takes it; so would a "
                 "FilippovSystem of the same fields."
             )
-        self.system, self.revision, self.stewart = system, system.revision, stewart
+        self.system, self.stewart = system, stewart
         t = se.Symbol("t")
         x = [se.sympify(s) for s in system.x]
         rho = [se.Symbol(k) for k in system.parameters]
@@ -70,6 +71,7 @@ class Switched:
         chosen = [se.sympify(a) for a in multipliers]
         self._args, self._rho = [t, *x, *chosen, *rho], rho
         self.states, self.rates = system.x, [sp.Symbol(f"d_{k}") for k in system.coordinates]
+        self.running: sp.Expr | None = None
         self.cost: Bundle | None = None
         self.n_x, self.n, self.n_c = len(x), 0, len(system.switches)
         self.n_sel, self.n_rho = len(chosen), len(rho)
@@ -92,11 +94,16 @@ class Switched:
             for part, count in zip(self._outputs, counts, strict=True)
         )
 
+    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return what makes it again."""
+        return _again, (self.system, self.stewart, self.running)
+
     def with_cost(self, g: sp.Expr) -> Switched:
         """Return the same system with a running cost g(t, x, x', rho)."""
         x_dot = zip(map(se.sympify, self.rates), self._outputs[0], strict=False)
         cost = [smooth(g).subs(dict(x_dot))]
         other = copy.copy(self)
+        other.running = g
         other.cost = Bundle(self._args, [*cost, *_jacobian(cost, self._args)])
         return other
 
@@ -207,7 +214,12 @@ def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
 
 def compile_switched(system: StepSystem, stewart: bool = False) -> Switched:
     """Return the compiled system; compiled once for each change of the equations."""
-    kept: dict[bool, Switched] = system.__dict__.setdefault("_switched", {})
-    if stewart not in kept or kept[stewart].revision != system.revision:
+    kept: dict[bool, Switched] = system.made.setdefault("switched", {})
+    if stewart not in kept:
         kept[stewart] = Switched(system, stewart)
     return kept[stewart]
+
+
+def _again(system: StepSystem, stewart: bool, g: sp.Expr | None) -> Switched:
+    plain = compile_switched(system, stewart)
+    return plain if g is None else plain.with_cost(g)

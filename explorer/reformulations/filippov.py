@@ -83,14 +83,13 @@ def active_sets(system: StepSystem) -> ActiveSets:
     NotApplicable
         As for `filippov`.
     """
-    kept = system.__dict__.get("_active_sets")
-    if kept is None or kept[0] != system.revision:
+    if "active sets" not in system.made:
         why = obstacle(system)
         if why:
             raise NotApplicable(f"'{system.name}' cannot be rewritten to modes: {why}")
-        kept = system.revision, _Builder(system).build()
-        system.__dict__["_active_sets"] = kept
-    return kept[1]
+        system.made["active sets"] = _Builder(system).build()
+    found: ActiveSets = system.made["active sets"]
+    return found
 
 
 def obstacle(system: StepSystem) -> str:

@@ -47,11 +47,10 @@ def misses(system: HybridSystem) -> str:
 
 def hysteresis(system: HybridSystem) -> FrozenSystem:
     """Return a hybrid system of two modes as one with step functions; states: x, memory, clock."""
-    kept: FrozenSystem | None = system.__dict__.get("_frozen")
-    if kept is None or kept.revision_of_source != system.revision:  # type: ignore[attr-defined]
-        kept = system.__dict__["_frozen"] = _freeze(system)
-        kept.revision_of_source = system.revision  # type: ignore[attr-defined]
-    return kept
+    if "frozen" not in system.made:
+        system.made["frozen"] = _freeze(system)
+    found: FrozenSystem = system.made["frozen"]
+    return found
 
 
 def _freeze(system: HybridSystem) -> FrozenSystem:

@@ -159,12 +159,10 @@ def time_freezing(system: MechanicalSystem) -> FrozenSystem:
 
     States: q, v, the depth of each contact, the clock. It starts like `system`.
     """
-    kept: FrozenSystem | None = system.__dict__.get("_frozen")
-    if kept is None or kept.revision_of_source != system.revision:  # type: ignore[attr-defined]
-        kept = _freeze(system)
-        kept.revision_of_source = system.revision  # type: ignore[attr-defined]
-        system.__dict__["_frozen"] = kept
-    return kept
+    if "frozen" not in system.made:
+        system.made["frozen"] = _freeze(system)
+    found: FrozenSystem = system.made["frozen"]
+    return found
 
 
 def _freeze(system: MechanicalSystem) -> FrozenSystem:

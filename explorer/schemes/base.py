@@ -89,10 +89,10 @@ class Scheme:
         """Whether this scheme integrates the system."""
         if not (isinstance(system, cls.accepts) and system.features <= cls.handles):
             return False
-        kept: dict[type, tuple[Any, str]] = system.__dict__.setdefault("_obstacles", {})
-        if cls not in kept or kept[cls][0] != system.revision:  # to look may take formulas apart
-            kept[cls] = system.revision, cls.obstacle(system)
-        return not kept[cls][1]
+        kept: dict[type, str] = system.made.setdefault("obstacles", {})
+        if cls not in kept:  # to look may take formulas apart
+            kept[cls] = cls.obstacle(system)
+        return not kept[cls]
 
     @staticmethod
     def obstacle(system: Any) -> str:

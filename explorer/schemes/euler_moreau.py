@@ -99,13 +99,12 @@ class EulerMoreau(Scheme):
         """Return the system as this scheme's kernel takes it, rewritten if it must be."""
         if isinstance(system, FirstOrderSystem):
             return compile_first_order(system)
-        kept: dict[str, Any] = system.__dict__.setdefault("_multipliers", {})
-        made = kept.get(self.representation)
-        if made is None or made.revision != system.revision:
+        kept: dict[str, FirstOrder] = system.made.setdefault("multipliers", {})
+        if self.representation not in kept:
             rewrite = relays if self.representation == "step" else stewart
             made = kept[self.representation] = FirstOrder(rewrite(system))
-            made.given, made.revision = system, system.revision
-        return made
+            made.given = system
+        return kept[self.representation]
 
     def run(  # type: ignore[override]
         self, compiled: FirstOrder, rho: Any, t_end: float, *, x0: Any = None

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from explorer.compiled import Bundle
+from explorer.compiled import Bundle, Remade
 from explorer.errors import BadModel, BadValue
 from explorer.systems import System
 from explorer.systems.expressions import expression
@@ -55,7 +55,7 @@ class Cost:
         return cls(g=value)
 
 
-class CompiledCost:
+class CompiledCost(Remade):
     """A cost for one system.
 
     Attributes
@@ -65,7 +65,7 @@ class CompiledCost:
     """
 
     def __init__(self, system: System, cost: Cost, plain: Any) -> None:
-        self.cost = cost
+        self.system, self.cost, self.plain = system, cost, plain
         names = system.symbols()
         rates = {s.name: s for s in plain.rates if not s.name.startswith("_")}
         g = None
@@ -77,6 +77,10 @@ class CompiledCost:
             w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
             self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
+
+    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+        """Return what makes it again."""
+        return _again, (self.system, self.cost, self.plain, self.flow)
 
     def of(self, flow: Any) -> CompiledCost:
         """Return the same cost for the same flow begun in another mode."""
@@ -109,7 +113,7 @@ class CompiledCost:
 
 def compile_cost(system: System, cost: Cost, scheme: Any) -> CompiledCost:
     """Return the cost for a scheme; compiled once for each change of the equations and the cost."""
-    kept: dict[Any, Any] = system.__dict__.setdefault("_costs", {})
+    kept: dict[Any, CompiledCost] = system.made.setdefault("costs", {})
     plain = scheme.compile(system)
     key = (str(cost.g), str(cost.w), plain)
     if key not in kept:
@@ -117,3 +121,7 @@ def compile_cost(system: System, cost: Cost, scheme: Any) -> CompiledCost:
             kept.pop(next(iter(kept)))
         kept[key] = CompiledCost(system, cost, plain)
     return kept[key]
+
+
+def _again(system: System, cost: Cost, plain: Any, flow: Any) -> CompiledCost:
+    return CompiledCost(system, cost, plain).of(flow)

@@ -142,10 +142,9 @@ def staged(kind: str, **knobs: Any) -> dict[str, Scheme]:
 
 def _smoothed(system: Any) -> Any:
     """Return the smoothed system; its width is a parameter, so it is compiled once."""
-    kept = system.__dict__.get("_smoothed")
-    if kept is None or kept[0] != system.revision:
-        kept = system.__dict__["_smoothed"] = (system.revision, smoothing(system))
-    return kept[1]
+    if "smoothed" not in system.made:
+        system.made["smoothed"] = smoothing(system)
+    return system.made["smoothed"]
 
 
 def _end(run: Any) -> np.ndarray:

@@ -74,6 +74,7 @@ class System:
         self.shapes: tuple[Shape, ...] = ()
         self.t_end, self.h = 3.0, 1e-3
         self.revision = 0
+        self.made: dict[str, Any] = {}  # of its equations, on demand: rewritten, compiled
 
     @property
     def features(self) -> frozenset[str]:
@@ -100,6 +101,11 @@ class System:
     def touch(self) -> None:
         """Note a change, so that what was compiled before is not used again."""
         self.revision += 1
+        self.made = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles take: what was made is made anew on demand."""
+        return self.__dict__ | {"made": {}}
 
     # -- parameters ---------------------------------------------------------------------------
 
