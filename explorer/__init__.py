@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     from explorer.schemes import schemes
 
-    return sorted([*globals(), *__all__, *schemes])
+    return sorted({*__all__, *schemes, "__version__"})
 
 
 def _show_with_regions() -> None:

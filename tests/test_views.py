@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
+import pydoc
 import re
 
 import numpy as np
@@ -119,6 +121,45 @@ def test_every_view_is_a_plain_figure_or_a_sentence(view, name, scheme):
         assert len(trace.x) == len(trace.y)
         assert f"xaxis{(trace.xaxis or 'x')[1:]}" in axes
         assert f"yaxis{(trace.yaxis or 'y')[1:]}" in axes
+
+
+@pytest.mark.parametrize("view", sorted(set(ex.views.__all__) - {"Picture", "event_table"}))
+def test_a_view_shows_its_own_signature_and_text(view):
+    drawn = getattr(ex.views, view)
+    assert inspect.isfunction(drawn)
+    shown = inspect.signature(drawn)
+    assert shown.parameters == inspect.signature(drawn.picture).parameters
+    assert "Figure" in shown.return_annotation
+    assert str(next(iter(shown.parameters))) in pydoc.plain(pydoc.render_doc(drawn))
+    assert drawn.__doc__.startswith(drawn.picture.__doc__.splitlines()[0])
+
+
+def test_what_is_offered_are_views_models_and_studies_not_their_modules():
+    for package in (ex, ex.views, ex.study, ex.reformulations):
+        assert set(package.__all__) <= set(dir(package))
+    assert set(models) <= set(dir(ex.models))
+    for package in (ex.views, ex.study, ex.reformulations):
+        assert all(callable(getattr(package, name)) for name in dir(package))
+    assert not {"importlib", "metadata", "solution"} & set(dir(ex))
+
+
+@pytest.mark.parametrize(
+    ("view", "given", "said"),
+    [
+        ("trajectory", lambda: ex.models.bouncing_ball(), r"explorer\.simulate\(system\)"),
+        ("trajectory", lambda: [run("bouncing_ball")] * 2, "a list is none: draw them one by one"),
+        ("saltation", lambda: run("bouncing_ball"), "draws a Sensitivity, and a Solution is none"),
+        ("regions", lambda: run("switched_oscillator"), r"views\.regions\(run\.system\)"),
+        ("stability", lambda: "Newmark", "draws a Stability, and a str is none"),
+        ("one_step_problem", lambda: run("bouncing_ball", "", "EventDriven"),
+         "EventDriven ran .* views.one_step_problem draws .* MoreauJean"),
+        ("quantities", lambda: run("bouncing_ball"), "views.quantities draws what EulerMoreau"),
+        ("laws", lambda: run("duffing"), "views.laws draws those of contacts"),
+    ],
+)  # fmt: skip
+def test_a_view_that_cannot_draw_names_itself_and_what_it_draws(view, given, said):
+    with pytest.raises(ex.NotApplicable, match=said):
+        getattr(ex.views, view)(given())
 
 
 @pytest.mark.parametrize(

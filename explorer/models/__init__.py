@@ -28,3 +28,8 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     return models[name]
+
+
+def __dir__() -> list[str]:
+    """Offer the models, not what makes the gallery."""
+    return [*__all__, *models]

@@ -18,3 +18,8 @@ __all__ = [
     "stewart",
     "time_freezing",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer the rewritings, not the modules that hold them."""
+    return __all__

@@ -16,10 +16,10 @@ __all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "sensitivity"]
 
 
 class _Callable(ModuleType):
-    __doc__ = sensitivity.__doc__
-
     def __call__(self, *args: Any, **kwargs: Any) -> Sensitivity:
         return sensitivity(*args, **kwargs)
 
 
 sys.modules[__name__].__class__ = _Callable
+__doc__ = sensitivity.__doc__ or ""
+__wrapped__ = sensitivity  # whose signature it shows

@@ -39,3 +39,8 @@ __all__ = [
     "stability_table",
     "work_precision",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer the studies, not the modules that hold them."""
+    return __all__

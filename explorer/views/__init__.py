@@ -56,3 +56,8 @@ __all__ = [
     "velocities",
     "work_precision",
 ]
+
+
+def __dir__() -> list[str]:
+    """Offer the views, not the modules that hold them."""
+    return __all__

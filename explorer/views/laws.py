@@ -104,11 +104,17 @@ def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot
     return plots
 
 
-def _with_laws(solution: Solution) -> ComplementaritySolution:
+def _with_laws(solution: Solution, drawn: str) -> ComplementaritySolution:
+    """Return a run with laws; `drawn` says what the view draws.
+
+    Raises
+    ------
+    NotApplicable
+    """
     if not isinstance(solution, ComplementaritySolution) or not solution.lam.shape[1]:
         raise NotApplicable(
-            f"'{solution.system.name}' was not run with multipliers and laws: views.laws draws "
-            "what EulerMoreau returns."
+            f"{type(solution.scheme).__name__} ran '{solution.system.name}' without multipliers "
+            f"and laws: {drawn}."
         )
     return solution
 
@@ -131,7 +137,10 @@ def laws(solution: Solution) -> Picture:
         if has_friction(solution) and solution.slip.ndim == 2:
             graphs.append([friction_law_plot(solution, points)])
         return compose(graphs, [1] * len(graphs), gap=0.12)
-    run = _with_laws(solution)
+    run = _with_laws(
+        solution,
+        "views.laws draws those of contacts, of a mechanical system, or what EulerMoreau returns",
+    )
     points = rows(run)
     plots = [law_plot(run, points, k) for k in range(min(run.lam.shape[1], _MOST))]
     half = (len(plots) + 1) // 2
@@ -148,7 +157,7 @@ def quantities(solution: Solution) -> Picture:
     NotApplicable
         A run without multipliers and laws.
     """
-    run = _with_laws(solution)
+    run = _with_laws(solution, "views.quantities draws what EulerMoreau returns")
     return compose([quantity_plots(run, rows(run))], [1])
 
 
@@ -162,7 +171,11 @@ def one_step_problem(solution: Solution) -> Picture:
         A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
     mechanical = has_contacts(solution) and not isinstance(solution, Trajectory)
-    run = solution if mechanical else _with_laws(solution)
+    drawn = (
+        "views.one_step_problem draws what steps over events, such as MoreauJean of a system with "
+        "contacts, or EulerMoreau"
+    )
+    run = solution if mechanical else _with_laws(solution, drawn)
     at = rows(run).position
     t, end = run.t[at].astype(np.float32), float(run.t[-1])
     traces = [

@@ -12,7 +12,7 @@ from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
-from explorer.systems import StepSystem
+from explorer.systems import StepSystem, System
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.picture import (
     GREY,
@@ -172,7 +172,7 @@ def phase_plane(
 
 @view
 def regions(
-    system: StepSystem, x: str = "", y: str = "", *, within: Any = None, t: float = 0.0,
+    system: System, x: str = "", y: str = "", *, within: Any = None, t: float = 0.0,
     rho: Mapping[str, Any] | None = None, **parameters: Any,
 ) -> Picture:  # fmt: skip
     """Draw the plane of two states before anything has run: regions, their fields, the surfaces.
@@ -198,8 +198,9 @@ def regions(
         No such state; ranges that are none.
     """
     if not isinstance(system, StepSystem) or not system.switches:
-        name = getattr(system, "name", system)
-        raise NotApplicable(f"{name!r} has no step functions, so there are no regions to draw.")
+        raise NotApplicable(
+            f"'{system.name}' has no step functions, so there are no regions to draw."
+        )
     i, j = _pair(system, x, y)
     compiled, values = compile_switched(system), system.rho({**(rho or {}), **parameters})
     start = compiled.start(values)[0]

@@ -7,12 +7,17 @@ on white and on black; yellow is left out.
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, cast, get_args, get_type_hints
 
 import numpy as np
+
+from explorer.errors import NotApplicable
+from explorer.solution import Solution
+from explorer.systems import System
 
 __all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "compose", "curve", "label", "view"]
 
@@ -120,16 +125,52 @@ class Picture:
         return go.Figure(data, layout)
 
 
-class view:  # noqa: N801 (a decorator)
-    """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
+class View(Protocol):
+    """What a user calls: it returns a plain ``plotly.graph_objects.Figure``."""
 
-    def __init__(self, function: Callable[..., Picture]) -> None:
-        functools.update_wrapper(self, function)
-        self.picture = function
+    picture: Callable[..., Picture]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return a plain ``plotly.graph_objects.Figure``."""
-        return self.picture(*args, **kwargs).figure()
+        """Draw."""
+
+
+def view(function: Callable[..., Picture]) -> View:
+    """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
+
+    @functools.wraps(function)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        _check(function, args)
+        return function(*args, **kwargs).figure()
+
+    signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
+    vars(drawn).update(picture=function, __signature__=signature)
+    return cast(View, drawn)
+
+
+def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
+    """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
+
+    Raises
+    ------
+    NotApplicable
+    """
+    first = next(iter(inspect.signature(function).parameters.values()))
+    wanted = get_type_hints(function)[first.name]
+    kinds = get_args(wanted) or (wanted,)
+    for given in args if first.kind is first.VAR_POSITIONAL else args[:1]:
+        if isinstance(given, kinds):
+            continue
+        hint = "."
+        if isinstance(given, System) and Solution in kinds:
+            hint = f": simulate it first, views.{function.__name__}(explorer.simulate(system))."
+        elif isinstance(given, Solution) and System in kinds:
+            hint = f": give its system, views.{function.__name__}(run.system)."
+        elif isinstance(given, (list, tuple)):
+            hint = ": draw them one by one."
+        raise NotApplicable(
+            f"views.{function.__name__} draws a {' or '.join(k.__name__ for k in kinds)}, and a "
+            f"{type(given).__name__} is none{hint}"
+        )
 
 
 def nice(low: float, high: float) -> tuple[float, float]:
