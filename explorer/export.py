@@ -1,4 +1,4 @@
-"""A run as a table and as a dataset: what every row of it has, by name and with units."""
+"""A run as a table, a dataset and a file: what every row of it has, by name and with units."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ from explorer.errors import BadValue
 if TYPE_CHECKING:
     from explorer.solution import Solution
 
-__all__ = ["Quantity", "columns", "dataset", "frame", "per_second", "text", "written"]
+__all__ = [
+    "Quantity", "columns", "dataset", "frame", "per_second", "read_arrays", "save", "text",
+    "written",
+]  # fmt: skip
+
+_ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
 
 
 @dataclass(frozen=True)
@@ -139,6 +144,33 @@ def dataset(solution: Solution) -> Any:
     }
     attrs = {"spec": json.dumps(solution.spec)}
     return _extra("xarray").Dataset(variables, coords=coords, attrs=attrs)
+
+
+def save(solution: Solution, path: str | Path) -> Path:
+    """Write the arrays and the recipe of a run to one ``.npz`` file, and return its path."""
+    path = Path(path)
+    path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
+    arrays = {name: getattr(solution, name) for name in (*_ARRAYS, *solution.KEPT)}
+    spec = np.array(json.dumps(solution.spec))
+    return written(path, lambda file: np.savez_compressed(file, spec=spec, **arrays))
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Return the arrays and the recipe of a saved solution.
+
+    Raises
+    ------
+    BadValue
+        If the file is none of ours.
+    """
+    try:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            more = [k for k in file if k != "spec" and k not in _ARRAYS]
+            return {k: file[k] for k in (*_ARRAYS, *more)}, json.loads(str(file["spec"]))
+    except FileNotFoundError:
+        raise BadValue(f"There is no file {str(path)!r}.") from None
+    except Exception as error:
+        raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
 
 
 def written(path: str | Path, write: Callable[[Path], Any]) -> Path:

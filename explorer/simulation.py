@@ -28,11 +28,12 @@ from explorer.errors import (
     StepFailed,
     suggest,
 )
+from explorer.export import read_arrays
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.motion import Motion
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
-from explorer.solution import Solution, read_arrays
+from explorer.solution import Solution
 from explorer.status import Status
 from explorer.systems import FirstOrderSystem, HybridSystem, StateSpaceSystem, System, from_spec
 from explorer.systems.record import check_span

@@ -6,7 +6,6 @@ other one. `p` is an impulse (N s) over the step that ends at its row.
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -22,9 +21,8 @@ from explorer.errors import BadValue
 from explorer.export import Quantity, per_second
 from explorer.status import Status
 
-__all__ = ["Event", "Sample", "Solution"]
+__all__ = ["Event", "Sample", "Solution", "within"]
 
-_ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
 _CLOSED_STEPS = 3
 
 
@@ -64,9 +62,9 @@ class Event:
 
 @dataclass(frozen=True)
 class Sample:
-    """State at one time: t (s), q (n,), v (n,), gap (n_c,)."""
+    """State at one time: t (s), q (n,), v (n,), gap (n_c,); at k times each has k rows."""
 
-    t: float
+    t: float | np.ndarray
     q: np.ndarray
     v: np.ndarray
     gap: np.ndarray
@@ -209,12 +207,12 @@ class Solution:
         """Rows at which a velocity jumps: no curve of a velocity is drawn through them."""
         return np.unique([i for i, kind, _ in self.event_rows if kind == "impact"]).astype(int)
 
-    def at(self, t: float, side: str = "right") -> Sample:
+    def at(self, t: Any, side: str = "right") -> Sample:
         """Return the state at time `t`, interpolated linearly inside a step.
 
         Parameters
         ----------
-        t : float
+        t : float or (k,) float
             In s, within the span of the solution.
         side : str
             "right" or "left" limit; they differ in v at a jump.
@@ -222,21 +220,28 @@ class Solution:
         Raises
         ------
         BadValue
-            If t lies outside, or the side is neither.
+            If a time lies outside or is no number, or the side is neither.
         """
-        if side not in ("left", "right"):
-            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
-        if not self.t[0] <= t <= self.t[-1]:
-            raise BadValue(f"t = {t!r} s lies outside [{self.t[0]:g}, {self.t[-1]:g}] s.")
+        times = within(t, side, float(self.t[0]), float(self.t[-1]))
+        if times.ndim == 0:
+            return self._at(float(times), side)
+        found = [self._at(x, side) for x in times.tolist()]
+        parts = [
+            np.array([getattr(x, k) for x in found]).reshape(len(found), getattr(self, k).shape[1])
+            for k in ("q", "v", "gap")
+        ]
+        return Sample(times, *parts)
+
+    def _at(self, t: float, side: str) -> Sample:
         i = int(np.searchsorted(self.t, t))
         if self.t[i] == t:
             left = side == "left" and i in self.jump_rows
-            return Sample(float(t), self.q[i], self.v[i - left], self.gap[i])
+            return Sample(t, self.q[i], self.v[i - left], self.gap[i])
         s = (t - self.t[i - 1]) / (self.t[i] - self.t[i - 1])
         mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, self.v, self.gap)]
         if i in self.jump_rows:
             mix[1] = self.v[i - 1]
-        return Sample(float(t), *mix)
+        return Sample(t, *mix)
 
     # -- energy -------------------------------------------------------------------------------
 
@@ -367,26 +372,26 @@ class Solution:
         BadValue
             A file that cannot be written.
         """
-        path = Path(path)
-        path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-        arrays = {name: getattr(self, name) for name in (*_ARRAYS, *self.KEPT)}
-        spec = np.array(json.dumps(self.spec))
-        return export.written(path, lambda file: np.savez_compressed(file, spec=spec, **arrays))
+        return export.save(self, path)
 
 
-def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Return the arrays and the recipe of a saved solution.
+def within(t: Any, side: str, low: float, high: float) -> np.ndarray:
+    """Return one time in s, or a row of them, found to lie in a span, where `side` is known.
 
     Raises
     ------
     BadValue
-        If the file is none of ours.
+        If one of them does not, or is no number; if the side is neither "left" nor "right".
     """
+    if side not in ("left", "right"):
+        raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
     try:
-        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-            more = [k for k in file if k != "spec" and k not in _ARRAYS]
-            return {k: file[k] for k in (*_ARRAYS, *more)}, json.loads(str(file["spec"]))
-    except FileNotFoundError:
-        raise BadValue(f"There is no file {str(path)!r}.") from None
-    except Exception as error:
-        raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
+        times = np.asarray(t, float)
+    except (TypeError, ValueError):
+        times = np.empty((0, 0))
+    if times.ndim > 1:
+        raise BadValue(f"t = {t!r} must be a time in s, or several in a row.")
+    outside = times[~((times >= low) & (times <= high))]
+    if outside.size:
+        raise BadValue(f"t = {outside.flat[0]:g} s lies outside [{low:g}, {high:g}] s.")
+    return times

@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from explorer.errors import BadValue
 from explorer.export import Quantity, per_second
 from explorer.solution import Event, Sample, Solution
 
@@ -214,16 +213,11 @@ class Trajectory(Solution):
         ]  # fmt: skip
         return np.unique(rows).astype(int)
 
-    def at(self, t: float, side: str = "right") -> Sample:
-        """Return the state at `t`, marched to exactly there; see `Solution.at`."""
-        if side not in ("left", "right"):
-            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
-        if not self.t[0] <= t <= self.t[-1]:
-            raise BadValue(f"t = {t!r} s lies outside [{self.t[0]:g}, {self.t[-1]:g}] s.")
+    def _at(self, t: float, side: str) -> Sample:  # marched to exactly there
         x = self.state(t, side)
         n = self.q.shape[1]
         gap = self.march.gaps(np.array([t]), x[None])[0][0]
-        return Sample(float(t), x[:n], x[n:], gap)
+        return Sample(t, x[:n], x[n:], gap)
 
     def state(self, t: float, side: str = "right") -> np.ndarray:
         """Return x at one time; at an event its left or right limit."""

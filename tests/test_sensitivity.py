@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import pydoc
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -113,6 +116,24 @@ def test_direct_adjoint_and_complex_step_agree(name):
     assert adjoint.residuals["duality"] < 1e-13
     difference = ex.sensitivity(system, TIGHT, method="finite_difference", **asked)
     assert difference.residuals["direct"] < 1e-6
+
+
+def test_derivatives_at_several_times_are_those_at_each():
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt=("g", "e"), t_end=1.0)
+    t = [0.1, sens.events[0].t]
+    for side in ("left", "right"):
+        np.testing.assert_array_equal(sens.at(t, side), [sens.at(x, side) for x in t])
+    assert sens.at([]).shape == (0, 2, 2)
+    with pytest.raises(ex.BadValue, match="lies outside"):
+        sens.at([0.1, 9.0])
+
+
+def test_the_package_that_is_called_shows_what_it_calls():
+    from explorer.sensitivity.methods import sensitivity
+
+    assert inspect.signature(ex.sensitivity) == inspect.signature(sensitivity)
+    assert ex.sensitivity.__doc__ == sensitivity.__doc__
+    assert "sensitivity(system: 'System', scheme" in pydoc.plain(pydoc.render_doc(ex.sensitivity))
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step", "finite_difference"])

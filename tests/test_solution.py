@@ -61,11 +61,32 @@ def test_between_two_rows_the_state_is_between_theirs(side):
 
 
 @pytest.mark.parametrize(
-    ("t", "side"), [(-1, "right"), (99, "left"), (1, "above"), (np.nan, "left")]
-)
+    ("t", "side"),
+    [
+        (-1, "right"), (99, "left"), (1, "above"), (np.nan, "left"), ([0, 99], "left"),
+        ([[0, 1]], "left"), ("noon", "left"),
+    ],
+)  # fmt: skip
 def test_no_state_outside_the_run(t, side):
     with pytest.raises(ex.BadValue):
         ball().at(t, side=side)
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("bouncing_ball", "MoreauJean"), ("bouncing_ball", "EventDriven"),
+                         ("thermostat", "EventDriven"), ("switched_oscillator", "FESD")],
+)  # fmt: skip
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_states_at_several_times_are_those_at_each(name, scheme, side, count):
+    run = ex.simulate(models[name](), scheme)
+    t = [run.events[0].t, 0.1, 0.3][:count]
+    several = run.at(t, side)
+    assert several.q.shape == (count, run.q.shape[1])
+    for k, time in enumerate(t):
+        one = run.at(time, side)
+        for part in ("t", "q", "v", "gap"):
+            np.testing.assert_array_equal(getattr(several, part)[k], getattr(one, part))
 
 
 def test_accumulating_impacts_end_in_a_closed_contact():

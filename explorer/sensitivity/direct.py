@@ -23,6 +23,7 @@ from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
 from explorer.simulation import begin, choose, named_like_a_start
+from explorer.solution import within
 from explorer.systems import System
 from explorer.trajectory import LocatedEvent, Trajectory
 
@@ -193,18 +194,27 @@ class Sensitivity:
         """dv/drho, (n_t, n, p)."""
         return self.S[:, self.solution.q.shape[1] :]
 
-    def at(self, t: float, side: str = "right") -> np.ndarray:
-        """Return S (n_x, p) at one time; at an event its left or right limit."""
-        if side not in ("left", "right"):
-            raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
+    def at(self, t: Any, side: str = "right") -> np.ndarray:
+        """Return S (n_x, p) at one time, or (k, n_x, p) at k; at an event its left or right limit.
+
+        Raises
+        ------
+        BadValue
+            If a time lies outside the run or is no number, or the side is neither.
+        """
+        times = within(t, side, 0.0, self.solution.march.t_last)
+        shape = self.question.cost.flow.n_x, len(self.wrt)
+        if times.ndim == 0:
+            return self._at(float(times), side)
+        return np.array([self._at(x, side) for x in times.tolist()]).reshape(len(times), *shape)
+
+    def _at(self, t: float, side: str) -> np.ndarray:
         march, n_x = self.solution.march, self.question.cost.flow.n_x
-        if not 0 <= t <= march.t_last:
-            raise BadValue(f"t = {t!r} s lies outside [0, {march.t_last:g}] s.")
         for k in range(len(self.events))[:: 1 if side == "left" else -1]:
             if self.events[k].t == t:
                 salt = self.saltation(k)
                 return (salt.S_minus if side == "left" else salt.S_plus)[:n_x]
-        return march.slopes_at(np.array([float(t)]))[0, :n_x]
+        return march.slopes_at(np.array([t]))[0, :n_x]
 
     def saltation(self, k: int) -> Saltation:
         """Return Xi and Pi at event `k`, with the limits on both sides.
