@@ -35,7 +35,14 @@ from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.solution import Solution
 from explorer.status import Status
-from explorer.systems import FirstOrderSystem, HybridSystem, StateSpaceSystem, System, from_spec
+from explorer.systems import (
+    FirstOrderSystem,
+    HybridSystem,
+    StateSpaceSystem,
+    System,
+    check_system,
+    from_spec,
+)
 from explorer.systems.record import check_span
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
@@ -218,11 +225,7 @@ def _numbers(value: Any, what: str) -> np.ndarray:
 
 def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme:
     """Return a scheme instance that takes the system, or refuse with what would."""
-    if not isinstance(system, System):
-        raise BadValue(
-            f"{system!r} is not a system: build one, e.g. explorer.MechanicalSystem(...), or call "
-            "a model, e.g. explorer.models.bouncing_ball()."
-        )
+    check_system(system)
     if scheme is None:
         return schemes_for(system)[0]
     if isinstance(scheme, str):
@@ -262,7 +265,13 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     Time stepping comes first: it passes through any number of events. What takes it through an
     exact rewriting follows. Schemes that are there to show what goes wrong come last, and only with
     `lessons`.
+
+    Raises
+    ------
+    BadValue
+        What is no system.
     """
+    check_system(system)
     found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
     found.sort(
         key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))

@@ -647,3 +647,24 @@ def test_one_call_and_many_build_the_same_system():
     system.contact(ex.Contact(gap=y, e=e, name="floor"))
     system.start(q=[1.0])
     assert system.to_spec() == ball().to_spec()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        ex.simulate, ex.schemes_for, ex.sensitivity, ex.study.modes, ex.study.order_diagram,
+        ex.study.work_precision, ex.study.end_state, lambda x: ex.minimize(x, "y"),
+        lambda x: ex.fit(x, [0, 1], [0, 1]), lambda x: ex.study.limit_cycle(x, section="floor"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("bouncing_ball", r"is a name, .*: call the model, explorer\.models\.bouncing_ball\(\)"),
+        (ex.models.bouncing_ball, r"bouncing_ball is a function, .*: call it, bouncing_ball\(\)"),
+        (3, r"3 is not a system: build one"),
+    ],
+)
+def test_what_is_no_system_is_told_how_to_become_one(ask, given, said):
+    with pytest.raises(ex.BadValue, match=said):
+        ask(given)

@@ -109,7 +109,7 @@ def test_all_schemes_of_a_model_by_themselves():
 def test_a_question_without_an_answer(system, arguments, said):
     with pytest.raises(ex.ExplorerError, match=said):
         work_precision(models[system](), **arguments)
-    with pytest.raises(ex.BadValue, match="'ball' is none"):
+    with pytest.raises(ex.BadValue, match="'ball' is a name"):
         work_precision("ball")
 
 

@@ -20,7 +20,7 @@ from explorer.parameters import number
 from explorer.schemes import Scheme
 from explorer.sensitivity import sensitivity
 from explorer.simulation import choose, schemes_for, simulate
-from explorer.systems import StateSpaceSystem
+from explorer.systems import StateSpaceSystem, check_system
 
 __all__ = ["EndCurve", "EndState", "end_state"]
 
@@ -113,6 +113,7 @@ def end_state(
     StepFailed
         A run that stopped early.
     """
+    check_system(system)
     if not isinstance(system, StateSpaceSystem):
         raise BadValue(f"end_state takes systems x' = ..., not {type(system).__name__}.")
     starts, known = list(system.coordinates), list(system.parameters)

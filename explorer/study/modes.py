@@ -14,7 +14,7 @@ import scipy.optimize
 
 from explorer.compiled import compile_system, short
 from explorer.errors import BadValue, NotApplicable
-from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems import LinearMechanicalSystem, MechanicalSystem, check_system
 from explorer.systems.modal import natural_modes
 
 __all__ = ["Modes", "modes"]
@@ -112,10 +112,10 @@ def modes(
     >>> ex.study.modes(ex.models.shear_building(2), m=1, k=4).omega.round(4)
     array([1.2361, 3.2361])
     """
+    check_system(system)
     if not isinstance(system, (MechanicalSystem, LinearMechanicalSystem)):
         raise NotApplicable(
-            f"'{getattr(system, 'name', system)}' has no natural modes: they are those of a "
-            "mechanical system."
+            f"'{system.name}' has no natural modes: they are those of a mechanical system."
         )
     if system.constraints:
         raise NotApplicable(

@@ -25,7 +25,7 @@ from explorer.schemes.theta_rk import ThetaRK
 from explorer.simulation import choose, schemes_for, simulate
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.systems import StateSpaceSystem
+from explorer.systems import StateSpaceSystem, check_system
 
 __all__ = ["STAGED", "STEPS", "order_diagram", "staged", "truth"]
 
@@ -90,11 +90,11 @@ def order_diagram(
     >>> [round(curve.order) for curve in found.curves[:2]]
     [1, 3]
     """
+    check_system(system)
     if not isinstance(system, StateSpaceSystem):
         raise BadValue(
-            f"order_diagram compares the states of systems x' = ...; "
-            f"{getattr(system, 'name', system)!r} is none. study.work_precision takes mechanical "
-            "systems."
+            f"order_diagram compares the states of systems x' = ...; {system.name!r} is none. "
+            "study.work_precision takes mechanical systems."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()

@@ -21,7 +21,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.simulation import choose, schemes_for, simulate
 from explorer.solution import Solution
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import LagrangianSystem
+from explorer.systems import LagrangianSystem, check_system
 from explorer.trajectory import Trajectory
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
@@ -135,10 +135,11 @@ def work_precision(
     ExplorerError
         No truth to compare with; nothing ran.
     """
+    check_system(system)
     if not isinstance(system, LagrangianSystem):
         raise BadValue(
-            f"work_precision compares the coordinates of mechanical systems; "
-            f"{getattr(system, 'name', system)!r} is none."
+            f"work_precision compares the coordinates of mechanical systems; {system.name!r} is "
+            "none."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = [system.h * 2.0**k for k in _HALVINGS] if h is None else np.atleast_1d(h).tolist()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorer.errors import BadModel, suggest
-from explorer.systems.base import System
+from explorer.systems.base import System, check_system
 from explorer.systems.contacts import Contact
 from explorer.systems.discs import DiscSystem
 from explorer.systems.filippov import FilippovSystem
@@ -35,6 +35,7 @@ __all__ = [
     "StateSpaceSystem",
     "StepSystem",
     "System",
+    "check_system",
     "from_spec",
 ]
 

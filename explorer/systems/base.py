@@ -14,7 +14,7 @@ from explorer.parameters import Param, number
 from explorer.systems.expressions import expression
 from explorer.systems.sketch import Shape
 
-__all__ = ["System"]
+__all__ = ["System", "check_system"]
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -177,3 +177,27 @@ class System:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def check_system(system: Any) -> None:
+    """Refuse what is no system, such as the name of a model.
+
+    Raises
+    ------
+    BadValue
+    """
+    if isinstance(system, System):
+        return
+    if isinstance(system, str):
+        model = system if _NAME.match(system) else "bouncing_ball"
+        raise BadValue(
+            f"{system!r} is a name, and not a system: call the model, explorer.models.{model}(); "
+            "only the panels, such as explorer.explore, take a name alone."
+        )
+    called = getattr(system, "__name__", "")
+    if callable(system) and called.isidentifier() and not isinstance(system, type):
+        raise BadValue(f"{called} is a function, and not a system: call it, {called}().")
+    raise BadValue(
+        f"{system!r} is not a system: build one, e.g. explorer.MechanicalSystem(...), or call "
+        "a model, e.g. explorer.models.bouncing_ball()."
+    )
