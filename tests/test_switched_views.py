@@ -238,7 +238,7 @@ def test_a_plane_before_any_run():
             ex.views.regions(system, within=within)
     with pytest.raises(ex.BadValue, match="no state 'x9'"):
         ex.views.regions(system, "x9")
-    for other in (ex.models.bouncing_ball(), "relay", ex.models.sliding_mode()):
+    for other in (ex.models.bouncing_ball(), ex.models.sliding_mode()):
         with pytest.raises(ex.NotApplicable):
             ex.views.regions(other)
 

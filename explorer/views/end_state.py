@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.errors import BadValue
 from explorer.study.end_state import EndState
 from explorer.systems.display import unit
 from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, extent, label, view
@@ -27,11 +26,6 @@ def end_state(found: EndState) -> Picture:
     BadValue
         Anything else.
     """
-    if not isinstance(found, EndState):
-        raise BadValue(
-            "views.end_state draws what study.end_state returns, such as "
-            "views.end_state(study.end_state(models.sign_crossing()))."
-        )
     system = found.system
     param = system.parameters.get(found.by)
     of_unit = system.units[system.coordinates.index(found.of)]

@@ -15,7 +15,8 @@ from typing import Any, Protocol, cast, get_args, get_type_hints
 
 import numpy as np
 
-from explorer.errors import NotApplicable
+from explorer.errors import BadValue
+from explorer.sensitivity import Sensitivity
 from explorer.solution import Solution
 from explorer.systems import System
 
@@ -147,12 +148,15 @@ def view(function: Callable[..., Picture]) -> View:
     return cast(View, drawn)
 
 
+_MAKERS = {Solution: "simulate", Sensitivity: "sensitivity"}  # other results are those of studies
+
+
 def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
     """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
 
     Raises
     ------
-    NotApplicable
+    BadValue
     """
     first = next(iter(inspect.signature(function).parameters.values()))
     wanted = get_type_hints(function)[first.name]
@@ -167,9 +171,11 @@ def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
             hint = f": give its system, views.{function.__name__}(run.system)."
         elif isinstance(given, (list, tuple)):
             hint = ": draw them one by one."
-        raise NotApplicable(
-            f"views.{function.__name__} draws a {' or '.join(k.__name__ for k in kinds)}, and a "
-            f"{type(given).__name__} is none{hint}"
+        made = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
+        made = [_MAKERS.get(k, by) for k, by in zip(kinds, made, strict=True)]
+        what = "a system" if System in kinds else f"what {' or '.join(made)} returns"
+        raise BadValue(
+            f"views.{function.__name__} draws {what}, and not a {type(given).__name__}{hint}"
         )
 
 

@@ -64,7 +64,7 @@ def stability(
     ExplorerError
         Nothing to draw; a step that cannot be.
     """
-    if not found or not all(isinstance(one, Stability) for one in found):
+    if not found:
         raise BadValue(
             "views.stability draws what study.stability returns, such as "
             "views.stability(study.stability('average acceleration'))."

@@ -43,11 +43,6 @@ def work_precision(
     BadValue
         Anything else.
     """
-    if not isinstance(found, WorkPrecision):
-        raise BadValue(
-            "views.work_precision draws what study.work_precision returns, such as "
-            "views.work_precision(study.work_precision(models.pendulum()))."
-        )
     if over not in _OVER:
         raise BadValue(f"over = {over!r} is not one of {', '.join(map(repr, _OVER))}.")
     drawn = [(found, c, look) for c, look in zip(found.curves, _looks(found.curves), strict=True)]
