@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -598,6 +599,13 @@ def test_display_shows_equations_contacts_parameters_and_start():
     frame = ex.LinearMechanicalSystem("frame", np.eye(2), H=np.eye(2), params={"k": 1.0})
     for part in ("frame", r"M \dot v", r"\perp", "$k$"):
         assert part in frame._repr_markdown_(), part
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "block_on_slope", "disc_pile", "column"])
+def test_equations_of_motion_have_forces_and_impulses_stand_elsewhere(name):
+    shown = getattr(ex.models, name)()._repr_markdown_()
+    assert r"G^{\top} \lambda" in shown
+    assert not re.search(r"\^\{\\top\} p|\\perp\\; p", shown)
 
 
 # -- matrices -----------------------------------------------------------------------------------

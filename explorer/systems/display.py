@@ -63,7 +63,7 @@ def _column(items: Any) -> str:
 
 def _contacts(contacts: Any) -> list[str]:
     shown = [
-        rf"$$0 \le {latex(c.gap)}{_compliance(c, k + 1)} \;\perp\; p_{{{k + 1}}} \ge 0, "
+        rf"$$0 \le {latex(c.gap)}{_compliance(c, k + 1)} \;\perp\; \lambda_{{{k + 1}}} \ge 0, "
         rf"\qquad e = {latex(c.e)}"
         rf"{_friction(c, k + 1)}\qquad\text{{({c.name})}}$$"
         for k, c in enumerate(contacts[:_LARGE])
@@ -103,7 +103,7 @@ def _friction(contact: Any, k: int) -> str:
     sticks = "" if contact.mu_s is None else rf",\; \mu_s = {latex(contact.mu_s)}"
     sticks += rf",\; e_t = {latex(contact.e_t)}" if contact.e_t != 0 else ""
     return (
-        rf", \qquad p^t_{{{k}}} \in -\mu\, p_{{{k}}}\,\mathrm{{Sgn}}\left("
+        rf", \qquad \lambda^t_{{{k}}} \in -\mu\, \lambda_{{{k}}}\,\mathrm{{Sgn}}\left("
         rf"{_column(contact.slips)}\right),\; \mu = {latex(contact.mu)}{sticks}"
     )
 
@@ -119,13 +119,13 @@ def mechanical(system: Any) -> str:
             left = rf"{factor}\,{sp.latex(rates[0])}"
         else:
             left = rf"{latex(system.mass)} {sp.latex(rates)}"
-        impulses = " + G^{\\top} p" if system.contacts else ""
-        impulses += " + H^{\\top} p^t" if system.rough else ""
-        impulses += r" + \phi_q^{\top} p^{\phi}" if system.constraints else ""
-        parts.append(rf"$${left} = {_column(system.force)}{impulses}$$")
+        forces = r" + G^{\top} \lambda" if system.contacts else ""
+        forces += r" + H^{\top} \lambda^t" if system.rough else ""
+        forces += r" + \phi_q^{\top} \lambda^{\phi}" if system.constraints else ""
+        parts.append(rf"$${left} = {_column(system.force)}{forces}$$")
     else:
         parts.append(
-            r"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{\top} p, \qquad "
+            r"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{\top} \lambda, \qquad "
             rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
     parts += _contacts(system.contacts)
@@ -147,15 +147,17 @@ def discs(system: Any) -> str:
     law = system.contacts[0]
     parts = [
         f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
-        r"$$m_i \ddot x_i = G^{\top} p,\quad m_i \ddot y_i = -m_i\, g + G^{\top} p,\quad "
-        r"\tfrac12 m_i R_i^2\, \ddot\varphi_i = H^{\top} p^t,\qquad "
+        r"$$m_i \ddot x_i = G^{\top} \lambda,\quad "
+        r"m_i \ddot y_i = -m_i\, g + G^{\top} \lambda,\quad "
+        r"\tfrac12 m_i R_i^2\, \ddot\varphi_i = H^{\top} \lambda^t,\qquad "
         rf"i = 1 \ldots {system.count},\quad g = {latex(system.gravity)}$$",
-        r"$$0 \le |c_i - c_j| - R_i - R_j \;\perp\; p \ge 0, \qquad p^t \in -\mu\, p\, "
+        r"$$0 \le |c_i - c_j| - R_i - R_j \;\perp\; \lambda \ge 0, \qquad "
+        r"\lambda^t \in -\mu\, \lambda\, "
         rf"\mathrm{{Sgn}}(\mathrm{{slip}}),\qquad e = {latex(law.e)},\; \mu = {latex(law.mu)}$$",
     ]
     parts += [
         rf"$$0 \le {latex(n_x * sp.Symbol('x_i') + n_y * sp.Symbol('y_i') - c)} - R_i "
-        r"\;\perp\; p \ge 0$$"
+        r"\;\perp\; \lambda \ge 0$$"
         for n_x, n_y, c in system.walls
     ]
     return "\n\n".join([*parts, *_parameters(system)])
@@ -163,17 +165,18 @@ def discs(system: Any) -> str:
 
 def linear(system: Any) -> str:
     """Return the general equation with its sizes, contacts, constraints, parameters."""
-    more = r" + T^{\top} p_t" if system.rough else ""
-    more += r" + J^{\top} p_\varphi" if system.constraints else ""
+    more = r" + T^{\top} \lambda^t" if system.rough else ""
+    more += r" + J^{\top} \lambda^\varphi" if system.constraints else ""
     parts = [
         f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
-        rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} p{more}, \qquad "
+        rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} \lambda{more}, \qquad "
         rf"q \in \mathbb{{R}}^{{{system.n}}}$$",
     ]
     if system.contacts:
-        parts.append(rf"$$0 \le H q + b \;\perp\; p \ge 0 \quad ({len(system.contacts)})$$")
+        parts.append(rf"$$0 \le H q + b \;\perp\; \lambda \ge 0 \quad ({len(system.contacts)})$$")
     if system.rough:
-        parts.append(rf"$$p_t \in -\mu \, p \, \mathrm{{Sgn}}(T v) \quad ({len(system.rough)})$$")
+        law = r"\lambda^t \in -\mu \, \lambda \, \mathrm{Sgn}(T v)"
+        parts.append(rf"$${law} \quad ({len(system.rough)})$$")
     if system.constraints:
         parts.append(rf"$$J q + c = 0 \quad ({len(system.constraints)})$$")
     return "\n\n".join(parts + _records(system.records) + _parameters(system))

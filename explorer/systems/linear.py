@@ -1,6 +1,6 @@
-"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' p + T' p_t + J' p_phi, from arrays.
+"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' lam + T' lam_t + J' lam_phi, from arrays.
 
-Contacts 0 <= H q + b perp p >= 0 with friction against T v, and constraints J q + c = 0.
+Contacts 0 <= H q + b perp lam >= 0 with friction against T v, and constraints J q + c = 0.
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
 coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
 no symbolic matrix is ever formed, and what is given sparse stays sparse.

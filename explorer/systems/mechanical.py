@@ -1,4 +1,4 @@
-"""`MechanicalSystem`: M(q) v' = F(t, q, v) + G' p, q' = v, 0 <= gap(t, q) perp p >= 0.
+"""`MechanicalSystem`: M(q) v' = F(t, q, v) + G' lam, q' = v, 0 <= gap(t, q) perp lam >= 0.
 
 At an impact v+ = v- + M^-1 G' p with Newton's law: the normal velocity of a contact that receives
 an impulse satisfies gap'(+) = -e gap'(-). (Event-capturing schemes, "Lagrangian systems" and
