@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import re
 import subprocess
 import sys
@@ -18,6 +20,10 @@ README = (ROOT / "README.md").read_text("utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+EXAMPLES = sorted(
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in (ROOT / "explorer").rglob("*.py") if ">>>" in path.read_text("utf-8")
+)  # fmt: skip
 
 
 def test_the_readme_has_an_example():
@@ -41,6 +47,15 @@ def test_the_readme_runs_as_it_is_printed(tmp_path):
         text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_examples_of_docstrings_run_as_they_are_printed(module):
+    tests = doctest.DocTestFinder().find(importlib.import_module(module))
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in tests:
+        runner.run(test, out=lambda said: print(said))
+    assert runner.failures == 0
 
 
 def test_the_table_of_the_readme_is_what_the_schemes_say():

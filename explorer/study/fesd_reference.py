@@ -87,8 +87,8 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
     Examples
     --------
     >>> import explorer as ex
-    >>> sol = ex.simulate(ex.models.switched_oscillator(), ex.FESD(h=0.4))
-    >>> ex.study.fesd_reference(sol).difference < 1e-9
+    >>> sol = ex.simulate(ex.models.switched_oscillator(), ex.FESD(h=0.1))
+    >>> ex.study.fesd_reference(sol, intervals=3).difference < 1e-9
     True
     """
     if not isinstance(solution, SwitchedTrajectory) or not isinstance(solution.scheme, FESD):

@@ -87,8 +87,8 @@ def order_diagram(
     --------
     >>> import explorer as ex
     >>> found = ex.study.order_diagram(ex.models.switched_oscillator())
-    >>> [round(curve.order) for curve in found.curves[:2]]
-    [1, 3]
+    >>> [round(curve.order) for curve in found.curves[1:4]]
+    [3, 5, 7]
     """
     check_system(system)
     if not isinstance(system, StateSpaceSystem):

@@ -210,7 +210,7 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
     Examples
     --------
     >>> found = stability("central difference")
-    >>> found.limit
+    >>> round(found.limit, 12)
     2.0
     >>> print(*found.leading(), sep=", ")
     0, -1/24 (ωh)²
