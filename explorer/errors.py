@@ -9,8 +9,8 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BadModel", "BadValue", "CacheWarning", "ExplorerError", "LessonWarning", "ModelWarning",
-    "NotApplicable", "SchemeWarning", "StepFailed",
+    "BadArgument", "BadAttribute", "BadModel", "BadValue", "CacheWarning", "ExplorerError",
+    "LessonWarning", "ModelWarning", "NotApplicable", "SchemeWarning", "StepFailed",
 ]  # fmt: skip
 
 
@@ -24,6 +24,14 @@ class BadModel(ExplorerError, ValueError):
 
 class BadValue(ExplorerError, ValueError):
     """A number, name or option given by the user cannot be used."""
+
+
+class BadArgument(BadValue, TypeError):
+    """A function or class has no argument of that name, or takes another kind of thing there."""
+
+
+class BadAttribute(BadModel, AttributeError):
+    """A system has no attribute of that name, so that setting it would change nothing."""
 
 
 class NotApplicable(ExplorerError, TypeError):

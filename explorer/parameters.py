@@ -12,13 +12,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from explorer.arguments import Checked
 from explorer.errors import BadValue
 
 __all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"]
 
 
 @dataclasses.dataclass(frozen=True)
-class Param:
+class Param(metaclass=Checked):
     """A physical parameter: a number with a unit, a sensible range and a sentence.
 
     Parameters

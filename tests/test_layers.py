@@ -11,7 +11,8 @@ import pytest
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "memory", "registry", "parameters", "cache", "progress", "status", "systems", "reformulations",
+    "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "status", "systems",
+    "reformulations",
     "export", "solution", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
     "compiled", "schemes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",

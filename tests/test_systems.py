@@ -178,6 +178,38 @@ BAD = {
     "unknown preset": (
         lambda: session().preset("Zenoo"), ex.BadValue, ["'Zenoo'", "Did you mean 'Zeno'"],
     ),
+    "unknown knob of a scheme": (
+        lambda: ex.MoreauJean(tetha=1), TypeError, ["MoreauJean", "Did you mean 'theta'"],
+    ),
+    "knob of another scheme": (
+        lambda: ex.EventDriven(h=0.1), ex.BadValue, ["EventDriven", "'h'", "rtol"],
+    ),
+    "too many knobs without a name": (
+        lambda: ex.EventDriven(*range(20)), TypeError, ["EventDriven", "20", "rtol"],
+    ),
+    "unknown argument of a contact": (
+        lambda: ex.Contact("y", restitution=0.5), TypeError, ["Contact", "'restitution'", "e,"],
+    ),
+    "unknown argument of a spring": (
+        lambda: ex.BilinearSpring("x", 1, f_z=1), TypeError, ["Did you mean 'f_y'"],
+    ),
+    "unknown argument of a parameter": (lambda: ex.Param(1, hig=2), TypeError, ["'high'"]),
+    "unknown argument of a system": (
+        lambda: ball(forces="-m*g"), TypeError, ["MechanicalSystem", "Did you mean 'force'"],
+    ),
+    "unknown argument of a model": (
+        lambda: ex.models.bouncing_ball(e=1), TypeError, ["bouncing_ball", "'e'", "simulate"],
+    ),
+    "attribute that is none": (
+        lambda: setattr(ball(), "forces", "-m*g"), AttributeError,
+        ["my ball", "'forces'", "Did you mean 'force'"],
+    ),
+    "attribute of a model that is none": (
+        lambda: setattr(ex.models.bouncing_ball(), "mas", 5), ex.BadModel, ["'mas'", "'mass'"],
+    ),
+    "attribute that is a method": (
+        lambda: setattr(ball(), "contact", "y"), ex.BadModel, ["'contact'", ".contact(...)"],
+    ),
     "no name": (lambda: ex.MechanicalSystem("", "y"), ex.BadModel, ["name"]),
     "no coordinate": (lambda: ex.MechanicalSystem("a", ""), ex.BadModel, ["coordinate"]),
     "coordinate twice": (lambda: ex.MechanicalSystem("a", "x x"), ex.BadModel, ["own name"]),
@@ -281,6 +313,37 @@ def test_nothing_is_lost_after_a_refusal():
             change()
     assert system.to_spec() == spec
     assert np.array_equal(run(system).q, before.q)
+
+
+def test_attributes_that_there_are_can_be_set():
+    """Of a system that is made, of its copy, and of a class of one's own that has some more."""
+    import copy
+
+    class Named(ex.MechanicalSystem):
+        def __init__(self, name):
+            super().__init__(name, "y")
+            self.source = "book"
+
+    class Dated(Named):
+        year: int
+
+    for system in (ball(), copy.copy(ball()), copy.deepcopy(ball()), Named("mine")):
+        system.force, system.exact, system.text, system._mine = 0, None, "text", 3
+        system.published = {"Zeno time": (1.0, 0.1, "closed form")}
+    system.source = "article"
+    dated = Dated("yours")
+    dated.year = 1788
+    with pytest.raises(AttributeError, match="Did you mean 'year'"):
+        dated.yaer = 1788
+
+
+def test_the_signature_of_what_checks_its_arguments_is_its_own():
+    """As editors and help show it."""
+    import inspect
+
+    assert [*inspect.signature(ex.Contact).parameters][:3] == ["gap", "e", "name"]
+    assert "theta" in inspect.signature(ex.MoreauJean).parameters
+    assert [*inspect.signature(ex.models.disc_pile).parameters] == ["n"]
 
 
 def test_a_changed_formula_is_compiled_anew():

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from explorer.arguments import checked
 from explorer.registry import Registry
 from explorer.systems import System
 
@@ -18,7 +19,14 @@ if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
     __path__.append(os.environ["NONSMOOTH_EXPLORER_MODELS"])
 
 models: Registry[Callable[..., System]] = Registry("model", __name__)
-register = models.register
+
+
+def register(model: Callable[..., System]) -> Callable[..., System]:
+    """Put a model into the gallery; a name that it does not take is refused with a sentence."""
+    more = f" Parameters are given to the run: explorer.simulate({model.__name__}(), name=value)."
+    return models.register(checked(model, more))
+
+
 models.discover()
 # a function hides the module of the same name: models.bouncing_ball() is what one types
 globals().update(models)

@@ -89,6 +89,7 @@ class FrozenSystem(StepSystem):
     source: Any
     held: tuple[FrozenContact, ...] = ()
     scale = ""
+    revision_of_source = -1
 
     @property
     def clock(self) -> sp.Symbol:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from explorer.arguments import Checked
 from explorer.errors import BadValue
 from explorer.parameters import check_knobs, knobs_of, roomy
 from explorer.status import Status
@@ -22,7 +23,7 @@ MOST_BYTES = 2**30  # of the record of one run
 
 
 @dataclass(frozen=True)
-class Scheme:
+class Scheme(metaclass=Checked):
     """Base of the schemes.
 
     Attributes

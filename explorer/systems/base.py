@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy as sp
 
-from explorer.errors import BadModel, BadValue, suggest
+from explorer.arguments import Checked
+from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import Param, number
 from explorer.systems.expressions import expression
 from explorer.systems.sketch import Shape
 
 __all__ = ["System", "check_system"]
 
+_DECLARED = "__annotations__"  # of a class that says its attributes without a value
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
@@ -29,7 +32,17 @@ def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
     return {name: sp.Symbol(name) for name in names}
 
 
-class System:
+class Made(Checked):
+    """Metaclass of systems: of one that is made, no attribute can be set that it does not have."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return an instance."""
+        made = super().__call__(*args, **kwargs)
+        made._made = True
+        return made
+
+
+class System(metaclass=Made):
     """Base of the system types: declarations only, each checked when it is made.
 
     Attributes
@@ -59,6 +72,7 @@ class System:
     constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
+    _made = False
 
     def __init__(self, name: str, text: str = "") -> None:
         if not isinstance(name, str) or not name.strip():
@@ -75,6 +89,29 @@ class System:
         self.t_end, self.h = 3.0, 1e-3
         self.revision = 0
         self.made: dict[str, Any] = {}  # of its equations, on demand: rewritten, compiled
+
+    def _set(self, name: str, value: Any) -> None:
+        """Set an attribute; of a system that is made only one that there is.
+
+        Raises
+        ------
+        BadAttribute
+            A name that nothing would ever look at, or that of a method.
+        """
+        known = hasattr(type(self), name)
+        if self._made and not name.startswith("_"):
+            if not known and name not in vars(self):
+                declared = [n for c in type(self).__mro__ for n in vars(c).get(_DECLARED, ())]
+                public = {*declared, *dir(type(self)), *vars(self)}
+                if name not in declared:
+                    near = suggest(name, sorted(n for n in public if not n.startswith("_")))
+                    raise BadAttribute(f"'{self.name}' has no attribute {name!r}.{near}")
+            if known and inspect.isroutine(getattr(type(self), name)):
+                raise BadAttribute(f"{name!r} of '{self.name}' is a method: call .{name}(...).")
+        super().__setattr__(name, value)
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+        __setattr__ = _set
 
     @property
     def features(self) -> frozenset[str]:

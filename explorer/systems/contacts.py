@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from explorer.arguments import Checked
 from explorer.errors import BadModel
 from explorer.systems.expressions import expression, text
 
@@ -18,7 +19,7 @@ __all__ = ["Contact", "checked", "written"]
 
 
 @dataclass(frozen=True)
-class Contact:
+class Contact(metaclass=Checked):
     """A unilateral contact, frictionless or with Coulomb friction along one line or in a plane.
 
     Parameters

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import Checked
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
@@ -23,7 +24,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
-class Constraint:
+class Constraint(metaclass=Checked):
     """A bilateral constraint phi(t, q) = 0: a joint, a rod, a track.
 
     Parameters
@@ -39,7 +40,7 @@ class Constraint:
 
 
 @dataclass(frozen=True)
-class BilinearSpring:
+class BilinearSpring(metaclass=Checked):
     """A spring that yields: stiffness k up to the force f_y, b k beyond (kinematic hardening).
 
     Parameters

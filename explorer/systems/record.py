@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.arguments import Checked
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import number
 from explorer.systems.expressions import text, vector
@@ -19,7 +20,7 @@ __all__ = ["Record", "check_span", "checked", "listed"]
 
 
 @dataclass(frozen=True, eq=False)
-class Record:
+class Record(metaclass=Checked):
     """A force ``along * r(t)`` with samples r_0, r_1, ... at t = 0, dt, ..., linear between them.
 
     Parameters

@@ -1,0 +1,115 @@
+"""What is given to a function or a class, checked by name before it is used.
+
+`Checked` is the metaclass of what users build by keywords (systems, schemes, contacts); `checked`
+does the same for a function. What neither sees are arguments inside a dict or a list: `entries`,
+`mapping` and `items` are for these.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from explorer.errors import BadArgument, suggest
+
+__all__ = ["Checked", "checked", "entries", "items", "mapping"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@functools.lru_cache(maxsize=512)
+def _taken(function: Any) -> tuple[tuple[str, ...], int | None, bool]:
+    """Return what can be named, how many may stand without a name, whether any name will do."""
+    found = inspect.signature(function).parameters.values()
+    kinds = {p.kind for p in found}
+    named = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    first = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return (
+        tuple(p.name for p in named),
+        None if inspect.Parameter.VAR_POSITIONAL in kinds else len(first),
+        inspect.Parameter.VAR_KEYWORD in kinds,
+    )
+
+
+def _check(function: Any, what: str, count: int, names: Iterable[str], more: str = "") -> None:
+    known, most, any_name = _taken(function)
+    for name in names:
+        if not any_name and name not in known:
+            raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
+    if most is not None and count > most:
+        raise BadArgument(
+            f"{what} takes {most or 'no'} argument{'s' * (most != 1)} without a name, but {count} "
+            f"are given; by name there is: {', '.join(known) or 'none'}."
+        )
+
+
+class Checked(type):
+    """Metaclass of a class that refuses unknown arguments with a sentence."""
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What editors and help show: that of ``__init__``, not of the call below."""
+        own = inspect.signature(cls.__init__)  # type: ignore[misc]
+        given = list(own.parameters.values())[1:]
+        return own.replace(parameters=given, return_annotation=inspect.Signature.empty)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an instance."""
+        _check(cls, cls.__name__, len(args), kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+def checked(function: F, more: str = "") -> F:
+    """Return a function that refuses unknown arguments with a sentence; `more` ends it."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        _check(function, function.__name__, len(args), kwargs, more)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
+def mapping(value: Any, what: str, example: str) -> dict[str, Any]:
+    """Return a dict with its keys as text; None is an empty one.
+
+    Raises
+    ------
+    BadArgument
+        If it is no mapping.
+    """
+    if not isinstance(value, Mapping | None):
+        raise BadArgument(f"{what} must be a dict, such as {example}, not {value!r}.")
+    return {str(k): x for k, x in (value or {}).items()}
+
+
+def entries(value: Any, function: Any, what: str, example: str) -> dict[str, Any]:
+    """Return a dict whose entries are arguments of `function`.
+
+    Raises
+    ------
+    BadArgument
+        If it is no mapping, or an entry is unknown.
+    """
+    found, (known, _, any_name) = mapping(value, what, example), _taken(function)
+    for name in found:
+        if not any_name and name not in known:
+            raise BadArgument(f"{what} has no entry {name!r}.{suggest(name, known)}")
+    return found
+
+
+def items(value: Any, what: str, *kinds: type) -> list[Any]:
+    """Return a list; what is one of `kinds` may stand alone.
+
+    Raises
+    ------
+    BadArgument
+        If it is no list.
+    """
+    if isinstance(value, kinds):
+        return [value]
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise BadArgument(f"{what} must be a list, not {value!r}.")
+    return list(value)
