@@ -2,7 +2,7 @@
 
 `Checked` is the metaclass of what users build by keywords (systems, schemes, contacts); `checked`
 does the same for a function. What neither sees are arguments inside a dict or a list: `entries`,
-`mapping` and `items` are for these.
+`mapping`, `items` and `a` are for these.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from explorer.errors import BadArgument, suggest
 
-__all__ = ["Checked", "checked", "entries", "items", "mapping"]
+__all__ = ["Checked", "a", "checked", "entries", "items", "mapping"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,6 +72,17 @@ def checked(function: F, more: str = "") -> F:
     return call  # type: ignore[return-value]
 
 
+def a(value: Any, kind: type, what: str, example: str) -> None:
+    """Refuse what is not of a class.
+
+    Raises
+    ------
+    BadArgument
+    """
+    if not isinstance(value, kind):
+        raise BadArgument(f"{value!r} is not {what}: write {example}.")
+
+
 def mapping(value: Any, what: str, example: str) -> dict[str, Any]:
     """Return a dict with its keys as text; None is an empty one.
 
@@ -110,6 +121,9 @@ def items(value: Any, what: str, *kinds: type) -> list[Any]:
     """
     if isinstance(value, kinds):
         return [value]
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise BadArgument(f"{what} must be a list, not {value!r}.")
-    return list(value)
+    try:
+        if not isinstance(value, str):
+            return list(value)
+    except TypeError:
+        pass
+    raise BadArgument(f"{what} must be a list, not {value!r}.")

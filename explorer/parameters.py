@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -183,6 +184,8 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
         if isinstance(value, str):
             top, slash, bottom = value.strip().replace(",", ".").partition("/")
             result = float(top) / float(bottom) if slash else float(top)
+        elif isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
+            raise TypeError  # NumPy would drop the imaginary part
         else:
             result = float(value)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):

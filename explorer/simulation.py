@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.arguments import mapping
 from explorer.compiled import (
     compile_first_order,
     compile_power,
@@ -118,7 +119,8 @@ def simulate(
         warnings.warn(f"{chosen!r}: {chosen.caution}.", SchemeWarning, stacklevel=2)
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
-    values = system.rho({**(rho or {}), **parameters})
+    given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
+    values = system.rho({**given_rho, **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, given = begin(chosen, system, chosen.compile(system), start)

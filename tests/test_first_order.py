@@ -585,6 +585,31 @@ REFUSED = {
     "shape": ({"y": None, "C": [[1, 2]]}, ["1 x 1", "1 x 2"]),
     "state in a matrix": ({"y": None, "C": [["x"]]}, ["'x'"]),
     "output": ({"outputs": {"u": "x"}}, ["'u'"]),
+    "output of three": ({"outputs": {"p": ("x", "W", "z")}}, ["'p'", "(formula, unit)"]),
+    "laws as a list": ({"laws": ["u"]}, ["laws of 's'", "dict", "complementarity"]),
+    "laws as text": ({"laws": "complementarity"}, ["laws of 's'", "dict"]),
+    "law that is a number": ({"laws": {"u": 3}}, ["'u'", "dict", "3"]),
+    "entry of a law": ({"laws": {"u": {"kind": "relay", "low": 1}}}, ["'u'", "'low'", "lb"]),
+    "states as a number": ({"x": 3}, ["states of 's'", "names", "3"]),
+    "no states": ({"x": None}, ["states of 's'", "names", "None"]),
+    "start as a list": ({"start": [1]}, ["start of 's'", "dict", "x=["]),
+    "entry of a start": ({"start": {"q": [1]}}, ["start of 's'", "'q'", "x, t_end, h"]),
+    "f twice": ({"A": [[1]]}, ["f", "A", "leave out either"]),
+    "y twice": ({"C": [[1]]}, ["y", "C", "leave out either"]),
+    "z without F": ({"y": None, "C": [[1]], "z": [1]}, ["F", "z", "both"]),
+    "F without z": ({"y": None, "C": [[1]], "F": [[1]]}, ["F", "z", "both"]),
+    "rows of two lengths": (
+        {"x": "x z", "f": None, "A": [[1, 2], [1]], "start": None}, ["2 x 2", "rows of 2 and 1"],
+    ),
+    "state in M": ({"mass": [["x"]]}, ["may not depend on 'x'", "parameters"]),
+    "state in a bound": (
+        {"laws": {"u": {"kind": "relay", "lb": "x", "ub": 1}}, "params": {"a": 1}},
+        ["lb may not depend on 'x'", "only on a"],
+    ),
+    "Python's word as a state": ({"x": "lambda"}, ["'lambda'", "state", "lambda_"]),
+    "Python's word as a multiplier": ({"laws": {"is": "relay"}}, ["'is'", "multiplier"]),
+    "Python's word as an output": ({"outputs": {"if": "x"}}, ["'if'", "output"]),
+    "complex entry": ({"f": None, "A": [[1j]]}, ["A", "real"]),
 }  # fmt: skip
 
 
@@ -592,21 +617,30 @@ REFUSED = {
 def test_refusals_when_it_is_built(case):
     """One sentence that names what and why."""
     changes, words = REFUSED[case]
-    with pytest.raises(BadModel) as caught:
+    with pytest.raises((BadModel, BadValue)) as caught:
         small(**changes)
     for word in words:
         assert word in str(caught.value)
+
+
+def test_a_single_number_stands_for_a_vector_of_one():
+    """z = 1 with F = [[1]]."""
+    assert small(y=None, C=[[1]], F=[[2]], z=3).y == small(y=["x + 6"]).y
 
 
 def test_refusals_when_it_is_run():
     """No f, no y, bounds that parameters make wrong, M singular, a start that is no number."""
     with pytest.raises(BadModel, match="right-hand side"):
         ex.simulate(small(f=None))
-    with pytest.raises(BadModel, match="1 laws, but 0"):
+    with pytest.raises(BadModel, match="1 law, but no formula y"):
         ex.simulate(small(y=None))
     relay = {"u": {"kind": "relay", "lb": "a", "ub": 1}}
     with pytest.raises(BadValue, match="lb = 2 above ub = 1"):
         ex.simulate(small(params={"a": 0}, laws=relay), a=2)
+    for bound, value in (("1/a", "inf"), ("sqrt(-a)", "nan")):
+        relay = {"u": {"kind": "relay", "lb": -1, "ub": f"{bound} + 0*a"}}
+        with pytest.raises(BadValue, match=f"'u'.* finite.*ub = {value}"):
+            ex.simulate(small(params={"a": -1}, laws=relay), a=0 if value == "inf" else 1)
     with pytest.raises(BadModel, match=r"'x'.*equality"):
         ex.simulate(small(mass=[[0]]))
     with pytest.raises(BadModel, match="start"):

@@ -214,6 +214,7 @@ BAD = {
     "units of the wrong length": (lambda: thermostat(units=("m", "s")), ["1 states", "2 units"]),
     "no state": (lambda: ex.HybridSystem("s", ""), ["at least one state"]),
     "two states of one name": (lambda: ex.HybridSystem("s", "x x"), ["own name"]),
+    "guards that are text": (lambda: thermostat(guards=["T"]), ["A guard of", "dict"]),
     "state called t": (lambda: ex.HybridSystem("s", "t"), ["'t'", "cannot name"]),
     "parameter called as a state": (lambda: thermostat().params(T=1), ["'T'", "name of a state"]),
     "sketch with an unknown symbol": (
@@ -226,7 +227,7 @@ BAD = {
 def test_bad_input_is_refused_with_a_sentence(case):
     """The sentence names the place, the word and what would work."""
     action, words = BAD[case]
-    with pytest.raises(ex.BadModel) as refusal:
+    with pytest.raises((ex.BadModel, ex.BadValue)) as refusal:
         action()
     sentence = str(refusal.value)
     assert [word for word in words if word not in sentence] == [], sentence

@@ -210,6 +210,80 @@ BAD = {
     "attribute that is a method": (
         lambda: setattr(ball(), "contact", "y"), ex.BadModel, ["'contact'", ".contact(...)"],
     ),
+    "contact that is text": (
+        lambda: ball(contacts=["y"]), ex.BadValue, ["'y'", "contact of 'my ball'", "Contact("],
+    ),
+    "contact that is a number": (lambda: ball().contact(3), ex.BadValue, ["3", "Contact("]),
+    "contacts that are a number": (lambda: ball(contacts=3), ex.BadValue, ["contacts", "list"]),
+    "spring that is text": (lambda: ball(springs=["y"]), ex.BadValue, ["BilinearSpring("]),
+    "record that is a number": (lambda: ball(records=[1]), ex.BadValue, ["Record("]),
+    "shape that is a number": (lambda: ball(sketch=[1]), ex.BadValue, ["sketch", "circle("]),
+    "slip without mu": (
+        lambda: two(contacts=[ex.Contact("y", slip="v_x")]), ex.BadModel, ["'contact 1'", "mu=0"],
+    ),
+    "slip with mu = None": (
+        lambda: two(contacts=[ex.Contact("y", mu=None, slip="v_x")]), ex.BadModel, ["give mu"],
+    ),
+    "T without mu": (
+        lambda: ex.LinearMechanicalSystem("frame", np.eye(2), H=[[0, 1]], T=[[1, 0]]),
+        ex.BadModel, ["frame", "T v", "mu=0"],
+    ),
+    "restitution of the state": (
+        lambda: ball(contacts=[ex.Contact("y", e="y")]), ex.BadModel,
+        ["restitution", "may not depend on 'y'", "only on m, g, e"],
+    ),
+    "restitution of a symbol of the state": (
+        lambda: ball(contacts=[ex.Contact("y", e=sp.Symbol("v_y"))]), ex.BadModel,
+        ["may not depend on 'v_y'"],
+    ),
+    "compliance of t": (
+        lambda: ball(contacts=[ex.Contact("y", compliance="t")]), ex.BadModel,
+        ["compliance", "may not depend on 't'"],
+    ),
+    "f of the state": (
+        lambda: ex.LinearMechanicalSystem("frame", np.eye(2), f=["q1", 0]), ex.BadModel,
+        ["may not depend on 'q1'", "only on t"],
+    ),
+    "coordinates as a number": (
+        lambda: ex.MechanicalSystem("b", 1.5), ex.BadModel, ["coordinates of 'b'", "names", "1.5"],
+    ),
+    "no coordinates": (lambda: ex.MechanicalSystem("b", None), ex.BadModel, ["names", "None"]),
+    "coordinate of Python's words": (
+        lambda: ex.MechanicalSystem("b", "lambda x"), ex.BadModel, ["'lambda'", "lambda_"],
+    ),
+    "parameter of Python's words": (
+        lambda: ball(params={"lambda": 1}), ex.BadModel, ["'lambda'", "parameter"],
+    ),
+    "parameters as a list": (lambda: ball(params=[1]), ex.BadValue, ["params of", "dict"]),
+    "rho as text": (lambda: run(rho="abc"), ex.BadValue, ["rho", "dict", "'abc'"]),
+    "rho as a list": (lambda: run(rho=[1]), ex.BadValue, ["rho", "dict"]),
+    "rho as an array": (lambda: run(rho=np.ones(2)), ex.BadValue, ["rho", "dict"]),
+    "start as a list": (lambda: ball(start=[1]), ex.BadValue, ["start of 'my ball'", "dict(q="]),
+    "start by coordinate": (lambda: ball(start={"y": [1]}), ex.BadValue, ["'y'", "q, v, t_end"]),
+    "force of no coordinate": (
+        lambda: two(force={"z": 1}), ex.BadModel, ["force", "'z' is no coordinate", "x, y"],
+    ),
+    "units as a number": (lambda: ball(units=3), ex.BadValue, ["units", "3"]),
+    "complex M": (
+        lambda: ex.LinearMechanicalSystem("frame", (1 + 1j) * np.eye(1)), ex.BadModel,
+        ["M", "frame", "real"],
+    ),
+    "complex sparse K": (
+        lambda: ex.LinearMechanicalSystem("f", np.eye(2), scipy.sparse.eye_array(2) * 1j),
+        ex.BadModel, ["K", "real"],
+    ),
+    "complex b": (
+        lambda: ex.LinearMechanicalSystem("frame", np.eye(1), H=[[1]], b=1j), ex.BadModel,
+        ["b of 'frame'", "real"],
+    ),
+    "complex parameter": (lambda: run(g=np.complex128(1 + 1j)), ex.BadValue, ["g", "finite number"]),
+    "b NaN": (
+        lambda: ex.LinearMechanicalSystem("frame", np.eye(2), H=np.eye(2), b=[0, np.nan]),
+        ex.BadModel, ["b of 'frame'", "not finite", "nan"],
+    ),
+    "rows of two lengths": (
+        lambda: two(mass=[[1, 2], [1]]), ex.BadModel, ["mass", "2 x 2", "rows of 2 and 1"],
+    ),
     "no name": (lambda: ex.MechanicalSystem("", "y"), ex.BadModel, ["name"]),
     "no coordinate": (lambda: ex.MechanicalSystem("a", ""), ex.BadModel, ["coordinate"]),
     "coordinate twice": (lambda: ex.MechanicalSystem("a", "x x"), ex.BadModel, ["own name"]),
@@ -313,6 +387,18 @@ def test_nothing_is_lost_after_a_refusal():
             change()
     assert system.to_spec() == spec
     assert np.array_equal(run(system).q, before.q)
+
+
+def test_one_thing_needs_no_list_and_a_vector_may_be_a_dict():
+    """A single contact, spring, constraint; force and start by coordinate."""
+    assert ball(contacts=ex.Contact("y", e="e", name="floor")).to_spec() == ball().to_spec()
+    assert two(springs=ex.BilinearSpring("x", 50, 2)).springs[0].name == "spring 1"
+    assert two(constraints="x - y").constraints[0].name == "constraint 1"
+    x, y = me.dynamicsymbols("x y")
+    for force in ({"y": "-x"}, {sp.Symbol("y"): "-x"}, {y: -x}):
+        system = ex.MechanicalSystem("pair", [x, y], force=force, start={"q": {"y": 2}})
+        assert [str(f) for f in system.force] == ["0", "-x"]
+        assert system.start_q == (0, 2)
 
 
 def test_attributes_that_there_are_can_be_set():

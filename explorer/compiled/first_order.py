@@ -89,7 +89,7 @@ class FirstOrder:
         BadModel
             A start that is not finite; M that is not finite or singular.
         BadValue
-            A relay with lb > ub.
+            A relay with lb > ub, or a bound that is not finite.
         """
         system, n = self.system, self.n_x
         values = self._given(self.input(rho))
@@ -112,6 +112,11 @@ class FirstOrder:
             ]
         ).reshape(self.m, 2)
         for law, (low, high) in zip(system.laws, bounds, strict=True):
+            if law.kind == "relay" and not np.isfinite((low, high)).all():
+                raise BadValue(
+                    f"The bounds of the relay {law.name!r} of '{system.name}' must be finite, but "
+                    f"with these parameters lb = {low:g} and ub = {high:g}."
+                )
             if not low <= high:
                 raise BadValue(
                     f"The relay {law.name!r} of '{system.name}' has lb = {low:g} above ub = "

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy as sp
 
-from explorer.arguments import Checked
+from explorer.arguments import Checked, a, entries, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import Param, number
-from explorer.systems.expressions import expression
+from explorer.systems.expressions import Names, check_name, expression
 from explorer.systems.sketch import Shape
 
 __all__ = ["System", "check_system"]
 
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 def _none(x: Any) -> bool:
@@ -155,13 +153,23 @@ class System(metaclass=Made):
             If a name is taken or is no identifier.
         """
         for name, value in declared.items():
-            if not _NAME.match(name):
-                raise BadModel(f"{name!r} cannot name a parameter: letters, digits, '_' only.")
-            if name in self._state_names() or name == "t":
+            check_name(name, "a parameter")
+            if name in self._state_names():
                 raise BadModel(f"The parameter {name!r} of '{self.name}' has the name of a state.")
             self.parameters[name] = value if isinstance(value, Param) else Param(value)
         self.touch()
         return tuple(sp.Symbol(name) for name in declared)
+
+    def _parameters(self, given: Any) -> dict[str, Any]:
+        """Return what `params` takes."""
+        return mapping(given, f"params of '{self.name}'", '{"m": 1.0}')
+
+    def _begin(self, given: Any) -> None:
+        """Start as a dict says: arguments of `start`."""
+        if given is not None:
+            start = self.start  # type: ignore[attr-defined]
+            example = f"dict({next(iter(inspect.signature(start).parameters))}=[...], t_end=3.0)"
+            start(**entries(given, start, f"start of '{self.name}'", example))
 
     def rho(self, changes: Mapping[str, Any] | None = None) -> list[float]:
         """Return the parameter vector, the defaults with `changes` by name.
@@ -172,7 +180,8 @@ class System(metaclass=Made):
             Unknown name (with the nearest one), or a value that is no finite number.
         """
         values = {name: p.value for name, p in self.parameters.items()}
-        for name, value in (changes or {}).items():
+        what = f"The parameters rho of '{self.name}'"
+        for name, value in mapping(changes, what, '{"m": 1.0}').items():
             if name not in values:
                 raise BadValue(f"'{self.name}' has no parameter {name!r}.{suggest(name, values)}")
             values[name] = number(value, name, self.parameters[name].unit)
@@ -183,10 +192,14 @@ class System(metaclass=Made):
     def _state_names(self) -> tuple[str, ...]:
         return ()
 
-    def symbols(self, *, state: bool = True) -> dict[str, sp.Symbol]:
-        """Return what each name may stand for in a formula of this system."""
-        names = ("t", *self._state_names()) if state else ()
-        return dict(_symbols((*names, *self.parameters)))
+    def symbols(self, *, state: bool = True, time: bool | None = None) -> Names:
+        """Return what each name may stand for in a formula of this system.
+
+        Without the state it is a formula of the parameters, and of t with `time`.
+        """
+        moving, t = self._state_names(), ("t",) if (state if time is None else time) else ()
+        names = (*t, *(moving if state else ()), *self.parameters)
+        return Names(_symbols(names), () if state else (*moving, *(() if t else ("t",))))
 
     # -- sketch -------------------------------------------------------------------------------
 
@@ -199,6 +212,8 @@ class System(metaclass=Made):
             If a point has an unknown symbol.
         """
         names, what = self.symbols(), f"sketch of '{self.name}'"
+        for shape in shapes:
+            a(shape, Shape, f"a shape of the {what}", "circle(0, 'y', 0.1), line(...), ground(...)")
         self.shapes = tuple(
             Shape(
                 tuple(tuple(expression(c, names, what) for c in point) for point in s.points),

@@ -51,7 +51,7 @@ class Contact(metaclass=Checked):
     gap: Any
     e: Any = 0
     name: str = ""
-    mu: Any = 0
+    mu: Any = None
     slip: Any = None
     mu_s: Any = None
     e_t: Any = 0
@@ -89,14 +89,19 @@ def checked(
         None if x is None else expression(x, known, f"{name} of {label!r}", aliases)
         for name, x in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
     )
-    read = replace(contact, gap=gap, e=e, name=label, compliance=soft)
+    read = replace(contact, gap=gap, e=e, name=label, compliance=soft, mu=sp.Integer(0))
     if contact.slip is None:
-        if (mu, mu_s, e_t) != (0, None, 0):
+        if mu not in (None, 0) or mu_s is not None or e_t != 0:
             raise BadModel(
                 f"Contact {label!r} has friction, but no sliding velocity: give slip, a "
                 f"formula linear in the velocities, such as slip='{system.v[0]}'."
             )
         return read
+    if mu is None:
+        raise BadModel(
+            f"Contact {label!r} has a sliding velocity, but no friction coefficient: give mu "
+            "(mu=0 if it is meant to slide freely)."
+        )
     slips = [expression(s, known, f"slip of {label!r}", aliases) for s in contact.slips]
     _linear(slips, system.v, f"slip of {label!r}")
     slip = slips[0] if len(slips) == 1 else tuple(slips)

@@ -7,11 +7,13 @@ gap = |c_i - c_j| - R_i - R_j. Of n discs, n (n - 1) / 2 pairs could touch, but 
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
+from explorer.arguments import entries
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
@@ -59,14 +61,13 @@ class DiscSystem(MechanicalSystem):
         text: str = "",
         **discs: Any,
     ) -> None:
-        if not count > 0:
-            raise BadModel(f"'{name}' needs at least one disc.")
+        if not isinstance(count, numbers.Integral) or not count > 0:
+            raise BadModel(f"'{name}' needs a number of discs, at least one, not {count!r}.")
         names = [f"{c}{i + 1}" for i in range(count) for c in ("x", "y", "phi")]
         super().__init__(name, names, units=["m", "m", "rad"] * count, text=text, params=params)
-        self.count = count
-        self.discs(**{"radius": 1} | discs)
-        if start is not None:
-            self.start(**start)
+        self.count: int = int(count)
+        self.discs(**{"radius": 1} | entries(discs, self.discs, f"DiscSystem '{name}'", "e=0.5"))
+        self._begin(start)
 
     @property
     def features(self) -> frozenset[str]:

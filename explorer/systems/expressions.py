@@ -7,17 +7,23 @@ a saved model or a link may come from anybody.
 from __future__ import annotations
 
 import ast
+import keyword
 import math
 import operator
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from explorer.errors import BadModel, suggest
 
-__all__ = ["FUNCTIONS", "expression", "matrix", "parse", "text", "vector"]
+__all__ = [
+    "FUNCTIONS", "Names", "by_name", "check_name", "expression", "matrix", "names_of", "parse",
+    "real", "text", "vector",
+]  # fmt: skip
 
 FUNCTIONS: dict[str, Any] = {
     **{name: getattr(sp, name) for name in (
@@ -27,7 +33,9 @@ FUNCTIONS: dict[str, Any] = {
     )},
     "abs": sp.Abs, "min": sp.Min, "max": sp.Max,
 }  # fmt: skip
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _LONGEST = 100_000
+_DECLARE = " Declare parameters with .params(...)."
 _CONSTANTS = {"pi": sp.pi, "E": sp.E, "True": sp.true, "False": sp.false}
 _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -38,6 +46,70 @@ _COMPARE = {
     ast.Lt: sp.StrictLessThan, ast.LtE: sp.LessThan, ast.Gt: sp.StrictGreaterThan,
     ast.GtE: sp.GreaterThan, ast.Eq: sp.Eq, ast.NotEq: sp.Ne,
 }  # fmt: skip
+
+
+class Names(dict[str, sp.Symbol]):
+    """What each name stands for in a formula, and the names that have no place in it.
+
+    Attributes
+    ----------
+    barred : tuple of str
+        What the system knows, but the formula may not depend on.
+    """
+
+    def __init__(self, names: Mapping[str, sp.Symbol], barred: Iterable[str] = ()) -> None:
+        super().__init__(names)
+        self.barred = tuple(barred)
+
+
+def check_name(name: Any, what: str, taken: Iterable[str] = ()) -> str:
+    """Return a name that formulas can use; `what` it names is said in the refusal.
+
+    Raises
+    ------
+    BadModel
+        A name that is no identifier, one of Python's own words, or taken.
+    """
+    label = str(name)
+    if keyword.iskeyword(label):
+        raise BadModel(
+            f"{label!r} cannot name {what}: formulas are read as Python, whose own word it is. "
+            f"'{label}_' would do."
+        )
+    if not _NAME.match(label):
+        raise BadModel(f"{label!r} cannot name {what}: letters, digits, '_' only.")
+    if label == "t":
+        raise BadModel(f"'t' cannot name {what}: it is the time.")
+    if label in taken:
+        raise BadModel(f"{label!r} cannot name {what}: the name is taken.")
+    return label
+
+
+def names_of(value: Any, what: str) -> list[Any]:
+    """Return names given in one string or as a list.
+
+    Raises
+    ------
+    BadModel
+        If it is neither.
+    """
+    if isinstance(value, str):
+        return value.replace(",", " ").split()
+    try:
+        return list(value)
+    except TypeError:
+        raise BadModel(
+            f"{what} must be names, such as 'x y' or ['x', 'y'], not {value!r}."
+        ) from None
+
+
+def unknown(name: str, names: Mapping[str, sp.Expr], what: str, formula: str = "") -> str:
+    """Return why a formula may not hold a name, in a sentence."""
+    here = f"{name!r} in {formula!r}" if formula else repr(name)
+    if name in getattr(names, "barred", ()):
+        allowed = f"on {', '.join(names)}" if names else "on parameters, of which there is none"
+        return f"{what} may not depend on {here}, but only {allowed}."
+    return f"{what}: {here} is neither a state nor a parameter.{suggest(name, names)}"
 
 
 def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") -> sp.Expr:
@@ -71,10 +143,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                     return names[name]
                 if name in _CONSTANTS:
                     return _CONSTANTS[name]
-                raise BadModel(
-                    f"{what}: {name!r} in {text!r} is neither a state nor a parameter."
-                    f"{suggest(name, names)}"
-                )
+                raise BadModel(unknown(name, names, what, text))
             case ast.UnaryOp(op=ast.USub(), operand=inside):
                 return -walk(inside)
             case ast.UnaryOp(op=ast.UAdd(), operand=inside):
@@ -167,12 +236,10 @@ def expression(
         expr = expr.subs(old, new)
     other = {s: names[s.name] for s in expr.free_symbols if s.name in names and s != names[s.name]}
     expr = expr.xreplace(other) if other else expr
-    unknown = sorted(s.name for s in expr.free_symbols if s.name not in names)
-    if unknown:
-        raise BadModel(
-            f"{what}: {unknown[0]!r} is neither a state nor a parameter."
-            f"{suggest(unknown[0], names)} Declare parameters with .params(...)."
-        )
+    strangers = sorted(s.name for s in expr.free_symbols if s.name not in names)
+    if strangers:
+        more = "" if strangers[0] in getattr(names, "barred", ()) else _DECLARE
+        raise BadModel(unknown(strangers[0], names, what) + more)
     if expr.has(sp.I, sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise BadModel(f"{what}: {expr} is not a finite real number.")
     strange = [f for f in expr.atoms(sp.Function) if type(f).__name__ not in FUNCTIONS]
@@ -206,22 +273,80 @@ def vector(value: Any, n: int, names: Mapping, what: str, replace: Mapping | Non
     )
 
 
-def matrix(value: Any, n: int, names: Mapping, what: str, replace: Mapping | None = None) -> tuple:
-    """Return an n x n tuple of rows; a scalar stands for a 1 x 1 matrix.
+def real(value: Any, what: str, kind: str = "numbers") -> np.ndarray:
+    """Return an array of finite real numbers.
 
     Raises
     ------
     BadModel
-        If the shape is not n x n.
     """
+    try:
+        if np.iscomplexobj(value):  # its imaginary part would be dropped
+            raise TypeError
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        found = " ".join(repr(value).split())
+        found = found if len(found) <= 60 else f"{found[:56]} ..."
+        raise BadModel(f"{what} must be {kind}, all of them real, not {found}.") from None
+    if not np.isfinite(array).all():
+        wrong = array[~np.isfinite(array)][0]
+        raise BadModel(f"{what} holds an entry that is not finite ({wrong}).")
+    return array
+
+
+def by_name(
+    value: Any, labels: Sequence[str], what: str, rest: Sequence[Any] | None = None,
+    kind: str = "state",
+) -> Any:  # fmt: skip
+    """Return formulas in the order of `labels` where they are given as a dict, else `value`.
+
+    Parameters
+    ----------
+    rest : sequence, optional
+        Stands for what the dict leaves out; without it nothing may be left out.
+
+    Raises
+    ------
+    BadModel
+        A key that is no label; a label without a formula.
+    """
+    if not isinstance(value, Mapping):
+        return value
+    given = {str(getattr(label, "name", label)): formula for label, formula in value.items()}
+    for label in given:
+        if label not in labels:
+            raise BadModel(f"{what}: {label!r} is no {kind}.{suggest(label, labels)}")
+    missing = [label for label in labels if label not in given]
+    if missing and rest is None:
+        raise BadModel(f"{what} has no formula for the {kind} {missing[0]!r}.")
+    return [given.get(k, old) for k, old in zip(labels, rest or labels, strict=True)]
+
+
+def matrix(
+    value: Any, n: int, names: Mapping, what: str, replace: Mapping | None = None,
+    columns: int | None = None,
+) -> tuple:  # fmt: skip
+    """Return an n x n (n x columns) tuple of rows; a scalar stands for a 1 x 1 matrix.
+
+    Raises
+    ------
+    BadModel
+        If the shape is another one.
+    """
+    columns = n if columns is None else columns
     if isinstance(value, sp.MatrixBase) or hasattr(value, "tolist"):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
         value = [[value]]
-    shapes = {len(row) if isinstance(row, (list, tuple)) else -1 for row in value}
-    if len(value) != n or shapes != {n}:
-        given = f"{len(value)} x {'/'.join(str(s) for s in sorted(shapes))}".replace("x -1", "rows")
-        raise BadModel(f"{what} must be {n} x {n}, but {given} was given.")
+    widths = [len(row) if isinstance(row, (list, tuple)) else 0 for row in value]
+    if len(value) != n or any(width != columns for width in widths):
+        if not all(isinstance(row, (list, tuple)) for row in value):
+            given = f"{len(value)} entries in one row"
+        elif len(set(widths)) == 1:
+            given = f"{len(value)} x {widths[0]}"
+        else:
+            given = f"rows of {', '.join(map(str, widths[:-1]))} and {widths[-1]} entries"
+        raise BadModel(f"{what} must be {n} x {columns}, but it is given as {given}.")
     return tuple(
         tuple(
             expression(x, names, f"{what}[{i}, {j}]", replace) if x != 0 else sp.Integer(0)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from explorer.arguments import entries, items
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
@@ -110,10 +111,10 @@ class FilippovSystem(StepSystem):
         self.subsystems: tuple[Subsystem, ...] = ()
         if modes is not None:
             self.subsystem(modes, c, S)
-        for one in subsystems:
-            self.subsystem(**one)
-        if start is not None:
-            self.start(**start)
+        example = 'dict(modes={"right": [...], "left": [...]}, c=["x"])'
+        for one in items(subsystems, f"subsystems of '{name}'", Mapping):
+            self.subsystem(**entries(one, self.subsystem, f"A subsystem of '{name}'", example))
+        self._begin(start)
         if sketch:
             self.sketch(*sketch)
 

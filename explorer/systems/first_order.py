@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
-from explorer.errors import BadModel, suggest
+from explorer.arguments import entries, mapping
+from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.expressions import expression, matrix, vector
+from explorer.systems.expressions import Names, by_name, matrix, vector
 from explorer.systems.expressions import text as written
 from explorer.systems.laws import Law, Output
 from explorer.systems.state_space import StateSpaceSystem
@@ -111,27 +113,37 @@ class FirstOrderSystem(StateSpaceSystem):
         self._f: tuple[sp.Expr, ...] | None = None
         self._y: tuple[sp.Expr, ...] = ()
         self._r: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
-        self.params(**(params or {}))
+        self.params(**self._parameters(params))
         if mass is not None:
             self.mass = mass
+        self._once({"f": f}, {"A": A, "b": b})
+        self._once({"y": y, "r": r}, {"C": C, "D": D, "F": F, "z": z, "e": e, "B": B})
         if f is not None:
             self.f = f
         if A is not None or b is not None:
             self.affine(A, b)
-        for lam, given in (laws or {}).items():
-            self.law(lam, **(given if isinstance(given, Mapping) else {"kind": given}))
+        for lam, given in mapping(laws, f"laws of '{name}'", '{"u": "complementarity"}').items():
+            self._law(lam, given)
         if y is not None:
             self.y = y
         if r is not None:
             self.r = r
         if any(part is not None for part in (C, D, F, z, e, B)):
             self.linear(C=C, D=D, F=F, z=z, e=e, B=B)
-        for label, given in (outputs or {}).items():
-            self.output(label, *(given if isinstance(given, (tuple, list)) else (given,)))
-        if start is not None:
-            self.start(**start)
+        for label, given in mapping(outputs, f"outputs of '{name}'", '{"p": "u*i"}').items():
+            self._output(label, given)
+        self._begin(start)
         if sketch:
             self.sketch(*sketch)
+
+    def _once(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+        """Refuse formulas and matrices that say the same thing: one would undo the other."""
+        first, second = ([k for k, x in some.items() if x is not None] for some in (one, other))
+        if first and second:
+            raise BadModel(
+                f"'{self.name}' is given {' and '.join(first)} as formulas and "
+                f"{' and '.join(second)} as matrices, which say the same: leave out either."
+            )
 
     # -- laws ---------------------------------------------------------------------------------
 
@@ -171,6 +183,14 @@ class FirstOrderSystem(StateSpaceSystem):
         self.touch()
         return made.lam
 
+    def _law(self, lam: str, given: Any) -> None:
+        """Add a law given by its kind, or by a dict of the arguments of `law`."""
+        if isinstance(given, str):
+            given = {"kind": given}
+        example = '{"kind": "relay", "lb": -1, "ub": 1}'
+        found = entries(given, self.law, f"The law of {lam!r} of '{self.name}'", example)
+        self.law(**{**found, "lam": lam})
+
     @property
     def lam(self) -> tuple[sp.Symbol, ...]:
         """The multipliers, in the order of their laws."""
@@ -195,6 +215,16 @@ class FirstOrderSystem(StateSpaceSystem):
         self.outputs = (*self.outputs, Output.checked(self, name, formula, unit))
         self.touch()
 
+    def _output(self, name: str, given: Any) -> None:
+        """Name a quantity given by its formula, or by (formula, unit)."""
+        parts = given if isinstance(given, (tuple, list)) else (given,)
+        if not 0 < len(parts) < 3:
+            raise BadModel(
+                f"The output {name!r} of '{self.name}' must be a formula, or (formula, unit), not "
+                f"{given!r}."
+            )
+        self.output(name, *parts)
+
     # -- equations ----------------------------------------------------------------------------
 
     @property
@@ -204,8 +234,7 @@ class FirstOrderSystem(StateSpaceSystem):
 
     @mass.setter
     def mass(self, value: Any) -> None:
-        names = {k: sp.Symbol(k) for k in self.parameters}
-        self._mass = matrix(value, self.n, names, f"M of '{self.name}'")
+        self._mass = matrix(value, self.n, self.symbols(state=False), f"M of '{self.name}'")
         self.touch()
 
     @property
@@ -223,7 +252,8 @@ class FirstOrderSystem(StateSpaceSystem):
 
     @f.setter
     def f(self, value: Any) -> None:
-        names = {k: s for k, s in self.symbols().items() if k not in self.guard_names}
+        known = {k: s for k, s in self.symbols().items() if k not in self.guard_names}
+        names = Names(known, self.guard_names)
         self._f = self._vector(value, f"f of '{self.name}'", names=names)
         self.touch()
 
@@ -245,16 +275,7 @@ class FirstOrderSystem(StateSpaceSystem):
     @y.setter
     def y(self, value: Any) -> None:
         what = f"y of '{self.name}'"
-        if isinstance(value, Mapping):
-            value = {str(k): v for k, v in value.items()}
-            for name in value:
-                if name not in self.guard_names:
-                    raise BadModel(
-                        f"{what}: {name!r} is no multiplier.{suggest(name, self.guard_names)}"
-                    )
-            value = [
-                value.get(k, old) for k, old in zip(self.guard_names, self._known, strict=True)
-            ]
+        value = by_name(value, self.guard_names, what, self._known, "multiplier")
         self._y = vector(value, len(self.laws), self.symbols(), what) if self.laws else ()
         self.touch()
 
@@ -287,7 +308,11 @@ class FirstOrderSystem(StateSpaceSystem):
             What is not given is zero.
         """
         n, m = self.n, len(self.laws)
-        width = 0 if z is None else len(list(z))
+        if (F is None) != (z is None):
+            raise BadModel(
+                f"F and z of '{self.name}' are the two factors of F z: give both, or neither."
+            )
+        width = 1 if z is None or np.ndim(z) == 0 else len(list(z))
         given = self._block(z, width, 1, "z")
         more = self._block(F, m, width, "F")
         const = self._block(e, m, 1, "e")
@@ -309,13 +334,9 @@ class FirstOrderSystem(StateSpaceSystem):
         listed = [list(row) if isinstance(row, (list, tuple)) else [row] for row in listed]
         if columns > 1 and rows == 1 and len(listed) == columns and len(listed[0]) == 1:
             listed = [[row[0] for row in listed]]
-        if len(listed) != rows or any(len(row) != columns for row in listed):
-            raise BadModel(
-                f"{what} of '{self.name}' must be {rows} x {columns}, but {len(listed)} x "
-                f"{len(listed[0]) if listed else 0} was given."
-            )
-        names = {"t": self.t, **{k: sp.Symbol(k) for k in self.parameters}}
-        return [[expression(a, names, f"{what} of '{self.name}'") for a in row] for row in listed]
+        names = self.symbols(state=False, time=True)
+        found = matrix(listed, rows, names, f"{what} of '{self.name}'", columns=columns)
+        return [list(row) for row in found]
 
     def check(self) -> None:
         """Refuse a system that is not complete.
@@ -327,9 +348,10 @@ class FirstOrderSystem(StateSpaceSystem):
         """
         self.f  # noqa: B018 (says what is missing)
         if len(self._y) != len(self.laws):
+            laws, given = len(self.laws), len(self._y)
             raise BadModel(
-                f"'{self.name}' has {len(self.laws)} laws, but {len(self._y)} formulas y: set "
-                ".y = [...] after the laws."
+                f"'{self.name}' has {laws} law{'s' * (laws != 1)}, but {given or 'no'} formula"
+                f"{'s' * (given > 1)} y: set .y = [...] after the laws."
             )
 
     # -- display and specification ------------------------------------------------------------

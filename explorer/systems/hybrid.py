@@ -15,6 +15,7 @@ from typing import Any
 
 import sympy as sp
 
+from explorer.arguments import entries, items, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
@@ -167,13 +168,13 @@ class HybridSystem(StateSpaceSystem):
         self.guards: tuple[Guard, ...] = ()
         self.start_mode = 0
         self.start_branches: tuple[Branch, ...] = ()
-        self.params(**(params or {}))
-        for label, flow in (modes or {}).items():
+        self.params(**self._parameters(params))
+        for label, flow in mapping(modes, f"modes of '{name}'", '{"on": ["1 - x"]}').items():
             self.mode(label, flow)
-        for guard in guards:
-            self.guard(**guard)
-        if start is not None:
-            self.start(**start)
+        example = 'dict(mode="on", r="x", to="off")'
+        for guard in items(guards, f"guards of '{name}'", Mapping):
+            self.guard(**entries(guard, self.guard, f"A guard of '{name}'", example))
+        self._begin(start)
         if sketch:
             self.sketch(*sketch)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,17 +9,15 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from explorer.arguments import Checked
+from explorer.arguments import Checked, a, items
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.contacts import Contact
-from explorer.systems.expressions import text, vector
+from explorer.systems.expressions import by_name, check_name, real, text, vector
 from explorer.systems.record import Record, checked
 
 __all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 @dataclass(frozen=True)
@@ -83,12 +80,11 @@ class LagrangianSystem(System):
         if not n or len(set(coordinates)) != n:
             raise BadModel(f"'{name}' needs at least one coordinate, each with its own name.")
         for coordinate in coordinates:
-            if not _NAME.match(coordinate) or coordinate == "t":
-                raise BadModel(f"{coordinate!r} cannot name a coordinate.")
+            check_name(coordinate, "a coordinate")
         self.coordinates = tuple(coordinates)
         self.q = tuple(sp.Symbol(c) for c in coordinates)
         self.v = tuple(sp.Symbol(f"v_{c}") for c in coordinates)
-        self.units = tuple([units] * n if isinstance(units, str) else units)
+        self.units = tuple([units] * n if isinstance(units, str) else items(units, "units"))
         if len(self.units) != n:
             raise BadModel(f"'{name}' has {n} coordinates, but {len(self.units)} units are given.")
         self.contacts: tuple[Contact, ...] = ()
@@ -118,6 +114,7 @@ class LagrangianSystem(System):
         BadValue
             A dt that is not positive.
         """
+        a(record, Record, f"a record of '{self.name}'", "Record(dt, values, along)")
         self.records = (*self.records, checked(record, self))
         self.touch()
 
@@ -143,7 +140,8 @@ class LagrangianSystem(System):
         BadModel, BadValue
             As `forcing`; an influence of wrong length; a mass matrix that depends on the state.
         """
-        iota = np.ones(self.n) if influence is None else np.asarray(influence, float)
+        given = np.ones(self.n) if influence is None else influence
+        iota = real(given, f"The influence of {name!r}")
         if iota.shape != (self.n,):
             raise BadModel(
                 f"The influence of {name!r} needs {self.n} numbers, but its shape is {iota.shape}."
@@ -159,6 +157,8 @@ class LagrangianSystem(System):
     ) -> None:
         """Set the initial state (formulas of the parameters), and the time span and step in s.
 
+        A dict by coordinate changes these alone.
+
         Raises
         ------
         BadModel
@@ -168,9 +168,13 @@ class LagrangianSystem(System):
         """
         names = self.symbols(state=False)
         if q is not None:
-            self.start_q = vector(q, self.n, names, f"start q of '{self.name}'")
+            what = f"start q of '{self.name}'"
+            given = by_name(q, self.coordinates, what, self.start_q, "coordinate")
+            self.start_q = vector(given, self.n, names, what)
         if v is not None:
-            self.start_v = vector(v, self.n, names, f"start v of '{self.name}'")
+            what = f"start v of '{self.name}'"
+            given = by_name(v, self.coordinates, what, self.start_v, "coordinate")
+            self.start_v = vector(given, self.n, names, what)
         self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
         self.h = self.h if h is None else number(h, "h", "s", positive=True)
         self.touch()

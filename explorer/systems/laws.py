@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from explorer.errors import BadModel, suggest
-from explorer.systems.expressions import expression
+from explorer.systems.expressions import check_name, expression
 
 if TYPE_CHECKING:
     from explorer.systems.base import System
@@ -49,11 +49,7 @@ class Law:
         what = f"The law of {lam!r} of '{system.name}'"
         if kind not in _KINDS:
             raise BadModel(f"{what}: there is no kind {kind!r}.{suggest(kind, _KINDS)}")
-        if not str(lam).isidentifier() or lam in system.symbols():
-            raise BadModel(
-                f"{lam!r} cannot name a multiplier of '{system.name}': it must be an identifier "
-                "that is no state, no parameter and no other multiplier."
-            )
+        check_name(lam, f"a multiplier of '{system.name}'", system.symbols())
         low, high = -sp.oo if kind == "equality" else sp.Integer(0), sp.oo
         if kind == "relay":
             if lb is None or ub is None:
@@ -61,7 +57,7 @@ class Law:
                     f"{what}: a relay needs both bounds, such as lb=-1, ub=1 (y > 0 gives lb, "
                     "y < 0 gives ub)."
                 )
-            names = {k: sp.Symbol(k) for k in system.parameters}
+            names = system.symbols(state=False)
             low = expression(lb, names, f"{what}: lb")
             high = expression(ub, names, f"{what}: ub")
             if low.is_number and high.is_number and low > high:
@@ -98,8 +94,7 @@ class Output:
         BadModel
             A name that is taken; a formula that does not fit.
         """
-        if not str(name).isidentifier() or name in system.symbols():
-            raise BadModel(f"{name!r} cannot name an output of '{system.name}'.")
+        check_name(name, f"an output of '{system.name}'", system.symbols())
         if name in [o.name for o in system.outputs]:
             raise BadModel(f"Two outputs of '{system.name}' are called {name!r}.")
         value = expression(formula, system.symbols(), f"output {name!r} of '{system.name}'")

@@ -15,11 +15,12 @@ import numpy as np
 import sympy as sp
 from scipy.sparse import coo_array, csr_array
 
+from explorer.arguments import items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.contacts import Contact
-from explorer.systems.expressions import expression, text
+from explorer.systems.expressions import by_name, expression, real, text
 from explorer.systems.lagrangian import Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
 
@@ -77,7 +78,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         b: Any = 0.0,
         e: Any = 0.0,
         T: Any = None,
-        mu: Any = 0.0,
+        mu: Any = None,
         mu_s: Any = None,
         e_t: Any = 0.0,
         compliance: Any = 0.0,
@@ -103,11 +104,14 @@ class LinearMechanicalSystem(LagrangianSystem):
             self._array(0 * self.M if A is None else A, what, (n, n), sparse)
             for A, what in ((K, "K"), (C, "C"))
         )
-        self.params(**(params or {}))
-        given = [0] * n if f is None else list(f)
+        self.params(**self._parameters(params))
+        zero = [0] * n
+        given = zero if f is None else f
+        given = by_name(given, self.coordinates, f"f of '{name}'", zero, "coordinate")
+        given = [given] if np.ndim(given) == 0 else list(given)
         if len(given) != n:
             raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
-        known = {"t": self.t, **self.symbols(state=False)}
+        known = self.symbols(state=False, time=True)
         self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
         self.H, self.b, gaps = self._forms("H", H, "b", b, self.q)
         self.T, _, slips = self._forms("T", T, "", 0, self.v)
@@ -117,6 +121,12 @@ class LinearMechanicalSystem(LagrangianSystem):
             raise BadModel(
                 f"'{name}' has friction, but no sliding velocities: give T, whose rows make T v."
             )
+        if T is not None and mu is None:
+            raise BadModel(
+                f"'{name}' has sliding velocities T v, but no friction coefficients: give mu "
+                "(mu=0 if its contacts are meant to slide freely)."
+            )
+        mu = 0 if mu is None else mu
         slips = [sp.Integer(0)] * nc if T is None else slips
         if len(slips) != nc:
             raise BadModel(f"T of '{name}' needs {nc} rows, one a contact, but has {len(slips)}.")
@@ -140,9 +150,9 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.constraints = tuple(
             Constraint(phi, f"constraint {i + 1}") for i, phi in enumerate(phis)
         )
-        for record in records:
+        for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
-        self.start(**(start or {}))
+        self._begin(start or {})
 
     @property
     def mass(self) -> sp.Matrix:
@@ -168,12 +178,13 @@ class LinearMechanicalSystem(LagrangianSystem):
         sparse = hasattr(A, "tocsr")
         A = np.zeros((0, self.n)) if A is None else self._array(A, what, (None, self.n), sparse)
         count = A.shape[0]
+        name = f"{which} of '{self.name}'"
+        given = real(offsets, name)
         try:
-            added = np.array(np.broadcast_to(np.asarray(offsets, float), count))
+            added = np.array(np.broadcast_to(given, count))
         except ValueError:
             raise BadModel(
-                f"{which} of '{self.name}' must be a number or {count} numbers, but "
-                f"{np.size(offsets)} are given."
+                f"{name} must be a number or {count} numbers, but {np.size(offsets)} are given."
             ) from None
         terms: list[list] = [[sp.Float(x)] if x else [] for x in added]
         for (i, j), value in _cells(A).items():
@@ -196,29 +207,29 @@ class LinearMechanicalSystem(LagrangianSystem):
             for k, x in given.items()
             if x is not None and (slip != 0 or k in ("e", "compliance"))
         }
+        law = {"mu": sp.Integer(0)} | law
         return Contact(gap=gap, name=label, slip=None if slip == 0 else slip, **law)
 
     def _array(self, value: Any, what: str, shape: tuple | None, sparse: bool) -> Any:
         """Return a checked matrix: csr_array without zeros if `sparse`, else an array."""
-        if not sparse and hasattr(value, "toarray"):
-            value = value.toarray()
-        try:
-            if sparse:
-                array = csr_array(value, dtype=float, copy=True)
-                array.sum_duplicates()
-                array.eliminate_zeros()
-            else:
-                array = np.array(value, float, ndmin=2)
-        except (TypeError, ValueError):
-            raise BadModel(f"{what} of '{self.name}' must be a matrix of numbers.") from None
+        name = f"{what} of '{self.name}'"
+        if hasattr(value, "tocsr"):
+            value = value.tocsr() if sparse else value.toarray()
+        if hasattr(value, "tocsr"):
+            parts = (real(value.data, name, "a matrix of numbers"), value.indices, value.indptr)
+            array = csr_array(parts, value.shape, copy=True)
+        else:
+            array = np.array(real(value, name, "a matrix of numbers"), ndmin=2)
+        if sparse:
+            array = csr_array(array)
+            array.sum_duplicates()
+            array.eliminate_zeros()
         wanted = shape or array.shape
         if array.ndim != 2 or any(
             w is not None and w != s for w, s in zip(wanted, array.shape, strict=True)
         ):
             sizes = " x ".join("any" if w is None else str(w) for w in wanted)
             raise BadModel(f"{what} of '{self.name}' must be {sizes}, but it is {array.shape}.")
-        if not np.isfinite(array.data if sparse else array).all():
-            raise BadModel(f"{what} of '{self.name}' holds an entry that is not finite.")
         return array
 
     def _repr_markdown_(self) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 
 import sympy as sp
 
+from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.contacts import Contact, checked, written
-from explorer.systems.expressions import expression, matrix, text, vector
+from explorer.systems.expressions import by_name, expression, matrix, names_of, text, vector
 from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
 
@@ -84,30 +85,29 @@ class MechanicalSystem(LagrangianSystem):
                     "LinearMechanicalSystem takes matrices of any size."
                 )
             q = [f"q{i + 1}" for i in range(q)]
-        items = q.replace(",", " ").split() if isinstance(q, str) else list(q)
-        super().__init__(name, [_coordinate(item) for item in items], units, text)
-        self._replace = self._dynamic(items, list(u))
+        given = names_of(q, f"The coordinates of '{name}'")
+        super().__init__(name, [_coordinate(item) for item in given], units, text)
+        self._replace = self._dynamic(given, list(u))
         n = self.n
         self._mass: tuple = matrix([[int(i == j) for j in range(n)] for i in range(n)], n, {}, "M")
         self._force: tuple = (sp.Integer(0),) * n
         self._potential: sp.Expr | None = None
-        self.params(**(params or {}))
+        self.params(**self._parameters(params))
         if mass is not None:
             self.mass = mass
         if force is not None:
             self.force = force
         if potential is not None:
             self.potential = potential
-        for contact in contacts:
+        for contact in items(contacts, f"contacts of '{name}'", Contact):
             self.contact(contact)
-        for constraint in constraints:
+        for constraint in items(constraints, f"constraints of '{name}'", Constraint, str, sp.Expr):
             self.constraint(constraint)
-        for spring in springs:
+        for spring in items(springs, f"springs of '{name}'", BilinearSpring):
             self.spring(spring)
-        for record in records:
+        for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
-        if start is not None:
-            self.start(**start)
+        self._begin(start)
         if sketch:
             self.sketch(*sketch)
 
@@ -140,13 +140,17 @@ class MechanicalSystem(LagrangianSystem):
 
     @property
     def force(self) -> sp.Matrix:
-        """All forces F(t, q, v, rho) on the right-hand side, gyroscopic ones included, (n,)."""
+        """All forces F(t, q, v, rho) on the right-hand side, gyroscopic ones included, (n,).
+
+        Set as a vector, or as a dict by coordinate, of which what is missing is zero.
+        """
         return sp.Matrix(self._force)
 
     @force.setter
     def force(self, value: Any) -> None:
         what = f"force of '{self.name}'"
-        self._force = vector(value, self.n, self.symbols(), what, self._replace)
+        given = by_name(value, self.coordinates, what, [sp.Integer(0)] * self.n, "coordinate")
+        self._force = vector(given, self.n, self.symbols(), what, self._replace)
         self.touch()
 
     @property
@@ -187,6 +191,7 @@ class MechanicalSystem(LagrangianSystem):
             If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
             is not linear in the velocities, or is neither one formula nor two.
         """
+        a(contact, Contact, f"a contact of '{self.name}'", "Contact('y', e=0.8)")
         label = contact.name or f"contact {len(self.contacts) + 1}"
         if label in [c.name for c in self.contacts]:
             raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
@@ -221,6 +226,8 @@ class MechanicalSystem(LagrangianSystem):
         BadModel
             If its elongation is not linear in the coordinates, or k, f_y, b depend on the state.
         """
+        what = f"a spring of '{self.name}'"
+        a(spring, BilinearSpring, what, "BilinearSpring('x', k=50, f_y=2)")
         label = spring.name or f"spring {len(self.springs) + 1}"
         what = f"elongation of {label!r}"
         u = expression(spring.elongation, self.symbols(), what, self._replace)

@@ -60,9 +60,13 @@ def checked(record: Record, system: LagrangianSystem) -> Record:
     label = record.name or f"record {len(system.records) + 1}"
     dt = number(record.dt, f"dt of {label!r}", "s", positive=True)
     try:
+        if np.iscomplexobj(record.values):
+            raise TypeError
         values = np.array(record.values, float)
     except (TypeError, ValueError):
-        raise BadModel(f"The samples of {label!r} must be numbers in one row.") from None
+        raise BadModel(
+            f"The samples of {label!r} must be numbers in one row, all of them real."
+        ) from None
     if values.ndim != 1 or values.size < 2:
         raise BadModel(
             f"The samples of {label!r} must be two or more numbers in one row, but their shape is "

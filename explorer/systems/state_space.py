@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
 
-from explorer.errors import BadModel, suggest
+from explorer.arguments import items
+from explorer.errors import BadModel
 from explorer.parameters import Param, number
 from explorer.systems.base import System
+from explorer.systems.expressions import by_name, check_name, names_of, vector
 from explorer.systems.expressions import text as written
-from explorer.systems.expressions import vector
 
 __all__ = ["StateSpaceSystem"]
-
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
 class StateSpaceSystem(System):
@@ -37,16 +35,15 @@ class StateSpaceSystem(System):
         self, name: str, x: str | Sequence[str], units: str | Sequence[str] = "", text: str = ""
     ) -> None:
         super().__init__(name, text)
-        states = tuple(map(str, x.replace(",", " ").split() if isinstance(x, str) else x))
+        states = tuple(map(str, names_of(x, f"The states of '{name}'")))
         n = len(states)
         if not n or len(set(states)) != n:
             raise BadModel(f"'{name}' needs at least one state, each with its own name.")
         for state in states:
-            if not _NAME.match(state) or state == "t":
-                raise BadModel(f"{state!r} cannot name a state.")
+            check_name(state, "a state")
         self.coordinates = states
         self.x = tuple(sp.Symbol(state) for state in states)
-        self.units = tuple([units] * n if isinstance(units, str) else units)
+        self.units = tuple([units] * n if isinstance(units, str) else items(units, "units"))
         if len(self.units) != n:
             raise BadModel(f"'{name}' has {n} states, but {len(self.units)} units are given.")
         self.start_x: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
@@ -88,20 +85,7 @@ class StateSpaceSystem(System):
     ) -> tuple:  # fmt: skip
         """Return n formulas; a dict by state takes the others from `rest`."""
         names = self.symbols() if names is None else names
-        if not isinstance(value, Mapping):
-            return vector(value, self.n, names, what)
-        given = {str(state): formula for state, formula in value.items()}
-        unknown = [state for state in given if state not in self.coordinates]
-        if unknown:
-            raise BadModel(
-                f"{what}: {unknown[0]!r} is no state of '{self.name}'."
-                f"{suggest(unknown[0], self.coordinates)}"
-            )
-        missing = [state for state in self.coordinates if state not in given]
-        if missing and not rest:
-            raise BadModel(f"{what} has no formula for the state {missing[0]!r}.")
-        items = [given.get(s, old) for s, old in zip(self.coordinates, rest or self.x, strict=True)]
-        return vector(items, self.n, names, what)
+        return vector(by_name(value, self.coordinates, what, rest or None), self.n, names, what)
 
     def _spec(self) -> dict[str, Any]:
         """Return what every specification begins with, and the start."""

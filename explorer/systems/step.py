@@ -93,14 +93,13 @@ class StepSystem(StateSpaceSystem):
         self.rewritten: dict[Any, sp.Expr] = {}
         self._flow: tuple[sp.Expr, ...] | None = None
         self._given: tuple[sp.Expr, ...] = ()
-        self.params(**(params or {}))
+        self.params(**self._parameters(params))
         named = c.items() if isinstance(c, Mapping) else [("", one) for one in c]
         for label, function in named:
             self.switch(function, name=label)
         if f is not None:
             self.f = f
-        if start is not None:
-            self.start(**start)
+        self._begin(start)
         if sketch:
             self.sketch(*sketch)
 
