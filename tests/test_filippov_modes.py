@@ -183,6 +183,17 @@ def test_a_start_on_the_surface_is_in_the_set_that_goes_on(d):
     assert ex.simulate(repelled, TIGHT).x[-1] == pytest.approx([1.0])
 
 
+@pytest.mark.parametrize("scheme", ["EventDriven", "FESD"])
+def test_a_start_on_a_surface_without_any_parameter_is_refused_alike(scheme):
+    """By the start value itself, where there is no parameter to be another column."""
+    system = ex.FilippovSystem(
+        "relay", x="x", c=["x"], S=[[1], [-1]], modes={"right": ["-1"], "left": ["1"]},
+        start={"x": [0], "t_end": 1},
+    )  # fmt: skip
+    with pytest.raises(BadValue, match="starts on the surface 'c1'"):
+        ex.sensitivity(system, scheme, wrt=["x"])
+
+
 def test_a_surface_that_is_only_grazed():
     """Without falling friction the belt is touched once in each swing, at no speed at all."""
     sol = ex.simulate(ex.models.stribeck_belt(), ex.EventDriven, d=0)

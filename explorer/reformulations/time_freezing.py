@@ -33,6 +33,7 @@ import itertools
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from explorer.systems import MechanicalSystem, StepSystem
@@ -113,6 +114,8 @@ def misses(system: MechanicalSystem) -> str:
     if system.n > (_MOST_CURVED if curved else _MOST):
         what = "a mass matrix that depends on q" if curved else "its inverse mass matrix"
         return f"time freezing writes {what} out, which {system.n} coordinates are too many for."
+    if _singular(system):
+        return "its mass matrix is singular: time freezing needs inertia in every coordinate."
     for one, two in itertools.combinations(system.contacts, 2):
         if not _independent(system, one, two):
             return (
@@ -131,6 +134,19 @@ def misses(system: MechanicalSystem) -> str:
                 "outcome is not that of Newton's law."
             )
     return ""
+
+
+def _singular(system: MechanicalSystem) -> bool:
+    """Whether the mass matrix is, at any state: its rank at numbers that are like no others."""
+    symbols = sorted({s for x in system.inertia.values() for s in x.free_symbols}, key=str)
+    at = {s: 1 + sp.sqrt(sp.prime(k + 2)).evalf() / 7 for k, s in enumerate(symbols)}
+    M = np.zeros((system.n, system.n), complex)  # a root may be imaginary there
+    try:
+        for place, x in system.inertia.items():
+            M[place] = complex(x.subs(at))
+    except TypeError:  # or there may be none at all
+        return False
+    return bool(np.isfinite(M).all() and np.linalg.matrix_rank(M) < system.n)
 
 
 def _directions(system: MechanicalSystem, contact: Any) -> list[sp.Matrix]:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.compiled import compile_system
+from explorer.compiled.checks import check_mass
 from explorer.compiled.paradox import Paradox, paradox_at
+from explorer.errors import BadModel
 from explorer.schemes.base import stopped
 from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, STEP_CAP, STIFF, Status
 
@@ -37,6 +39,8 @@ def ended(march: March) -> Status:
             "contacts do that"
         )  # fmt: skip
         return _stopped(march, name, f"{why}. {_GOES_ON}")
+    if code in _LOST and (why := _massless(march)):
+        return _stopped(march, name, why)
     if code in _LOST and (found := _paradox(march, _JAM)):
         return _stopped(march, name, f"{found.words}. {_GOES_ON}")
     return Status.of(code, len(march.steps), t)
@@ -44,6 +48,25 @@ def ended(march: March) -> Status:
 
 def _stopped(march: March, name: str, words: str) -> Status:
     return stopped(march.code, name, len(march.steps), march.end()[0], words)
+
+
+def _massless(march: March) -> str:
+    """Say that the mass matrix is none where the march ended; empty: it is one."""
+    flow, (t, x, *_) = march.flow, march.end()
+    if not flow.mechanical or not np.isfinite(x[: flow.n]).all():
+        return ""
+    compiled = compile_system(flow.system)  # type: ignore[arg-type]
+    inp = compiled.input(march.rho.tolist())
+    inp[0], inp[1 : 1 + flow.n_x] = t, x[: flow.n_x]
+    M = compiled.matrices(inp)[0]
+    if not np.isfinite(M.sum()):
+        return ""
+    try:
+        check_mass(flow.system.name, M, f"at t = {t:.6g} s")
+    except BadModel as error:
+        said = str(error).rstrip(".")
+        return said[:1].lower() + said[1:]
+    return ""
 
 
 def _paradox(march: March, near: float = 0.0) -> Paradox | None:

@@ -46,7 +46,8 @@ def check_start(
     """
     c, c_x, _, c_rho = _functions(compiled, rho, 0.0, x)
     places = np.array(wrt, np.int64)
-    moves = c_x @ seeds + np.where(places >= 0, c_rho[:, places], 0.0)
+    c_rho = np.column_stack([c_rho, np.zeros(len(c))])  # the last column, -1: a start value
+    moves = c_x @ seeds + c_rho[:, places]
     on = np.abs(c) <= 1e-9 * (1 + np.abs(x).max())
     if (np.abs(moves[on]) > 1e-9).any():
         name = compiled.system.guard_names[int(np.flatnonzero(on)[0])]
