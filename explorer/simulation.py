@@ -32,19 +32,24 @@ from explorer.errors import (
 from explorer.export import read_arrays
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.motion import Motion
-from explorer.parameters import knobs_of, number
+from explorer.parameters import number
 from explorer.schemes import Scheme, schemes
+from explorer.schemes.base import stopped
+from explorer.schemes.choice import applicability, choose, numbers_of, schemes_for
 from explorer.solution import Solution
-from explorer.status import Status
+from explorer.status import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF, Status
 from explorer.systems import (
     FirstOrderSystem,
     HybridSystem,
+    MechanicalSystem,
     StateSpaceSystem,
     System,
-    check_system,
     from_spec,
 )
 from explorer.systems.record import check_span
+from explorer.systems.rewriting import jump
+
+_STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
@@ -120,7 +125,7 @@ def simulate(
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
-    values = system.rho({**given_rho, **parameters})
+    values = numbers_of(system, chosen, {**given_rho, **parameters})
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, given = begin(chosen, system, chosen.compile(system), start)
@@ -131,6 +136,9 @@ def simulate(
     solution.observe = observe
     if isinstance(solution, FrictionalSolution) and (found := paradox(compiled, values, solution)):
         warnings.warn(f"'{system.name}': {found}.", ModelWarning, stacklevel=2)
+    if solution.status.code in _STUCK and (why := _by_sign(system)):
+        last = solution.status
+        solution.status = stopped(last.code, last.name, last.step, last.t, why)
     solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
@@ -225,71 +233,19 @@ def _numbers(value: Any, what: str) -> np.ndarray:
     return np.array([number(x, f"{what}[{i}]") for i, x in enumerate(items)])
 
 
-def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme:
-    """Return a scheme instance that takes the system, or refuse with what would."""
-    check_system(system)
-    if scheme is None:
-        return schemes_for(system)[0]
-    if isinstance(scheme, str):
-        scheme = schemes[scheme]
-    if isinstance(scheme, type) and issubclass(scheme, Scheme):
-        scheme = scheme()
-    if not isinstance(scheme, Scheme):
-        raise BadValue(f"{scheme!r} is not a scheme.{suggest(scheme, schemes)}")
-    if not scheme.fits(system):
-        kind = type(scheme).__name__
-        why = scheme.obstacle(system) if isinstance(system, scheme.accepts) else ""
-        raise NotApplicable(
-            f"{kind} cannot integrate '{system.name}'{f': {why}' if why else '.'}\n"
-            f"  {system.name}   {type(system).__name__}{_with(system)}\n"
-            f"  {kind}   takes {scheme.takes}\n"
-            f"  {_instead(system)}"
-        )
-    return scheme
-
-
-def _instead(system: System) -> str:
-    """Return what takes a system, as it is or through an exact rewriting."""
-    found = schemes_for(system)
-    through = [type(s).__name__ for s in found if isinstance(system, s.rewrites)]
-    direct = [type(s).__name__ for s in found if not isinstance(system, s.rewrites)]
-    more = f" Through an exact rewriting: {', '.join(through)}." if through else ""
-    return f"Take it as it is: {', '.join(direct) or 'none yet'}.{more}"
-
-
-def _with(system: System) -> str:
-    return f" with {', '.join(sorted(system.features))}" if system.features else ""
-
-
-def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
-    """Return a default instance of every scheme that takes the system, with its step size.
-
-    Time stepping comes first: it passes through any number of events. What takes it through an
-    exact rewriting follows. Schemes that are there to show what goes wrong come last, and only with
-    `lessons`.
-
-    Raises
-    ------
-    BadValue
-        What is no system.
-    """
-    check_system(system)
-    found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
-    found.sort(
-        key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))
-    )
-    return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in found]
-
-
-def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
-    """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept.
-
-    Schemes that are there to show what goes wrong are left out.
-    """
-    return {
-        name: {s: kind.fits(system) for s, kind in schemes.items() if not kind.lesson}
-        for name, system in systems.items()
-    }
+def _by_sign(system: System) -> str:
+    """Return why no scheme holds a body at rest by a force that jumps; empty: none does."""
+    if not isinstance(system, MechanicalSystem):
+        return ""
+    for name, force in zip(system.coordinates, system.force, strict=True):
+        if (slip := jump(force, system.v)) is not None:
+            return (
+                f"the force of {name!r} jumps where {slip} = 0, as Coulomb friction does, and a "
+                "force that is a formula holds no body there, at whatever h. Friction of a contact "
+                f"does (Contact(..., mu=..., slip='{slip}')), or a StepSystem or FilippovSystem "
+                "with the same formula"
+            )
+    return ""
 
 
 def observe(solution: Solution, bundle: str) -> np.ndarray:

@@ -37,6 +37,20 @@ def two(**changes):
     return ex.MechanicalSystem("pair", "x y", **changes)
 
 
+def yielding(**changes):
+    """Return a system with a contact and a spring that yields."""
+    declared = {"contacts": ex.Contact("y"), "springs": ex.BilinearSpring("x", 50, 2, 0.1)}
+    return two(**(declared | changes))
+
+
+def massless():
+    """Return a system whose second coordinate has no mass, with a rough contact."""
+    return two(
+        mass=[["1", 0], [0, 0]], force=["-x", "-9.81"], start={"q": [0.3, 0.5], "v": [1, 0]},
+        contacts=ex.Contact("y", e=0.5, mu=0.3, slip="v_x"),
+    )  # fmt: skip
+
+
 def run(system=None, scheme=None, **arguments):
     """Simulate a system (the ball if none is given)."""
     return ex.simulate(ball() if system is None else system, scheme, **arguments)
@@ -283,6 +297,36 @@ BAD = {
     ),
     "rows of two lengths": (
         lambda: two(mass=[[1, 2], [1]]), ex.BadModel, ["mass", "2 x 2", "rows of 2 and 1"],
+    ),
+    "knob given to the run": (
+        lambda: run(h=1e-3), ex.BadValue, ["'h'", "scheme", "MoreauJean(h=0.001)"],
+    ),
+    "knob of another scheme given to the run": (
+        lambda: run(scheme="MoreauJean", rtol=1e-3), ex.BadValue, ["'rtol'", "EventDriven(rtol="],
+    ),
+    "class instead of a system": (
+        lambda: ex.schemes_for(ex.MechanicalSystem), ex.BadValue, ["not a system", "build one"],
+    ),
+    "features that no scheme takes together": (
+        lambda: run(yielding()), ex.NotApplicable,
+        ["No scheme takes contacts and hysteresis together", "Without contacts: Newmark",
+         "Without hysteresis:", "MoreauJean"],
+    ),
+    "the same for a panel": (
+        lambda: ex.explore(yielding()), ex.NotApplicable, ["contacts and hysteresis together"],
+    ),
+    "the same for a scheme": (
+        lambda: run(yielding(contacts=[], constraints="y"), "MoreauJean"), ex.NotApplicable,
+        ["MoreauJean cannot integrate", "constraints and hysteresis together", "Newmark"],
+    ),
+    "coordinate without mass, and friction": (
+        lambda: run(massless()), ex.BadModel, ["mass matrix of 'pair' is singular", "inertia"],
+    ),
+    "the same for a march": (
+        lambda: run(massless(), "EventDriven"), ex.StepFailed, ["mass matrix", "singular", "inertia"],
+    ),
+    "the same for time freezing": (
+        lambda: run(massless(), "FESD"), ex.NotApplicable, ["mass matrix is singular"],
     ),
     "no name": (lambda: ex.MechanicalSystem("", "y"), ex.BadModel, ["name"]),
     "no coordinate": (lambda: ex.MechanicalSystem("a", ""), ex.BadModel, ["coordinate"]),
@@ -624,6 +668,39 @@ def test_friction_law_by_sign_runs():
     )
     sol = run(system, ex.MoreauJean(h=1e-3, theta=1.0))
     assert abs(sol.q[-1, 0]) < 1.0
+
+
+JUMPS = {  # a force: where it jumps
+    "-3*sign(v_x)": "v_x",
+    "-3*sign(v_x - 1/2)": "v_x - 1/2",
+    "-3*sign(v_x)*(1 + 2*exp(-abs(v_x)))": "v_x",
+    "Piecewise((-3, v_x > 0), (3, True))": "v_x",
+    "-abs(v_x)*v_x": None,
+    "-3*sign(x)": None,
+    "-3*tanh(9*v_x)": None,
+    "-max(v_x, 0)": None,
+}
+
+
+@pytest.mark.parametrize("formula", JUMPS)
+def test_where_a_force_jumps_with_a_velocity(formula):
+    """Jumps are told from corners; those with a coordinate are another matter."""
+    from explorer.systems.rewriting import jump
+
+    system = ex.MechanicalSystem("block", "x", force=formula)
+    found = jump(system.force[0], system.v)
+    assert (None if found is None else str(found)) == JUMPS[formula]
+
+
+@pytest.mark.parametrize("scheme", ["MoreauJean", "Newmark", "EventDriven"])
+def test_friction_by_sign_that_has_to_stick_is_named(scheme):
+    """No step size holds the block: not Newton's method is to blame."""
+    system = ex.MechanicalSystem("block", "x", force="-3*sign(v_x)", start={"v": [1.0]})
+    with pytest.raises(ex.StepFailed) as caught:
+        run(system, scheme)
+    for word in ("'x'", "jumps where v_x = 0", "Coulomb", "slip='v_x'", "StepSystem"):
+        assert word in str(caught.value)
+    assert "newton_max" not in str(caught.value)
 
 
 MALICIOUS = [

@@ -90,7 +90,6 @@ class FrozenSystem(StepSystem):
     source: Any
     held: tuple[FrozenContact, ...] = ()
     scale = ""
-    revision_of_source = -1
 
     @property
     def clock(self) -> sp.Symbol:

@@ -16,7 +16,7 @@ import sympy as sp
 
 from explorer.errors import BadModel
 
-__all__ = ["indicator", "multilinear", "rewrite"]
+__all__ = ["indicator", "jump", "multilinear", "rewrite"]
 
 _SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise)
 Step = Callable[[sp.Expr], sp.Expr]
@@ -28,6 +28,31 @@ def multilinear(expr: sp.Expr, alphas: Iterable[sp.Symbol]) -> sp.Expr:
     for alpha in alphas:
         expr = expr.replace(lambda e, a=alpha: e.is_Pow and e.base == a, lambda e: e.base)
     return sp.expand(expr)
+
+
+def jump(expr: sp.Expr, v: Iterable[sp.Symbol]) -> sp.Expr | None:
+    """Return a function of velocities at whose zero an expression jumps, if it is found.
+
+    Found are zeros that can be solved for a velocity in which they are linear: c = 0 in sign(c),
+    where the two values of the expression differ.
+    """
+    moving = set(v)
+    if not (expr.free_symbols & moving and expr.has(*_SHARP)):
+        return None
+    alphas: dict[sp.Expr, sp.Symbol] = {}
+    try:
+        smooth = rewrite(
+            expr, moving, lambda c: alphas.setdefault(c, sp.Dummy(real=True)), "force", {}
+        )
+    except BadModel:
+        return None
+    for c, alpha in alphas.items():
+        leap = smooth.xreplace({alpha: sp.Integer(1)}) - smooth.xreplace({alpha: sp.Integer(0)})
+        for x in sorted(c.free_symbols & moving, key=str):
+            slope = c.diff(x)
+            if x not in slope.free_symbols and sp.simplify(leap.subs(x, x - c / slope)) != 0:
+                return c
+    return None
 
 
 def indicator(condition: Any, step: Step, what: str) -> sp.Expr:

@@ -1,0 +1,143 @@
+"""Which scheme takes a system, and what a refusal says would."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.parameters import knobs_of
+from explorer.schemes import Scheme, schemes
+from explorer.systems import System, check_system
+
+__all__ = ["applicability", "choose", "numbers_of", "schemes_for"]
+
+
+def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme:
+    """Return a scheme instance that takes the system, or refuse with what would."""
+    check_system(system)
+    if scheme is None:
+        found = schemes_for(system)
+        if not found:
+            raise NotApplicable(
+                f"'{system.name}' is a {type(system).__name__}{_with(system)}. {_nobody(system)}"
+            )
+        return found[0]
+    if isinstance(scheme, str):
+        scheme = schemes[scheme]
+    if isinstance(scheme, type) and issubclass(scheme, Scheme):
+        scheme = scheme()
+    if not isinstance(scheme, Scheme):
+        raise BadValue(f"{scheme!r} is not a scheme.{suggest(scheme, schemes)}")
+    if not scheme.fits(system):
+        kind = type(scheme).__name__
+        why = scheme.obstacle(system) if isinstance(system, scheme.accepts) else ""
+        raise NotApplicable(
+            f"{kind} cannot integrate '{system.name}'{f': {why}' if why else '.'}\n"
+            f"  {system.name}   {type(system).__name__}{_with(system)}\n"
+            f"  {kind}   takes {scheme.takes}\n"
+            f"  {_instead(system)}"
+        )
+    return scheme
+
+
+def _instead(system: System) -> str:
+    """Return what takes a system, as it is or through an exact rewriting."""
+    found = schemes_for(system)
+    if not found:
+        return _nobody(system)
+    through = [type(s).__name__ for s in found if isinstance(system, s.rewrites)]
+    direct = [type(s).__name__ for s in found if not isinstance(system, s.rewrites)]
+    more = f" Through an exact rewriting: {', '.join(through)}." if through else ""
+    return f"Take it as it is: {', '.join(direct) or 'none'}.{more}"
+
+
+def _with(system: System) -> str:
+    return f" with {', '.join(sorted(system.features))}" if system.features else ""
+
+
+def _nobody(system: System) -> str:
+    """Return why no scheme takes a system: the features that none handles together."""
+    kinds = {
+        name: kind for name, kind in schemes.items()
+        if isinstance(system, kind.accepts) and not kind.lesson
+    }  # fmt: skip
+    if not kinds:
+        return f"No scheme takes a {system.kind}."
+    features = sorted(system.features)
+    for count in range(1, len(features) + 1):
+        for clash in itertools.combinations(features, count):
+            if not any(kind.handles >= {*clash} for kind in kinds.values()):
+                return f"No scheme takes {_listed(clash)}{_both(clash)}.{_without(system, kinds)}"
+    why = [f"{name}: {kind.obstacle(system)}" for name, kind in kinds.items()]
+    return "No scheme takes it. " + " ".join(why)
+
+
+def _without(system: System, kinds: Mapping[str, type[Scheme]]) -> str:
+    """Return what to leave out, and who takes the rest: the fewest features first."""
+    left: dict[tuple[str, ...], list[str]] = {}
+    for name, kind in kinds.items():
+        left.setdefault(tuple(sorted(system.features - kind.handles)), []).append(name)
+    least = [k for k in left if not any({*other} < {*k} for other in left)]
+    said = [f" Without {_listed(k)}: {', '.join(left[k])}." for k in sorted(least, key=len)]
+    return "".join(said)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _both(names: tuple[str, ...]) -> str:
+    return " together" if len(names) > 1 else ""
+
+
+def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
+    """Return a default instance of every scheme that takes the system, with its step size.
+
+    Time stepping comes first: it passes through any number of events. What takes it through an
+    exact rewriting follows. Schemes that are there to show what goes wrong come last, and only with
+    `lessons`.
+
+    Raises
+    ------
+    BadValue
+        If it is no system.
+    """
+    check_system(system)
+    found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
+    found.sort(
+        key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))
+    )
+    return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in found]
+
+
+def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
+    """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept.
+
+    Schemes that are there to show what goes wrong are left out.
+    """
+    return {
+        name: {s: kind.fits(system) for s, kind in schemes.items() if not kind.lesson}
+        for name, system in systems.items()
+    }
+
+
+def numbers_of(system: System, chosen: Scheme, given: Mapping[str, Any]) -> list[float]:
+    """Return the parameter vector with what is given by name.
+
+    Raises
+    ------
+    BadValue
+        As `System.rho`; of a knob with the scheme that has it.
+    """
+    for name, value in given.items():
+        homes = [type(chosen).__name__, *schemes]
+        home = next((k for k in homes if name in knobs_of(schemes[k])), None)
+        if home and name not in system.parameters:
+            raise BadValue(
+                f"'{system.name}' has no parameter {name!r}: it belongs to the scheme, as in "
+                f"simulate(system, explorer.{home}({name}={value!r}))."
+            )
+    return system.rho(given)
