@@ -14,11 +14,16 @@ from explorer.systems import HybridSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label
 
-__all__ = ["choice", "groups", "slider", "values"]
+__all__ = ["accepted", "choice", "groups", "slider", "values"]
 
 
 def values(session: Session) -> dict[str, Any]:
     """Return the value of every control by its full key; what is pending stays as typed."""
+    return accepted(session) | session.pending
+
+
+def accepted(session: Session) -> dict[str, Any]:
+    """Return the value of every control with which the session has run."""
     state, system = session.state, session.system
     start: dict[str, Any] = {
         f"{k}.{c}": x
@@ -35,14 +40,13 @@ def values(session: Session) -> dict[str, Any]:
         **{f"rho.{k}": x for k, x in state["rho"].items()},
         **{f"knob.{k}": x for k, x in state["knobs"].items()},
         **start,
-        **session.pending,
     }
 
 
 def groups(session: Session) -> list[dict[str, Any]]:
     """Return the groups of controls: model, parameters, start, scheme, numerics."""
     state, system = session.state, session.system
-    now = values(session)
+    now = accepted(session)  # a slider reaches as far as what was taken: its knob stays there
     names = [(name, name.replace("_", " ")) for name in sorted(models)]
     if session.states.own is not None:
         names.insert(0, (OWN, session.states.own.name))

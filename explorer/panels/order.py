@@ -48,7 +48,7 @@ class _Answer(SessionAnswer):
 
     def groups(self) -> list[dict[str, Any]]:
         session = self.session
-        now, known = self._values(), {OWN, *filter(offered, models)}
+        now, known = self._accepted(), {OWN, *filter(offered, models)}
         found = {g["name"]: g["controls"] for g in controls.groups(session)}
         for control in found["model"]:
             if control["key"] == "model":
@@ -67,10 +67,10 @@ class _Answer(SessionAnswer):
         ]
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in ordered if c]
 
-    def _values(self) -> dict[str, Any]:
+    def _accepted(self) -> dict[str, Any]:
         session = self.session
         own = {f"see.{k}": x for k, x in session.state["see"].items()}
-        return controls.values(session) | own | session.pending
+        return controls.accepted(session) | own
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class _Answer(SessionAnswer):
         self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
         self._drawn = drawn
         return {
-            "values": self._values(),
+            "values": self._accepted() | session.pending,
             "errors": dict(session.errors),
             "status": self._said(found, session.solution, time.perf_counter() - begin, drag),
             **self._history(),

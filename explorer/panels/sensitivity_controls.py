@@ -50,7 +50,7 @@ def groups(session: SensitivitySession) -> list[dict[str, Any]]:
 
 def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
     system, see = session.system, session.state["see"]
-    now = {f"see.{k}": x for k, x in see.items()} | session.pending
+    now = {f"see.{k}": x for k, x in see.items()}
     names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
     states = system.coordinates if isinstance(system, StateSpaceSystem) else system._state_names()
     names += [(k, f"{_state(k, system.coordinates)}(0)   start") for k in states]
@@ -88,7 +88,7 @@ def _first(session: SensitivitySession) -> dict[str, Any]:
 
 
 def _until(session: SensitivitySession) -> list[dict[str, Any]]:
-    now = {f"cost.{k}": x for k, x in session.state["cost"].items()} | session.pending
+    now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
     names = event_names(session.system)
     kind = "impact on" if session.system.contacts else "event"
     ends = [["", "at t_end"], *([name, f"at {kind} {name}"] for name in names)]
@@ -103,7 +103,7 @@ def _until(session: SensitivitySession) -> list[dict[str, Any]]:
 
 def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
     now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
-    now |= {"see.compare": session.state["see"]["compare"]} | session.pending
+    now |= {"see.compare": session.state["see"]["compare"]}
     rates = "d_<state>" if isinstance(session.system, StateSpaceSystem) else "a_<coordinate>"
     usual = usual_cost(session.system)
     tip = f"a formula of t, the states, {rates} and the parameters; empty: none"

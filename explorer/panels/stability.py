@@ -35,7 +35,7 @@ class _Answer(SessionAnswer):
         }
 
     def groups(self) -> list[dict[str, Any]]:
-        state, now = self.session.state, self._values()
+        state, now = self.session.state, self._accepted()
         names = [(name, name) for name in SCHEMES]
         scheme = [choice("scheme", "scheme", now, names, "How the oscillator is integrated")]
         scheme += [slider(f"knob.{k}", k, KNOBS[k], now) for k in state["knobs"]]
@@ -51,12 +51,11 @@ class _Answer(SessionAnswer):
         ]  # fmt: skip
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in found]
 
-    def _values(self) -> dict[str, Any]:
+    def _accepted(self) -> dict[str, Any]:
         state = self.session.state
         return {
             **{k: state[k] for k in ("scheme", "xi", "omega_h", "compare")},
             **{f"knob.{k}": x for k, x in state["knobs"].items()},
-            **self.session.pending,
         }
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
@@ -69,7 +68,7 @@ class _Answer(SessionAnswer):
         )  # fmt: skip
         self._layout = steady(picture.layout, self._layout)
         return {
-            "values": self._values(),
+            "values": self._accepted() | session.pending,
             "errors": dict(session.errors),
             "status": self._status(session.solution, time.perf_counter() - begin),
             **self._history(),

@@ -101,7 +101,8 @@ class Ball:
             self.future.clear()
         self.moving = drag
         if errors:
-            return {**self.state(), "errors": errors,
+            typed = {key: set[key] for key in errors}  # stays, as a session's does
+            return {**self.state(), "values": self.values | typed, "errors": errors,
                     "status": {"level": "error", "text": next(iter(errors.values()))}}  # fmt: skip
         return self.frame()
 

@@ -32,6 +32,7 @@ class Control {
         numeric: kind !== "text",
         onCommit: (value) => this.onEdit(key, value, false),
         onStep: (count) => this.step(count),
+        onRevert: () => this.refused && this.choose(this.taken),
       });
     }
     const head = make("div", { class: "nsx-head" }, this.label, this.back);
@@ -110,7 +111,9 @@ class Control {
       const options = this.choices.map(([, label]) => make("option", {}, plainLabel(label)));
       this.entry.replaceChildren(...options);
     }
-    this.show(spec.value);
+    this.taken = spec.taken ?? spec.value;
+    if (this.field?.dirty) this.place(spec.value); // the answer says whether what is typed stays
+    else this.show(spec.value);
   }
 
   written(value) {
@@ -124,18 +127,28 @@ class Control {
 
   // Draw a value; `mine`: it comes from this very control, so it wins over typed text.
   show(value, mine = false) {
+    this.place(value);
+    if (this.field) this.field.show(value, mine);
+  }
+
+  place(value) {
     this.value = value;
-    this.back.classList.toggle("nsx-away", value !== this.spec.default);
-    this.back.tabIndex = value !== this.spec.default ? 0 : -1;
+    this.offerDefault();
     if (this.kind === "toggle") this.entry.checked = Boolean(value);
     else if (this.kind === "choice") {
       this.entry.selectedIndex = this.choices.findIndex(([one]) => one === value);
-    } else this.field.show(value, mine);
+    }
     if (this.range && typeof value === "number") {
       this.range.value = this.scale.position(value);
       this.range.style.setProperty("--nsx-fill", this.scale.fraction(value));
       this.range.setAttribute("aria-valuetext", this.written(value));
     }
+  }
+
+  offerDefault() {
+    const away = this.refused || this.value !== this.spec.default;
+    this.back.classList.toggle("nsx-away", Boolean(away));
+    this.back.tabIndex = away ? 0 : -1;
   }
 
   slide(value) {
@@ -196,14 +209,22 @@ class Control {
     setText(this.note, sentence ?? "");
     this.node.classList.toggle("nsx-refused", Boolean(sentence));
     if (this.field) this.field.refuse(sentence, this.note.id);
+    this.offerDefault();
   }
 
-  // The kernel's answer: an error leaves the typed text alone, a value replaces it.
+  // The kernel's answer: a value replaces what was typed; with an error that stays, and the knob
+  // is where the last value was taken.
   answer(value, sentence) {
     // Most controls hear nothing new at most pictures, and writing to a field costs a layout.
     const news = sentence || this.refused || value !== this.value || this.field?.dirty;
     if (!news) return;
     this.refuse(sentence ?? null);
-    if (!sentence && value !== undefined && !this.held) this.show(value);
+    if (!sentence && value !== undefined) this.taken = value;
+    if (value === undefined || this.held) return;
+    if (!sentence) this.show(value);
+    else if (this.field) {
+      this.place(this.taken);
+      this.field.keep(value, this.taken);
+    }
   }
 }

@@ -18,7 +18,7 @@ class Controls {
       for (const spec of groups.flatMap((group) => group.controls)) {
         const control = this.byKey.get(spec.key);
         const mine = control.held || ahead(spec.key);
-        control.configure(mine ? { ...spec, value: control.value } : spec);
+        control.configure(mine ? { ...spec, value: control.value, taken: spec.value } : spec);
       }
     }
     this.shape = shape;

@@ -2,9 +2,10 @@
 // until they change it, press Escape, or the kernel answers with a value it accepted.
 
 class Field {
-  constructor({ key, numeric, onCommit, onStep }) {
+  constructor({ key, numeric, onCommit, onStep, onRevert }) {
     this.numeric = numeric;
     this.onCommit = onCommit;
+    this.onRevert = onRevert;
     this.text = ""; // the kernel's value as written
     this.dirty = false; // typed, not yet accepted
     this.sent = null; // the text last sent
@@ -45,7 +46,7 @@ class Field {
     this.dirty = false;
     this.sent = null;
     this.input.value = this.text;
-    this.refuse(null);
+    this.onRevert();
   }
 
   // A value of the kernel (or of the slider beside it).
@@ -57,6 +58,16 @@ class Field {
     this.dirty = false;
     this.sent = null;
     if (this.input.value !== this.text) this.input.value = this.text;
+  }
+
+  // What was refused stays as it was typed, also in a view that did not type it; Escape brings
+  // back the value that was taken.
+  keep(typed, taken) {
+    this.text = this.numeric ? shown(taken) : String(taken ?? "");
+    if (this.dirty || typed === null) return;
+    this.input.value = typeof typed === "number" ? shown(typed) : String(typed);
+    this.dirty = true;
+    this.sent = this.input.value;
   }
 
   refuse(sentence, describedBy) {

@@ -8,7 +8,8 @@ function shown(value) {
 // What a person typed: a plain number becomes a number, anything else goes to the kernel verbatim.
 function typedValue(text) {
   const plain = text.trim().replace(/\u2212/g, "-");
-  return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : text.trim();
+  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+  return Number.isFinite(number) ? number : text.trim(); // JSON has no infinity: 1e400 stays text
 }
 
 // 1, 2 or 5 times a power of ten, at most x.
