@@ -277,6 +277,17 @@ BAD = {
     "force of no coordinate": (
         lambda: two(force={"z": 1}), ex.BadModel, ["force", "'z' is no coordinate", "x, y"],
     ),
+    "number of discs": (lambda: ex.DiscSystem("box", "two"), ex.BadModel, ["'box'", "'two'"]),
+    "unknown entry of discs": (
+        lambda: ex.DiscSystem("box", 2, radious=1), ex.BadValue, ["box", "Did you mean 'radius'"],
+    ),
+    "entry of a subsystem": (
+        lambda: ex.FilippovSystem("s", "x", subsystems=[{"mode": 1}]), ex.BadValue,
+        ["subsystem of 's'", "Did you mean 'modes'"],
+    ),
+    "switching functions as a number": (
+        lambda: ex.StepSystem("s", "x", c=3, f=["x"]), ex.BadValue, ["c of 's'", "list", "3"],
+    ),
     "units as a number": (lambda: ball(units=3), ex.BadValue, ["units", "3"]),
     "complex M": (
         lambda: ex.LinearMechanicalSystem("frame", (1 + 1j) * np.eye(1)), ex.BadModel,
@@ -434,7 +445,8 @@ def test_nothing_is_lost_after_a_refusal():
 
 
 def test_one_thing_needs_no_list_and_a_vector_may_be_a_dict():
-    """A single contact, spring, constraint; force and start by coordinate."""
+    """A single contact, spring, constraint, switching function; force and start by coordinate."""
+    assert [s.name for s in ex.StepSystem("s", "x y", c="x - y").switches] == ["c1"]
     assert ball(contacts=ex.Contact("y", e="e", name="floor")).to_spec() == ball().to_spec()
     assert two(springs=ex.BilinearSpring("x", 50, 2)).springs[0].name == "spring 1"
     assert two(constraints="x - y").constraints[0].name == "constraint 1"

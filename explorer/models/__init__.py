@@ -21,10 +21,16 @@ if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
 models: Registry[Callable[..., System]] = Registry("model", __name__)
 
 
-def register(model: Callable[..., System]) -> Callable[..., System]:
-    """Put a model into the gallery; a name that it does not take is refused with a sentence."""
-    more = f" Parameters are given to the run: explorer.simulate({model.__name__}(), name=value)."
-    return models.register(checked(model, more))
+def register(model: Any) -> Any:
+    """Put a model into the gallery under its name, or under the one that is given instead."""
+    if isinstance(model, str):
+        return lambda build: models.register(model)(_checked(build))
+    return models.register(_checked(model))
+
+
+def _checked(build: Callable[..., System]) -> Callable[..., System]:
+    more = f" Parameters are given to the run: explorer.simulate({build.__name__}(), name=value)."
+    return checked(build, more)
 
 
 models.discover()

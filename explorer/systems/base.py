@@ -197,9 +197,9 @@ class System(metaclass=Made):
 
         Without the state it is a formula of the parameters, and of t with `time`.
         """
-        moving, t = self._state_names(), ("t",) if (state if time is None else time) else ()
-        names = (*t, *(moving if state else ()), *self.parameters)
-        return Names(_symbols(names), () if state else (*moving, *(() if t else ("t",))))
+        t = ("t",) if (state if time is None else time) else ()
+        names = (*t, *(self._state_names() if state else ()), *self.parameters)
+        return Names(_symbols(names), lambda: ("t", *self._state_names()))
 
     # -- sketch -------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ def check_system(system: Any) -> None:
     if isinstance(system, System):
         return
     if isinstance(system, str):
-        model = system if _NAME.match(system) else "bouncing_ball"
+        model = system if system.isidentifier() else "bouncing_ball"
         raise BadValue(
             f"{system!r} is a name, and not a system: call the model, explorer.models.{model}(); "
             "only the panels, such as explorer.explore, take a name alone."

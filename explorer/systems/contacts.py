@@ -97,13 +97,13 @@ def checked(
                 f"formula linear in the velocities, such as slip='{system.v[0]}'."
             )
         return read
+    slips = [expression(s, known, f"slip of {label!r}", aliases) for s in contact.slips]
+    _linear(slips, system.v, f"slip of {label!r}")
     if mu is None:
         raise BadModel(
             f"Contact {label!r} has a sliding velocity, but no friction coefficient: give mu "
             "(mu=0 if it is meant to slide freely)."
         )
-    slips = [expression(s, known, f"slip of {label!r}", aliases) for s in contact.slips]
-    _linear(slips, system.v, f"slip of {label!r}")
     slip = slips[0] if len(slips) == 1 else tuple(slips)
     return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t)
 

@@ -62,7 +62,9 @@ class DiscSystem(MechanicalSystem):
         **discs: Any,
     ) -> None:
         if not isinstance(count, numbers.Integral) or not count > 0:
-            raise BadModel(f"'{name}' needs a number of discs, at least one, not {count!r}.")
+            raise BadModel(
+                f"'{name}' needs a whole number of discs, at least one disc, not {count!r}."
+            )
         names = [f"{c}{i + 1}" for i in range(count) for c in ("x", "y", "phi")]
         super().__init__(name, names, units=["m", "m", "rad"] * count, text=text, params=params)
         self.count: int = int(count)

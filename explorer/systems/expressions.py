@@ -11,7 +11,7 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,15 +51,22 @@ _COMPARE = {
 class Names(dict[str, sp.Symbol]):
     """What each name stands for in a formula, and the names that have no place in it.
 
-    Attributes
+    Parameters
     ----------
-    barred : tuple of str
-        What the system knows, but the formula may not depend on.
+    names : mapping of str to symbol
+    known : callable
+        Returns the names that the system knows: asked for a refusal alone, they may be many.
     """
 
-    def __init__(self, names: Mapping[str, sp.Symbol], barred: Iterable[str] = ()) -> None:
+    def __init__(
+        self, names: Mapping[str, sp.Symbol], known: Callable[[], Iterable[str]] = tuple
+    ) -> None:
         super().__init__(names)
-        self.barred = tuple(barred)
+        self._known = known
+
+    def bars(self, name: str) -> bool:
+        """Whether the system knows a name that the formula may not depend on."""
+        return name not in self and name in self._known()
 
 
 def check_name(name: Any, what: str, taken: Iterable[str] = ()) -> str:
@@ -106,7 +113,7 @@ def names_of(value: Any, what: str) -> list[Any]:
 def unknown(name: str, names: Mapping[str, sp.Expr], what: str, formula: str = "") -> str:
     """Return why a formula may not hold a name, in a sentence."""
     here = f"{name!r} in {formula!r}" if formula else repr(name)
-    if name in getattr(names, "barred", ()):
+    if isinstance(names, Names) and names.bars(name):
         allowed = f"on {', '.join(names)}" if names else "on parameters, of which there is none"
         return f"{what} may not depend on {here}, but only {allowed}."
     return f"{what}: {here} is neither a state nor a parameter.{suggest(name, names)}"
@@ -238,8 +245,8 @@ def expression(
     expr = expr.xreplace(other) if other else expr
     strangers = sorted(s.name for s in expr.free_symbols if s.name not in names)
     if strangers:
-        more = "" if strangers[0] in getattr(names, "barred", ()) else _DECLARE
-        raise BadModel(unknown(strangers[0], names, what) + more)
+        barred = isinstance(names, Names) and names.bars(strangers[0])
+        raise BadModel(unknown(strangers[0], names, what) + ("" if barred else _DECLARE))
     if expr.has(sp.I, sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise BadModel(f"{what}: {expr} is not a finite real number.")
     strange = [f for f in expr.atoms(sp.Function) if type(f).__name__ not in FUNCTIONS]

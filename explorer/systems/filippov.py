@@ -141,7 +141,8 @@ class FilippovSystem(StepSystem):
             As for the system.
         """
         here, before = f"regions of '{self.name}'", self.switches
-        named = list(c.items()) if isinstance(c, Mapping) else [("", one) for one in c]
+        listed = () if isinstance(c, Mapping) else items(c, f"{here}: c", str, sp.Expr)
+        named = list(c.items()) if isinstance(c, Mapping) else [("", one) for one in listed]
         if not named or len(named) > _MOST:
             raise BadModel(f"{here} need 1 to {_MOST} switching functions; {len(named)} are given.")
         if not isinstance(modes, Mapping):

@@ -253,7 +253,7 @@ class FirstOrderSystem(StateSpaceSystem):
     @f.setter
     def f(self, value: Any) -> None:
         known = {k: s for k, s in self.symbols().items() if k not in self.guard_names}
-        names = Names(known, self.guard_names)
+        names = Names(known, lambda: self.guard_names)
         self._f = self._vector(value, f"f of '{self.name}'", names=names)
         self.touch()
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy as sp
 
+from explorer.arguments import items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
@@ -94,7 +95,8 @@ class StepSystem(StateSpaceSystem):
         self._flow: tuple[sp.Expr, ...] | None = None
         self._given: tuple[sp.Expr, ...] = ()
         self.params(**self._parameters(params))
-        named = c.items() if isinstance(c, Mapping) else [("", one) for one in c]
+        listed = () if isinstance(c, Mapping) else items(c, f"c of '{name}'", str, sp.Expr)
+        named = c.items() if isinstance(c, Mapping) else [("", one) for one in listed]
         for label, function in named:
             self.switch(function, name=label)
         if f is not None:
