@@ -32,7 +32,7 @@ class Control {
         numeric: kind !== "text",
         onCommit: (value) => this.onEdit(key, value, false),
         onStep: (count) => this.step(count),
-        onRevert: () => this.refused && this.choose(this.taken),
+        onRevert: () => this.choose(this.taken),
       });
     }
     const head = make("div", { class: "nsx-head" }, this.label, this.back);

@@ -1,5 +1,6 @@
 // A typed value. What the user types is theirs: it stays, also when the kernel refuses it,
 // until they change it, press Escape, or the kernel answers with a value it accepted.
+// A refused value is still pending in the kernel: only a question takes it back.
 
 class Field {
   constructor({ key, numeric, onCommit, onStep, onRevert }) {
@@ -7,6 +8,7 @@ class Field {
     this.onCommit = onCommit;
     this.onRevert = onRevert;
     this.text = ""; // the kernel's value as written
+    this.refused = false;
     this.dirty = false; // typed, not yet accepted
     this.sent = null; // the text last sent
     this.input = make("input", {
@@ -18,7 +20,7 @@ class Field {
       spellcheck: "false",
       on: {
         input: () => {
-          this.dirty = this.input.value !== this.text;
+          this.dirty = this.refused || this.input.value !== this.text;
           this.sent = null;
         },
         focus: () => this.input.select(),
@@ -43,10 +45,11 @@ class Field {
   }
 
   revert() {
+    const asked = this.refused || this.sent !== null;
     this.dirty = false;
     this.sent = null;
     this.input.value = this.text;
-    this.onRevert();
+    if (asked) this.onRevert();
   }
 
   // A value of the kernel (or of the slider beside it).
@@ -71,6 +74,7 @@ class Field {
   }
 
   refuse(sentence, describedBy) {
+    this.refused = Boolean(sentence);
     if (sentence) {
       this.input.setAttribute("aria-invalid", "true");
       this.input.setAttribute("aria-describedby", describedBy);

@@ -1,0 +1,108 @@
+"""The explore panel in a real Chromium: what is refused and taken back, and what has room."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from explorer.panels import Session
+from explorer.panels.explore import SessionAnswer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage import Stage, chromium
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def shared(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    yield Stage(page, SessionAnswer(Session("bouncing_ball"))).open()
+    page.close()
+
+
+@pytest.fixture
+def stage(shared):
+    shared.page.click("[data-action=reset]")
+    shared.drawn()
+    yield shared
+    assert shared.errors == []
+
+
+def field(stage, key):
+    return stage.page.locator(f'input[type=text][data-key="{key}"]')
+
+
+def typed(stage, key, text):
+    field(stage, key).fill(text)
+    field(stage, key).press("Enter")
+    stage.drawn()
+
+
+def level(stage):
+    return stage.page.locator(".nsx-status").get_attribute("data-level")
+
+
+def said(stage):
+    return stage.page.locator(".nsx-said").inner_text()
+
+
+@pytest.mark.parametrize("key", ["rho.e", "knob.h", "knob.theta", "t_end"])
+@pytest.mark.parametrize("back", ["typed", "Escape"])
+def test_what_was_refused_is_taken_back(stage, key, back):
+    good = field(stage, key).input_value()
+    typed(stage, key, "abc")
+    assert level(stage) == "error"
+    assert stage.page.locator(".nsx-panel.nsx-stale").count() == 1
+    if back == "typed":
+        typed(stage, key, good)
+    else:
+        field(stage, key).press("Escape")
+        stage.drawn()
+    assert field(stage, key).input_value() == good
+    assert field(stage, key).get_attribute("aria-invalid") is None
+    assert stage.page.locator(".nsx-note:visible").count() == 0
+    assert level(stage) == "ok"
+    assert stage.page.locator(".nsx-panel.nsx-stale").count() == 0
+    assert stage.answer.session.pending == {}
+
+
+def test_escape_asks_nothing_where_nothing_was_asked(stage):
+    count = stage.js("() => sent.length")
+    field(stage, "rho.e").fill("0.5")
+    field(stage, "rho.e").press("Escape")
+    assert stage.js("() => sent.length") == count
+
+
+def test_the_status_says_what_the_picture_shows(stage):
+    typed(stage, "rho.e", "abc")
+    typed(stage, "q0.y", "0.4")
+    assert said(stage).startswith("Drawn with e = 0.8, all else as set.")
+    assert stage.js("() => document.querySelector('.nsx-plot')._fullData[0].y[0]") == pytest.approx(
+        0.4
+    )
+
+
+def test_a_long_refusal_is_read_to_its_end(browser):
+    page = browser.new_page(viewport={"width": 1280, "height": 720})
+    stage = Stage(page, SessionAnswer(Session("falling_rod"))).open()
+    stage.page.select_option(".nsx-presets", label="paradox")
+    stage.drawn()
+    for scheme in ("EventDriven", "MoreauJean"):
+        stage.page.select_option("select[data-key=scheme]", label=scheme)
+        stage.drawn()
+        refused = level(stage) == "error"
+        assert refused == (scheme == "EventDriven")
+        assert said(stage).startswith("Drawn with MoreauJean") == refused
+        assert stage.page.locator(".nsx-stale").count() == refused
+        room = stage.js("""() => { const s = document.querySelector(".nsx-status");
+          return [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth]; }""")
+        assert room == [0, 0]
+    assert stage.errors == []
+    page.close()
