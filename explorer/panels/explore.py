@@ -32,6 +32,7 @@ _ACTIONS = [
     {"name": "export_html", "label": "Save HTML", "title": "This picture as a page of its own"},
     {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
 ]
+_NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
 class SessionAnswer:
@@ -124,9 +125,11 @@ class SessionAnswer:
 
     def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
         session = self.session
-        if session.problem or session.errors:
-            text = session.problem or next(iter(session.errors.values()))
-            return {"level": "error", "text": text, "detail": "The last good picture stays."}
+        if session.errors:
+            text = f"{self._drawn_with()} {session.problem or next(iter(session.errors.values()))}"
+            return {"level": "error", "text": text, "detail": "", "stale": True}
+        if session.problem:
+            return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
         if isinstance(run, Trajectory):
             text = " · ".join([*_located(run), f"answered in {_ms(seconds)}"])
             return {"level": "ok", "text": text, "detail": cache.notice()}
@@ -142,9 +145,21 @@ class SessionAnswer:
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
         if run.cautions:
-            text = " · ".join([*run.cautions, *parts])
-            return {"level": "warn", "text": text, "detail": cache.notice()}
+            detail = " · ".join(filter(None, [*parts, cache.notice()]))
+            return {"level": "warn", "text": " ".join(run.cautions), "detail": detail}
         return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
+
+    def _drawn_with(self) -> str:
+        """Say where the picture differs from what the controls show: at what was refused."""
+        session, said = self.session, []
+        for key in session.errors:
+            group, _, name = key.partition(".")
+            value = session.states.value(session.state, key)
+            text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("_", " ")
+            if group in ("q0", "v0", "x0"):
+                name = f"{'v_' * (group == 'v0')}{name}(0)"
+            said.append(text if key in _NAMELESS else f"{name or key} = {text}")
+        return f"Drawn with {' and '.join(said)}, all else as set."
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
         session = self.session

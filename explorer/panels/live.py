@@ -240,5 +240,5 @@ def _failure(error: Exception) -> dict[str, Any]:
     """Frame without a picture: the last good one stays, the status line says why."""
     lines = str(error).strip().splitlines()
     text = lines[0] if lines else f"{type(error).__name__} without a message"
-    status = {"level": "error", "text": text, "detail": type(error).__name__}
+    status = {"level": "error", "text": text, "detail": type(error).__name__, "stale": True}
     return {"type": "frame", "view": None, "seq": None, "status": status}

@@ -206,7 +206,7 @@ class Session:
             self.problem = str(error)
             return False
         except Exception as error:  # a model's own code may throw anything
-            self.problem = f"{type(error).__name__}: {error}. The last good picture stays."
+            self.problem = f"{type(error).__name__}: {error}."
             return False
         self.state, self.solution, self.problem = state, solution, ""
         for key in values:

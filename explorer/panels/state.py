@@ -112,6 +112,17 @@ class States:
             self._travelled = (system, {k: [_around(x) for x in q.T] for k, q in rows.items()})
         return self._travelled[1]
 
+    def value(self, state: Mapping[str, Any], key: str) -> Any:
+        """Return the entry of a full key."""
+        group, _, name = key.partition(".")
+        system = self.system(state)
+        if group == "mode0":
+            return state[group] or system.modes[system.start_mode].name
+        if name and group in START:
+            return self.start(state)[group][system.coordinates.index(name)]
+        held = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
+        return held[name] if name else held
+
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""
         system = self.system(state)

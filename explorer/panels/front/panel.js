@@ -135,7 +135,10 @@ class Panel {
     if (content.values || content.errors) {
       this.controls.answer(content.values, content.errors, (key) => this.puller.ahead(key));
     }
-    if (content.status) this.status.say(content.status);
+    if (content.status) {
+      this.status.say(content.status);
+      this.root.classList.toggle("nsx-stale", Boolean(content.status.stale));
+    }
     this.toolbar.state(content);
     const { figure, mechanism, table } = decode(
       { figure: content.figure, mechanism: content.mechanism, table: content.table }, buffers,

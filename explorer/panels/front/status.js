@@ -29,6 +29,7 @@ class Status {
   write({ level, text, detail }) {
     this.node.dataset.level = level;
     setText(this.text, text ?? "");
+    this.text.title = text ?? "";
     setText(this.detail, detail ?? "");
     this.detail.title = detail ?? "";
   }

@@ -1,0 +1,45 @@
+"""The status line of the panels: what it says of a refusal, and of what the picture shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.panels import Session, panels
+
+
+def asked(panel, **values):
+    return panel._answer.pull(values, False)["status"]
+
+
+@pytest.mark.parametrize("panel", ["explore", "sensitivity"])
+def test_a_refusal_names_what_the_picture_has_instead(panel):
+    one = panels[panel](Session("bouncing_ball"))
+    assert not asked(one, **{"rho.e": 0.7}).get("stale")
+    status = asked(one, **{"rho.e": "abc"})
+    assert status["text"].startswith("Drawn with e = 0.7, all else as set. ")
+    assert status["stale"]
+    status = asked(one, **{"rho.y0": 0.4, "q0.y": "x", "scheme": "nobody"})
+    assert one.session.start()["q0"] == [0.4]
+    head = f"Drawn with e = 0.7 and y(0) = 0.4 and {one.session.state['scheme']}, all else as set."
+    assert status["text"].startswith(head)
+    assert "last good" not in status["text"] + status["detail"]
+    assert "stale" not in asked(
+        one, **{"rho.e": 0.5, "q0.y": 1.0, "scheme": one.session.state["scheme"]}
+    )
+
+
+def test_an_action_that_fails_leaves_no_picture_behind():
+    panel = panels["explore"](Session("bouncing_ball"))
+    messages = panel._answer.do("preset", "nobody")
+    status = messages[-1]["status"]
+    assert (status["level"], status["detail"]) == ("error", "Nothing has changed.")
+    assert "stale" not in status
+
+
+def test_every_control_has_a_value_that_can_be_named():
+    for panel, model in [("explore", "thermostat"), ("explore", "column"), ("sensitivity", "slip"),
+                         ("stability", "bouncing_ball"), ("order", "switched_oscillator")]:  # fmt: skip
+        answer = panels[panel](Session(model))._answer
+        shown, session = answer.frame()["values"], answer.session
+        for key in session.states.keys(session.state):
+            assert session.states.value(session.state, key) == shown[key], key
