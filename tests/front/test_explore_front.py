@@ -106,3 +106,27 @@ def test_a_long_refusal_is_read_to_its_end(browser):
         assert room == [0, 0]
     assert stage.errors == []
     page.close()
+
+
+MODELS = ["diode_bridge", "slider_crank", "buck_converter", "woodpecker", "slip", "rough_block",
+          "thermostat", "irma"]  # fmt: skip
+CUT = """() => [...document.querySelectorAll(".nsx-table tr")].flatMap((row) => [...row.cells])
+  .filter((cell) => cell.scrollWidth > cell.clientWidth)
+  .map((cell) => [cell.textContent, cell.title])"""
+
+FITS = """(width) => { const table = document.querySelector(".nsx-table");
+  return document.querySelector(".nsx-panel").clientWidth > width
+    && table.scrollWidth <= table.clientWidth; }"""
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_figures_of_the_table_are_whole_and_names_have_their_title(stage, model):
+    stage.page.select_option("select[data-key=model]", label=model.replace("_", " "))
+    stage.drawn()
+    stage.page.wait_for_selector(".nsx-table tbody tr:nth-child(3)")
+    for width in (1740, 1136):
+        stage.page.set_viewport_size({"width": width, "height": 720})
+        stage.page.wait_for_function(FITS, arg=width - 40)
+        for text, title in stage.js(CUT):
+            assert title == text
+            assert any(c.isalpha() for c in text.replace("e", "")), text

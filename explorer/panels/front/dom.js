@@ -70,6 +70,13 @@ function setText(node, text) {
   else node.textContent = text;
 }
 
+// Of the widest of some texts, in pixels, without laying anything out.
+function textWidth(texts, font) {
+  textWidth.pen ??= document.createElement("canvas").getContext("2d");
+  textWidth.pen.font = font;
+  return Math.max(...texts.map((text) => textWidth.pen.measureText(text).width));
+}
+
 // A canvas of this size on the page, sharp on any screen; returns its pixels per CSS pixel.
 // Writing the size clears the canvas: only when it changed.
 function fit(canvas, width, height) {

@@ -1,5 +1,9 @@
 // The event table. One Tab stop; arrows move between rows, Enter or a click moves the cursor.
 
+const FIGURES = /^[-+−→.,\d\se]*$/;
+const CELL_PADDING = 7;
+const LEAST_NAME = 32;
+
 class EventTable {
   constructor(onSeek) {
     this.onSeek = onSeek;
@@ -15,57 +19,82 @@ class EventTable {
     this.scroll = make("div", { class: "nsx-table" }, this.table);
     this.node = make("div", { class: "nsx-events" }, this.scroll, this.note);
     this.times = [];
+    this.columns = [];
+    this.room = 0;
+    new ResizeObserver(([{ contentRect }]) => {
+      this.room = contentRect.width;
+      this.share();
+    }).observe(this.scroll);
   }
 
   take(table) {
     this.node.hidden = !table;
     if (!table) return;
-    // measured again for other columns, or when the words of the first row need more room
-    const words = table.rows[0]?.map((one) => (typeof one === "string" ? one.length : 0)) ?? [];
-    const sizes = words.map((length, k) => Math.max(length, this.sizes?.[k] ?? 0));
-    const shape = [...table.columns, ...sizes].join("\n");
-    if (this.columns !== shape) {
-      const other = !this.columns?.startsWith(table.columns.join("\n"));
-      this.columns = shape;
-      this.sizes = other ? words : sizes;
-      const cells = table.columns.map((name, k) => (
-        make("th", { scope: "col", class: this.sizes[k] ? "nsx-words" : null }, labelNodes(name))
-      ));
-      this.head.replaceChildren(...cells);
-      this.share(table);
-      this.body.replaceChildren();
-    }
+    const written = table.rows.map((row) => row.map(cellText));
+    this.measure(table.columns, written);
     const { rows } = table;
     this.times = rows.map((row) => Number(row[table.time_column ?? 0]));
     // Rows and cells are reused: while a slider moves this happens at every picture.
     while (this.body.rows.length > rows.length) this.body.lastChild.remove();
     rows.forEach((row, i) => {
       const line = this.body.rows[i] ?? this.body.appendChild(make("tr", { tabindex: "-1" }));
-      row.forEach((value, k) => {
+      row.forEach((_, k) => {
+        const { words } = this.columns[k];
         const cell = line.cells[k] ?? line.appendChild(make("td"));
-        const number = typeof value === "number";
-        setText(cell, number ? String(Number(value.toPrecision(5))) : String(value ?? ""));
-        if (cell.className !== (number ? "" : "nsx-words")) {
-          cell.className = number ? "" : "nsx-words";
-        }
+        const text = written[i][k];
+        setText(cell, text);
+        if (cell.className !== (words ? "nsx-words" : "")) cell.className = words ? "nsx-words" : "";
+        if (words && cell.title !== text) cell.title = text;
       });
     });
     setText(this.note, table.note ?? "");
     this.rove();
   }
 
-  // Fixed widths: columns that breathe while a slider moves are hard to read, and slow to lay out.
-  share({ columns, rows }) {
-    const wanted = columns.map((name, k) => {
-      const value = rows[0]?.[k];
-      const content = typeof value !== "number" ? Math.max(this.sizes[k] ?? 0, 7)
-        : Number.isInteger(value) ? 2 : 7; // five digits, a sign, a point
-      return Math.max(plainLabel(name).length, content) + 1;
+  // Figures are whole; names share the rest of the width. Columns that breathe while a slider moves
+  // are hard to read, and slow to lay out: they grow at once and shrink late.
+  measure(names, written) {
+    const { fontSize, fontFamily } = getComputedStyle(this.table);
+    const font = `${fontSize} ${fontFamily}`;
+    const named = [font, ...names].join("\n");
+    let news = named !== this.named;
+    if (news) {
+      this.named = named;
+      this.columns = names.map(() => ({ words: false, width: 0 }));
+      this.head.replaceChildren(...names.map((name) => (
+        make("th", { scope: "col", title: plainLabel(name) }, labelNodes(name))
+      )));
+      this.body.replaceChildren();
+    }
+    this.columns.forEach((column, k) => {
+      const texts = written.map((row) => row[k]);
+      const words = column.words || !texts.every((text) => FIGURES.test(text));
+      const head = textWidth([plainLabel(names[k])], `600 ${font}`);
+      const width = Math.ceil(Math.max(head, textWidth(texts, font))) + CELL_PADDING;
+      if (words === column.words && width <= column.width && width >= 0.7 * column.width) return;
+      this.columns[k] = { words, width };
+      news = true;
     });
-    const total = wanted.reduce((sum, one) => sum + one, 0);
-    this.table.style.minWidth = `${(0.8 * total).toFixed(1)}ch`; // below that it scrolls sideways, in its own box
-    [...this.head.cells].forEach((cell, k) => {
-      cell.style.width = `${(100 * wanted[k]) / total}%`;
+    if (news) this.share();
+  }
+
+  // Of two columns of names the shorter one has what it needs first; when but a few letters would be
+  // left of them the table scrolls sideways, in its own box.
+  share() {
+    const { columns } = this;
+    const given = columns.map(({ words, width }) => (words ? 0 : width));
+    const sum = () => given.reduce((total, one) => total + one, 0);
+    const names = [...columns.keys()].filter((k) => columns[k].words);
+    names.sort((i, k) => columns[i].width - columns[k].width);
+    names.forEach((k, i) => {
+      const fair = (this.room - sum()) / (names.length - i);
+      given[k] = Math.min(columns[k].width, Math.max(fair, LEAST_NAME));
+    });
+    this.table.style.width = `${Math.max(sum(), this.room)}px`;
+    columns.forEach(({ words }, k) => {
+      const cell = this.head.cells[k];
+      cell.style.width = `${given[k]}px`;
+      cell.className = words ? "nsx-words" : "";
     });
   }
 
@@ -124,4 +153,8 @@ class EventTable {
     if (scroll.scrollTop > above) scroll.scrollTop = above;
     else if (scroll.scrollTop < below) scroll.scrollTop = below;
   }
+}
+
+function cellText(value) {
+  return typeof value === "number" ? String(Number(value.toPrecision(5))) : String(value ?? "");
 }
