@@ -146,3 +146,23 @@ def test_nothing_overflows_at_1280_by_720(stage):
              .map((n) => [n.className, n.scrollWidth, n.clientWidth, n.scrollHeight, n.clientHeight])"""
     )
     assert wide == []
+
+
+@pytest.mark.parametrize("model", ["newtons cradle", "rocking block"])
+def test_a_wide_matrix_scrolls_in_its_own_card(stage, model):
+    stage.page.set_viewport_size({"width": 1136, "height": 720})
+    stage.page.select_option('select[data-key="model"]', label=model)
+    stage.drawn()
+    last = stage.js(
+        """() => { const card = document.querySelector(".nsx-card");
+          card.scrollLeft = 1e4;
+          const cell = card.querySelector("tbody tr").lastChild.getBoundingClientRect();
+          return [cell.right - card.getBoundingClientRect().right, cell.width]; }"""
+    )
+    assert last[0] <= 1
+    assert last[1] > 20
+    wide = "() => [...document.querySelectorAll('.nsx-cards')].every((n) => n.scrollWidth <= n.clientWidth)"
+    stage.page.wait_for_function(wide)
+    stage.page.select_option('select[data-key="model"]', label="bouncing ball")
+    stage.drawn()
+    stage.page.set_viewport_size({"width": 1280, "height": 720})

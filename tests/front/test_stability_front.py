@@ -129,3 +129,15 @@ def test_legend_and_numbers_are_seen_in_full(stage):
              .filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => n.className)"""
     )
     assert wide == []
+
+
+def test_numbers_are_whole_in_a_notebook_1280_wide(stage):
+    stage.page.set_viewport_size({"width": 1136, "height": 720})
+    stage.page.select_option('select[data-key="scheme"]', label="average acceleration")
+    stage.page.select_option('select[data-key="compare"]', label="central difference")
+    stage.drawn()
+    stage.page.wait_for_function(
+        """() => [...document.querySelectorAll(".nsx-card")]
+             .every((n) => n.clientWidth < 300 && n.scrollWidth <= n.clientWidth)"""
+    )
+    stage.page.set_viewport_size({"width": 1280, "height": 720})

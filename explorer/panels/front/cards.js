@@ -39,7 +39,7 @@ class Card {
     this.write(this.caption, title);
     setText(this.note, note);
     this.node.classList.toggle("nsx-heat", Boolean(shades));
-    this.node.classList.toggle("nsx-many", columns.length > 5);
+    this.node.classList.toggle("nsx-many", columns.length > 4);
     const head = columns.length ? [corner, ...columns] : [];
     this.fill(this.head, head, "th", (cell, k) => {
       cell.scope = "col";
