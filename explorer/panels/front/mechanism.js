@@ -147,8 +147,12 @@ class Stage {
     this.stroke(this.theme.muted, 1);
   }
 
+  font(size) {
+    return `${size * this.theme.scale}px ${this.theme.font}`;
+  }
+
   label(text, [x, y]) {
-    Object.assign(this.pen, { font: `12px ${this.theme.font}`, fillStyle: this.theme.text });
+    Object.assign(this.pen, { font: this.font(12), fillStyle: this.theme.text });
     this.pen.textAlign = "center";
     this.pen.fillText(text, x, y - 10);
   }
@@ -159,15 +163,15 @@ class Stage {
     const length = niceBelow((0.3 * this.width) / this.scale);
     const pixels = length * this.scale;
     const ratio = window.devicePixelRatio || 1;
-    const key = [length, pixels.toFixed(1), this.theme.muted, mechanism.unit, ratio].join();
+    const key = [length, pixels.toFixed(1), this.theme.muted, this.font(11), mechanism.unit, ratio].join();
     if (key !== this.rulerKey) {
       this.rulerKey = key;
-      this.rulerImage = make("canvas", { width: ratio * (pixels + 90), height: ratio * 30 });
+      this.rulerImage = make("canvas", { width: ratio * (pixels + 120), height: ratio * 30 });
       const pen = this.rulerImage.getContext("2d");
       pen.scale(ratio, ratio);
       const [x, y] = [10, 20];
       const colour = this.theme.muted;
-      Object.assign(pen, { strokeStyle: colour, fillStyle: colour, font: `11px ${this.theme.font}` });
+      Object.assign(pen, { strokeStyle: colour, fillStyle: colour, font: this.font(11) });
       for (const [to, at] of [["moveTo", [x, y - 3]], ["lineTo", [x, y]],
         ["lineTo", [x + pixels, y]], ["lineTo", [x + pixels, y - 3]]]) pen[to](...at);
       pen.stroke();

@@ -152,7 +152,7 @@ class Picture {
 
   // Light on paper whatever the page's theme: the picture ends up in a report.
   async image(scale) {
-    const theme = { ...LIGHT, export: true, font: this.theme.font };
+    const theme = { ...LIGHT, export: true, font: this.theme.font, scale: this.theme.scale };
     const layout = themedLayout(this.layout, theme);
     for (const [key, axis] of Object.entries(this.node._fullLayout ?? {})) {
       if (isAxis(key) && layout[key]) layout[key].range = [...axis.range];

@@ -20,14 +20,18 @@ class EventTable {
     this.node = make("div", { class: "nsx-events" }, this.scroll, this.note);
     this.times = [];
     this.columns = [];
+    this.written = new WeakMap(); // cell -> its text
     this.room = 0;
     new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === this.room) return;
       this.room = contentRect.width;
+      if (this.shown) this.take(this.shown); // the text may have another size
       this.share();
     }).observe(this.scroll);
   }
 
   take(table) {
+    this.shown = table;
     this.node.hidden = !table;
     if (!table) return;
     const written = table.rows.map((row) => row.map(cellText));
@@ -42,13 +46,22 @@ class EventTable {
         const { words } = this.columns[k];
         const cell = line.cells[k] ?? line.appendChild(make("td"));
         const text = written[i][k];
-        setText(cell, text);
+        this.write(cell, text);
         if (cell.className !== (words ? "nsx-words" : "")) cell.className = words ? "nsx-words" : "";
-        if (words && cell.title !== text) cell.title = text;
       });
     });
     setText(this.note, table.note ?? "");
     this.rove();
+  }
+
+  // Figures are text; words are labels, which cost more and change seldom.
+  write(cell, text) {
+    const was = this.written.get(cell);
+    if (was === text) return;
+    this.written.set(cell, text);
+    if (FIGURES.test(text)) setText(cell, text);
+    else cell.replaceChildren(labelNodes(text));
+    if (!FIGURES.test(text) || cell.title) cell.title = cell.textContent;
   }
 
   // Figures are whole; names share the rest of the width. Columns that breathe while a slider moves
@@ -70,7 +83,8 @@ class EventTable {
       const texts = written.map((row) => row[k]);
       const words = column.words || !texts.every((text) => FIGURES.test(text));
       const head = textWidth([plainLabel(names[k])], `600 ${font}`);
-      const width = Math.ceil(Math.max(head, textWidth(texts, font))) + CELL_PADDING;
+      const read = words ? texts.map(plainLabel) : texts;
+      const width = Math.ceil(Math.max(head, textWidth(read, font))) + CELL_PADDING;
       if (words === column.words && width <= column.width && width >= 0.7 * column.width) return;
       this.columns[k] = { words, width };
       news = true;

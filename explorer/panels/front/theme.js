@@ -20,8 +20,25 @@ function readTheme(root) {
   theme.dark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
   if (theme.dark) theme.grid = theme.grid.replace(/^rgb\((.*)\)$/, "rgba($1, 0.6)"); // less of a cage
   theme.font = getComputedStyle(root).fontFamily;
+  theme.scale = textScale(root.querySelector(".nsx-body"));
   theme.body = theme.dark ? "#3d9be0" : "#0072B2";
   return theme;
+}
+
+// The plots' text beside the panel's: as much larger in a wide one, and smaller in a low one.
+function textScale(body) {
+  const low = body.clientHeight > 0 && body.clientHeight < LOW;
+  return (low ? 0.88 : 1) * Math.round((20 * parseFloat(getComputedStyle(body).fontSize)) / 13) / 20;
+}
+
+const LOW = 480;
+
+// All fonts of a layout, and the margins that hold its words.
+function scaleText(layout, scale) {
+  for (const [key, value] of Object.entries(layout)) {
+    if (/font$/.test(key) && value?.size) value.size *= scale;
+    else if (value && typeof value === "object") scaleText(value, scale);
+  }
 }
 
 const LIGHT = {
@@ -69,6 +86,8 @@ function themedLayout(layout, theme) {
     ...out.modebar, bgcolor: "rgba(0,0,0,0)", color: theme.muted, activecolor: theme.accent,
   };
   out.legend = { ...out.legend, bgcolor: "rgba(0,0,0,0)" };
+  scaleText(out, theme.scale);
+  for (const side of "lrtb") if (out.margin?.[side]) out.margin[side] *= theme.scale;
   for (const key of Object.keys(out)) {
     if (!/^[xy]axis\d*$/.test(key)) continue;
     out[key] = {
