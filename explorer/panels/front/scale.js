@@ -1,8 +1,11 @@
 // Numbers on a slider: positions, steps and how a value is written.
 
+// Seven digits, with a power of ten where zeros would only fill the field: 1e12, not 1000000000000.
 function shown(value) {
   if (typeof value !== "number" || !Number.isFinite(value)) return String(value ?? "");
-  return String(Number(value.toPrecision(7)));
+  const near = Number(value.toPrecision(7));
+  const [plain, power] = [String(near), near.toExponential().replace("e+", "e")];
+  return plain.length > 8 && power.length < plain.length ? power : plain;
 }
 
 // What a person typed: a plain number becomes a number, anything else goes to the kernel verbatim.
