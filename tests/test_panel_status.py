@@ -43,3 +43,12 @@ def test_every_control_has_a_value_that_can_be_named():
         shown, session = answer.frame()["values"], answer.session
         for key in session.states.keys(session.state):
             assert session.states.value(session.state, key) == shown[key], key
+
+
+def test_what_cannot_be_drawn_is_said():
+    panel = panels["explore"](Session("bouncing_ball"))
+    status = asked(panel, **{"rho.m": 1e300})
+    assert status["level"] == "warn"
+    assert status["text"] == "Beyond what can be drawn (3e38): impulse (N s), energy (J)."
+    assert "steps in" in status["detail"]
+    assert asked(panel, **{"rho.m": 1.0})["level"] == "ok"

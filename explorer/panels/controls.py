@@ -7,6 +7,7 @@ from typing import Any
 from explorer.models import models
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
+from explorer.panels.wording import beside, choice_name, plain, prose
 from explorer.parameters import Knob, Param, knobs_of
 from explorer.schemes import schemes
 from explorer.simulation import schemes_for
@@ -53,8 +54,9 @@ def groups(session: Session) -> list[dict[str, Any]]:
     model = [choice("model", "model", now, names, "What is simulated")]
     # typed, not dragged: another size is another system, whose equations have to be compiled
     for k, p in system.sizes.items():
-        typed = _number(f"size.{k}", label(k), "", now, p.value, p.text)
-        model.append({**typed, "low": p.low, "high": p.high, "integer": True})
+        named, more = beside(k, p.text)
+        typed = _number(f"size.{k}", named, "", now, p.value, p.text)
+        model.append({**typed, "beside": more, "low": p.low, "high": p.high, "integer": True})
     parameters = [slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
     if "mode0" in now:
@@ -69,7 +71,7 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 tip = "start velocity" if rate else "start"
                 param = Param(usual[k][i], *ranges[k][i], unit_, tip)
                 control = slider(f"{k}.{c}", c, param, now)
-                start.append({**control, "label": f"{label(c, dot=rate)}(0)"})
+                start.append({**control, "label": f"{label(c, dot=rate)}(0)", "beside": ""})
     offered = [
         (name, f"{name} (a lesson)" if s.lesson else name)
         for s in schemes_for(system, lessons=True) for name in [type(s).__name__]
@@ -115,8 +117,10 @@ def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
     value = now[key]
     typed = value if isinstance(value, (int, float)) else p.value
     low, high = min(p.low, typed), max(p.high, typed)
+    named, more = beside(name, p.text)
     return {
-        "key": key, "kind": "slider", "label": label(name), "text": p.text, "unit": unit(p.unit),
+        "key": key, "kind": "slider", "label": named, "beside": more,
+        "text": plain(prose(p.text)), "unit": unit(p.unit),
         "low": low, "high": high, "log": p.log and low > 0, "integer": False,
         "value": value, "default": p.value,
     }  # fmt: skip
@@ -124,10 +128,14 @@ def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
 
 def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     key = f"knob.{name}"
-    text = label(name) if len(name.split("_")) == 1 else name.replace("_", " ")
+    text = label(name)
+    words = "_" in name and text.isascii()  # of a name in words the text would be an echo
+    if words:
+        text = name.replace("_", " ")
     if meta.choices:
         offered = dict.fromkeys([*meta.choices, now[key]])  # a scheme of one's own stands last
-        control = choice(key, text, now, [(c, c) for c in offered], meta.text)
+        named = [(c, choice_name(c)) for c in offered]
+        control = choice(key, text, now, named, plain(prose(meta.text)))
         return {**control, "default": default}
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
@@ -136,4 +144,4 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     whole = isinstance(default, int)
     param = Param(default, low, high, meta.unit, meta.text, meta.log)
     control = slider(key, name, param, now)
-    return {**control, "label": text, "integer": whole}
+    return {**control, "integer": whole} | ({"label": text, "beside": ""} if words else {})

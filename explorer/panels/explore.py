@@ -14,12 +14,13 @@ from explorer.panels import panels
 from explorer.panels.controls import groups, values
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
+from explorer.panels.wording import plain, prose_rows
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine
 from explorer.views.events import event_table
 from explorer.views.mechanism import frames
-from explorer.views.picture import steady
+from explorer.views.picture import Picture, steady
 
 __all__ = ["ExplorePanel", "SessionAnswer", "explore"]
 
@@ -112,11 +113,13 @@ class SessionAnswer:
         return {
             "values": values(session),
             "errors": dict(session.errors),
-            "status": self._status(run, time.perf_counter() - begin),
+            "status": _with_undrawn(self._status(run, time.perf_counter() - begin), picture),
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
-            "table": event_table(run, 20 if drag else 30) if self._has_events() else None,
+            "table": prose_rows(event_table(run, 20 if drag else 30))
+            if self._has_events()
+            else None,
         }
 
     def _has_events(self) -> bool:
@@ -194,6 +197,18 @@ class SessionAnswer:
         finally:
             self.answering = False
         return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
+
+
+def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
+    """Return a status that names the plots with numbers beyond those of a picture, if any."""
+    beyond = [t["yaxis"] for t in picture.data if np.isinf(np.asarray(t["y"], np.float32)).any()]
+    if not beyond or status["level"] == "error":
+        return status
+    titles = (picture.layout[f"yaxis{y[1:]}"]["title"]["text"] for y in beyond)
+    said = f"Beyond what can be drawn (3e38): {plain(', '.join(dict.fromkeys(titles)))}."
+    if status["level"] == "ok":
+        return {**status, "level": "warn", "text": said, "detail": status["text"]}
+    return {**status, "text": f"{said} {status['text']}"}
 
 
 def _located(run: Trajectory) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import ExplorerError
+from explorer.panels.wording import prose, prose_rows
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import METHODS, Sensitivity
 from explorer.sensitivity.direct import gradient_of
@@ -32,7 +33,7 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
     n = table["split"]
     what = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
     return {
-        "title": f"Event {k + 1}: {what}, t = {event.t:.4g} s",
+        "title": f"Event {k + 1}: {prose(what)}, t = {event.t:.4g} s",
         "corner": "Ξ, Π",
         "columns": [*(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
                     *(f"d{c}" for c in table["columns"][n:])],
@@ -88,10 +89,10 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     count = len(events)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
-    return {
+    return prose_rows({
         "columns": ["", "t (s)", "event", f"dt/d{by}", "dr/dt"], "rows": rows, "time_column": 1,
         "note": f"{note}{more}.",
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def cost_along(sens: Sensitivity, j: int) -> tuple[np.ndarray, np.ndarray] | None:

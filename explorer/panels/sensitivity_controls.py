@@ -68,7 +68,7 @@ def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
     return [
         *found,
         _one("see.delta", "slider", "δ", "apart", now, low=min(usual * 1e-3, value),
-             high=max(usual * 10, value), log=True, integer=False, default=usual,
+             high=max(usual * 10, value), beside="apart", log=True, integer=False, default=usual,
              unit=unit(param.unit) if param else ""),
         _one("see.event", "slider", "event", "Event whose matrix is shown", now, low=1, high=events,
              log=False, integer=True, default=2),

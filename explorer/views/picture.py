@@ -34,19 +34,28 @@ _GREEK = {
     "phi": "φ", "psi": "ψ", "omega": "ω", "rho": "ρ", "mu": "μ", "lambda": "λ", "tau": "τ",
     "sigma": "σ", "xi": "ξ", "eta": "η", "zeta": "ζ", "kappa": "κ", "nu": "ν",
 }  # fmt: skip
+_INDEX = {**_GREEK, "star": "*", "inf": "∞"}
 
 
 def label(name: str, *, dot: bool = False) -> str:
     """Return a name as it is written by hand: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
 
+    A symbol is a letter, a Greek name, or what has an underscore; any other word is a name, and
+    digits at its end belong to it.
+
     >>> label("theta1")
     'θ<sub>1</sub>'
+    >>> label("CBF1")
+    'CBF1'
     """
     head = name.rstrip("0123456789")
     tail = name[len(head) :]
+    if len(head) > 1 and head not in _GREEK and "_" not in head:
+        head, tail = name, ""
     head, _, index = head.partition("_")
     head = _GREEK.get(head, head) + ("\u0307" if dot else "")
-    low = ",".join(x for x in (_GREEK.get(index, index), tail) if x)
+    between = "" if index.isupper() else ","  # R1 of v_R1 is a part's name, n2 two indices
+    low = between.join(x for x in (_INDEX.get(index, index), tail) if x)
     return f"{head}<sub>{low}</sub>" if low else head
 
 

@@ -29,6 +29,9 @@ def shared(browser):
 
 @pytest.fixture
 def stage(shared):
+    if shared.answer.session.state["model"] != "bouncing_ball":
+        shared.page.select_option("select[data-key=model]", label="bouncing ball")
+        shared.drawn()
     shared.page.click("[data-action=reset]")
     shared.drawn()
     yield shared
@@ -130,3 +133,64 @@ def test_figures_of_the_table_are_whole_and_names_have_their_title(stage, model)
         for text, title in stage.js(CUT):
             assert title == text
             assert any(c.isalpha() for c in text.replace("e", "")), text
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "low", "high"), [(1280, 720, 410, 425), (1920, 1080, 700, 800)]
+)
+def test_the_panel_and_its_text_follow_the_window(stage, width, height, low, high):
+    """Below the title and the cell of a notebook all of the panel is seen."""
+    before = stage.js("() => document.querySelector('.nsx-plot')._fullLayout.font.size")
+    stage.page.set_viewport_size({"width": width, "height": height})
+    stage.page.wait_for_function(
+        """([low, high]) => { const { height } = document.querySelector(".nsx-panel").getBoundingClientRect();
+          return low <= height && height <= high; }""",
+        arg=[low, high],
+    )
+    sizes = stage.js("() => ['.nsx-body', '.nsx-table table'].map((one) =>"
+                     " parseFloat(getComputedStyle(document.querySelector(one)).fontSize))")  # fmt: skip
+    assert (sizes[0] >= 14.5) == (width == 1920)
+    assert (sizes[1] >= 12) == (width == 1920)
+    wanted = 12 * sizes[0] / 13 * (1 if height > 1000 else 0.88)
+    stage.page.wait_for_function(
+        "(size) => Math.abs(document.querySelector('.nsx-plot')._fullLayout.font.size - size) < 0.4",
+        arg=wanted,
+    )
+    assert before > 0
+    stage.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+LABELS = """() => [...document.querySelectorAll(".nsx-label")].filter((n) => n.clientHeight > 0)
+  .map((n) => [n.textContent, n.scrollWidth > n.clientWidth + 1
+    || (n.scrollHeight > n.clientHeight + 2 && getComputedStyle(n).overflowY === "hidden")])"""
+
+
+@pytest.mark.parametrize("model", ["disc pile", "woodpecker", "thermostat", "portal frame"])
+def test_what_a_parameter_is_stands_beside_it_in_full(stage, model):
+    stage.page.set_viewport_size({"width": 1900, "height": 1080})
+    stage.page.select_option("select[data-key=model]", label=model)
+    stage.drawn()
+    stage.page.wait_for_function("() => document.querySelector('.nsx-panel').clientWidth > 1800")
+    found = stage.js(LABELS)
+    assert [text for text, cut in found if cut] == []
+    shown = " ".join(text for text, _ in found)
+    for param in stage.answer.session.system.parameters.values():
+        assert param.text in shown
+    stage.page.set_viewport_size({"width": 1136, "height": 720})
+    stage.page.wait_for_function("() => document.querySelector('.nsx-panel').clientWidth < 1136")
+    lines = stage.js(
+        "() => Math.max(...[...document.querySelectorAll('.nsx-label')].map((n) => n.clientHeight))"
+    )
+    assert lines <= 36  # two
+    stage.page.set_viewport_size({"width": 1280, "height": 720})
+
+
+@pytest.mark.parametrize(
+    ("typed_", "shown"),
+    [("1e12", "1e12"), ("123456.7", "123456.7"), ("-1.5e-9", "-1.5e-9"), ("20000", "20000")],
+)
+def test_a_number_is_seen_whole(stage, typed_, shown):
+    typed(stage, "q0.y", typed_) if not typed_.startswith("-") else typed(stage, "v0.y", typed_)
+    one = field(stage, "v0.y" if typed_.startswith("-") else "q0.y")
+    assert one.input_value() == shown
+    assert one.evaluate("(n) => n.scrollWidth <= n.clientWidth")

@@ -88,11 +88,7 @@ class Control {
   configure(spec) {
     this.spec = spec;
     this.label.replaceChildren(labelNodes(spec.label));
-    // A bare symbol says little from the last row: its meaning stands beside it if short.
-    const symbol = plainLabel(spec.label).length <= 3;
-    if (symbol && spec.text && spec.text.length <= 16) {
-      this.label.append(make("span", { class: "nsx-what" }, spec.text));
-    }
+    if (spec.beside) this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
     setText(this.unit, spec.unit ?? "");
     this.node.title = spec.text ?? "";
     const name = plainLabel(spec.label);

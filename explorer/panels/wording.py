@@ -1,0 +1,68 @@
+"""Names as they are read: symbols within a sentence, choices in words, what stands beside a symbol.
+
+What a model or a scheme wrote as a symbol is shown as one; all else is a name and stays.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from explorer.views.picture import label
+
+__all__ = ["beside", "choice_name", "plain", "prose", "prose_rows"]
+
+_NAME = re.compile(r"[A-Za-z]\w*")
+_CHOICES = {
+    "radau_iia": "Radau IIA", "lobatto_iiic": "Lobatto IIIC", "gauss": "Gauss", "q_star": "q*",
+    "dop853": "Dormand-Prince 8(5,3)", "dopri5": "Dormand-Prince 5(4)", "radau": "Radau IIA",
+    "hht": "HHT", "wbz": "WBZ", "chung-hulbert": "Chung-Hulbert", "stewart": "Stewart",
+}  # fmt: skip
+
+
+def prose(text: str) -> str:
+    """Return a sentence whose symbols are labels, as markup.
+
+    >>> prose("u1 = 1; x_2 < 0")
+    'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
+    >>> prose("synthesis of CBF1")
+    'synthesis of CBF1'
+    """
+    escaped = html.escape(text, quote=False)
+    return _NAME.sub(lambda found: label(found[0]), escaped).replace("^2", "²")
+
+
+def plain(markup: str) -> str:
+    """Return what is read of some markup.
+
+    >>> plain(prose("place of q_star"))
+    'place of q*'
+    """
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+
+
+def prose_rows(table: dict[str, Any]) -> dict[str, Any]:
+    """Return a table whose words are `prose`."""
+    rows = [[prose(x) if isinstance(x, str) else x for x in row] for row in table["rows"]]
+    return {**table, "rows": rows}
+
+
+def choice_name(value: str) -> str:
+    """Return a value to choose, in words."""
+    return _CHOICES.get(value, value.replace("_", " "))
+
+
+def beside(name: str, text: str) -> tuple[str, str]:
+    """Return the label of a parameter and what stands beside it.
+
+    A word that the text repeats gives way to the text.
+
+    >>> beside("y0", "drop height")
+    ('y<sub>0</sub>', 'drop height')
+    >>> beside("share", "share of tank 1")
+    ('share of tank 1', '')
+    """
+    if len(name) > 3 and name.isalpha() and re.search(rf"\b{name}\b", text):
+        return prose(text), ""
+    return label(name), prose(text)

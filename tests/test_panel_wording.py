@@ -1,0 +1,44 @@
+"""The words of the panels: symbols are written as such, names stay names, every text is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.models import models
+from explorer.panels import Session, panels
+from explorer.panels.controls import groups
+from explorer.panels.wording import beside, choice_name, plain, prose
+from explorer.views.picture import label
+
+
+def test_symbols_get_indices_and_names_do_not():
+    assert prose("place of q_star") == "place of q<sub>*</sub>"
+    assert prose("u1 = 1; x_2 < 0") == "u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0"
+    assert plain(prose("a < b > c & d")) == "a < b > c & d"
+    assert prose("table acceleration A omega^2 / g") == "table acceleration A ω² / g"
+    assert label("v_R1") == "v<sub>R1</sub>"
+    for name in ("CBF1", "GAL80", "slip2", "speed0"):
+        assert label(name) == name
+    assert choice_name("radau_iia") == "Radau IIA"
+
+
+def test_a_word_gives_way_to_the_text_that_holds_it():
+    assert beside("turn", "start speed of the turn") == ("start speed of the turn", "")
+    assert beside("e", "restitution of the corners") == ("e", "restitution of the corners")
+
+
+@pytest.mark.parametrize("model", sorted(models))
+def test_every_parameter_is_explained_beside_its_symbol(model):
+    session = Session(model)
+    shown = {c["key"]: c for g in groups(session) for c in g["controls"]}
+    for name, param in {**session.system.parameters, **session.system.sizes}.items():
+        control = shown.get(f"rho.{name}") or shown[f"size.{name}"]
+        assert plain(prose(param.text)) in plain(f"{control['label']} {control['beside']}")
+
+
+def test_the_words_of_the_table_are_written_as_symbols():
+    rows = panels["explore"](Session("diode_bridge"))._answer.frame()["table"]["rows"]
+    assert rows[0][1:3] == [
+        "opens v<sub>R1</sub>",
+        "v<sub>R1</sub>, i<sub>F1</sub> &gt; 0 → v<sub>F2</sub>, i<sub>R2</sub> &gt; 0",
+    ]
