@@ -34,6 +34,9 @@ CELL_SECONDS = 600
 UNWANTED = (
     "@jupyterlab/apputils-extension:announcements",
     "@jupyterlab/application-extension:faviconbusy",  # fetches two icons at every picture
+    "@jupyterlab/lsp-extension",  # asks for language servers, of which there are none: a 404
+    "@jupyterlab/notebook-extension:language-server",
+    "@jupyterlab/fileeditor-extension:language-server",
 )
 PAGE = "doc/tree"  # one document: more room for the panel than in the full interface
 

@@ -38,6 +38,7 @@ class Lab:
         self.abroad: list[str] = []
         self.traffic = self.sent = 0
         self.page.on("pageerror", lambda error: self.heard(str(error), tolerated))
+        self.page.on("console", lambda m: self.heard(m.text, tolerated) if m.type == "error" else 0)
         self.page.on("request", self.asked)
         self.page.on("websocket", self.listen)
         self.began = self.connected = time.perf_counter()

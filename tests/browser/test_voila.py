@@ -27,7 +27,11 @@ def page(tmp_path_factory):
 def test_a_page_without_code_is_alive(page, chromium, shots):
     context = chromium.new_context(viewport={"width": 1280, "height": 800})
     # Voila looks for other widgets' code on the network, which is not there
-    lab = Lab(context, page, tolerated=("requirejs", "Script error", "require is not defined"))
+    lab = Lab(
+        context,
+        page,
+        tolerated=("requirejs", "Script error", "require is not defined", "NAME_NOT_RESOLVED"),
+    )
     assert lab.field("rho.e").input_value() == "0.5"
     before = lab.state()
     with lab.answered():
