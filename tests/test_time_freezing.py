@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem
 from explorer.errors import NotApplicable
-from explorer.reformulations.time_freezing import time_freezing
+from explorer.reformulations.time_freezing import misses, time_freezing
 
 
 def right_limits(sol) -> np.ndarray:
@@ -262,3 +263,12 @@ def test_pseudo_time_is_a_picture():
     assert len(shade) == 5 * len(sol.events)
     with pytest.raises(NotApplicable, match="No time was frozen"):
         ex.views.pseudo_time(ex.simulate(ex.models.bouncing_ball(), ex.EventDriven()))
+
+
+def test_contacts_that_push_each_other_are_told_without_a_simplification(monkeypatch):
+    """It takes half a minute for the slider-crank, and menus of schemes ask for it."""
+    asked = []
+    monkeypatch.setattr(sp, "simplify", lambda expr: asked.append(expr) or expr)
+    for model in ("rocking_block", "rough_block", "slider_crank"):
+        assert "push each other" in misses(getattr(ex.models, model)())
+    assert asked == []

@@ -5,6 +5,7 @@ What a model or a scheme wrote as a symbol is shown as one; all else is a name a
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from typing import Any
@@ -21,6 +22,7 @@ _CHOICES = {
 }  # fmt: skip
 
 
+@functools.lru_cache(1000)  # the words of a table are the same from picture to picture
 def prose(text: str) -> str:
     """Return a sentence whose symbols are labels, as markup.
 
