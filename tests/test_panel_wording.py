@@ -7,7 +7,7 @@ import pytest
 from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.controls import groups
-from explorer.panels.wording import beside, choice_name, plain, prose
+from explorer.panels.wording import beside, choice_name, news, plain, prose
 from explorer.views.picture import label
 
 
@@ -42,3 +42,11 @@ def test_the_words_of_the_table_are_written_as_symbols():
         "opens v<sub>R1</sub>",
         "v<sub>R1</sub>, i<sub>F1</sub> &gt; 0 → v<sub>F2</sub>, i<sub>R2</sub> &gt; 0",
     ]
+
+
+def test_a_change_of_mode_is_told_by_what_changes():
+    assert news("x > 0, y > 0 → x > 0, y < 0") == "y > 0 → y < 0"
+    for same in ("0 → 0", "impact left, 2", "−4.43 → 3.1", "on → off", "v, i > 0 → w, j > 0"):
+        assert news(same) == same
+    rows = panels["explore"](Session("irma"))._answer.frame()["table"]["rows"]
+    assert rows[0][2] == "CBF1 - 0.04 &gt; 0 → CBF1 - 0.04 &lt; 0"

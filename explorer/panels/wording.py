@@ -12,7 +12,7 @@ from typing import Any
 
 from explorer.views.picture import label
 
-__all__ = ["beside", "choice_name", "plain", "prose", "prose_rows"]
+__all__ = ["beside", "choice_name", "news", "plain", "prose", "prose_rows"]
 
 _NAME = re.compile(r"[A-Za-z]\w*")
 _CHOICES = {
@@ -44,9 +44,20 @@ def plain(markup: str) -> str:
     return html.unescape(re.sub(r"<[^>]*>", "", markup))
 
 
+def news(text: str) -> str:
+    """Return a change of many things with those alone that change.
+
+    >>> news("x > 0, y > 0 → x > 0, y < 0")
+    'y > 0 → y < 0'
+    """
+    before, arrow, after = (side.split(", ") for side in text.partition(" → "))
+    gone, come = [x for x in before if x not in after], [x for x in after if x not in before]
+    return f"{', '.join(gone)} → {', '.join(come)}" if arrow[0] and gone and come else text
+
+
 def prose_rows(table: dict[str, Any]) -> dict[str, Any]:
-    """Return a table whose words are `prose`."""
-    rows = [[prose(x) if isinstance(x, str) else x for x in row] for row in table["rows"]]
+    """Return a table whose words are `prose`, a change of mode with what changes."""
+    rows = [[prose(news(x)) if isinstance(x, str) else x for x in row] for row in table["rows"]]
     return {**table, "rows": rows}
 
 
