@@ -58,6 +58,21 @@ def test_no_line_runs_through_a_jump(window):
             assert np.isnan(y[at]).tolist() == [False, True, False]
 
 
+@pytest.mark.parametrize("t_end", [10.0, 50.0])
+def test_no_arc_that_could_be_seen_is_left_out(t_end):
+    """The ball rests after 4 s: all its arcs lie in a small part of the plot."""
+    sens = ball(t_end=t_end)
+    picture = draw(sens, delta=0.02)
+    y, low, high = (named(picture, name)[0] for name in (label("y"), "− δ/2", "+ δ/2"))
+    times = [0.0, *(e.t for e in sens.events)]
+    for trace, near in ((y, 1e-6), (low, 0.05), (high, 0.05)):
+        t, drawn = (np.asarray(trace[k], float) for k in "xy")
+        for begin, end in itertools.pairwise(times[1:7]):
+            inside = (t > begin) & (t < end)
+            top = 9.81 * (end - begin) ** 2 / 8
+            assert np.nanmax(drawn[inside]) == pytest.approx(top, rel=0.1 + near)
+
+
 def test_left_limits_are_open_and_right_ones_closed():
     sens = ball()
     picture = draw(sens)

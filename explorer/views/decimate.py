@@ -1,7 +1,10 @@
 """Fewer points, the same picture: rows to draw, with both sides of every jump.
 
-Segment-wise minimum and maximum keep what the eye would see; event rows are always kept. What jumps
-has its left and right limit at the same time with a gap between them, so no line runs through.
+Rows are added where the straight line between two drawn ones misses a curve the most, until none
+is seen to be missed or the points are spent: arcs come before their details, and none is left out.
+What jumps has its left and right limit at the same time with a gap between them, so no line runs
+through. Of more jumps than can be drawn the largest stay open; the curve runs through the others,
+as through every point that is not drawn.
 """
 
 from __future__ import annotations
@@ -14,10 +17,15 @@ from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.trajectory import Trajectory
 
-__all__ = ["MOST_CURVES", "Rows", "fine", "rows"]
+__all__ = ["MOST_CURVES", "Rows", "drawn", "fine", "rows"]
 
 MOST_CURVES = 12
 _FINE = 400
+_LOOKED = 1500  # rows among which those to add are sought
+_ROUNDS = 16
+_SEEN = 0.003  # of the height of a plot: a line off by less is not seen to be
+_APART = 120  # jumps side by side
+_LEAST = 0.1  # of its axis: a curve that is less high is followed as if it were so high
 
 
 @dataclass(frozen=True)
@@ -32,9 +40,6 @@ class Rows:
     broken : (k, n) bool, where the curve of a velocity is interrupted
     torn : (k, n) bool, where the curve of a state is: at the resets of a hybrid system
     side : (k,) int8: -1 a left limit, 1 a right limit, 0 neither
-    hidden : bool
-        Whether there are more jumps than can be drawn one by one: points between them then stand
-        alone and want markers
     q, v : n arrays (k,) float32 of what is drawn, NaN where it is interrupted; every plot takes
         these very arrays, so each travels to the browser once. Of a hybrid system: x and x'
     """
@@ -45,7 +50,6 @@ class Rows:
     broken: np.ndarray
     torn: np.ndarray
     side: np.ndarray
-    hidden: bool
     q: list[np.ndarray]
     v: list[np.ndarray]
 
@@ -69,7 +73,12 @@ def usual(n: int, hybrid: bool = False) -> int:
     """Return the number of points that keeps a picture of n coordinates (states) near 30 kB."""
     if hybrid:  # neither velocities nor energies
         return int(np.clip(3000 / (min(n, MOST_CURVES) + 3), 120, 600))
-    return int(np.clip(2100 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
+    return int(np.clip(2500 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
+
+
+def drawn(n: int, most: int = MOST_CURVES) -> np.ndarray:
+    """Return which of n coordinates are drawn: all, or `most` spread evenly over many."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
 def rows(solution: Solution, budget: int | None = None) -> Rows:
@@ -77,41 +86,19 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     n = solution.q.shape[1]
     rate, resets = solution.v, not solution.v.shape[1]
     budget = budget or usual(n, resets)
-    last = len(solution.t) - 1
     if resets:
         rate = solution.rates  # type: ignore[attr-defined]
     wild = rate if n == 1 or not resets else solution.q  # the rate of one state is drawn over it
-    jumps = solution.jump_rows
-    if isinstance(solution, Trajectory) and resets:
-        jumps = np.array(
-            [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()], int
-        )
-    shown = jumps
-    if len(jumps) > budget // 8:
-        size = np.abs(wild[jumps] - wild[jumps - 1]).max(axis=1)
-        shown = np.sort(jumps[np.argsort(-size)[: budget // 8]])
-    if isinstance(solution, Trajectory):
-        kept = _located_rows(solution, wild, jumps, shown, budget)
-    else:
-        kept = np.append(_curve_rows(solution.q, wild, budget - 3 * len(shown)), [0, last])
-        kept = np.unique(np.concatenate([kept, shown, np.maximum(shown - 1, 0)]))
-        most = budget // 4
-        if len(shown) < len(jumps):  # a jump that is not drawn costs a point too
-            most = min(most, budget + budget // 10 - len(kept))
-        kept = _refined(solution.q[:, :6], kept, most)
+    jumps = _jumps(solution, wild)
+    shown = _apart(solution.t, wild, jumps, budget // 6)
+    kept = _chosen(solution, wild, jumps, shown, budget)
 
-    # each drawn jump row becomes three points: left limit, gap, right limit; where a jump that is
-    # not drawn lies between two kept rows, one gap stands before the second of them
+    # each drawn jump row becomes three points: left limit, gap, right limit
     is_jump = np.isin(kept, shown)
-    hidden = np.setdiff1d(jumps, shown)
-    skipped = np.zeros(len(kept), bool)
-    if len(hidden):
-        skipped[np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)] = True
-    copies = 1 + 2 * is_jump + (skipped & ~is_jump)
-    place = np.cumsum(copies) - copies
+    copies = 1 + 2 * is_jump
+    at = (np.cumsum(copies) - copies)[is_jump]
     position = np.repeat(kept, copies)
     velocity = position.copy()
-    at = place[is_jump]
     velocity[at] -= 1
     velocity[at + 1] -= 1
     side = np.zeros(len(position), np.int8)
@@ -121,11 +108,6 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     def gaps(values: np.ndarray) -> np.ndarray:
         found = np.zeros((len(position), n), bool)
         found[at + 1] = values[shown] != values[shown - 1]
-        if len(hidden):
-            next_kept = np.clip(np.searchsorted(kept, hidden), 0, len(kept) - 1)
-            lost = np.zeros((len(kept), n), bool)
-            np.logical_or.at(lost, next_kept, values[hidden] != values[hidden - 1])
-            found[place[skipped & ~is_jump]] = lost[skipped & ~is_jump]
         return found
 
     broken = gaps(rate)
@@ -135,73 +117,103 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     q[torn] = v[broken] = np.nan
     t = solution.t[position].astype(np.float32)
     columns = [[np.ascontiguousarray(c) for c in a.T] for a in (q, v)]
-    return Rows(t, position, velocity, broken, torn, side, bool(len(hidden)), *columns)
+    return Rows(t, position, velocity, broken, torn, side, *columns)
 
 
-def _located_rows(
-    solution: Trajectory, wild: np.ndarray, jumps: np.ndarray, shown: np.ndarray, budget: int
+def _jumps(solution: Solution, wild: np.ndarray) -> np.ndarray:
+    """Return the rows behind a jump of what is drawn."""
+    if isinstance(solution, Trajectory) and not solution.v.shape[1]:
+        found = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
+        return np.unique(found).astype(int)
+    return solution.jump_rows
+
+
+def _apart(t: np.ndarray, wild: np.ndarray, jumps: np.ndarray, most: int) -> np.ndarray:
+    """Return the jumps to draw: of very many the largest that an eye tells apart.
+
+    Where each row is a jump nothing would be left of a curve that is open at all of them.
+    """
+    if len(jumps) <= most:
+        return jumps
+    size = np.abs(wild[jumps] - wild[jumps - 1]).max(axis=1)
+    largest = np.argsort(-size)
+    place = np.floor(_APART * t[jumps] / t[-1])
+    alone = largest[np.unique(place[largest], return_index=True)[1]]
+    return np.sort(jumps[alone[np.argsort(-size[alone])[:most]]])
+
+
+def _chosen(
+    solution: Solution, wild: np.ndarray, jumps: np.ndarray, shown: np.ndarray, budget: int
 ) -> np.ndarray:
-    """Choose rows, evenly in time at first and then where a curve bends; kinks are events."""
-    q, t, last = solution.q, solution.t, len(solution.t) - 1
-    rare = sorted(solution.event_rows, key=lambda e: e[1] in ("impact", "event"))
-    kinks = np.array([i for i, *_ in rare], int)[: budget // 8]
-    kept = np.concatenate([
-        np.searchsorted(t, np.linspace(0, t[-1], budget // 4)), shown, shown - 1, kinks, [0, last],
-        *(f(axis=0) for x in (q[:, :3], wild[:, :3]) for f in (x.argmin, x.argmax)),
-    ])  # fmt: skip
-    kept = np.unique(kept)
-    most = max(budget - len(kept) - len(shown), budget // 2)
-    along = t + 1e-9 * t[-1] * np.arange(last + 1)  # both sides of an event have their place
-    hidden = np.setdiff1d(jumps, shown)
-    smooth = q[:, :6] if len(hidden) else np.column_stack([q[:, :6], wild[:, :6]])
-    kept = _refined(smooth, kept, most, along, 0.002)
-    # a drawn jump brings its left limit itself; but the gap of one that is not drawn needs a place
-    kept = np.setdiff1d(kept, shown - 1)
-    behind = kept[np.searchsorted(kept, hidden)]
-    return np.union1d(kept, behind[np.isin(behind, shown) & (behind > hidden)] - 1)
-
-
-def _curve_rows(q: np.ndarray, wild: np.ndarray, budget: int) -> np.ndarray:
-    last = len(q) - 1
+    """Return the rows to draw; of a jump the one behind it, as that is given both limits."""
+    t, last = solution.t, len(solution.t) - 1
     if last < budget:
         return np.arange(last + 1)
-    curves = min(wild.shape[1], 3)
-    buckets = max(budget // (4 * curves), 4)
-    width = last // buckets
-    used = buckets * width
-    start = np.arange(buckets) * width
-    found = [np.linspace(0, last, budget // 2).astype(int)]
-    for values in (q, wild):
-        found += [values.argmin(axis=0), values.argmax(axis=0)]
-    for j in range(curves):
-        block = wild[:used, j].reshape(buckets, width)
-        found += [start + block.argmin(axis=1), start + block.argmax(axis=1)]
-    return np.concatenate(found)
+    groups = _curves(solution, wild)
+    curves = np.column_stack(groups)
+    kinks = np.empty(0, int)
+    if isinstance(solution, Trajectory):
+        rare = sorted(solution.event_rows, key=lambda e: e[1] in ("impact", "event"))
+        kinks = np.array([i for i, *_ in rare], int)[: budget // 8]
+    kept = np.unique(np.concatenate([
+        [0, last], np.searchsorted(t, np.linspace(0, t[-1], budget // 12)), shown, shown - 1,
+        kinks, curves.argmin(axis=0), curves.argmax(axis=0),
+    ]))  # fmt: skip
+    # both sides of an event have their place
+    along = t + 1e-9 * (t[-1] or 1.0) * np.arange(last + 1)
+    most = max(budget - len(kept) - len(shown), budget // 2)
+    before = len(kept)
+    if len(shown) < len(jumps):  # or what jumps without end would leave nothing for the arcs
+        kept = _refined(groups[0], along, kept, most // 2, jumps)
+    kept = _refined(curves, along, kept, most + before - len(kept), jumps)
+    return np.setdiff1d(kept, np.setdiff1d(shown - 1, [0, *shown]))
+
+
+def _curves(solution: Solution, wild: np.ndarray) -> list[np.ndarray]:
+    """Return what is drawn over time, each in parts of the height of its plot; positions first."""
+    if not solution.v.shape[1]:  # states have axes of their own
+        own = [solution.q] if wild is solution.q else [solution.q, wild]
+        return [_parts(values, 0.0) for values in own]
+    which = drawn(solution.q.shape[1])
+    groups = [solution.q[:, which], wild[:, which]]
+    if solution.observe is not None:
+        potential = [] if solution.potential is None else [solution.potential]
+        groups.append(np.column_stack([solution.kinetic, *potential]))
+    return [_parts(group, _LEAST) for group in groups]
 
 
 def _refined(
-    q: np.ndarray, kept: np.ndarray, most: int, along: np.ndarray | None = None, seen: float = 0.01
+    curves: np.ndarray, along: np.ndarray, kept: np.ndarray, most: int, jumps: np.ndarray
 ) -> np.ndarray:
-    """Add rows where the straight line between two kept ones would be seen to miss the curve."""
-    last = len(q) - 1
-    along = np.arange(last + 1.0) if along is None else along
-    looked = np.unique(np.append(np.arange(0, last, max(last // 1500, 1)), last))
-    wide = np.ptp(q, axis=0)
-    q = q[:, wide > 0] / wide[wide > 0]
-    for _ in range(3):
-        if not q.shape[1] or most <= 0 or len(kept) < 2:
+    """Add rows where the straight line between two kept ones would be seen to miss a curve."""
+    last = len(along) - 1
+    looked = np.arange(0, last, max(last // _LOOKED, 1))
+    near = jumps[:, None] + np.arange(-2, 3)  # a jump may take a scheme some steps
+    looked = np.union1d(looked, near.clip(0, last))
+    for _ in range(_ROUNDS):
+        looked = looked[~np.isin(looked, kept, assume_unique=True)]
+        if most <= 0 or not looked.size or not curves.size:
             break
-        interval = np.searchsorted(kept, looked, side="right").clip(1, len(kept) - 1)
+        interval = np.searchsorted(kept, looked)
         left, right = kept[interval - 1], kept[interval]
         part = (along[looked] - along[left]) / (along[right] - along[left])
-        line = q[left] + part[:, None] * (q[right] - q[left])
-        error = np.abs(line - q[looked]).max(axis=1)
+        line = curves[left] + part[:, None] * (curves[right] - curves[left])
+        error = np.abs(line - curves[looked]).max(axis=1)
         first = np.flatnonzero(np.diff(interval, prepend=0))
         largest = np.maximum.reduceat(error, first)
-        counts = np.diff(first, append=len(looked))
-        worst = np.flatnonzero((error == np.repeat(largest, counts)) & (error > seen))
-        worst = worst[np.diff(interval[worst], prepend=0) > 0]  # one of each interval
-        worst = worst[np.argsort(-error[worst])[:most]]
+        of_interval = np.repeat(np.arange(len(first)), np.diff(first, append=len(looked)))
+        worst = np.flatnonzero(error == largest[of_interval])
+        worst = worst[np.diff(of_interval[worst], prepend=-1) > 0]  # one of each interval
+        count = min(int((largest > _SEEN).sum()), -(-most // 3))  # what is left may be worse
+        worst = worst[np.argsort(-largest)[:count]]
         most -= len(worst)
         kept = np.union1d(kept, looked[worst])
+        looked = looked[largest[of_interval] > _SEEN]
     return kept
+
+
+def _parts(values: np.ndarray, least: float) -> np.ndarray:
+    """Return curves that share an axis in parts of its height; a low one as if it had `least`."""
+    own = np.ptp(values, axis=0)
+    high = np.maximum(own, least * np.ptp(values))
+    return values[:, own > 0] / high[own > 0]

@@ -47,7 +47,6 @@ def energy_plot(
     traces += [
         curve(
             points.t, values, colour, name=name, line={"width": width}, legend="legend2",
-            mode="lines+markers" if points.hidden else "lines", marker={"size": 2},
             showlegend=True,
             hovertemplate=f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>",
         )

@@ -14,11 +14,14 @@ import numpy as np
 from explorer.trajectory import Trajectory
 from explorer.views.picture import COLOURS, OFF, curve
 
-__all__ = ["LIMITS", "Sides", "apart", "event_times", "limits", "shifts", "sides"]
+__all__ = ["LIMITS", "Sides", "apart", "arcs", "event_times", "limits", "shifts", "sides"]
 
 LIMITS = ("left limit", "right limit")
 _MOST = 18  # events told apart in one plot; closer ones would be one blot
 _POINTS = 110
+_ARCS = 18  # that get points of their own
+_SHORT = 5e-4  # of the window: an arc that is shorter is not seen
+_INSIDE = np.array([0.25, 0.5, 0.75])
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,24 @@ def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> 
     return found
 
 
+def _long(times: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the begins and ends of the arcs between events that are seen, of many the longest."""
+    inside = times[(times > window[0]) & (times < window[1])]
+    edges = np.concatenate([window[:1], inside, window[1:]])
+    length = np.diff(edges)
+    found = np.argsort(-length)[:_ARCS]
+    found = found[length[found] > _SHORT * (window[1] - window[0])]
+    return edges[found], edges[found + 1]
+
+
+def arcs(times: np.ndarray, window: tuple[float, float], points: int) -> np.ndarray:
+    """Return times to draw a run at: even ones, and some inside each arc between two events."""
+    begin, end = _long(times, window)
+    inside = begin[:, None] + (end - begin)[:, None] * _INSIDE
+    few = end - begin < 4 * (window[1] - window[0]) / points
+    return np.union1d(np.linspace(*window, points), inside[few])
+
+
 def sides(
     solution: Trajectory,
     window: tuple[float, float] | None = None,
@@ -78,8 +99,9 @@ def sides(
     """
     end = float(solution.march.t_last)
     low, high = (0.0, end) if window is None else (max(window[0], 0.0), min(window[1], end))
-    shown = apart(event_times(solution), (low, high))
-    grid = np.linspace(low, high, max(points - 2 * len(shown), points // 2))
+    times = event_times(solution)
+    shown = apart(times, (low, high))
+    grid = arcs(times, (low, high), max(points - 2 * len(shown), points // 2))
     rows = solution if given else solution.march.trajectory(grid)
     events = rows.located
     right = np.array([events[k].row for k in shown], int)
@@ -87,10 +109,12 @@ def sides(
     every = np.array([e.row for e in events], int)
     of_events[every] = of_events[every - 1] = True
     kept = ~of_events & (rows.t >= low) & (rows.t <= high)
-    kept[right] = kept[right - 1] = True
+    ends = every[np.isin(rows.t[every], np.concatenate(_long(times, (low, high))))]
+    ends = np.union1d(ends, right)
+    kept[ends] = kept[ends - 1] = True
     chosen = np.flatnonzero(kept)
-    # one gap before every right limit, and before the row behind each event that is not told apart
-    gaps = np.unique(np.searchsorted(chosen, every[(every > chosen[0]) & (every <= chosen[-1])]))
+    # a gap before every right limit that is drawn; of arcs too short to be seen none is
+    gaps = np.searchsorted(chosen, ends[(ends > chosen[0]) & (ends <= chosen[-1])])
     pick = np.insert(chosen, gaps, chosen[gaps])
     gap = np.zeros(len(pick), bool)
     gap[gaps + np.arange(len(gaps))] = True

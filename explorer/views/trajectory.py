@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
-from explorer.views.decimate import MOST_CURVES, Rows, fine, rows
+from explorer.views.decimate import MOST_CURVES, Rows, drawn, fine, rows
 from explorer.views.modes import modes_plot
 from explorer.views.picture import (
     COLOURS,
@@ -44,21 +44,14 @@ def unit_of(
     return f" ({text})" if text else ""
 
 
-def drawn(solution: Solution, most: int = MOST_CURVES) -> list[int]:
-    """Return which coordinates are drawn: all, or `most` spread evenly over many."""
-    n = len(solution.system.coordinates)
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int)).tolist()
-
-
 def _curves(
     solution: Solution, points: Rows, ghost: bool, dot: bool, which: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
     names = solution.system.coordinates
     several = len(names) > 1
     values = points.v if dot else points.q
-    mode = "lines+markers" if points.hidden and (dot or points.torn.any()) else "lines"
     traces = []
-    for j in drawn(solution, 4 if ghost else MOST_CURVES):
+    for j in drawn(len(names), 4 if ghost else MOST_CURVES):
         if which is not None and j not in which:
             continue
         name = names[j]
@@ -69,7 +62,7 @@ def _curves(
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
-                name=f"pinned {text}" if ghost else text, mode=mode, marker={"size": 2},
+                name=f"pinned {text}" if ghost else text,
                 line={"dash": "dot", "width": 1.2} if ghost else {},
                 **({} if len(names) > 6 else {"hovertemplate": hover}),
                 **({} if ghost else {"meta": {"t": points.t}}),
@@ -116,7 +109,8 @@ def positions_plot(
     form, exact = _exact(solution, points), []
     if form is not None:
         seen += [form[:, j] for j in chosen]  # a coarse run may be far from it
-        few = set(drawn(solution, 3)) if len(chosen) > 6 else set(chosen)  # wide dashes hide curves
+        # wide dashes hide curves
+        few = set(drawn(len(names), 3)) if len(chosen) > 6 else set(chosen)
         exact = [
             curve(
                 points.t, np.ascontiguousarray(form[:, j]), GREY, name="exact",

@@ -19,7 +19,7 @@ from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.sensitivity import Sensitivity
 from explorer.sensitivity.differences import twins
 from explorer.trajectory import Trajectory
-from explorer.views.one_sided import Sides, apart, event_times, sides
+from explorer.views.one_sided import Sides, apart, arcs, event_times, sides
 from explorer.views.picture import COLOURS, GREY, OFF, curve
 
 __all__ = ["Twins", "band", "column", "difference", "pair", "twin_curves", "zoom"]
@@ -119,7 +119,8 @@ def pair(
     low, high = (0.0, end) if window is None else (window[0], min(window[1], end))
     times = [event_times(run) for run in runs]
     both = np.unique(np.concatenate([t[apart(t, (low, high))] for t in times]))
-    grid = np.union1d(np.linspace(low, high, max(_POINTS - len(both), _POINTS // 2)), both)
+    points = max(_POINTS - len(both), _POINTS // 2)
+    grid = np.unique(np.concatenate([both, *(arcs(t, (low, high), points) for t in times)]))
     rows = [run.march.trajectory(grid) for run in runs]
     t = np.sort(np.concatenate([grid, both]))
     second = np.zeros(len(t), bool)
