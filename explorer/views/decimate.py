@@ -73,7 +73,7 @@ def usual(n: int, hybrid: bool = False) -> int:
     """Return the number of points that keeps a picture of n coordinates (states) near 30 kB."""
     if hybrid:  # neither velocities nor energies
         return int(np.clip(3000 / (min(n, MOST_CURVES) + 3), 120, 600))
-    return int(np.clip(2500 / (2 * min(n, MOST_CURVES) + 5), 60, 400))
+    return int(np.clip(3200 / (2 * min(n, MOST_CURVES) + 5) - 25, 60, 400))
 
 
 def drawn(n: int, most: int = MOST_CURVES) -> np.ndarray:
@@ -81,8 +81,8 @@ def drawn(n: int, most: int = MOST_CURVES) -> np.ndarray:
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
-def rows(solution: Solution, budget: int | None = None) -> Rows:
-    """Choose about `budget` points (by default `usual`)."""
+def rows(solution: Solution, budget: int | None = None, also: np.ndarray | None = None) -> Rows:
+    """Choose about `budget` points (by default `usual`); `also`: (rows, m) more curves on t."""
     n = solution.q.shape[1]
     rate, resets = solution.v, not solution.v.shape[1]
     budget = budget or usual(n, resets)
@@ -91,7 +91,9 @@ def rows(solution: Solution, budget: int | None = None) -> Rows:
     wild = rate if n == 1 or not resets else solution.q  # the rate of one state is drawn over it
     jumps = _jumps(solution, wild)
     shown = _apart(solution.t, wild, jumps, budget // 6)
-    kept = _chosen(solution, wild, jumps, shown, budget)
+    groups = _curves(solution, wild)
+    groups += [] if also is None else [_parts(also, _LEAST)]
+    kept = _chosen(solution, groups, jumps, shown, budget)
 
     # each drawn jump row becomes three points: left limit, gap, right limit
     is_jump = np.isin(kept, shown)
@@ -143,13 +145,12 @@ def _apart(t: np.ndarray, wild: np.ndarray, jumps: np.ndarray, most: int) -> np.
 
 
 def _chosen(
-    solution: Solution, wild: np.ndarray, jumps: np.ndarray, shown: np.ndarray, budget: int
+    solution: Solution, groups: list[np.ndarray], jumps: np.ndarray, shown: np.ndarray, budget: int
 ) -> np.ndarray:
     """Return the rows to draw; of a jump the one behind it, as that is given both limits."""
     t, last = solution.t, len(solution.t) - 1
     if last < budget:
         return np.arange(last + 1)
-    groups = _curves(solution, wild)
     curves = np.column_stack(groups)
     kinks = np.empty(0, int)
     if isinstance(solution, Trajectory):

@@ -7,10 +7,10 @@ from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
 from explorer.views.contact_laws import friction_law_plot
-from explorer.views.decimate import Rows, fine, rows, usual
+from explorer.views.decimate import Rows, fine, usual
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
-from explorer.views.friction import friction_plot, has_friction
+from explorer.views.friction import friction_plot, friction_rows, has_friction
 from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import above, multipliers_plot
@@ -43,12 +43,12 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     if isinstance(solution, SwitchedTrajectory):  # leaves room for regions and multipliers
         budget = 2 * budget // 3
     if has_friction(solution):  # the same for its force and its law
-        budget = 9 * budget // 10
-    points = rows(solution, budget if pinned is None else 3 * budget // 5)
+        budget = 4 * budget // 5
+    points = friction_rows(solution, budget if pinned is None else budget // 2)
     other = None
     if pinned is not None and pinned.q.shape[1] == n:
         pinned = fine(pinned)
-        other = (pinned, rows(pinned, budget // 2 if hybrid else 400 // (1 + n)))
+        other = (pinned, friction_rows(pinned, budget // 2 if hybrid else 280 // (1 + n)))
     if isinstance(solution, SwitchedTrajectory):
         return _switched(solution, points, other)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt

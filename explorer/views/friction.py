@@ -24,7 +24,7 @@ from explorer.views.picture import (
     view,
 )
 
-__all__ = ["cone_plot", "friction", "friction_plot", "has_friction", "slip_plot"]
+__all__ = ["cone_plot", "friction", "friction_plot", "friction_rows", "has_friction", "slip_plot"]
 
 _MOST = 100
 _ROUND = 600  # points of a friction force that goes round
@@ -37,32 +37,41 @@ def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
     return isinstance(solution, Rough) and bool(solution.system.rough)
 
 
+def friction_rows(solution: Solution, budget: int | None = None) -> Rows:
+    """Choose about `budget` points, for the friction forces too."""
+    if not has_friction(solution):
+        return rows(solution, budget)
+    forces = [f[:, _loaded(solution)] for f in (_size(solution.lam_t), solution.lam_max)]
+    return rows(solution, budget, np.hstack([_steady(solution, f) for f in forces]))
+
+
 def friction_plot(
     solution: Rough, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
     """Draw the friction force of each contact between its bounds -mu lam and mu lam.
 
     In space it is the size of the force. Inside the bounds it sticks (bars at the foot of the
-    plot), on them it slides.
+    plot), on them it slides. An impact gives no force but an impulse: a gap.
     """
     traces, top = [], 0.0
     ghost = pinned[0] if pinned is not None else None
     if has_friction(ghost):
         at, gaps = _rows(ghost, pinned[1])  # type: ignore[index]
-        t, force = _torn(ghost.t, at, gaps), _size(ghost.lam_t)[:, _loaded(ghost)]
-        top = float(np.abs(force[at]).max(initial=0.0))
+        t, force = _torn(ghost.t, at, gaps), _forces(ghost, _size(ghost.lam_t)[:, _loaded(ghost)])
+        top = float(np.nanmax(np.abs(force[at]), initial=0.0))
         for k in range(force.shape[1]):
             ghostly = {"dash": "dot", "width": 1.2}
             traces.append(curve(t, _torn(force[:, k], at, gaps), GREY, name="pinned",
                                 line=ghostly, hoverinfo="skip"))  # fmt: skip
     at, gaps = _rows(solution, points)
     t, rough = _torn(solution.t, at, gaps), _loaded(solution)
-    most = solution.lam_max[at][:, rough].max(initial=0.0)
+    bounds, force = (_forces(solution, f) for f in (solution.lam_max, _size(solution.lam_t)))
+    most = np.nanmax(bounds[at][:, rough], initial=0.0)
     top = nice(0.0, max(top, float(most), 1e-9))[1]
     depth = 1.0 if solution.lam_t.ndim == 2 else 0.0  # a size is bounded by zero
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
-        bound = _torn(solution.lam_max[:, a], at, gaps)
+        bound = _torn(bounds[:, a], at, gaps)
         edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         said = {"legend": "legend3", "showlegend": k == 0}
@@ -71,7 +80,7 @@ def friction_plot(
                   hoverinfo="skip", **said),
             curve(t, -depth * bound, colour, name="− μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip"),
-            curve(t, _torn(_size(solution.lam_t)[:, a], at, gaps), colour, name=name,
+            curve(t, _torn(force[:, a], at, gaps), colour, name=name,
                   hovertemplate=text, showlegend=len(rough) > 1, legend="legend3"),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
                   line={"width": 5}, hoverinfo="name", **said),
@@ -114,6 +123,27 @@ def _size(values: np.ndarray) -> np.ndarray:
     return values if values.ndim == 2 else np.hypot(values[..., 0], values[..., 1])
 
 
+def _forces(solution: Rough, force: np.ndarray) -> np.ndarray:
+    """Return forces with gaps at the steps of impacts, which have none, and before the first."""
+    force = _steady(solution, force)
+    if not isinstance(solution, Trajectory):  # of that an event has both limits
+        force[[0, *solution.jump_rows]] = np.nan
+    return force
+
+
+def _steady(solution: Rough, force: np.ndarray) -> np.ndarray:
+    """Return the median of three steps: a contact that stays closed may open for one of them.
+
+    Its gap drifts by O(h^3), and the next step then makes up for the one without a force.
+    """
+    if isinstance(solution, Trajectory) or len(force) < 3:
+        return force.copy()
+    found = force.copy()
+    a, b, c = force[:-2], force[1:-1], force[2:]
+    found[1:-1] = np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
+    return found
+
+
 def _loaded(solution: Rough) -> list[int]:
     """Return the contacts that are drawn: all with friction, of many the one that carried most."""
     rough = np.array(solution.system.rough)
@@ -125,7 +155,8 @@ def _loaded(solution: Rough) -> list[int]:
 def _rows(solution: Rough, points: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to draw, with both sides of the events, and the places of gaps in them."""
     jumps = np.unique([row for row, *_ in solution.event_rows][:_MOST]).astype(int)
-    at = np.unique(np.concatenate([points.velocity, jumps, jumps - 1]))
+    behind = np.minimum(jumps + 1, len(solution.t) - 1)
+    at = np.unique(np.concatenate([points.velocity, jumps, jumps - 1, behind]))
     return at, np.searchsorted(at, jumps)
 
 
@@ -161,7 +192,7 @@ def friction(solution: Solution) -> Picture:
         )
     finer = fine(solution)
     assert isinstance(finer, Rough)
-    points = rows(finer)
+    points = friction_rows(finer)
     time = [friction_plot(finer, points), slip_plot(finer, points)]
     if not (isinstance(finer, FrictionalSolution) and finer.p_t.ndim > 2):
         return compose([time], [1])
