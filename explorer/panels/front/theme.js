@@ -21,7 +21,7 @@ function readTheme(root) {
   if (theme.dark) theme.grid = theme.grid.replace(/^rgb\((.*)\)$/, "rgba($1, 0.6)"); // less of a cage
   theme.font = getComputedStyle(root).fontFamily;
   theme.scale = textScale(root.querySelector(".nsx-body"));
-  theme.body = theme.dark ? "#3d9be0" : "#0072B2";
+  theme.body = theme.dark ? LIFTED["#0072b2"] : "#0072B2";
   return theme;
 }
 
@@ -45,12 +45,15 @@ const LIGHT = {
   text: "#222", muted: "#666", grid: "#e6e6e6", border: "#bbb", paper: "#fff", dark: false,
 };
 
-// Black and the dark Okabe-Ito blue vanish on a dark ground: lifted, hue kept.
+// Black and the dark Okabe-Ito blue vanish on a dark ground: lifted, but not so far that the blue
+// were like the sky blue.
+const LIFTED = { "#0072b2": "#4477ee" };
+
 function onGround(colour, theme) {
   if (!theme.dark || typeof colour !== "string") return colour;
   const name = colour.toLowerCase();
   if (name === "#000000" || name === "#000" || name === "black") return theme.text;
-  return name === "#0072b2" ? "#3d9be0" : colour;
+  return LIFTED[name] ?? colour;
 }
 
 function themedTraces(data, theme) {
@@ -96,6 +99,8 @@ function themedLayout(layout, theme) {
       zerolinecolor: theme.border,
       linecolor: theme.border,
       tickcolor: theme.border,
+      // inside the axes plotly takes black, whatever the page's ground
+      tickfont: { ...out[key].tickfont, color: theme.text },
     };
   }
   return out;
