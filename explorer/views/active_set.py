@@ -6,12 +6,13 @@ import numpy as np
 
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
+from explorer.views.compose import compose
 from explorer.views.contact_laws import doing_plot, has_contacts
 from explorer.views.decimate import fine
 from explorer.views.lanes import MOST_BARS, bars
-from explorer.views.multipliers import MOST_LANES, above
+from explorer.views.multipliers import MOST_LANES
 from explorer.views.phase_plane import switched
-from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, compose, curve, view
+from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, view
 from explorer.views.regions import SIDES
 
 __all__ = ["active_set", "active_set_plot", "lengths_plot"]
@@ -22,9 +23,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONG = 5  # a longer name does not stand beside the axis
 
 
-def active_set_plot(
-    solution: SwitchedTrajectory, pinned: Solution | None = None, legend: str = "legend3"
-) -> Plot:
+def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
     """Draw a lane for each switching function: low on its minus side, high on its plus side."""
     system, signs = solution.system, solution.signs
     count = min(signs.shape[1], MOST_LANES)
@@ -47,7 +46,7 @@ def active_set_plot(
     for side, colour in SIDES.items():
         traces.append(
             curve(*bars(solution.t, signs, (side,), count), colour, name=_NAMES[side],
-                  line={"width": 6}, showlegend=True, legend=legend,
+                  line={"width": 6}, showlegend=True,
                   hovertemplate=f"t = %{{x:.6g}} s<extra>{_NAMES[side]}</extra>")
         )  # fmt: skip
     traces.append(
@@ -120,12 +119,8 @@ def active_set(solution: Solution) -> Picture:
         A run without step functions and without contacts.
     """
     if has_contacts(solution):
-        picture = compose([[doing_plot(fine(solution))]], [1])
-        above(picture, 1, "legend")
-        return picture
+        return compose([[doing_plot(fine(solution))]], [1])
     found = switched(solution, "active sets")
     finer = fine(found)
     assert isinstance(finer, SwitchedTrajectory)
-    picture = compose([[active_set_plot(finer, legend="legend"), lengths_plot(finer)]], [1])
-    above(picture, 1, "legend")
-    return picture
+    return compose([[active_set_plot(finer), lengths_plot(finer)]], [1])

@@ -117,14 +117,14 @@ def friction_law_plot(solution: Rough, points: Rows) -> Plot:
     )  # fmt: skip
 
 
-def doing_plot(solution: Solution, legend: str = "legend") -> Plot:
+def doing_plot(solution: Solution) -> Plot:
     """Draw a lane for each contact: slides this way or that, sticks, or is closed; else open."""
     chosen = _loaded(solution)
     what, count, traces = doing(solution)[:, chosen], len(chosen), []
     for side, (name, colour) in DOING.items():
         x, y = bars(solution.t, what, (side,), count) if (what == side).any() else OFF
         traces.append(
-            curve(x, y, colour, name=name, line={"width": 7}, legend=legend,
+            curve(x, y, colour, name=name, line={"width": 7},
                   showlegend=bool((what == side).any()),
                   hovertemplate=f"t = %{{x:.6g}} s<extra>{name}</extra>")
         )  # fmt: skip

@@ -6,7 +6,8 @@ import numpy as np
 
 from explorer.study.end_state import EndState
 from explorer.systems.display import unit
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, extent, label, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, extent, label, view
 from explorer.views.slopes import per, titled
 
 __all__ = ["end_state"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.solution import Solution
+from explorer.views.compose import compose
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.picture import (
     COLOURS,
@@ -12,7 +13,6 @@ from explorer.views.picture import (
     TIME,
     Picture,
     Plot,
-    compose,
     curve,
     extent,
     view,
@@ -46,7 +46,7 @@ def energy_plot(
         seen.append(other)
     traces += [
         curve(
-            points.t, values, colour, name=name, line={"width": width}, legend="legend2",
+            points.t, values, colour, name=name, line={"width": width},
             showlegend=True,
             hovertemplate=f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>",
         )

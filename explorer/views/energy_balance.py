@@ -9,8 +9,9 @@ import numpy as np
 from explorer.solution import Solution
 from explorer.study.energy_balance import EnergyBalance
 from explorer.study.energy_balance import energy_balance as study
+from explorer.views.compose import compose
 from explorer.views.decimate import rows
-from explorer.views.picture import COLOURS, GREY, TIME, Picture, Plot, compose, curve, extent, view
+from explorer.views.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view
 
 __all__ = ["energy_balance"]
 
@@ -43,25 +44,25 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     points = rows(found.solution, _POINTS)
     at, gap, span = points.velocity, points.broken.any(axis=1), (0.0, float(found.t[-1]))
 
-    def drawn(values: np.ndarray, colour: str, name: str, legend: str, **line: Any) -> dict:
+    def drawn(values: np.ndarray, colour: str, name: str, **line: Any) -> dict:
         y = values[at].astype(np.float32)
         y[gap] = np.nan
         text = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>"
-        return curve(points.t, y, colour, name=name, line=line, legend=legend, showlegend=True,
+        return curve(points.t, y, colour, name=name, line=line, showlegend=True,
                      hovertemplate=text)  # fmt: skip
 
     energies = [
-        drawn(found.kinetic, GREY, "T", "legend", width=1.2),
-        drawn(found.potential, COLOURS[2], "V", "legend", width=1.2),
-        drawn(found.energy, COLOURS[0], "T + V", "legend", width=2.2),
+        drawn(found.kinetic, GREY, "T", width=1.2),
+        drawn(found.potential, COLOURS[2], "V", width=1.2),
+        drawn(found.energy, COLOURS[0], "T + V", width=2.2),
     ]
     parts = {**found.works, "numerical": found.numerical}
-    works = [drawn(found.energy - found.energy[0], COLOURS[0], "change of T + V", "legend2",
+    works = [drawn(found.energy - found.energy[0], COLOURS[0], "change of T + V",
                    width=2.2)]  # fmt: skip
     for key, values in parts.items():
         name, colour, dash = _WORKS[key]
-        works.append(drawn(values, colour, name, "legend2", dash=dash))
-    own = drawn(found.numerical, COLOURS[1], _WORKS["numerical"][0], "legend2")
+        works.append(drawn(values, colour, name, dash=dash))
+    own = drawn(found.numerical, COLOURS[1], _WORKS["numerical"][0])
     least = _ROUND_OFF * max(np.ptp(found.kinetic), np.abs(found.energy).max(), 1e-300)
     seen = [trace["y"] for trace in works], [own["y"], np.array([-least, least])]
     picture = compose(
@@ -71,12 +72,7 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
             Plot([{**own, "showlegend": False}], TIME, "numerical (J)", span, extent(*seen[1]),
                  share=0.7),
         ]],
-        [1], gap=0.09,
+        [1],
     )  # fmt: skip
     picture.layout["yaxis3"]["exponentformat"] = "power"
-    for name, axis in (("legend", "yaxis"), ("legend2", "yaxis2")):
-        picture.layout[name] = {
-            "orientation": "h", "yanchor": "bottom", "x": 0, "font": {"size": 12},
-            "y": picture.layout[axis]["domain"][1] + 0.005,
-        }  # fmt: skip
     return picture

@@ -9,6 +9,7 @@ import numpy as np
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
+from explorer.views.compose import compose
 from explorer.views.picture import (
     COLOURS,
     GREY,
@@ -16,7 +17,6 @@ from explorer.views.picture import (
     TIME,
     Picture,
     Plot,
-    compose,
     curve,
     nice,
     view,
@@ -54,7 +54,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             {
                 **curve(t, p, colour, name=name, hovertemplate=text),
                 "mode": "markers", "marker": {"color": colour, "size": 6},
-                "showlegend": len(groups) > 1, "legend": "legend3",
+                "showlegend": len(groups) > 1,
             },
             curve(*_closed(solution, a), colour, name=name, line={"width": 5}, hoverinfo="skip"),
         ]  # fmt: skip

@@ -6,6 +6,7 @@ from explorer.complementarity import ComplementaritySolution
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
+from explorer.views.compose import compose
 from explorer.views.contact_laws import friction_law_plot
 from explorer.views.decimate import Rows, fine, usual
 from explorer.views.energy import energy_plot
@@ -13,10 +14,10 @@ from explorer.views.events import impulses_plot
 from explorer.views.friction import friction_plot, friction_rows, has_friction
 from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
-from explorer.views.multipliers import above, multipliers_plot
+from explorer.views.multipliers import multipliers_plot
 from explorer.views.phase import phase_plot
 from explorer.views.phase_plane import phase_plane_plot
-from explorer.views.picture import Picture, compose, view
+from explorer.views.picture import Picture, view
 from explorer.views.trajectory import positions_plots, velocities_plot
 
 __all__ = ["explore"]
@@ -68,24 +69,7 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
                 side.append(friction_law_plot(solution, points))
         elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
-    picture = compose([time, side], [1.25, 1])
-    small = {
-        "orientation": "h",
-        "yanchor": "bottom",
-        "font": {"size": 11},
-        "bgcolor": "rgba(0,0,0,0)",
-    }
-    if not hybrid:
-        last = len(time) + 2
-        picture.layout["legend2"] = {
-            **small, "x": picture.layout[f"xaxis{last}"]["domain"][0],
-            "y": picture.layout[f"yaxis{last}"]["domain"][1],
-        }  # fmt: skip
-    if hybrid or solution.system.contacts:
-        picture.layout["legend3"] = {
-            **small, "x": 0, "y": picture.layout[f"yaxis{len(time)}"]["domain"][1] - 0.005,
-        }  # fmt: skip
-    return picture
+    return compose([time, side], [1.25, 1])
 
 
 def _switched(
@@ -102,10 +86,5 @@ def _switched(
     if solution.system.n == 1:
         plane = phase_plot(solution, points, other)
     else:
-        plane = phase_plane_plot(solution, points, few, legend="legend4")
-    picture = compose([time, [plane]], [1.25, 1], space=0.14)
-    last = len(time)
-    legends = [(last - 2, "legend2"), (last - 1, "legend3"), (last + 1, "legend4")]
-    for k, legend in legends if solution.system.switches else ():
-        above(picture, k, legend)
-    return picture
+        plane = phase_plane_plot(solution, points, few)
+    return compose([time, [plane]], [1.25, 1])

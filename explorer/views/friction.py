@@ -10,6 +10,7 @@ from explorer.errors import NotApplicable
 from explorer.frictional import FrictionalSolution
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
+from explorer.views.compose import compose
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.picture import (
     COLOURS,
@@ -18,7 +19,6 @@ from explorer.views.picture import (
     TIME,
     Picture,
     Plot,
-    compose,
     curve,
     nice,
     view,
@@ -74,14 +74,14 @@ def friction_plot(
         bound = _torn(bounds[:, a], at, gaps)
         edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
-        said = {"legend": "legend3", "showlegend": k == 0}
+        said = {"showlegend": k == 0}
         traces += [
             curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip", **said),
             curve(t, -depth * bound, colour, name="− μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip"),
             curve(t, _torn(force[:, a], at, gaps), colour, name=name,
-                  hovertemplate=text, showlegend=len(rough) > 1, legend="legend3"),
+                  hovertemplate=text, showlegend=len(rough) > 1),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
                   line={"width": 5}, hoverinfo="name", **said),
         ]  # fmt: skip

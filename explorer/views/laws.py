@@ -15,6 +15,7 @@ from explorer.complementarity import ComplementaritySolution
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
+from explorer.views.compose import compose
 from explorer.views.contact_laws import contact_law_plot, friction_law_plot, has_contacts
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.friction import has_friction
@@ -24,7 +25,6 @@ from explorer.views.picture import (
     TIME,
     Picture,
     Plot,
-    compose,
     curve,
     extent,
     label,
@@ -136,7 +136,7 @@ def laws(solution: Solution) -> Picture:
         graphs = [[contact_law_plot(solution, points)]]
         if has_friction(solution) and solution.slip.ndim == 2:
             graphs.append([friction_law_plot(solution, points)])
-        return compose(graphs, [1] * len(graphs), gap=0.12)
+        return compose(graphs, [1] * len(graphs))
     run = _with_laws(
         solution,
         "views.laws draws those of contacts, of a mechanical system, or what EulerMoreau returns",
@@ -145,7 +145,7 @@ def laws(solution: Solution) -> Picture:
     plots = [law_plot(run, points, k) for k in range(min(run.lam.shape[1], _MOST))]
     half = (len(plots) + 1) // 2
     columns = [plots[:half], plots[half:]] if len(plots) > 1 else [plots]
-    return compose(columns, [1] * len(columns), gap=0.1)
+    return compose(columns, [1] * len(columns))
 
 
 @view

@@ -8,8 +8,9 @@ import numpy as np
 
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
+from explorer.views.compose import compose
 from explorer.views.decimate import fine
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, view
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, view
 
 __all__ = ["frames", "mechanism"]
 

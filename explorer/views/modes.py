@@ -7,7 +7,8 @@ import numpy as np
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
-from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, compose, curve, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, view
 
 __all__ = ["modes", "modes_plot"]
 
@@ -37,7 +38,7 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             {
                 **curve(*_events(solution, name), colour, name=name, hovertemplate=text),
                 "mode": "markers", "marker": {"color": colour, "size": 7, "symbol": "diamond"},
-                "showlegend": len(guards) <= _LEGEND, "legend": "legend3",
+                "showlegend": len(guards) <= _LEGEND,
             }
         )  # fmt: skip
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])

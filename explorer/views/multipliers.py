@@ -13,9 +13,10 @@ import numpy as np
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
+from explorer.views.compose import compose
 from explorer.views.decimate import fine
 from explorer.views.phase_plane import switched
-from explorer.views.picture import TIME, Picture, Plot, compose, curve, view
+from explorer.views.picture import TIME, Picture, Plot, curve, view
 from explorer.views.regions import SIDES, beside, region_colours
 
 __all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
@@ -26,7 +27,7 @@ _SEEN = 1e-5  # less is level
 _MOST, _FEW = 240, 40  # points of all edges, and of one at least
 
 
-def multipliers_plot(solution: SwitchedTrajectory, kind: str = "", legend: str = "legend2") -> Plot:
+def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
     """Draw a lane for each subsystem (theta) or each switching function (alpha).
 
     `kind` is "theta" or "alpha"; by default theta where there are regions.
@@ -34,7 +35,7 @@ def multipliers_plot(solution: SwitchedTrajectory, kind: str = "", legend: str =
     system = solution.system
     subsystems = getattr(system, "subsystems", ())
     if (kind or ("theta" if subsystems else "alpha")) == "theta":
-        return _regions(solution, legend)
+        return _regions(solution)
     alpha, switches = solution.alpha.T, system.switches
     lanes = [
         [(beside(s.name, 1), SIDES[1], alpha[k]),
@@ -43,21 +44,21 @@ def multipliers_plot(solution: SwitchedTrajectory, kind: str = "", legend: str =
     ]  # fmt: skip
     single = len(lanes) == 1
     names = [f"α<sub>{k + 1}</sub>" for k in range(len(lanes))]
-    return _lanes(solution.t, lanes, names, "α", legend if single else "")
+    return _lanes(solution.t, lanes, names, "α", single)
 
 
-def _regions(solution: SwitchedTrajectory, legend: str) -> Plot:
+def _regions(solution: SwitchedTrajectory) -> Plot:
     system = solution.system
     theta, colours = solution.theta.T, iter(region_colours(system))
     values = iter(theta)
     lanes = [[(r.name, next(colours), next(values)) for r in s.regions] for s in system.subsystems]
     names = [f"θ of {k + 1}" for k in range(len(lanes))]
-    return _lanes(solution.t, lanes, names, "θ", legend)
+    return _lanes(solution.t, lanes, names, "θ", True)
 
 
 def _lanes(
     t: np.ndarray, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str], title: str,
-    legend: str,
+    named: bool,
 ) -> Plot:  # fmt: skip
     """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
     count, traces = min(len(lanes), MOST_LANES), []
@@ -67,10 +68,9 @@ def _lanes(
         base = float(count - 1 - k)
         sums = base + unit * np.cumsum([values for *_, values in stack], axis=0)
         for rank, (name, colour, _) in reversed([*enumerate(stack)]):
-            shown = {"showlegend": True, "legend": legend} if legend else {}
             traces.append(
                 curve(*_area(t, base, sums[rank], most), colour, name=name, fill="toself",
-                      fillcolor=colour, line={"width": 0}, legendrank=rank + 1, **shown)
+                      fillcolor=colour, line={"width": 0}, legendrank=rank + 1, showlegend=named)
             )  # fmt: skip
     ticks: Any = {count - 1 - k + unit / 2: n for k, n in enumerate(names[:count])}
     if count == 1:
@@ -112,20 +112,7 @@ def multipliers(solution: Solution) -> Picture:
     found = fine(found)  # type: ignore[assignment]
     plots = []
     if getattr(found.system, "subsystems", ()):
-        plots.append(multipliers_plot(found, "theta", "legend"))
+        plots.append(multipliers_plot(found, "theta"))
     if not found.march.compiled.stewart and found.system.switches:
         plots.append(multipliers_plot(found, "alpha"))
-    picture = compose([plots], [1])
-    if len(plots) > 1:
-        above(picture, len(plots), "legend2")
-    return picture
-
-
-def above(picture: Picture, plot: int, legend: str) -> None:
-    """Put a legend above a plot, counted from 1."""
-    suffix = "" if plot == 1 else str(plot)
-    picture.layout[legend] = {
-        "orientation": "h", "yanchor": "bottom", "font": {"size": 11}, "bgcolor": "rgba(0,0,0,0)",
-        "x": picture.layout[f"xaxis{suffix}"]["domain"][0],
-        "y": picture.layout[f"yaxis{suffix}"]["domain"][1],
-    }  # fmt: skip
+    return compose([plots], [1])

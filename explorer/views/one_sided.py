@@ -166,7 +166,7 @@ def shifts(
             if on.any():
                 heads[i] = tip[on].astype(np.float32), flat[on].astype(np.float32)
     traces = [curve(shaft[0], shaft[1], colour, name=name, line={"width": 2}, hoverinfo="skip",
-                    showlegend=True)]  # fmt: skip
+                    showlegend=True, legend="next")]  # fmt: skip
     for (x, y), symbol in zip(heads, ("triangle-right", "triangle-left"), strict=True):
         marker = {"color": colour, "size": 8, "symbol": symbol}
         traces.append({**curve(x, y, colour, name=name, hoverinfo="skip"), "mode": "markers",

@@ -12,7 +12,8 @@ from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, compose, curve, extent, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
 
 __all__ = ["period_elongation"]
 

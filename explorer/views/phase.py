@@ -6,13 +6,13 @@ Of a hybrid system: the second state against the first, or the rate of the only 
 from __future__ import annotations
 
 from explorer.solution import Solution
+from explorer.views.compose import compose
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.picture import (
     COLOURS,
     GREY,
     Picture,
     Plot,
-    compose,
     curve,
     extent,
     label,

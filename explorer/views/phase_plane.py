@@ -13,6 +13,7 @@ from explorer.parameters import number
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import StepSystem, System
+from explorer.views.compose import compose
 from explorer.views.decimate import Rows, fine, rows
 from explorer.views.picture import (
     GREY,
@@ -20,7 +21,6 @@ from explorer.views.picture import (
     OFF,
     Picture,
     Plot,
-    compose,
     curve,
     extent,
     label,
@@ -56,11 +56,11 @@ def phase_plane_plot(
     pinned: tuple[Solution, Rows] | None = None,
     states: tuple[int, int] | None = None,
     at: float | None = None,
-    legend: str = "",
+    named: bool = False,
 ) -> Plot:
     """Draw a run over two of its states, by default those that the first functions depend on.
 
-    Regions have their entries in `legend`, in "legend" itself all that is drawn has.
+    Two regions are named; with `named` all that is drawn is.
     """
     system = solution.system
     i, j = _usual(system) if states is None else states
@@ -81,13 +81,11 @@ def phase_plane_plot(
               meta={"t": points.t}),
     ]  # fmt: skip
     for trace in traces:
-        trace["showlegend"] = legend == "legend"
+        trace["showlegend"] = named
     across, up = _titles(system, i, j, "the end" if at is None else f"t = {at:g} s")
     t = float(solution.t[-1]) if at is None else at
     rho = [*solution.rho.values()]
-    ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, legend)
-    if legend != "legend" and len(ground.cells) > 2:
-        ground.legend = ""  # their names would not fit
+    ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, named)
     return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground)
 
 
@@ -167,7 +165,7 @@ def phase_plane(
         raise BadValue(f"at = {at!r} s lies outside the run, [0, {found.t[-1]:g}] s.")
     pair = _pair(system, x, y)
     found = fine(found)  # type: ignore[assignment]
-    return compose([[phase_plane_plot(found, rows(found), None, pair, at, "legend")]], [1])
+    return compose([[phase_plane_plot(found, rows(found), None, pair, at, True)]], [1])
 
 
 @view
@@ -204,7 +202,7 @@ def regions(
     i, j = _pair(system, x, y)
     compiled, values = compile_switched(system), system.rho({**(rho or {}), **parameters})
     start = compiled.start(values)[0]
-    ground = Regions(compiled, values, start, i, j, number(t, "t", "s"), "legend")
+    ground = Regions(compiled, values, start, i, j, number(t, "t", "s"), True)
     box = _square(ground, start[i], start[j]) if within is None else _box(within)
     at = [np.array([start[k]], np.float32) for k in (i, j)]
     mark = curve(

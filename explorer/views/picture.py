@@ -1,4 +1,4 @@
-"""`Plot`: one subplot as plain data.  `Picture`: subplots on a grid, drawn by plotly.
+"""`Plot`: one subplot as plain data.  `Picture`: subplots as `compose` puts them, drawn by plotly.
 
 Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds
 on white and on black; yellow is left out.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args, get_type_hints
@@ -20,7 +19,7 @@ from explorer.sensitivity import Sensitivity
 from explorer.solution import Solution
 from explorer.systems import System
 
-__all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "compose", "curve", "label", "view"]
+__all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "view"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
@@ -77,7 +76,8 @@ class Plot:
 
     Attributes
     ----------
-    traces : list of plotly trace dicts without axes
+    traces : list of plotly trace dicts without axes; those with "showlegend" are named above the
+        plot, or above the next one if their "legend" is "next"
     x_title, y_title : str, with units
     x_range, y_range : (low, high) or None
     time : bool
@@ -239,113 +239,3 @@ def steady(
                 axis = {**axis, "range": both}
         kept[name] = axis
     return kept
-
-
-def compose(
-    columns: Sequence[Sequence[Plot]],
-    widths: Sequence[float],
-    *,
-    height: int | None = None,
-    space: float = 0.11,
-    gap: float = 0.06,
-) -> Picture:
-    """Put columns of plots side by side; time plots of a column share their time axis.
-
-    Between two columns is `space`, in parts of the width, between two joined plots of a column
-    `gap`, in parts of the height.
-    """
-    data: list[dict[str, Any]] = []
-    grounds: list[tuple[int, str, str, Ground]] = []
-    layout: dict[str, Any] = {
-        "showlegend": True,
-        "legend": {
-            "orientation": "h",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "x": 0,
-            "font": {"size": 12},
-        },
-        "margin": {"l": 58, "r": 12, "t": 34, "b": 44, "autoexpand": False},
-        "hovermode": "closest",
-        "uirevision": "keep",
-        "font": {"size": 12},
-    }
-    if height is not None:
-        layout["height"] = height
-    time_axes = []
-    k, left = 0, 0.0
-    total = sum(widths)
-    for column, width in zip(columns, widths, strict=True):
-        right = left + (width / total) * (1 - space * (len(columns) - 1))
-        n = len(column)
-        unit = 1 - sum(_below(p, q, gap) for p, q in itertools.pairwise(column))
-        unit /= sum(plot.share for plot in column)
-        top = 1.0
-        first: dict[bool, str] = {}
-        for i, plot in enumerate(column):
-            k += 1
-            tall = unit * plot.share
-            suffix = "" if k == 1 else str(k)
-            x, y = f"x{suffix}", f"y{suffix}"
-            follower = column[i + 1] if i + 1 < n else None
-            shown = follower is None or not _joined(plot, follower)
-            xaxis: dict[str, Any] = {"domain": [left, right], "anchor": y, "showticklabels": shown}
-            yaxis: dict[str, Any] = {
-                "domain": [max(0.0, top - tall), top], "anchor": x,
-                "title": {"text": plot.y_title, "standoff": 4},
-            }  # fmt: skip
-            if isinstance(plot.ticks, dict):
-                yaxis |= {
-                    "tickvals": list(plot.ticks), "ticktext": list(plot.ticks.values()),
-                    "ticks": "", "showgrid": False,
-                }  # fmt: skip
-            elif plot.ticks is not None:
-                yaxis |= {
-                    "tickvals": list(range(len(plot.ticks))), "ticktext": plot.ticks,
-                    "ticklabelposition": "inside top", "ticklabelshift": -4, "ticks": "",
-                }  # fmt: skip
-            if shown:
-                xaxis["title"] = {"text": plot.x_title, "standoff": 6}
-            if plot.time:
-                time_axes.append([x, y])
-            if plot.log:
-                xaxis |= {"type": "log", "dtick": 1}
-            if plot.log_y:
-                yaxis |= {"type": "log", "dtick": 1, "exponentformat": "power"}
-            if (plot.time or plot.log) and first.setdefault(plot.log, x) != x:
-                xaxis["matches"] = first[plot.log]
-            for axis, limits, log in (
-                (xaxis, plot.x_range, plot.log), (yaxis, plot.y_range, plot.log_y),
-            ):  # fmt: skip
-                axis |= {"zeroline": False, "showgrid": axis.get("showgrid", True)}
-                if limits is not None:
-                    axis["range"] = np.log10(limits).tolist() if log else list(limits)
-            layout[f"xaxis{suffix}"], layout[f"yaxis{suffix}"] = xaxis, yaxis
-            traces = plot.traces
-            if plot.ground is not None and plot.x_range and plot.y_range:
-                grounds.append((len(data), x, y, plot.ground))
-                traces = [*plot.ground(plot.x_range, plot.y_range), *traces]
-            data += [{**trace, "xaxis": x, "yaxis": y} for trace in traces]
-            if follower is not None:
-                top -= tall + _below(plot, follower, gap)
-        left = right + space
-    layout["meta"] = {"time_axes": time_axes}
-    mine = [x for x in data if x.get("showlegend") and x.get("legend", "legend") == "legend"]
-    layout["margin"]["t"] += 19 * (_legend_rows([x["name"] for x in mine]) - 1)
-    return Picture(data, layout, grounds)
-
-
-def _legend_rows(names: Sequence[str], width: float = 900.0) -> int:
-    """Return how many rows plotly needs for a horizontal legend: one, or columns of one width."""
-    wide = [45 + 6.6 * len(name) for name in names]
-    return 1 if sum(wide) <= width else -(-len(wide) // max(int(width // max(wide)), 1))
-
-
-def _joined(plot: Plot, follower: Plot) -> bool:
-    """Whether two plots, one below the other, share their x axis."""
-    return (plot.time and follower.time) or (plot.log and follower.log)
-
-
-def _below(plot: Plot, follower: Plot, gap: float) -> float:
-    """Space under a plot: more if it shows its own axis title."""
-    return gap if _joined(plot, follower) else 2.8 * gap

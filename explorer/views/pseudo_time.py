@@ -7,7 +7,8 @@ import numpy as np
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.switched import FrozenTrajectory
-from explorer.views.picture import COLOURS, Picture, Plot, compose, curve, extent, label, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, Picture, Plot, curve, extent, label, view
 
 __all__ = ["pseudo_time"]
 

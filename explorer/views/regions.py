@@ -64,15 +64,15 @@ class Regions:
         The two states.
     t : float
         Time in s for which it is drawn.
-    legend : str
-        The legend that names the regions; none if empty.
+    named : bool
+        Whether a legend names the surfaces, and more than two regions.
     """
 
     def __init__(
         self, compiled: Switched, rho: Any, base: np.ndarray, across: int, up: int, t: float,
-        legend: str = "",
+        named: bool = False,
     ) -> None:  # fmt: skip
-        self.axes, self.t, self.legend = (across, up), t, legend
+        self.axes, self.t, self.named = (across, up), t, named
         system = compiled.system
         self.base = np.asarray(base, float)
         self.equations = Equations()
@@ -125,7 +125,7 @@ class Regions:
         wide = {"crossing": (GREY, 1.2), "sliding": (SIDES[0], 3.0), "escaping": (_ESCAPING, 3.0)}
         return traces + [
             curve(*_joined(found), wide[kind][0], name=f"{kind} surface", hoverinfo="skip",
-                  line={"width": wide[kind][1]}, showlegend=self.legend == "legend")
+                  line={"width": wide[kind][1]}, showlegend=self.named)
             for kind, found in lines.items()
         ]  # fmt: skip
 
@@ -189,10 +189,7 @@ class Regions:
             for a, size, part in zip(at, (wide, tall), np.moveaxis(arrows, 2, 0), strict=True)
         ]
         found: list[dict[str, Any]] = []
-        legend: dict[str, Any] = {
-            "showlegend": bool(self.legend),
-            "legend": self.legend or "legend",
-        }
+        named = self.named or len(self.cells) <= 2  # beside a run more names would not fit
         for name, colour, signs in self.cells:
             here = np.any([_least(c, one) > 0 for one in signs], axis=0) & known
             drawn = OFF
@@ -200,7 +197,7 @@ class Regions:
                 drawn = tuple(a[here].ravel().astype(np.float32) for a in shapes)
             found.append(
                 curve(*drawn, colour, name=name, fill="toself", line={"width": 0},
-                      fillcolor=tint(colour, 0.8), hoverinfo="skip", **legend)
+                      fillcolor=tint(colour, 0.8), hoverinfo="skip", showlegend=named)
             )  # fmt: skip
         return found
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from explorer.sensitivity import Sensitivity
+from explorer.views.compose import compose
 from explorer.views.gradient import cost_plot
 from explorer.views.one_sided import Sides, sides
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, compose, curve, view
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, view
 from explorer.views.slopes import (
-    SHIFT,
     Quantity,
     add_arrows,
     arrow_scale,
@@ -107,24 +107,9 @@ def sensitivity(
     last = sens.question.last(sens.solution)
     if last is not None:
         _verticals([left, right], [last.t], END, GREY)
-        left[0].traces[-1]["showlegend"] = True
+        left[0].traces[-1] |= {"showlegend": True, "legend": "next"}
     left.append(cost_plot(sens, j, along))
-    picture = compose([left, right], [1, 1], space=0.16)
-    return _legends(picture, len(left))
-
-
-def _legends(picture: Picture, second: int) -> Picture:
-    """Put one legend above each column, what happens and its derivative; one for the times."""
-    layout = picture.layout
-    first = layout["legend"] | {"font": {"size": 11}, "y": 1.0, "xanchor": "left"}
-    layout |= {"legend": first, "legend3": first | {"y": layout["yaxis2"]["domain"][1] - 0.01}}
-    layout["legend2"] = first | {"x": 1.0, "xanchor": "right"}
-    for trace in picture.data:
-        if trace["showlegend"] and int(trace["xaxis"][1:] or 1) > second:
-            trace["legend"] = "legend2"
-        elif trace["name"].startswith((SHIFT, END)):
-            trace["legend"] = "legend3"
-    return picture
+    return compose([left, right], [1, 1])
 
 
 def _sides(sens: Sensitivity, window: tuple[float, float] | None) -> Sides:
@@ -160,7 +145,7 @@ def twins(
         columns.append([top, slope_plot(points, quantity, sens, j, twin, None, span)])
     for name, run, colour in (("τ<sub>1</sub>", twin.low, LOW), ("τ<sub>2</sub>", twin.high, None)):
         _verticals(columns, run.rows.t[run.right], name, colour or COLOURS[1])
-    return _legends(compose(columns, [1] * len(columns), space=0.16), len(columns[0]))
+    return compose(columns, [1] * len(columns))
 
 
 def _verticals(

@@ -17,7 +17,8 @@ from explorer.errors import BadValue
 from explorer.study.oscillator import Oscillation, exact_oscillation, oscillation
 from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, compose, curve, extent, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
 
 __all__ = ["stability"]
 
@@ -89,13 +90,6 @@ def stability(
     k = len(left) + 1
     picture.layout[f"yaxis{k}"] |= {"scaleanchor": f"x{k}", "constrain": "domain"}
     picture.layout[f"xaxis{k}"] |= {"constrain": "domain"}
-    for legend, plot in (("legend2", k + 1), ("legend3", len(left))):
-        if legend == "legend3" or runs:
-            picture.layout[legend] = {
-                "orientation": "h", "yanchor": "bottom", "font": {"size": 11},
-                "x": picture.layout[f"xaxis{plot}"]["domain"][0],
-                "y": picture.layout[f"yaxis{plot}"]["domain"][1],
-            }  # fmt: skip
     return picture
 
 
@@ -116,7 +110,6 @@ def _over_step(
                 drawn |= {
                     "name": of,
                     "showlegend": rank == 0,
-                    "legend": "legend3",
                     "legendrank": 900,
                 }
                 drawn["line"] = drawn["line"] | {"dash": "dot"}
@@ -129,7 +122,7 @@ def _over_step(
                       name="stability limit", line={"dash": "dash", "width": 1},
                       hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
         last = row == len(_CURVES) - 1 and one is shown[0][0]
-        traces.append(limit | {"showlegend": last, "legend": "legend3", "legendrank": 901})
+        traces.append(limit | {"showlegend": last, "legendrank": 901})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         traces.append(_dots(point.omega_h, _values(point, quantity)[0], colour, 9, name))
     return Plot(traces, _STEP, title, span, (low, high), time=False, log=True)
@@ -177,7 +170,7 @@ def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
     exact = np.asarray(exact_oscillation(fine, runs[0].xi), np.float32)
     traces = [
         curve(np.asarray(fine, np.float32), exact, GREY, name="exact oscillation",
-              line={"width": 1.2}, hoverinfo="skip", showlegend=True, legend="legend2"),
+              line={"width": 1.2}, hoverinfo="skip", showlegend=True),
     ]  # fmt: skip
     seen = [np.array([-1.0, 1.0])]
     for run, colour in reversed([*zip(runs, colours, strict=False)]):  # the first one on top

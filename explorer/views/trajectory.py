@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
+from explorer.views.compose import compose
 from explorer.views.decimate import MOST_CURVES, Rows, drawn, fine, rows
 from explorer.views.modes import modes_plot
 from explorer.views.picture import (
@@ -17,7 +18,6 @@ from explorer.views.picture import (
     TIME,
     Picture,
     Plot,
-    compose,
     curve,
     extent,
     label,

@@ -13,7 +13,8 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, compose, curve, view
+from explorer.views.compose import compose
+from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, curve, view
 
 __all__ = ["work_precision"]
 
