@@ -221,6 +221,7 @@ def test_axes_carry_the_unit_of_the_quotient():
     assert "y (m)" in titles
     assert "dy/dg (m/(m/s²))" in titles
     assert f"d{label('y', dot=True)}/dg ((m/s)/(m/s²))" in titles
+    assert (per("", "1/s"), per("m", "1/s"), per("s", "1/s")) == ("s", "m s", "s²")
     assert (per("m", "m"), per("", "s"), per("", "m/s"), per("m", "")) == (
         "1",
         "1/s",

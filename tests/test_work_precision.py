@@ -9,6 +9,7 @@ import explorer as ex
 from explorer import EventDriven, GeneralizedAlpha, MoreauJean, Newmark
 from explorer.models import models
 from explorer.study import work_precision
+from explorer.views.picture import INK
 
 STEPS = (0.02, 0.01, 0.005, 0.0025)
 
@@ -163,3 +164,13 @@ def test_period_elongation_in_percent_and_its_leading_terms():
         ex.views.period_elongation()
     with pytest.raises(ex.ExplorerError, match="Newmark family"):
         ex.views.period_elongation(MoreauJean())
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_smoothing_looks_the_same_in_all_diagrams(count):
+    schemes = [ex.FESD(stages=s) for s in range(1, count + 1)]
+    found = ex.study.order_diagram(models["switched_oscillator"](), schemes, width=0.1, t_end=2)
+    traces = ex.views.work_precision.picture(found, over="h").data
+    shown = [t["line"]["color"] for t in traces if t["name"].startswith("smoothing")]
+    assert shown
+    assert set(shown) == {INK}

@@ -25,7 +25,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def sliding_entry() -> FilippovSystem:
     """Return a point that slides on a line up to a fold."""
     system = FilippovSystem(
-        "entry and exit of a slide", x="x y", units="m m",
+        "entry and exit of a slide", x="x y", units="m",
         text="A line holds what both sides push to it, and lets go where one side turns away.",
     )  # fmt: skip
     x, _ = system.x

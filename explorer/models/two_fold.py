@@ -32,7 +32,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_fold() -> FilippovSystem:
     """Return a point that slides to where its future is no longer determined."""
     system = FilippovSystem(
-        "two-fold", x="x y", units="m m",
+        "two-fold", x="x y", units="m",
         text="The line holds it up to the fold. Behind that it may leave at any time, to any side.",
     )  # fmt: skip
     x, y = system.x

@@ -14,6 +14,7 @@ from explorer.sensitivity import METHODS, Sensitivity
 from explorer.sensitivity.direct import gradient_of
 from explorer.views.picture import label
 from explorer.views.saltation import matrix
+from explorer.views.slopes import parameter, per, titled
 
 __all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
 
@@ -79,7 +80,8 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
 
 def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     """Return the events with their sensitivities as a table."""
-    events, by = sens.events, label(sens.wrt[0])
+    events, (by, by_unit) = sens.events, parameter(sens, 0)
+    shift = titled(f"dt/d{by}", per("s", by_unit))
     plain = len({e.contact for e in events}) <= 1
     rows = []
     for k, e in enumerate(events[:most]):
@@ -90,7 +92,7 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
     return prose_rows({
-        "columns": ["", "t (s)", "event", f"dt/d{by}", "dr/dt"], "rows": rows, "time_column": 1,
+        "columns": ["", "t (s)", "event", shift, "dr/dt"], "rows": rows, "time_column": 1,
         "note": f"{note}{more}.",
     })  # fmt: skip
 

@@ -41,14 +41,17 @@ class Quantity:
 def per(top: str, bottom: str) -> str:
     """Return the unit of a derivative.
 
-    >>> per("m/s", "m/s2"), per("m", "kg"), per("m", "")
-    ('(m/s)/(m/s²)', 'm/kg', 'm')
+    >>> per("m/s", "m/s2"), per("m", "kg"), per("m", ""), per("m", "1/s"), per("", "1/s")
+    ('(m/s)/(m/s²)', 'm/kg', 'm', 'm s', 's')
     """
     top, bottom = unit(top), unit(bottom)
     if not bottom:
         return top
     if top == bottom:
         return "1"
+    if bottom.startswith("1/") and bottom.count("/") == 1:  # per 1/s is times s
+        times = bottom[2:].strip("()")
+        return unit(f"{times}2") if top == times else f"{top} {times}".strip()
     if not top:
         return f"1/{bottom}" if "/" not in bottom else f"1/({bottom})"
     return "/".join(f"({x})" if "/" in x or " " in x else x for x in (top, bottom))

@@ -80,7 +80,6 @@ def _work(of: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:
 
 def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
     """Return the colour, the symbol and the dash of each curve."""
-    colours = (*COLOURS, INK)
     stages = [getattr(c.schemes[0], "stages", 0) for c in curves]
     kinds = list(
         dict.fromkeys(type(c.schemes[0]) for c, s in zip(curves, stages, strict=True) if s)
@@ -88,7 +87,8 @@ def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
     free = itertools.count(max(stages))
     found = []
     for i, (c, s) in enumerate(zip(curves, stages, strict=True)):
-        colour = colours[(s - 1 if s else next(free)) % len(colours)]
+        other = c.name.startswith("smoothing")  # of another system: one look in all diagrams
+        colour = INK if other else COLOURS[(s - 1 if s else next(free)) % len(COLOURS)]
         symbol = _SYMBOLS[(s - 1 if s else i) % len(_SYMBOLS)]
         kind = kinds.index(type(c.schemes[0])) if s else 0
         found.append((colour, symbol + "-open" * (kind % 2), _DASHES[kind % len(_DASHES)]))

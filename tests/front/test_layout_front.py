@@ -1,8 +1,10 @@
 """Texts of the pictures in the smallest window: none over another one, none over a plot, none cut."""
 
+import itertools
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from explorer.panels import Session, panels
@@ -72,3 +74,52 @@ def test_nor_in_the_sensitivity_panel(browser, name):
 @pytest.mark.parametrize("name", ["chua", "irma"])
 def test_nor_above_the_orders(browser, name):
     assert seen(browser, panels["order"](Session(name))._answer) == []
+
+
+LIGHTNESS = """(colours) => {
+  const pen = new OffscreenCanvas(1, 1).getContext("2d");
+  return colours.map((colour) => {
+    pen.fillStyle = "#111"; pen.fillRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...pen.getImageData(0, 0, 1, 1).data].map((c) =>
+      c > 10 ? ((c / 255 + 0.055) / 1.055) ** 2.4 : c / 255 / 12.92);
+    return [r, g, b]; }); }"""
+
+
+@pytest.mark.browser
+def test_on_a_dark_ground_names_are_legible_and_curves_are_told_apart(browser):
+    page = browser.new_page(viewport={"width": 1140, "height": 720}, color_scheme="dark")
+    stage = Stage(page, panels["explore"](Session("relay_feedback", "EulerMoreau"))._answer)
+    stage.open("#111")
+    names = stage.js("""() => [...document.querySelectorAll(".nsx-plot text")]
+      .filter((t) => /^relay [<=>]/.test(t.textContent)).map((t) => getComputedStyle(t).fill)""")
+    assert len(names) == 3
+    weights = np.array([0.2126, 0.7152, 0.0722])
+    ground = (np.array(stage.js(LIGHTNESS, ["#111"])) @ weights).item()
+    for light in np.array(stage.js(LIGHTNESS, names)) @ weights:
+        assert (light + 0.05) / (ground + 0.05) >= 4.5
+    page.close()
+    page = browser.new_page(viewport={"width": 1140, "height": 720}, color_scheme="dark")
+    stage = Stage(page, panels["explore"](Session("newtons_cradle"))._answer).open("#111")
+    drawn = stage.js("""() => [...new Set(document.querySelector(".nsx-plot")._fullData
+      .map((t) => t.line?.color).filter((c) => /^#/.test(c)))]""")
+    found = np.array(stage.js(LIGHTNESS, drawn))
+    page.close()
+    assert len(found) >= 5
+    for seen in (np.eye(3), PROTANOPE, DEUTERANOPE):
+        colours = [lab(seen @ colour) for colour in found]
+        for one, two in itertools.combinations(colours, 2):
+            assert np.linalg.norm(one - two) > 15
+
+
+# Machado, Oliveira and Fernandes (2009), severity 1.0; for linear RGB
+PROTANOPE = np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                      [-0.003882, -0.048116, 1.051998]])  # fmt: skip
+DEUTERANOPE = np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                        [-0.011820, 0.042940, 0.968881]])  # fmt: skip
+XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(linear):
+    """CIE L*a*b* of linear sRGB under D65."""
+    x, y, z = np.cbrt(np.maximum(XYZ @ np.clip(linear, 0, 1) / XYZ.sum(axis=1), 1e-4))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
