@@ -136,7 +136,7 @@ def test_figures_of_the_table_are_whole_and_names_have_their_title(stage, model)
 
 
 @pytest.mark.parametrize(
-    ("width", "height", "low", "high"), [(1280, 720, 410, 425), (1920, 1080, 700, 800)]
+    ("width", "height", "low", "high"), [(1280, 720, 555, 570), (1920, 1080, 700, 800)]
 )
 def test_the_panel_and_its_text_follow_the_window(stage, width, height, low, high):
     """Below the title and the cell of a notebook all of the panel is seen."""
@@ -151,7 +151,7 @@ def test_the_panel_and_its_text_follow_the_window(stage, width, height, low, hig
                      " parseFloat(getComputedStyle(document.querySelector(one)).fontSize))")  # fmt: skip
     assert (sizes[0] >= 14.5) == (width == 1920)
     assert (sizes[1] >= 12) == (width == 1920)
-    wanted = 12 * sizes[0] / 13 * (1 if height > 1000 else 0.88)
+    wanted = 12 * sizes[0] / 13
     stage.page.wait_for_function(
         "(size) => Math.abs(document.querySelector('.nsx-plot')._fullLayout.font.size - size) < 0.4",
         arg=wanted,

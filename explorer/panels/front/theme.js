@@ -25,13 +25,10 @@ function readTheme(root) {
   return theme;
 }
 
-// The plots' text beside the panel's: as much larger in a wide one, and smaller in a low one.
+// The plots' text beside the panel's: as much larger in a wide one.
 function textScale(body) {
-  const low = body.clientHeight > 0 && body.clientHeight < LOW;
-  return (low ? 0.88 : 1) * Math.round((20 * parseFloat(getComputedStyle(body).fontSize)) / 13) / 20;
+  return Math.round((20 * parseFloat(getComputedStyle(body).fontSize)) / 13) / 20;
 }
-
-const LOW = 480;
 
 // All fonts of a layout, and the margins that hold its words.
 function scaleText(layout, scale) {
