@@ -297,3 +297,11 @@ def test_a_notebook_shows_equations_and_regions(monkeypatch):
     assert show(ex.models.sliding_mode())
     assert len(shown) == 3
     assert not show(ex.models.bouncing_ball())
+
+
+@pytest.mark.parametrize("name", ["stribeck_belt", "three_blocks", "two_blocks_on_belt"])
+def test_every_area_of_the_multipliers_is_named(name):
+    solution = ex.simulate(getattr(ex.models, name)(), ex.FESD(h=0.1), t_end=2)
+    picture = ex.views.multipliers.picture(solution)
+    assert all(t["showlegend"] for t in picture.data)
+    assert {t.get("legend", "legend") for t in picture.data} <= set(picture.layout)

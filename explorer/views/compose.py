@@ -38,8 +38,9 @@ def compose(
     whole = _WIDTH - beside[0] - _RIGHT
     drawn = [[_traces(plot) for plot in column] for column in columns]
     lines = [_legends(*of) for of in zip(columns, drawn, wide, strict=True)]
-    if not any(found[0] for found in lines[1:]):  # nothing stands beside the first one
-        lines[0] = _legends(columns[0], drawn[0], wide[0], whole)
+    # nothing stands beside the first one; plotly itself breaks a line that is nearly full
+    if not any(found[0] for found in lines[1:]):
+        lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole)
     top = 20 + _LINE * max(found[0] for found in lines)
     tall = (height or _HEIGHT) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}

@@ -49,7 +49,7 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     other = None
     if pinned is not None and pinned.q.shape[1] == n:
         pinned = fine(pinned)
-        other = (pinned, friction_rows(pinned, budget // 2 if hybrid else 280 // (1 + n)))
+        other = (pinned, friction_rows(pinned, budget // 2 if hybrid else 240 // (1 + n)))
     if isinstance(solution, SwitchedTrajectory):
         return _switched(solution, points, other)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt

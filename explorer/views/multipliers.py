@@ -30,7 +30,8 @@ _MOST, _FEW = 240, 40  # points of all edges, and of one at least
 def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
     """Draw a lane for each subsystem (theta) or each switching function (alpha).
 
-    `kind` is "theta" or "alpha"; by default theta where there are regions.
+    `kind` is "theta" or "alpha"; by default theta where there are regions. Several functions are
+    named if they are asked for: beside other plots there is no room.
     """
     system = solution.system
     subsystems = getattr(system, "subsystems", ())
@@ -44,7 +45,7 @@ def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
     ]  # fmt: skip
     single = len(lanes) == 1
     names = [f"α<sub>{k + 1}</sub>" for k in range(len(lanes))]
-    return _lanes(solution.t, lanes, names, "α", single)
+    return _lanes(solution.t, lanes, names, "α", single or bool(kind))
 
 
 def _regions(solution: SwitchedTrajectory) -> Plot:
