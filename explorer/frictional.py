@@ -100,7 +100,9 @@ class FrictionalSolution(ConstrainedSolution):
     def _by_time(self, impulse: np.ndarray) -> np.ndarray:
         force = np.zeros_like(impulse)
         force[1:] = (impulse[1:].T / np.diff(self.t)).T
-        force[self.jump_rows] = 0.0  # an impact at one contact is felt as an impulse at others
+        for row, kind, a in self.event_rows:
+            if kind == "impact":
+                force[row, a] = 0.0
         return force
 
     @property
