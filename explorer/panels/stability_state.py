@@ -28,7 +28,7 @@ from explorer.study.stability import FAMILIES, Stability, checked, stability
 
 __all__ = ["KNOBS", "SCHEMES", "StabilitySession", "StabilityStates", "build"]
 
-_GRID = tuple(np.logspace(-2, 3, 126).tolist())
+_GRID = tuple(np.logspace(-2, 3, 121).tolist())
 FREE, FREE_ALPHA, DAMPED = "Newmark, free", "generalised-α, free", "average with damping"
 SCHEMES: dict[str, tuple[str, ...]] = {  # and the sliders of each
     **dict.fromkeys((*NAMED, FREE), ("beta", "gamma")),
