@@ -86,15 +86,17 @@ class Lab:
     def action(self, name: str):
         return self.panel.locator(f'[data-action="{name}"]')
 
-    def seq(self) -> int:
-        return int(self.js("() => document.querySelector('.nsx-plot').dataset.seq ?? 0"))
-
     @contextlib.contextmanager
     def answered(self):
         """Wait until a question asked inside the block is on the screen."""
-        before = self.seq()
+        before = int(self.js("() => document.querySelector('.nsx-panel').dataset.asked"))
         yield
-        self.wait("(n) => (document.querySelector('.nsx-plot').dataset.seq ?? 0) > n", before)
+        self.wait("(n) => Number(document.querySelector('.nsx-plot').dataset.seq ?? 0) > n", before)
+
+    def rests(self) -> None:
+        """Wait until the newest question is on the screen."""
+        self.wait("""() => Number(document.querySelector(".nsx-plot").dataset.seq ?? 0) >=
+                     Number(document.querySelector(".nsx-panel").dataset.asked)""")
 
     def drawn(self) -> list[list]:
         """All curves as plotly has them: [name, dash, y]."""
@@ -179,10 +181,7 @@ class Lab:
                 )
             self.page.keyboard.up(direction)
             ends.append(float(self.field(key).input_value()))
-        self.wait(
-            """() => { const set = nsxLog.set.at(-1)[1], drawn = nsxLog.drawn.at(-1)[1];
-                 return Math.abs(set - drawn) < 1e-6 * Math.abs(set); }"""
-        )
+        self.rests()
         log = self.js("() => nsxLog")
         log["ends"] = ends  # of each gesture
         log["bytes"] = self.traffic - traffic

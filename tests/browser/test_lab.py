@@ -283,7 +283,7 @@ def test_a_held_key_never_falls_behind(lab):
           f"{log['bytes'] / len(log['drawn']) / 1000:.1f} kB a picture, {len(log['set'])} keys")  # fmt: skip
     assert len(log["drawn"]) >= 8
     assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
-    assert second <= 2 * first + 50  # a queue would be seconds late
+    assert second <= 2 * first + 100  # a queue would be half a second late, and later and later
     with lab.answered():
         lab.action("undo").click()
     # the last second of the four is one gesture

@@ -13,7 +13,10 @@ class Panel {
 
     this.puller = new Puller(
       this.view,
-      (message) => model.send(message),
+      (message) => {
+        this.root.dataset.asked = message.seq ?? 0;
+        return model.send(message);
+      },
       () => this.status.say({
         level: "error", text: "The kernel does not answer. Run the cell again.",
       }),
