@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from lab import FIRST, Lab, lags
+from lab import FIRST, Lab, keeps_up
 
 from explorer.models import models
 
@@ -272,18 +272,7 @@ def test_single_steps(lab, model, key, drawn):
 
 
 def test_a_held_key_never_falls_behind(lab):
-    log = lab.hold("rho.y0", 4)
-    found = lags(log)
-    middle = (found[0, 0] + found[-1, 0]) / 2
-    first, second = (np.median(found[part, 1]) for part in
-                     (found[:, 0] < middle, found[:, 0] >= middle))  # fmt: skip
-    seconds = (log["drawn"][-1][0] - log["set"][0][0]) / 1000
-    rate = len(log["drawn"]) / seconds
-    print(f"\nheld key: {rate:.1f} pictures/s, lag {first:.0f} then {second:.0f} ms, "
-          f"{log['bytes'] / len(log['drawn']) / 1000:.1f} kB a picture, {len(log['set'])} keys")  # fmt: skip
-    assert len(log["drawn"]) >= 8
-    assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
-    assert second <= 2 * first + 100  # a queue would be half a second late, and later and later
+    log = keeps_up(lab, "rho.y0", 4)
     with lab.answered():
         lab.action("undo").click()
     # the last second of the four is one gesture

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
 import pytest
-from lab import Lab, lags
+from lab import Lab, keeps_up
 from slow import SlowLink
 
 pytestmark = pytest.mark.browser
@@ -41,20 +40,9 @@ def test_a_held_key_at_a_distance(far):
     for _ in range(3):  # the panel measures the line
         with far.answered():
             far.slider("rho.y0").press("ArrowRight")
-    rate = 0.0
-    for _ in range(2):  # the better of two: a busy machine is not a slow link
-        before = far.link.down
-        log = far.hold("rho.y0", 5)
-        found = lags(log)
-        seconds = (log["drawn"][-1][0] - log["set"][0][0]) / 1000
-        rate = max(rate, len(log["drawn"]) / seconds)
-        weight = (far.link.down - before) / len(log["drawn"])
-        lag = np.median(found[:, 1])
-        late = np.median(found[found[:, 0] > found[:, 0].mean(), 1])
-        print(f"\nslow link: {rate:.1f} pictures/s, lag {lag:.0f} ms, {weight / 1000:.1f} kB each")
-        assert log["drawn"][-1][1] == pytest.approx(log["set"][-1][1], rel=1e-6)
-        assert weight <= 40_000
-        assert late <= 2 * lag + 50  # a queue would be seconds late
-        if rate >= 12:
-            break
-    assert rate >= 8  # a sanity bound: CI's machine may be busy; the number is printed
+    drawn = "() => Number(document.querySelector('.nsx-panel').dataset.frames)"
+    before, pictures = far.link.down, far.js(drawn)
+    keeps_up(far, "rho.y0", 5)
+    weight = (far.link.down - before) / (far.js(drawn) - pictures)
+    print(f"over the line {weight / 1000:.1f} kB each")
+    assert weight <= 40_000
