@@ -552,6 +552,21 @@ def test_every_method_solves_problems_with_one_solution(method):
 
 
 @pytest.mark.parametrize("method", [0, 1, 2])
+def test_what_has_no_solution_gets_none_from_round_off(method):
+    """Two laws that pull one state apart: u'y < 0 for u > 0 in the left null space of M = c c'.
+
+    A pivot that is zero but for round-off would give multipliers of 1e17.
+    """
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        c = rng.random(2) * [1, -1] * 10.0 ** rng.integers(-6, 3)
+        low = np.array([rng.choice([0, -INF]), 0])
+        code, _, residual = solved(method, np.outer(c, c), -1 - rng.random(2), low, np.full(2, INF))
+        assert code != 0, c
+        assert residual > 1e-3
+
+
+@pytest.mark.parametrize("method", [0, 1, 2])
 def test_a_relay_without_a_matrix_takes_its_bound(method):
     """M = 0: y = q decides alone, the sign of errata 9."""
     code, lam, _ = solved(

@@ -20,6 +20,7 @@ from explorer.status import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
 __all__ = ["ENUMERATION", "LEMKE", "PIVOTING", "solve_box"]
 
 PIVOTING, LEMKE, ENUMERATION = 0, 1, 2
+MOST = 1e13  # times what is given: terms of M lam that leave it three digits
 _PATTERNS = 5000  # as many are tried where everything else has failed
 PROBLEM = "float64[:, ::1], int64, float64[::1], float64[::1], float64[::1]"  # M, n, q, bounds
 ANSWER = "int8[::1], float64[::1], float64[::1]"  # side, lam, y
@@ -29,22 +30,30 @@ ANSWER = "int8[::1], float64[::1], float64[::1]"  # side, lam, y
 def judge(M, n, q, lower, upper, lam, y):
     """Set y = M lam + q; return the natural residual relative to the size of its terms.
 
-    It is max_i |mid(d (lam - upper), y, d (lam - lower))|, d = M_ii or 1.
+    It is max_i |mid(d (lam - upper), y, d (lam - lower))|, d = M_ii or 1. Where lam is so large
+    that nothing is left of q it is 1: a pivot that is zero but for round-off makes such a lam.
     """
     worst = 0.0
     size = 0.0
+    given = 0.0  # what the terms answer to: q, and lam at bounds
     for i in range(n):
         total = q[i]
         terms = abs(q[i])
+        given = max(given, terms)
         for j in range(n):
             total += M[i, j] * lam[j]
             terms += abs(M[i, j] * lam[j])
+            for bound in (lower[j], upper[j]):
+                if np.isfinite(bound):
+                    given = max(given, abs(M[i, j] * bound))
         y[i] = total
         size = max(size, terms)
         d = M[i, i] if M[i, i] > 0.0 else 1.0
         if not np.isfinite(total + lam[i]):
             return np.nan
         worst = max(worst, abs(max(d * (lam[i] - upper[i]), min(total, d * (lam[i] - lower[i])))))
+    if size > MOST * given:
+        return 1.0
     return worst / size if size > 1e-290 else worst  # numbers that vanish have no digits left
 
 
