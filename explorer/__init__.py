@@ -47,6 +47,7 @@ _HOMES = {
     "systems.sketch": ("circle", "ground", "line", "spring"),
     "frictional": ("ConstrainedSolution", "FrictionalSolution"),
     "solution": ("Event", "Solution"),
+    "stepped": ("SteppedSolution",),
     "schemes": ("Scheme",),
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
     "sensitivity": ("Cost", "Sensitivity"),

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.export import Quantity
-from explorer.solution import Solution
+from explorer.stepped import SteppedSolution
 
 __all__ = ["ConstrainedSolution", "DiscSolution", "FrictionalSolution"]
 
@@ -18,19 +18,28 @@ _SHORT = 3  # rows of rest between sliding one way and the other that are part o
 
 
 @dataclass(repr=False)
-class ConstrainedSolution(Solution):
+class ConstrainedSolution(SteppedSolution):
     """Result of a time-stepping scheme for a system with constraints.
 
     Attributes
     ----------
     phi : (n_t, m) constraints, m: how far the positions have drifted
     p_phi : (n_t, m) impulse of each constraint in the step that ends at the row, N s
+
+    Constraints act by -phi_q' lam_phi: the tension of a rod whose phi grows outwards is positive.
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ("phi", "p_phi")
 
     phi: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     p_phi: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def lam_phi(self) -> np.ndarray:
+        """Mean constraint force of the step that ends at the row, impacts left out, (n_t, m), N."""
+        force = self._means(self.p_phi)
+        force[self.jump_rows] = 0.0
+        return force
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -40,6 +49,7 @@ class ConstrainedSolution(Solution):
             found += [
                 Quantity("phi", self.phi, "constraint", names, "m"),
                 Quantity("p_phi", self.p_phi, "constraint", names, "N s"),
+                Quantity("lam_phi", self.lam_phi, "constraint", names, "N"),
             ]
         return found
 
@@ -96,14 +106,6 @@ class FrictionalSolution(ConstrainedSolution):
     def lam_max(self) -> np.ndarray:
         """The most that it could be, (n_t, n_c), N."""
         return self._by_time(self.p_max)
-
-    def _by_time(self, impulse: np.ndarray) -> np.ndarray:
-        force = np.zeros_like(impulse)
-        force[1:] = (impulse[1:].T / np.diff(self.t)).T
-        for row, kind, a in self.event_rows:
-            if kind == "impact":
-                force[row, a] = 0.0
-        return force
 
     @property
     def pattern(self) -> np.ndarray:

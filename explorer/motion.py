@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.export import Quantity, per_second
-from explorer.solution import Solution
+from explorer.stepped import SteppedSolution
 
 __all__ = ["Motion"]
 
 
 @dataclass(repr=False)
-class Motion(Solution):
+class Motion(SteppedSolution):
     """Result of `Newmark`, `GeneralizedAlpha` and what is made of them for impacts.
 
     Attributes

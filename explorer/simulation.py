@@ -38,6 +38,7 @@ from explorer.schemes.base import stopped
 from explorer.schemes.choice import applicability, choose, numbers_of, schemes_for
 from explorer.solution import Solution
 from explorer.status import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF, Status
+from explorer.stepped import SteppedSolution
 from explorer.systems import (
     FirstOrderSystem,
     HybridSystem,
@@ -330,7 +331,7 @@ def load(path: str | Path) -> Solution:
             "a": Motion, "partner": DiscSolution, "doing": FrictionalSolution,
             "phi": ConstrainedSolution, "side": ComplementaritySolution,
         }  # fmt: skip
-        kind = next((k for name, k in kinds.items() if name in arrays), Solution)
+        kind = next((k for name, k in kinds.items() if name in arrays), SteppedSolution)
         if kind is ComplementaritySolution:
             fields["laws"] = scheme.compile(system).system.laws
         solution = kind(

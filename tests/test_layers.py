@@ -13,7 +13,7 @@ EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "status", "systems",
     "reformulations",
-    "export", "solution", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
+    "export", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
     "compiled", "schemes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip

@@ -268,10 +268,24 @@ def test_a_file_that_is_none_of_ours_is_refused(content, tmp_path):
         ex.load(tmp_path / "nowhere.npz")
 
 
+@pytest.mark.parametrize("scheme", ["MoreauJean", "SchatzmanPaoli", "NonsmoothGeneralizedAlpha"])
+def test_a_step_gives_an_impulse_and_a_force_that_impacts_do_not_have(scheme):
+    """At rest lam = m g and p = m g h; the impulse of an impact, over h, would grow without bound."""
+    system = ex.MechanicalSystem(
+        "ball", "y", mass=2, force="-2*9.81", contacts=[ex.Contact("y", e=0.3)], start={"q": [0.1]}
+    )
+    for h in (1e-3, 1e-4):
+        run = ex.simulate(system, getattr(ex, scheme)(h=h), t_end=1)
+        assert run.lam[-1, 0] == pytest.approx(2 * 9.81, rel=1e-9)
+        assert run.p[-1, 0] == pytest.approx(2 * 9.81 * h, rel=1e-9)
+        assert run.p.max() > 0.5
+        assert run.lam.max() < 40
+
+
 def test_csv_holds_every_digit():
     run = ball()
     text = run.to_csv()
-    assert text.splitlines()[0] == "t,y,v_y,p_floor,gap_floor,gap_dot_floor,active_floor"
+    assert text.splitlines()[0] == "t,y,v_y,p_floor,gap_floor,gap_dot_floor,active_floor,lam_floor"
     table = np.loadtxt(io.StringIO(text), delimiter=",", skiprows=1)
     np.testing.assert_array_equal(table[:, 1], run.q[:, 0])
 

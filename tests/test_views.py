@@ -149,7 +149,7 @@ def test_what_is_offered_are_views_models_and_studies_not_their_modules():
     [
         ("trajectory", lambda: ex.models.bouncing_ball(), r"explorer\.simulate\(system\)"),
         ("trajectory", lambda: [run("bouncing_ball")] * 2, r"draws what simulate returns, and not a list: draw them one"),
-        ("saltation", lambda: run("bouncing_ball"), "draws what sensitivity returns, and not a Solution"),
+        ("saltation", lambda: run("bouncing_ball"), "draws what sensitivity returns, and not a SteppedSolution"),
         ("regions", lambda: run("switched_oscillator"), r"views\.regions\(run\.system\)"),
         ("stability", lambda: "Newmark", r"draws what study.stability returns, and not a str"),
         ("one_step_problem", lambda: run("bouncing_ball", "", "EventDriven"),

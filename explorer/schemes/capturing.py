@@ -19,6 +19,7 @@ from explorer.parameters import knob
 from explorer.schemes.base import Scheme, stopped
 from explorer.solution import Solution
 from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.stepped import SteppedSolution
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["LCP", "Capturing"]
@@ -109,7 +110,7 @@ class Capturing(Scheme):
         failed = float(record["residuals"][min(done + 1, rows - 1)].max())
         inp[: 1 + 2 * n] = t[done], *q[done], *v[done]
         found = {name: x[: done + 1] for name, x in (record | more).items()}
-        kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else Solution
+        kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else SteppedSolution
         if rough:
             kind, found = FrictionalSolution, _with_friction(found, compiled.system)
             kind = DiscSolution if "partner" in more else kind

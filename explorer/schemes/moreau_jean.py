@@ -141,6 +141,7 @@ class MoreauJean(Capturing):
                     *((unused,) * 3 if constant else (M, K, C)), G, restitution, compliance,
                     *record.values(), p_max, phi, p_phi, compiled.partners, partner, *work,
                 )  # fmt: skip
+            np.negative(p_phi, out=p_phi)  # the kernel's act by + phi_q'
             return code
 
         more = {"p_max": p_max} if rough else {}

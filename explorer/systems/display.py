@@ -121,7 +121,7 @@ def mechanical(system: Any) -> str:
             left = rf"{latex(system.mass)} {sp.latex(rates)}"
         forces = r" + G^{\top} \lambda" if system.contacts else ""
         forces += r" + H^{\top} \lambda^t" if system.rough else ""
-        forces += r" + \phi_q^{\top} \lambda^{\phi}" if system.constraints else ""
+        forces += r" - \phi_q^{\top} \lambda^{\phi}" if system.constraints else ""
         parts.append(rf"$${left} = {_column(system.force)}{forces}$$")
     else:
         parts.append(
@@ -166,7 +166,7 @@ def discs(system: Any) -> str:
 def linear(system: Any) -> str:
     """Return the general equation with its sizes, contacts, constraints, parameters."""
     more = r" + T^{\top} \lambda^t" if system.rough else ""
-    more += r" + J^{\top} \lambda^\varphi" if system.constraints else ""
+    more += r" - J^{\top} \lambda^\varphi" if system.constraints else ""
     parts = [
         f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else ""),
         rf"$$M \dot v + C v + K q = f(t) + H^{{\top}} \lambda{more}, \qquad "

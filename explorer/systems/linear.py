@@ -1,4 +1,4 @@
-"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' lam + T' lam_t + J' lam_phi, from arrays.
+"""`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' lam + T' lam_t - J' lam_phi, from arrays.
 
 Contacts 0 <= H q + b perp lam >= 0 with friction against T v, and constraints J q + c = 0.
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
