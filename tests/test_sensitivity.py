@@ -233,6 +233,27 @@ def test_the_derivative_of_time_stepping_is_wrong_and_stays_wrong():
         assert lesson.residuals["direct"] > 0.1
 
 
+def test_time_stepping_itself_may_be_given_to_be_differentiated():
+    system = models["bouncing_ball"]()
+    one = ex.sensitivity(system, None, "y0", method="discrete", t_end=1.0, h=1e-3)
+    two = ex.sensitivity(system, ex.MoreauJean(h=1e-3), "y0", method="discrete", t_end=1.0)
+    np.testing.assert_array_equal(one.Q, two.Q)
+    other = ex.MoreauJean(h=1e-3, theta=1.0)
+    late = ex.sensitivity(system, other, "g", method="discrete", t_end=0.4).Q[-1, 0, 0]
+    assert late == pytest.approx(-0.4 * (0.4 + 1e-3) / 2, rel=1e-6)  # of implicit Euler
+    with pytest.raises(ex.NotApplicable, match="EulerMoreau does not locate events"):
+        ex.sensitivity(models["relay_feedback"](), ex.EulerMoreau(h=1e-3))
+
+
+@pytest.mark.parametrize("name", ["diode_bridge", "tied"])
+def test_where_no_scheme_finds_sensitivities_those_that_do_say_what_they_take(name):
+    tied = ex.MechanicalSystem("tied", "x y", params={"k": 1.0}, constraints=["x - k*y"])
+    system = tied if name == "tied" else models[name]()
+    for scheme in (None, ex.EventDriven(), ex.schemes_for(system)[0]):
+        with pytest.raises(ex.NotApplicable, match=r"No scheme finds .* EventDriven takes mech"):
+            ex.sensitivity(system, scheme)
+
+
 def test_a_change_of_equations_without_impact():
     """x'' = -x for x > 0, = -4 x - F for x < 0: a force jump, closed form in two pieces."""
     system = HybridSystem(

@@ -94,8 +94,17 @@ def _on(run: Trajectory, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return run.x[rows], run.z[rows]
 
 
-def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
+def solve_discrete(
+    question: Question, h: float | None = None, scheme: MoreauJean | None = None
+) -> Sensitivity:
     """Differentiate the time-stepping algorithm itself (its active sets held).
+
+    Parameters
+    ----------
+    question : Question
+    h : float, optional
+        Step size in s; by default that of the scheme, or of the system.
+    scheme : MoreauJean, optional
 
     Returns
     -------
@@ -113,7 +122,8 @@ def solve_discrete(question: Question, h: float | None = None) -> Sensitivity:
             f"'discrete' differentiates Moreau-Jean time stepping, which takes {MoreauJean.takes}."
         )
     direct = solve(question)
-    scheme = MoreauJean(h=system.h if h is None else h)
+    scheme = MoreauJean(h=system.h) if scheme is None else scheme
+    scheme = scheme if h is None else dataclasses.replace(scheme, h=h)
     compiled = compile_system(system)
     n_x = question.cost.flow.n_x
     S = np.zeros((len(direct.t), n_x, len(question.wrt)))

@@ -17,14 +17,14 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
-from explorer.schemes import Scheme
+from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
 from explorer.simulation import begin, choose, named_like_a_start
 from explorer.solution import within
-from explorer.systems import System
+from explorer.systems import System, check_system
 from explorer.trajectory import LocatedEvent, Trajectory
 
 __all__ = ["Question", "Saltation", "Sensitivity", "columns", "solve"]
@@ -301,6 +301,13 @@ def ask(
     rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
 ) -> Question:  # fmt: skip
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
+    check_system(system)
+    more = f" with {', '.join(sorted(system.features))}" if system.features else ""
+    if not any(kind.differentiates(system) for kind in schemes.values()):
+        raise NotApplicable(
+            f"No scheme finds sensitivities of '{system.name}', a {system.kind}{more}. "
+            f"{'; '.join(f'{k.__name__} takes {k.takes}' for k in schemes.values() if k.located)}."
+        )
     chosen = choose(system, locating(system) if scheme is None else scheme)
     if not chosen.differentiates(system):
         why = (
@@ -309,7 +316,7 @@ def ask(
         )  # fmt: skip
         raise NotApplicable(
             f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (method='discrete' "
-            "differentiates time stepping, as a lesson.)"
+            "differentiates the time stepping of MoreauJean, as a lesson.)"
         )
     names, places = columns(system, wrt, chosen)
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")

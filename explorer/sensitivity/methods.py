@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from explorer.errors import BadValue, suggest
+from explorer.schemes.moreau_jean import MoreauJean
 from explorer.sensitivity.adjoint import solve_adjoint
 from explorer.sensitivity.complex_step import solve_complex
 from explorer.sensitivity.differences import solve_difference, solve_discrete
@@ -50,7 +51,8 @@ def sensitivity(
         One whose events a scheme locates: mechanical, hybrid, Filippov, with step functions.
     scheme : EventDriven or FESD, optional
         The tolerances of EventDriven hold for the sensitivities too; those of FESD are the
-        derivative of its discrete solution, exact at any step size.
+        derivative of its discrete solution, exact at any step size. For "discrete" the `MoreauJean`
+        that is differentiated, too.
     wrt : str or sequence of str, optional
         Parameters; the name of a state means its start. By default all parameters.
     cost : Cost, formula or dict, optional
@@ -92,9 +94,11 @@ def sensitivity(
         raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
     values = {**(rho or {}), **parameters}
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
+    stepping = scheme if method == "discrete" and isinstance(scheme, MoreauJean) else None
+    scheme = scheme if stepping is None else None
     question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values, start)
     if method == "finite_difference":
         return solve_difference(question, delta)
     if method == "discrete":
-        return solve_discrete(question, h)
+        return solve_discrete(question, h, stepping)
     return METHODS[method](question)
