@@ -235,7 +235,15 @@ def _numbers(value: Any, what: str) -> np.ndarray:
 
 
 def _by_sign(system: System) -> str:
-    """Return why no scheme holds a body at rest by a force that jumps; empty: none does."""
+    """Return why no scheme holds a state by a formula that jumps; empty: none does."""
+    if isinstance(system, FirstOrderSystem):
+        for name, f in zip(system.coordinates, system.f, strict=True):
+            if (c := jump(f, system.x)) is not None:
+                return (
+                    f"f of {name!r} jumps where {c} = 0, and a formula holds no state there, at "
+                    f"whatever h. A relay does (a law of kind 'relay' with y = {c}, its multiplier "
+                    "in r), or a StepSystem or FilippovSystem with the same formula"
+                )
     if not isinstance(system, MechanicalSystem):
         return ""
     for name, force in zip(system.coordinates, system.force, strict=True):

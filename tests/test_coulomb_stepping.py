@@ -250,6 +250,19 @@ def test_coefficients_that_are_none_are_refused():
         ex.simulate(many(5), MoreauJean(lcp="enumeration"))
 
 
+def test_many_contacts_that_are_not_solved_are_told_what_helps_them():
+    """One sweep is not enough, and no list of cases; a tolerance below round-off is named."""
+    pile, h = models["disc_pile"](60), 4e-3
+    for knobs, words in (
+        ({"lcp_max": 1}, "a smaller h, a larger lcp_max, a larger lcp_tol, or lcp='pgs'."),
+        ({"lcp_max": 1000, "lcp_tol": 1e-25}, "lcp_tol = 1e-25, relative, does not take"),
+    ):
+        run = ex.simulate(pile, MoreauJean(h=h, **knobs), t_end=0.5, throw=False)
+        assert run.status.name == "lcp_iterations"
+        assert words in run.status.message
+        assert len(run.t) == run.status.step + 1
+
+
 def many(n):
     """Return n blocks in a row on a rough floor, springs between them."""
     system = MechanicalSystem(

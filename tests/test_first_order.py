@@ -686,6 +686,12 @@ def test_why_a_law_is_not_met_depends_on_what_was_chosen():
         ex.simulate(small(r=["u**2"]), ex.EulerMoreau(h=1e-2))
 
 
+def test_a_formula_that_jumps_is_told_which_law_would_hold():
+    signs = ex.FirstOrderSystem("signs", "x", f=["-sign(x)"], start={"x": [1]})
+    with pytest.raises(StepFailed, match=r"f of 'x' jumps where x = 0.* relay .*y = x.*StepSystem"):
+        ex.simulate(signs, ex.EulerMoreau(h=1e-2), t_end=2)
+
+
 def test_a_step_that_determines_nothing_is_named():
     """W = 1 - h theta / (h theta) = 0; and a formula that is no number any more."""
     with pytest.raises(StepFailed, match=r"theta f_x.*singular"):
@@ -707,6 +713,13 @@ def test_step_by_step_is_the_same_as_one_call():
     text = whole._repr_markdown_()
     for word in (r"\perp", "v_{load}", "Ω", "diode bridge"):
         assert word in text
+
+
+def test_modes_are_named_with_short_numbers():
+    law = {"kind": "relay", "lb": -0.7, "ub": "k/3"}
+    relay = ex.FirstOrderSystem("relay", "x", params={"k": 1.0}, f=["0.1"], y=["x"], r=["u"],
+                                laws={"u": law}, start={"x": [0.1]})  # fmt: skip
+    assert ex.simulate(relay, ex.EulerMoreau(h=1e-2)).mode_names == ("u = -0.7", "y_u = 0")
 
 
 def test_voltages_and_currents_have_their_names(tmp_path):

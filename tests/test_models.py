@@ -411,6 +411,19 @@ def test_every_model_is_taken_by_a_scheme():
         assert any(row.values())
 
 
+def test_applicability_of_types_and_of_one_system():
+    """By default the types; what is no system is refused."""
+    types = ex.applicability()
+    assert [s for s, taken in types["FirstOrderSystem"].items() if taken] == ["EulerMoreau"]
+    assert [s for s, taken in types["DiscSystem"].items() if taken] == ["MoreauJean"]
+    ball = models["bouncing_ball"]()
+    row = ex.applicability(ball)[ball.name]
+    assert {s for s, yes in row.items() if yes} == {type(s).__name__ for s in ex.schemes_for(ball)}
+    for wrong in ("bouncing_ball", {"a": 3}):
+        with pytest.raises(ex.BadValue, match="not a system"):
+            ex.applicability(wrong)
+
+
 MODEL = '''
 """A bead on a rod between two stops: x'' = a - c x', written by somebody else."""
 

@@ -25,6 +25,8 @@ from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 __all__ = ["LCP", "Capturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
+_ENUMERATED = 12  # unknowns at most whose cases are tried
+_NEARLY = 1e-8  # m/s: a residual that contacts which contradict each other do not have
 
 
 @dataclass(frozen=True, repr=False)
@@ -79,8 +81,8 @@ class Capturing(Scheme):
         n, nc, rough = compiled.n, compiled.nc, list(compiled.system.rough)
         held = compiled.rows
         rows = 1 + self.steps(t_end, 3 * n + nc + 2 * (held + compiled.bound) + 4, n)
-        unknown = nc + 2 * len(rough)
-        if self.lcp == "enumeration" and unknown > 12 and not in_space(compiled.system):
+        unknown = unknowns(compiled.system)
+        if self.lcp == "enumeration" and unknown > _ENUMERATED and not in_space(compiled.system):
             raise BadValue(
                 f"lcp='enumeration' tries 2^{unknown} cases for {nc} contacts"
                 f"{', three unknowns for each that has friction' if rough else ''}; "
@@ -153,9 +155,17 @@ class Capturing(Scheme):
         """Return what the status of a run is to say, if it is not what its code says."""
         if code not in (LCP_RAY, LCP_ITERATIONS):
             return ""
-        others = " or ".join(f"lcp={name!r}" for name in LCP if name != self.lcp)
-        if self.lcp == "pgs":
-            others = f"a larger lcp_max or lcp_tol, {others}"
+        if residual < _NEARLY:
+            return (
+                f"the contact problem of this step was solved to {residual:.2g} m/s, which lcp_tol "
+                f"= {self.lcp_tol:g}, relative, does not take: a larger lcp_tol or lcp_max would"
+            )
+        few = unknowns(system) <= _ENUMERATED
+        others = " or ".join(
+            f"lcp={name!r}" for name in LCP if name != self.lcp and (few or name != "enumeration")
+        )
+        if self.lcp == "pgs" or not few:  # sweeps of Gauss-Seidel, also over a graph
+            others = f"a larger lcp_max, a larger lcp_tol, or {others}"
         return (
             f"lcp={self.lcp!r} found no impulses that obey the contact laws of this step (residual "
             f"{residual:.2g} m/s). Contacts that contradict each other have none, such as walls "
@@ -189,6 +199,11 @@ def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
         place = (contact, direction) if wide == 2 else (contact[first],)
         parts[name][(slice(None), *place)] = values
     return found | parts
+
+
+def unknowns(system: Any) -> int:
+    """Return the unknowns of a step's problem: three of each contact along a line with friction."""
+    return len(system.contacts) + 2 * len(system.rough)
 
 
 def in_space(system: Any) -> bool:

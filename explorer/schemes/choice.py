@@ -9,7 +9,7 @@ from typing import Any
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import knobs_of
 from explorer.schemes import Scheme, schemes
-from explorer.systems import System, check_system
+from explorer.systems import SYSTEMS, System, check_system
 
 __all__ = ["applicability", "choose", "numbers_of", "schemes_for"]
 
@@ -113,15 +113,42 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in found]
 
 
-def applicability(systems: Mapping[str, System]) -> dict[str, dict[str, bool]]:
+def applicability(
+    systems: System | Mapping[str, System] | None = None,
+) -> dict[str, dict[str, bool]]:
     """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept.
 
     Schemes that are there to show what goes wrong are left out.
+
+    Parameters
+    ----------
+    systems : mapping of str to System, or System, optional
+        By default the types of systems, without contacts and the like.
+
+    Raises
+    ------
+    BadValue
+        If one is no system.
     """
+    kinds = {name: kind for name, kind in schemes.items() if not kind.lesson}
+    if systems is None:
+        return {
+            name: {s: takes(kind, of) for s, kind in kinds.items()} for name, of in SYSTEMS.items()
+        }
+    if not isinstance(systems, Mapping):
+        check_system(systems)
+        systems = {systems.name: systems}
+    for system in systems.values():
+        check_system(system)
     return {
-        name: {s: kind.fits(system) for s, kind in schemes.items() if not kind.lesson}
+        name: {s: kind.fits(system) for s, kind in kinds.items()}
         for name, system in systems.items()
     }
+
+
+def takes(kind: type[Scheme], of: type[System]) -> bool:
+    """Whether a scheme takes a type of systems, with what these always have."""
+    return issubclass(of, kind.accepts) and of.needs <= kind.handles
 
 
 def numbers_of(system: System, chosen: Scheme, given: Mapping[str, Any]) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.schemes import schemes
+from explorer.schemes.choice import takes
 from explorer.systems import SYSTEMS
 
 __all__ = ["markdown"]
@@ -17,8 +18,7 @@ def markdown() -> str:
     """Return the table of all schemes, a row each, in Markdown."""
     rows = [_HEAD, ("---",) * len(_HEAD)]
     for name, kind in schemes.items():
-        known = [t for t in SYSTEMS.values() if t.needs <= kind.handles]
-        taken = [t for t in known if issubclass(t, kind.accepts)]
+        taken = [t for t in SYSTEMS.values() if takes(kind, t)]
         through = [t for t in taken if issubclass(t, kind.rewrites)]
         rows.append((
             f"`{name}`{' (a lesson)' if kind.lesson else ''}",

@@ -74,7 +74,8 @@ class Law:
     @property
     def places(self) -> tuple[str, str, str]:
         """What it means that the lam of a relay is at its lower bound, between, at its upper."""
-        return f"{self.name} = {self.lb}", f"{self.y_name} = 0", f"{self.name} = {self.ub}"
+        lb, ub = (sp.sstr(bound, full_prec=False) for bound in (self.lb, self.ub))
+        return f"{self.name} = {lb}", f"{self.y_name} = 0", f"{self.name} = {ub}"
 
 
 @dataclass(frozen=True)
