@@ -3,7 +3,9 @@
 With a spacing s > 0 the impacts come one after the other and the last ball leaves alone. Touching
 balls (s = 0) collide at once, and Newton's law for all contacts together gives another answer,
 (-1/3, 2/3, 2/3) for three balls and e = 1: the outcome of a multiple impact is not determined by e
-(Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008).
+(Acary and Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008). Poisson's law, e
+times the impulse of compression is given back, is the same with one e for all; the notebook 04 has
+both, and springs in the contacts.
 """
 
 from explorer.models import register

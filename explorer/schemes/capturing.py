@@ -26,7 +26,7 @@ __all__ = ["LCP", "Capturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
 _ENUMERATED = 12  # unknowns at most whose cases are tried
-_NEARLY = 1e-8  # m/s: a residual that contacts which contradict each other do not have
+_NEARLY = 1e-6  # m/s: a residual that contacts which contradict each other do not have
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,8 @@ class Contact(metaclass=Checked):
     gap : formula
         Distance in m, >= 0 when open; may depend on t, q and parameters.
     e : formula
-        Newton restitution in [0, 1]; may depend on parameters.
+        Newton restitution in [0, 1], the ratio of normal velocities where an impulse acts; may
+        depend on parameters.
     name : str
         Shown in event lists; "contact 1", ... if empty.
     mu : formula
