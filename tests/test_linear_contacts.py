@@ -106,3 +106,51 @@ def test_what_does_not_fit_is_named():
         ex.simulate(by_matrices(), MoreauJean(), mu=-0.1)
     with pytest.raises(NotApplicable, match=r"constraints(.|\n)*MoreauJean"):
         ex.simulate(by_matrices(), ex.Newmark())
+
+
+# -- contacts and constraints as formulas -----------------------------------------------------------
+
+MASS, STIFF = np.diag([1, 2, 0.5]), np.array([[30.0, -10, 0], [-10, 20, -5], [0, -5, 9]])
+
+
+def test_contacts_may_be_formulas_also_such_as_rows_cannot_say():
+    """Gaps that move, friction in space, a constraint of t: the same as written out, to the bit."""
+    parts = {
+        "contacts": [
+            Contact("q1 + 0.1*sin(3*t) + 0.2", e=0.5, mu=0.3, slip=("v_q2", "v_q3 - 0.2")),
+            Contact("q2 + 0.3", e=0.2),
+        ],
+        "constraints": ["q2 - q3 - t/10"],
+        "start": {"q": [0.1, 0, 0], "v": [1, 0.1, 0], "t_end": 2},
+    }
+    linear = LinearMechanicalSystem("three", MASS, STIFF, f=[0, -5, "sin(t)"], **parts)
+    force = [0, -5, "sin(t)"]
+    rows = [
+        f"{f} - ({' + '.join(f'({k})*q{j + 1}' for j, k in enumerate(row))})"
+        for f, row in zip(force, STIFF, strict=True)
+    ]
+    written = MechanicalSystem("three", 3, mass=MASS, force=rows, **parts)
+    again = from_spec(json.loads(json.dumps(linear.to_spec())))
+    runs = [
+        ex.simulate(s, MoreauJean(h=1e-3, projection="constraints"))
+        for s in (linear, again, written)
+    ]
+    assert runs[0].p.max() > 0.1
+    np.testing.assert_array_equal(runs[0].q, runs[1].q)
+    assert np.abs(runs[0].q - runs[2].q).max() < 1e-13
+    assert np.abs(runs[0].phi).max() < 1e-13
+
+
+def test_rows_and_formulas_may_stand_side_by_side():
+    rows = {"H": [[1, 0, 0], [-1, 1, 0]], "b": [0.2, 0.3], "e": [0.5, 0.2]}
+    first = {k: v[:1] for k, v in rows.items()}
+    start = {"v": [-1, 0, 0], "t_end": 2}
+    one = LinearMechanicalSystem("one", MASS, STIFF, f=[-3, -5, 0], **rows, start=start)
+    two = LinearMechanicalSystem("two", MASS, STIFF, f=[-3, -5, 0], **first, start=start)
+    two.contact(Contact("q2 - q1 + 0.3", e=0.2))
+    assert [c.name for c in two.contacts] == [c.name for c in one.contacts]
+    for scheme in ex.schemes_for(one):
+        ends = [ex.simulate(s, scheme).q[-1] for s in (one, two)]
+        assert np.abs(ends[0] - ends[1]).max() < 1e-12
+    with pytest.raises(BadModel, match="called 'contact 2'"):
+        two.contact(Contact("q3", name="contact 2"))

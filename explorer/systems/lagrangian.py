@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.contacts import Contact
-from explorer.systems.expressions import by_name, check_name, real, text, vector
+from explorer.systems.contacts import checked as checked_contact
+from explorer.systems.expressions import by_name, check_name, expression, real, text, vector
 from explorer.systems.record import Record, checked
 
 __all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
@@ -72,6 +74,8 @@ class LagrangianSystem(System):
         Initial state, formulas of the parameters.
     """
 
+    _replace: Mapping[Any, sp.Symbol] = MappingProxyType({})  # what formulas may call them, too
+
     def __init__(
         self, name: str, coordinates: Sequence[str], units: str | Sequence[str], text: str
     ) -> None:
@@ -102,6 +106,42 @@ class LagrangianSystem(System):
 
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
+
+    def contact(self, contact: Contact) -> None:
+        """Add a contact.
+
+        Raises
+        ------
+        BadModel
+            If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
+            is not linear in the velocities, or is neither one formula nor two.
+        """
+        a(contact, Contact, f"a contact of '{self.name}'", "Contact('y', e=0.8)")
+        label = contact.name or f"contact {len(self.contacts) + 1}"
+        if label in [c.name for c in self.contacts]:
+            raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
+        self.contacts = (*self.contacts, checked_contact(contact, self, label, self._replace))
+        self.touch()
+
+    def constraint(self, constraint: Any) -> None:
+        """Add a constraint: a `Constraint`, or a formula of t, q and parameters that stays zero.
+
+        Raises
+        ------
+        BadModel
+            If it depends on a velocity or on no coordinate.
+        """
+        given = constraint if isinstance(constraint, Constraint) else Constraint(constraint)
+        label = given.name or f"constraint {len(self.constraints) + 1}"
+        phi = expression(given.phi, self.symbols(), f"{label!r}", self._replace)
+        if phi.free_symbols & set(self.v):
+            raise BadModel(f"{label!r} depends on a velocity; a constraint is phi(t, q) = 0.")
+        if not phi.free_symbols & set(self.q):
+            raise BadModel(f"{label!r} = {phi} does not depend on any coordinate.")
+        if label in [c.name for c in self.constraints]:
+            raise BadModel(f"Two constraints of '{self.name}' are called {label!r}.")
+        self.constraints = (*self.constraints, Constraint(phi, label))
+        self.touch()
 
     def forcing(self, record: Record) -> None:
         """Add a sampled force; it acts besides `force`, or f.

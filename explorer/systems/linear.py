@@ -1,6 +1,7 @@
 """`LinearMechanicalSystem`: M v' + C v + K q = f(t) + H' lam + T' lam_t - J' lam_phi, from arrays.
 
-Contacts 0 <= H q + b perp lam >= 0 with friction against T v, and constraints J q + c = 0.
+Contacts 0 <= H q + b perp lam >= 0 with friction against T v, and constraints J q + c = 0; both may
+also be formulas.
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
 coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
 no symbolic matrix is ever formed, and what is given sparse stays sparse.
@@ -19,7 +20,7 @@ from explorer.arguments import items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.contacts import Contact
+from explorer.systems.contacts import Contact, written
 from explorer.systems.expressions import by_name, expression, real, text
 from explorer.systems.lagrangian import Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
@@ -54,6 +55,9 @@ class LinearMechanicalSystem(LagrangianSystem):
         Constraints J q + c = 0, in m.
     names : sequence of str, optional
         Names of the contacts.
+    contacts, constraints : optional
+        Arguments of `contact` and `constraint`: as formulas what H, T and J cannot say, gaps that
+        depend on t and friction in space.
     records : sequence of Record, optional
         Sampled forces, see `forcing` and `ground_motion`.
     params, start, units, text : as for `MechanicalSystem`; `start` is a dict: q, v, t_end, h.
@@ -85,6 +89,8 @@ class LinearMechanicalSystem(LagrangianSystem):
         J: Any = None,
         c: Any = 0.0,
         names: Sequence[str] = (),
+        contacts: Iterable[Contact] = (),
+        constraints: Iterable[Any] = (),
         records: Iterable[Record] = (),
         params: Mapping[str, Param | float] | None = None,
         start: Mapping[str, Any] | None = None,
@@ -150,6 +156,10 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.constraints = tuple(
             Constraint(phi, f"constraint {i + 1}") for i, phi in enumerate(phis)
         )
+        for contact in items(contacts, f"contacts of '{name}'", Contact):
+            self.contact(contact)
+        for more in items(constraints, f"constraints of '{name}'", Constraint, str, sp.Expr):
+            self.constraint(more)
         for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
         self._begin(start or {})
@@ -237,6 +247,7 @@ class LinearMechanicalSystem(LagrangianSystem):
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything that defines the system as plain data (JSON)."""
+        rows = self.contacts[: len(self.b)]
         return {
             "type": "LinearMechanicalSystem",
             "name": self.name,
@@ -246,11 +257,15 @@ class LinearMechanicalSystem(LagrangianSystem):
             **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", *_ROWS, *_OFFSETS)},
             "f": [text(x) for x in self.f],
             **{
-                k: [_written(getattr(c, k)) for c in self.contacts]
+                k: [_written(getattr(c, k)) for c in rows]
                 for k in _LAW
-                if self.rough or k in ("e", "compliance")
+                if self.T.shape[0] or k in ("e", "compliance")
             },
-            "names": [c.name for c in self.contacts],
+            "names": [c.name for c in rows],
+            "contacts": [written(c) for c in self.contacts[len(rows) :]],
+            "constraints": [
+                {"phi": text(c.phi), "name": c.name} for c in self.constraints[len(self.c) :]
+            ],
             "records": listed(self.records),
             "start": self._start_spec(),
         }
@@ -263,6 +278,8 @@ class LinearMechanicalSystem(LagrangianSystem):
         return cls(
             spec["name"], M, K, C, spec["f"], **rows, names=spec["names"],
             **{k: spec[k] for k in (*_OFFSETS, *_LAW) if k in spec},
+            contacts=[Contact(**k) for k in spec.get("contacts", ())],
+            constraints=[Constraint(**k) for k in spec.get("constraints", ())],
             records=[Record(**r) for r in spec.get("records", ())],
             params={k: Param(**p) for k, p in spec["params"].items()},
             start=spec["start"], units=spec["units"], text=spec["text"],

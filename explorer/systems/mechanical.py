@@ -18,7 +18,7 @@ from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.contacts import Contact, checked, written
+from explorer.systems.contacts import Contact, written
 from explorer.systems.expressions import by_name, expression, matrix, names_of, text, vector
 from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
@@ -181,42 +181,6 @@ class MechanicalSystem(LagrangianSystem):
             along = f.xreplace({x: s * x for x in inside})
             total -= q * (sp.integrate(sp.expand(along), (s, 0, 1)) if inside else f)
         return total
-
-    def contact(self, contact: Contact) -> None:
-        """Add a contact.
-
-        Raises
-        ------
-        BadModel
-            If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
-            is not linear in the velocities, or is neither one formula nor two.
-        """
-        a(contact, Contact, f"a contact of '{self.name}'", "Contact('y', e=0.8)")
-        label = contact.name or f"contact {len(self.contacts) + 1}"
-        if label in [c.name for c in self.contacts]:
-            raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
-        self.contacts = (*self.contacts, checked(contact, self, label, self._replace))
-        self.touch()
-
-    def constraint(self, constraint: Any) -> None:
-        """Add a constraint: a `Constraint`, or a formula of t, q and parameters that stays zero.
-
-        Raises
-        ------
-        BadModel
-            If it depends on a velocity or on no coordinate.
-        """
-        given = constraint if isinstance(constraint, Constraint) else Constraint(constraint)
-        label = given.name or f"constraint {len(self.constraints) + 1}"
-        phi = expression(given.phi, self.symbols(), f"{label!r}", self._replace)
-        if phi.free_symbols & set(self.v):
-            raise BadModel(f"{label!r} depends on a velocity; a constraint is phi(t, q) = 0.")
-        if not phi.free_symbols & set(self.q):
-            raise BadModel(f"{label!r} = {phi} does not depend on any coordinate.")
-        if label in [c.name for c in self.constraints]:
-            raise BadModel(f"Two constraints of '{self.name}' are called {label!r}.")
-        self.constraints = (*self.constraints, Constraint(phi, label))
-        self.touch()
 
     def spring(self, spring: BilinearSpring) -> None:
         """Add a spring that yields; its force is besides those of `force`.
