@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from explorer.errors import NotApplicable
 from explorer.export import Quantity, per_second
 from explorer.solution import Event, Solution
 from explorer.systems.laws import Law
@@ -75,6 +76,65 @@ class ComplementaritySolution(Solution):
             found[0] = found[1]
         return found
 
+    @property
+    def alpha(self) -> np.ndarray:
+        """Step multipliers of a system with step functions, (n_t, n_c).
+
+        Raises
+        ------
+        NotApplicable
+            A system without step functions; Stewart's form, which has theta.
+        """
+        if not self.route:
+            raise NotApplicable(
+                f"'{self.system.name}' is a {self.system.kind} without step functions: "
+                "solution.lam holds its multipliers."
+            )
+        if self._stewart:
+            raise NotApplicable(
+                "Stewart's form has no alpha; solution.theta holds its multipliers."
+            )
+        return self._stepped
+
+    @cached_property
+    def theta(self) -> np.ndarray:
+        """Multipliers of the regions of a `FilippovSystem`, (n_t, n_f).
+
+        Raises
+        ------
+        NotApplicable
+            A system without regions.
+        """
+        if not hasattr(self.system, "subsystems"):
+            other = "alpha" if self.route else "lam"
+            raise NotApplicable(
+                f"'{self.system.name}' is a {self.system.kind} without regions: solution.{other} "
+                "holds its multipliers."
+            )
+        found, at = [], 0
+        for part in self.system.subsystems:
+            cells = [(bits, region) for bits, region in enumerate(part.cells) if region >= 0]
+            theta = np.zeros((len(self.t), len(part.regions)))
+            for k, (bits, region) in enumerate(cells):
+                if self._stewart:
+                    theta[:, region] += self._stepped[:, at + k]
+                else:
+                    inside = np.array([(bits >> j) & 1 for j in range(part.count)], bool)
+                    alpha = self._stepped[:, part.first : part.first + part.count]
+                    theta[:, region] += np.where(inside, alpha, 1 - alpha).prod(axis=1)
+            at += len(cells) + 1
+            found.append(theta)
+        return np.hstack(found)
+
+    @property
+    def _stewart(self) -> bool:
+        return self.laws[0].kind != "relay"
+
+    @property
+    def _stepped(self) -> np.ndarray:
+        """Return lam; in the first row, where no step has ended, that of the first step."""
+        return self.lam[np.maximum(np.arange(len(self.t)), min(1, len(self.t) - 1))]
+
     @cached_property
     def outputs(self) -> dict[str, np.ndarray]:
         """Named outputs along the run, each (n_t,)."""
@@ -131,7 +191,7 @@ class ComplementaritySolution(Solution):
 
     def _signs(self, pattern: np.ndarray) -> list[int]:
         """Return the signs of the switching functions: relays have them, cells share theirs."""
-        if len(pattern) == len(self.system.switches) and self.laws[0].kind == "relay":
+        if not self._stewart:
             return list(pattern)
         signs, at = [], 0
         for part in self.system.subsystems:

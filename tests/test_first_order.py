@@ -511,6 +511,37 @@ def test_both_forms_are_the_same_on_one_surface():
         ex.simulate(ex.models.sliding_mode(), ex.EulerMoreau(representation="stewart"))
 
 
+@pytest.mark.parametrize("representation", ["step", "stewart"])
+def test_multipliers_of_regions_are_those_of_fesd(representation, tmp_path):
+    """x' = sum theta f in every step; the same questions as of a run by FESD."""
+    fields = [[-1, -2], [-1, 1], [2, -1], [3, 1.5]]
+    corner = ex.FilippovSystem(
+        "corner", "x y", c=["x", "y"], S=[[1, 1], [1, -1], [-1, 1], [-1, -1]],
+        modes=dict(zip("abcd", fields, strict=True)), start={"x": [1, 0.7]},
+    )  # fmt: skip
+    run = ex.simulate(corner, ex.EulerMoreau(h=1e-2, representation=representation), t_end=2)
+    close(np.diff(run.x, axis=0) / 1e-2, run.theta[1:] @ np.array(fields), 1e-12)
+    fesd = ex.simulate(corner, ex.FESD(h=1e-2), t_end=0.99)  # before both surfaces hold it
+    for t in (0.0, 0.2, 0.7):
+        rows = [np.searchsorted(s.t, t + 1e-9) for s in (run, fesd)]
+        close(run.theta[rows[0]], fesd.theta[rows[1]], 1e-9)
+    close(ex.load(run.save(tmp_path / "run")).theta, run.theta, 0)
+    if representation == "step":
+        close(run.alpha[1:], run.lam[1:], 0)
+    else:
+        with pytest.raises(NotApplicable, match="has no alpha"):
+            run.alpha
+
+
+def test_multipliers_that_a_run_does_not_have_are_refused():
+    signs = ex.simulate(ex.StepSystem("s", "x", f=["-sign(x)"], start={"x": [1]}), "EulerMoreau")
+    assert signs.alpha[0] == 1
+    for run, name, other in ((signs, "theta", "alpha"), (ex.simulate(small(r=["u"])), "alpha", "lam"),
+                             (ex.simulate(small(r=["u"])), "theta", "lam")):  # fmt: skip
+        with pytest.raises(NotApplicable, match=f"solution.{other} holds"):
+            getattr(run, name)
+
+
 def test_fesd_stays_the_first_choice_of_step_functions():
     """A rewriting comes behind what takes the system as it is."""
     schemes = [type(s).__name__ for s in ex.schemes_for(ex.models.sliding_mode())]
