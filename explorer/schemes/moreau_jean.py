@@ -41,10 +41,11 @@ class MoreauJean(Capturing):
     is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
     normal impulse that of the step. A contact that sticks, or whose sliding would turn within the
     step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
-    e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Compliant contacts are
-    those of springs that only push, to first order. (A term D p in the relation of velocities, as
-    the source prints it, is no compliance: with its unit 1/kg it regularises impulses, and a
-    contact that rests sinks at the speed D p.)
+    e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Where friction pushes a
+    contact open, Newton's law may give energy to an impact (Kane and Levinson 1985): `contact_work`
+    and `friction_work` tell. Compliant contacts are those of springs that only push, to first
+    order. (A term D p in the relation of velocities, as the source prints it, is no compliance:
+    with its unit 1/kg it regularises impulses, and a contact that rests sinks at the speed D p.)
 
     Parameters
     ----------
