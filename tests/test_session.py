@@ -412,6 +412,17 @@ def test_of_several_values_the_good_ones_are_taken(ball):
     assert ball.solution.rho["g"] == 5
 
 
+def test_a_scheme_that_goes_takes_refused_knobs_with_it(ball):
+    from explorer.panels.explore import SessionAnswer
+
+    ball.change({"rho.m": "heavy"})
+    ball.change({"knob.theta": 7.0})
+    ball.change({"scheme": "EventDriven"})
+    assert ball.state["scheme"] == "EventDriven"
+    assert ball.pending == {"rho.m": "heavy"}
+    assert "Drawn with m = 1" in SessionAnswer(ball).frame()["status"]["text"]
+
+
 @pytest.mark.parametrize("away", ["undo", "reset", "preset", "model"])
 def test_pending_values_are_forgotten_where_they_mean_nothing(ball, away):
     ball.set(g=5)

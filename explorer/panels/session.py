@@ -209,7 +209,8 @@ class Session:
             self.problem = f"{type(error).__name__}: {error}."
             return False
         self.state, self.solution, self.problem = state, solution, ""
-        for key in values:
+        known = self.states.keys(state) if self.errors else ()
+        for key in {*values, *(self.errors.keys() - known)}:  # a scheme takes its knobs with it
             self.pending.pop(key, None)
             self.errors.pop(key, None)
         return True
