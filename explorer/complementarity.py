@@ -148,7 +148,7 @@ class ComplementaritySolution(Solution):
     def quantities(self) -> list[Quantity]:
         """What every row has besides its time."""
         names, laws = self.system.coordinates, [law.name for law in self.laws]
-        rates = per_second(self.system.units)
+        rates = per_second(self.system.units, time=self.system.time_unit)
         found = [
             *super().quantities,
             Quantity("rates", self.rates, "state", names, rates, [f"d_{x}" for x in names]),

@@ -82,14 +82,14 @@ class Quantity:
         return found
 
 
-def per_second(units: Sequence[str], times: str = "") -> list[str]:
+def per_second(units: Sequence[str], times: str = "", time: str = "s") -> list[str]:
     """Return the units of rates, with `times` = "2" of second derivatives."""
-    return [f"{u}/s{times}" if u else "" for u in units]
+    return [f"{u}/{time}{times}" if u else "" for u in units]
 
 
 def columns(solution: Solution) -> dict[str, tuple[np.ndarray, str]]:
     """Return the values (n_t,) and the unit of each named column."""
-    found = {"t": (solution.t, "s")}
+    found = {"t": (solution.t, solution.system.time_unit)}
     named = [column for quantity in solution.quantities for column in quantity.named()]
     for name, values, unit in named:
         while name in found:  # a state may be called like the impulse of a contact
@@ -138,8 +138,8 @@ def dataset(solution: Solution) -> Any:
     }  # fmt: skip
     times = np.array([e.t for e in events], float)
     coords |= {
-        "time": ("sample", solution.t, {"units": "s"}),
-        "event_time": ("event", times, {"units": "s"}),
+        "time": ("sample", solution.t, {"units": solution.system.time_unit}),
+        "event_time": ("event", times, {"units": solution.system.time_unit}),
         "residual": ["one-step problem", "Newton"],
     }
     attrs = {"spec": json.dumps(solution.spec)}

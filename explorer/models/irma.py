@@ -1,6 +1,6 @@
 """IRMA: five yeast genes that were wired together as a benchmark of network models.
 
-With s the step function, rates per minute (a second of a run is a minute),
+With s the step function, time in minutes,
 
     CBF1'  = (k1 + k2 s(0.035 - ASH1)) s(SWI5 - 0.01)                    - 0.02 CBF1
     GAL4'  = 1.1e-4 + 9e-4 s(CBF1 - 0.04)                                - 0.05 GAL4
@@ -44,7 +44,7 @@ def irma() -> StepSystem:
         7.5e-4 + 0.015 * step(swi5 - 0.08) - 0.6 * gal80,
         6e-4 + 0.018 * step(swi5 - 0.06) - 0.05 * ash1,
     ]
-    system.start(x=[0.05, 0.011, 0.09, 0.015, 0.04], t_end=200, h=2)
+    system.start(x=[0.05, 0.011, 0.09, 0.015, 0.04], t_end=200, h=2, time_unit="min")
     system.published = {
         "IRMA: CBF1 falls through its threshold at": (25.541281188, 1e-9, "50 log(5 / 3)"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from explorer.models import models
@@ -58,7 +59,7 @@ def groups(session: Session) -> list[dict[str, Any]]:
         typed = _number(f"size.{k}", named, "", now, p.value, p.text)
         model.append({**typed, "beside": more, "low": p.low, "high": p.high, "integer": True})
     parameters = [slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
-    start = [_number("t_end", "t<sub>end</sub>", "s", now, system.t_end, "time span")]
+    start = [_number("t_end", "t<sub>end</sub>", system.time_unit, now, system.t_end, "time span")]
     if "mode0" in now:
         offered = [(mode.name, mode.name) for mode in system.modes]
         start.append(choice("mode0", "mode(0)", now, offered, "mode at the start"))
@@ -78,9 +79,12 @@ def groups(session: Session) -> list[dict[str, Any]]:
     ]  # fmt: skip
     kind = schemes[state["scheme"]]
     knobs = {
-        k: _knob(k, kind.usual_step(system) if k == "h" else default, meta, now)
+        k: _knob(
+            k, kind.usual_step(system) if k == "h" else default,
+            replace(meta, unit=system.time_unit) if meta.unit == "s" else meta, now,
+        )
         for k, (default, meta) in knobs_of(kind).items()
-    }
+    }  # fmt: skip
     minor = {k for k, (_, m) in knobs_of(kind).items() if m.minor}
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [

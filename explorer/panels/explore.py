@@ -16,6 +16,8 @@ from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.wording import plain, prose_rows
 from explorer.solution import Solution
+from explorer.systems.display import unit
+from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine
 from explorer.views.events import event_table
@@ -53,6 +55,7 @@ class SessionAnswer:
         return {
             "title": system.name[:1].upper() + system.name[1:],
             "subtitle": system.text,
+            "time_unit": system.time_unit,
             "groups": self.groups(),
             "actions": _ACTIONS,
             "presets": [
@@ -221,8 +224,10 @@ def _located(run: Trajectory) -> list[str]:
     ]
     if events:
         least = min(events, key=lambda e: abs(e.slope))
+        slope = unit(event_unit(run.system, least.kind, least.contact) or "")
         parts.append(
-            f"grazing margin: smallest |dr/dt| = {abs(least.slope):.2g} at t = {least.t:.4g} s"
+            f"grazing margin: smallest |dr/dt| = {abs(least.slope):.2g} {slope}".rstrip()
+            + f" at t = {least.t:.4g} {run.system.time_unit}"
         )
     return parts
 

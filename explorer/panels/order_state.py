@@ -237,7 +237,7 @@ class OrderSession(Session):
     def to_csv(self) -> str:
         """Return the errors as CSV: a row for each run."""
         found = self.diagram()
-        rows = ["curve,steps,h (s),time (s),relative error"]
+        rows = [f"curve,steps,h ({found.system.time_unit}),time (s),relative error"]
         for c in found.curves:
             every = zip(c.steps, found.t_end / c.steps, c.seconds, c.error, strict=True)
             rows += [f'"{c.name}",{n},{h!r},{s!r},{e!r}' for n, *more in every

@@ -141,18 +141,18 @@ class _Answer(SessionAnswer):
         if status["level"] == "error":
             return status
         together = next((e for e in sens.events if e.together > 1), None)
-        said = ""
+        said, time = "", self.session.system.time_unit
         if refusal:
             said = f"No twins: {refusal}"
         elif together is not None:
             said = (
-                f"At t = {together.t:.4g} s {together.together} contacts meet at once: beyond it "
-                "the derivative holds in one direction only."
+                f"At t = {together.t:.4g} {time} {together.together} contacts meet at once: beyond "
+                "it the derivative holds in one direction only."
             )
         elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
             said = (
-                f"From t = {twin.until:.4g} s on the twins meet different events: no derivative "
-                "exists across, and a smaller δ helps."
+                f"From t = {twin.until:.4g} {time} on the twins meet different events: no "
+                "derivative exists across, and a smaller δ helps."
             )
         return {**status, "level": "warn", "text": said} if said else status
 

@@ -12,9 +12,12 @@ from explorer.panels.wording import prose, prose_rows
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import METHODS, Sensitivity
 from explorer.sensitivity.direct import gradient_of
-from explorer.views.picture import label
+from explorer.systems.display import unit
+from explorer.systems.units import event_unit
+from explorer.views.events import slope_title
+from explorer.views.picture import label, titled
 from explorer.views.saltation import matrix
-from explorer.views.slopes import parameter, per, titled
+from explorer.views.slopes import parameter, per, slope_unit
 
 __all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
 
@@ -31,10 +34,11 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
         return {"title": f"Event {k + 1}", "note": f"{some}: there is no event {k + 1}."}
     salt = sens.saltation(k)
     table, event = matrix(salt), salt.event
-    n = table["split"]
+    n, system = table["split"], sens.question.system
+    slope = unit(event_unit(system, event.kind, event.contact) or "")
     what = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
     return {
-        "title": f"Event {k + 1}: {prose(what)}, t = {event.t:.4g} s",
+        "title": f"Event {k + 1}: {prose(what)}, t = {event.t:.4g} {system.time_unit}",
         "corner": "Ξ, Π",
         "columns": [*(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
                     *(f"d{c}" for c in table["columns"][n:])],
@@ -44,7 +48,7 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
         ],
         "shades": table["shades"],
         "split": n,
-        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {_short(salt.slope)}",
+        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {_short(salt.slope)} {slope}".strip(),
     }  # fmt: skip
 
 
@@ -53,7 +57,10 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
 
     While a slider moves the other ones are `waiting`.
     """
-    by = label(sens.wrt[0])
+    _, by_unit = parameter(sens, 0)
+    cost_unit, time = sens.question.cost.units[1], sens.question.system.time_unit
+    slope = "" if cost_unit is None else slope_unit(cost_unit, by_unit)
+    by = f"Gradient {titled(f'dψ/d{label(sens.wrt[0])}', slope)}"
     rows = [["direct", f"{sens.cost_gradient[0]:.9g}", ""]]
     own = isinstance(sens.question.scheme, EventDriven)  # others are compared with their runs only
     for name in (_COMPARED if own else _COMPARED[-1:]) if compared else ():
@@ -70,10 +77,11 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
         rows.append([said, f"{other:.9g}", f"{apart:.0e}" if apart else "0"])
     last, note = sens.question.last(sens.solution), ""
     if last is not None:
-        slope = 0.0 if last.dt_drho is None else float(last.dt_drho[0])
-        note = f"ψ ends at T = {last.t:.5g} s, dT/d{sens.wrt[0]} = {_short(slope)}"
+        rate = 0.0 if last.dt_drho is None else float(last.dt_drho[0])
+        moved = f"{_short(rate)} {per(time, by_unit)}".strip()
+        note = f"ψ ends at T = {last.t:.5g} {time}, dT/d{sens.wrt[0]} = {moved}"
     return {
-        "title": f"Gradient dψ/d{by}, ψ = {sens.cost:.5g}",
+        "title": f"{by}, ψ = {sens.cost:.5g} {unit(cost_unit or '')}".strip(),
         "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": note,
     }  # fmt: skip
 
@@ -81,18 +89,20 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
 def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     """Return the events with their sensitivities as a table."""
     events, (by, by_unit) = sens.events, parameter(sens, 0)
-    shift = titled(f"dt/d{by}", per("s", by_unit))
+    time = sens.question.system.time_unit
+    shift = titled(f"dt/d{by}", per(time, by_unit))
     plain = len({e.contact for e in events}) <= 1
     rows = []
     for k, e in enumerate(events[:most]):
         slope = 0.0 if e.dt_drho is None else float(e.dt_drho[0])
         what = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
         rows.append([k + 1, float(f"{e.t:.5g}"), what, _short(slope), _short(e.slope)])
+    margin = slope_title(sens.question.system, events[:most])
     count = len(events)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
     return prose_rows({
-        "columns": ["", "t (s)", "event", shift, "dr/dt"], "rows": rows, "time_column": 1,
+        "columns": ["", f"t ({time})", "event", shift, margin], "rows": rows, "time_column": 1,
         "note": f"{note}{more}.",
     })  # fmt: skip
 

@@ -121,9 +121,11 @@ class Session:
         scheme = schemes[state["scheme"]](**state["knobs"])
         h = state["knobs"].get("h", state["t_end"])
         if state["t_end"] / h > _LIVE_STEPS:
+            u = states.system(state).time_unit
+            end, fits = state["t_end"], roomy(state["t_end"] / _LIVE_STEPS)
             raise BadValue(
-                f"h = {h:g} s over {state['t_end']:g} s makes {state['t_end'] / h:.2g} steps, too "
-                f"many for a live picture; h = {roomy(state['t_end'] / _LIVE_STEPS):g} s would do."
+                f"h = {h:g} {u} over {end:g} {u} makes {end / h:.2g} steps, too many for a live "
+                f"picture; h = {fits:g} {u} would do."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
         with warnings.catch_warnings(record=True) as caught:  # the status line says them

@@ -170,7 +170,7 @@ class States:
             new["scheme"] = type(chosen).__name__
             new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept
         elif group == "t_end":
-            new["t_end"] = number(value, "The time span t_end", "s", positive=True)
+            new["t_end"] = number(value, "The time span t_end", system.time_unit, positive=True)
         elif group == "size":
             param, wanted = system.sizes[name], number(value, name)
             if wanted != int(wanted) or not param.low <= wanted <= param.high:

@@ -18,6 +18,7 @@ from explorer.compiled import Bundle, Remade
 from explorer.errors import BadModel, BadValue
 from explorer.systems import System
 from explorer.systems.expressions import expression
+from explorer.systems.units import measured, product, symbol_units
 
 __all__ = ["CompiledCost", "Cost", "compile_cost"]
 
@@ -62,6 +63,8 @@ class CompiledCost(Remade):
     ----------
     flow : Flow or Switched
         The system with the running cost, as the scheme's kernels take it.
+    units : (str or None, str or None)
+        Of z, the integral, and of psi; None where they are not known or terms do not agree.
     """
 
     def __init__(self, system: System, cost: Cost, plain: Any) -> None:
@@ -73,9 +76,15 @@ class CompiledCost(Remade):
             g = self._read(cost.g, names | rates, f"running cost of '{system.name}'")
         self.flow: Any = plain if g is None else plain.with_cost(g)
         self._terminal: Bundle | None = None
+        units = symbol_units(system)
+        rate = None if g is None else measured(g, units)
+        integral = "" if g is None else None if rate is None else product(rate, system.time_unit)
+        self.units = integral, integral
         if cost.w is not None:
             w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
+            end = measured(w, units)
+            self.units = integral, end if g is None or end == integral else None
             self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
 
     def recipe(self) -> tuple[Any, tuple[Any, ...]]:

@@ -48,7 +48,7 @@ class System(metaclass=Made):
     name, text : str
         Title and one sentence on what the system teaches.
     t : sympy.Symbol
-        Time, in s.
+        Time, in `time_unit`.
     parameters : dict of str to Param
         In declared order, the order of `rho`.
     presets : dict of str to dict
@@ -61,7 +61,9 @@ class System(metaclass=Made):
         Whole numbers that the model was built with ("n": number of balls): arguments of its
         builder, not entries of `rho`.
     t_end, h : float
-        Time span and step size (in s) that suit the model.
+        Time span and step size (in `time_unit`) that suit the model.
+    time_unit : str
+        "s"; of a system x' = ... what its rates are per (see `start`).
     """
 
     kind = "system"
@@ -70,6 +72,7 @@ class System(metaclass=Made):
     constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
+    time_unit = "s"
     _made = False
 
     def __init__(self, name: str, text: str = "") -> None:

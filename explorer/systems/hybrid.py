@@ -295,11 +295,13 @@ class HybridSystem(StateSpaceSystem):
         self.touch()
 
     def start(
-        self, x: Any = None, mode: Any = None, *, t_end: float | None = None, h: float | None = None
-    ) -> None:
-        """Set the initial state (formulas of the parameters) and mode; time span and step in s.
+        self, x: Any = None, mode: Any = None, *, t_end: float | None = None,
+        h: float | None = None, time_unit: str | None = None,
+    ) -> None:  # fmt: skip
+        """Set the initial state (formulas of the parameters) and mode; time span and step.
 
-        The mode may be a mapping of modes to conditions on the start, as in `guard`.
+        All times are in `time_unit`, "s" unless it is given. The mode may be a mapping of modes to
+        conditions on the start, as in `guard`.
 
         Raises
         ------
@@ -314,7 +316,7 @@ class HybridSystem(StateSpaceSystem):
             self.start_mode = self.start_branches[0].to
         elif mode is not None:
             self.start_branches, self.start_mode = (), self._mode(mode, what).index
-        super().start(x, t_end=t_end, h=h)
+        super().start(x, t_end=t_end, h=h, time_unit=time_unit)
 
     def check(self) -> None:
         """Refuse a system that cannot run.

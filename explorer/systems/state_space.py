@@ -56,13 +56,18 @@ class StateSpaceSystem(System):
     def _state_names(self) -> tuple[str, ...]:
         return self.coordinates
 
-    def start(self, x: Any = None, *, t_end: float | None = None, h: float | None = None) -> None:
-        """Set the initial state (formulas of the parameters), the time span and the step in s.
+    def start(
+        self, x: Any = None, *, t_end: float | None = None, h: float | None = None,
+        time_unit: str | None = None,
+    ) -> None:  # fmt: skip
+        """Set the initial state (formulas of the parameters), the time span and the step.
+
+        All times are in `time_unit`, "s" unless it is given: in that of the rates.
 
         Raises
         ------
         BadModel
-            A wrong length, a start that depends on the state or on t.
+            A wrong length, a start that depends on the state or on t; a unit that is no text.
         BadValue
             A time span or a step that is not a positive number.
         """
@@ -75,8 +80,14 @@ class StateSpaceSystem(System):
                     f"{what} depends on {min(bad)!r}; a start is a formula of the parameters."
                 )
             self.start_x = values
-        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
-        self.h = self.h if h is None else number(h, "h", "s", positive=True)
+        if time_unit is not None:
+            if not isinstance(time_unit, str) or not time_unit.isalpha():
+                what = f"time_unit of '{self.name}'"
+                raise BadModel(f"{what} must be one such as 'min', not {time_unit!r}.")
+            self.time_unit = time_unit
+        u = self.time_unit
+        self.t_end = self.t_end if t_end is None else number(t_end, "t_end", u, positive=True)
+        self.h = self.h if h is None else number(h, "h", u, positive=True)
         self.touch()
 
     def _vector(
@@ -89,6 +100,8 @@ class StateSpaceSystem(System):
 
     def _spec(self) -> dict[str, Any]:
         """Return what every specification begins with, and the start."""
+        time = {} if self.time_unit == "s" else {"time_unit": self.time_unit}
+        start = {"x": [written(x) for x in self.start_x], "t_end": self.t_end, "h": self.h}
         return {
             "type": type(self).__name__,
             "name": self.name,
@@ -96,7 +109,7 @@ class StateSpaceSystem(System):
             "x": list(self.coordinates),
             "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
-            "start": {"x": [written(x) for x in self.start_x], "t_end": self.t_end, "h": self.h},
+            "start": start | time,
         }
 
     @classmethod

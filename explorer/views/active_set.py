@@ -12,7 +12,7 @@ from explorer.views.decimate import fine
 from explorer.views.lanes import MOST_BARS, bars
 from explorer.views.multipliers import MOST_LANES
 from explorer.views.phase_plane import switched
-from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, view
+from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
 from explorer.views.regions import SIDES
 
 __all__ = ["active_set", "active_set_plot", "lengths_plot"]
@@ -26,6 +26,7 @@ _LONG = 5  # a longer name does not stand beside the axis
 def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
     """Draw a lane for each switching function: low on its minus side, high on its plus side."""
     system, signs = solution.system, solution.signs
+    time = system.time_unit
     count = min(signs.shape[1], MOST_LANES)
     traces, high = [], float(count) - 0.5
     times = solution.switch_times
@@ -35,8 +36,8 @@ def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None
     y = np.tile([-0.5, high, np.nan], len(times))
     traces.append(
         curve(*((x.astype(np.float32), y.astype(np.float32)) if len(times) else OFF), GREY,
-              name="switches", line={"width": 1}, hovertemplate="switch at t = %{x:.6g} s<extra>"
-              "</extra>")
+              name="switches", line={"width": 1}, hovertemplate=
+              f"switch at t = %{{x:.6g}} {time}<extra></extra>")
     )  # fmt: skip
     if isinstance(pinned, SwitchedTrajectory):
         at = bars(pinned.t, pinned.signs, (-1, 0, 1), count, -0.08)
@@ -47,12 +48,12 @@ def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None
         traces.append(
             curve(*bars(solution.t, signs, (side,), count), colour, name=_NAMES[side],
                   line={"width": 6}, showlegend=True,
-                  hovertemplate=f"t = %{{x:.6g}} s<extra>{_NAMES[side]}</extra>")
+                  hovertemplate=f"t = %{{x:.6g}} {time}<extra>{_NAMES[side]}</extra>")
         )  # fmt: skip
     traces.append(
         {
             **curve(*_ticks(solution, -0.68), GREY, name="elements", hovertemplate=
-                    "element ends at t = %{x:.6g} s<extra></extra>"),
+                    f"element ends at t = %{{x:.6g}} {time}<extra></extra>"),
             "mode": "markers", "marker": {"color": GREY, "size": 6, "symbol": "line-ns-open"},
         }
     )  # fmt: skip
@@ -63,7 +64,7 @@ def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None
     ticks: dict[float, str] = {float(count - 1 - k): name for k, name in enumerate(names)}
     end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
     return Plot(
-        traces, TIME, "active set", (0.0, end), (-0.85, high), ticks=ticks,
+        traces, time_title(system), "active set", (0.0, end), (-0.85, high), ticks=ticks,
         share=min(0.45 + 0.2 * count, 1.3),
     )  # fmt: skip
 
@@ -81,7 +82,7 @@ def _ticks(solution: SwitchedTrajectory, level: float) -> tuple[np.ndarray, np.n
 
 def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
     """Draw the length of each element over its span."""
-    t = solution.boundaries
+    t, time = solution.boundaries, solution.system.time_unit
     h = np.diff(t)
     end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
     if not len(h):
@@ -101,10 +102,10 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
         limits = (10 ** np.floor(np.log10(0.7 * h.min())), 10 ** np.ceil(np.log10(1.4 * h.max())))
     decades = np.log10(limits).round().astype(int)
     ticks = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in decades.tolist()}
-    hover = "t = %{x:.5g} s<br>h<sub>n</sub> = %{y:.3g} s<extra></extra>"
+    hover = f"t = %{{x:.5g}} {time}<br>h<sub>n</sub> = %{{y:.3g}} {time}<extra></extra>"
     trace = curve(x, y, COLOURS[0], name="h<sub>n</sub>", line={"width": 2}, hovertemplate=hover)
-    return Plot([trace], TIME, "h<sub>n</sub> (s)", (0.0, end), limits, log_y=True, ticks=ticks,
-                share=0.5)  # fmt: skip
+    return Plot([trace], time_title(solution.system), f"h<sub>n</sub> ({time})", (0.0, end), limits,
+                log_y=True, ticks=ticks, share=0.5)  # fmt: skip
 
 
 @view

@@ -7,8 +7,8 @@ import numpy as np
 from explorer.study.end_state import EndState
 from explorer.systems.display import unit
 from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, extent, label, view
-from explorer.views.slopes import per, titled
+from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, extent, label, titled, view
+from explorer.views.slopes import per
 
 __all__ = ["end_state"]
 
@@ -32,7 +32,7 @@ def end_state(found: EndState) -> Picture:
     of_unit = system.units[system.coordinates.index(found.of)]
     by_unit = param.unit if param else system.units[system.coordinates.index(found.by)]
     by = label(found.by) if param else f"{label(found.by)}(0)"
-    end = f"{label(found.of)}({found.t_end:g} s)"
+    end = f"{label(found.of)}({found.t_end:g} {system.time_unit})"
     values = found.values.astype(np.float32)
     plots = []
     for read, title, u in (

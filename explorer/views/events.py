@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
+from explorer.systems import System
+from explorer.systems.display import unit
+from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
 from explorer.views.picture import (
@@ -19,10 +23,11 @@ from explorer.views.picture import (
     Plot,
     curve,
     nice,
+    titled,
     view,
 )
 
-__all__ = ["event_table", "impulses", "impulses_plot"]
+__all__ = ["event_table", "impulses", "impulses_plot", "slope_title"]
 
 _MOST = 100
 
@@ -94,7 +99,8 @@ def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
     events = solution.events
     if solution.mode_names:
         located = isinstance(solution, Trajectory)
-        columns = ["t (s)", "event", "mode", *(["dr/dt"] if located else [])]
+        t, slope = f"t ({solution.system.time_unit})", slope_title(solution.system, events[:most])
+        columns = [t, "event", "mode", *([slope] if located else [])]
         return _titled(columns, _switches(events[:most], located), len(events))
     single = len(solution.system.contacts) == 1
     table = [
@@ -105,6 +111,14 @@ def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
         for e in events[:most]
     ]  # fmt: skip
     return _titled(["t (s)", "event", "v− → v+ (m/s)", "p (N s)"], table, len(events))
+
+
+def slope_title(system: System, events: Sequence[Any]) -> str:
+    """Return the name of dr/dt with its unit, if it is known and the same for all events."""
+    found = {event_unit(system, e.kind, e.contact) for e in events if e.kind != "zeno"}
+    if len(found) == 1:
+        return titled("dr/dt", unit(found.pop() or ""))
+    return "dr/dt" if None in found or system.time_unit != "s" or not found else "dr/dt (SI)"
 
 
 def _titled(columns: list[str], table: list[list[Any]], count: int) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from explorer.sensitivity import Sensitivity
 from explorer.systems.display import unit
-from explorer.views.picture import GREY, OFF, Plot, curve, extent, nice
-from explorer.views.slopes import SLOPE, STATE, parameter, titled
+from explorer.views.picture import GREY, OFF, Plot, curve, extent, nice, titled
+from explorer.views.slopes import SLOPE, STATE, parameter
 
 __all__ = ["cost_plot"]
 
@@ -40,10 +40,10 @@ def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
     head = _head(x, y, (high - low) * 0.5, tall) if slope else ([], [])
     arrow = _float([*x, np.nan, *head[0]]), _float([*y, np.nan, *head[1]])
     far = np.array([low, high])
-    u = unit(by_unit)
+    u, cost_unit = unit(by_unit), unit(sens.question.cost.units[1] or "")
     traces = [
         curve(line[0], line[1], GREY, name="cost ψ",
-              hovertemplate="%{x:.4g}: ψ = %{y:.5g}<extra></extra>"),
+              hovertemplate=f"%{{x:.4g}}: ψ = %{{y:.5g}} {cost_unit}<extra></extra>"),
         curve(_float(far), _float(psi + slope * (far - here)), SLOPE,
               name="tangent", line={"dash": "dot", "width": 1}, hoverinfo="skip"),
         curve(arrow[0], arrow[1], SLOPE, name="gradient", line={"width": 3},
@@ -51,7 +51,8 @@ def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
         {**curve(_float([here]), _float([psi]), STATE, name="cost ψ"),
          "mode": "markers", "marker": {"color": STATE, "size": 8}},
     ]  # fmt: skip
-    return Plot(traces, titled(by, u), "cost ψ", (low, high), (bottom, top), time=False)
+    titles = titled(by, u), titled("cost ψ", cost_unit)
+    return Plot(traces, *titles, (low, high), (bottom, top), time=False)
 
 
 def _float(values: Any) -> np.ndarray:

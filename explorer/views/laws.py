@@ -22,12 +22,12 @@ from explorer.views.friction import has_friction
 from explorer.views.picture import (
     COLOURS,
     GREY,
-    TIME,
     Picture,
     Plot,
     curve,
     extent,
     label,
+    time_title,
     view,
 )
 
@@ -80,6 +80,7 @@ def _named(solution: ComplementaritySolution) -> list[tuple[Any, Any, tuple[floa
 def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot]:
     """Draw every named quantity against time, one plot for each unit."""
     system, at = solution.system, points.position
+    time = system.time_unit
     found = list(zip(system.coordinates, system.units, points.q, strict=True))
     for k, (y, lam, _) in enumerate(_named(solution)):
         found.append((*lam, solution.lam[at, k].astype(np.float32)))
@@ -92,7 +93,7 @@ def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot
         here = [(name, values) for name, of, values in found if of == unit]
         traces = []
         for k, (name, values) in enumerate(here):
-            text = f"t = %{{x:.5g}} s<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
+            text = f"t = %{{x:.5g}} {time}<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
             traces.append(
                 curve(points.t, values, COLOURS[k % len(COLOURS)], name=label(name),
                       line={"dash": ("solid", "dash", "dot")[k // len(COLOURS) % 3]},
@@ -100,7 +101,8 @@ def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot
             )  # fmt: skip
         title = {"V": "voltages (V)", "A": "currents (A)"}.get(unit, f"quantities{_in(unit)}")
         end = float(solution.t[-1])
-        plots.append(Plot(traces, TIME, title, (0.0, end), extent(*(v for _, v in here))))
+        plots.append(Plot(traces, time_title(system), title, (0.0, end),
+                          extent(*(v for _, v in here))))  # fmt: skip
     return plots
 
 
@@ -185,10 +187,11 @@ def one_step_problem(solution: Solution) -> Picture:
     ]  # fmt: skip
     top = max(float(run.residuals.max()), 1e-15)
     what = "residual" if mechanical else "relative residual"
-    residuals = Plot(traces, TIME, what, (0.0, end), (1e-18, 10 * top), log_y=True)
+    time, limits = time_title(run.system), (1e-18, 10 * top)
+    residuals = Plot(traces, time, what, (0.0, end), limits, log_y=True)
     counts = run.iterations[at].astype(np.float32)
     iterations = Plot(
-        [curve(t, counts, COLOURS[2], name="iterations")], TIME, "Newton iterations", (0.0, end),
+        [curve(t, counts, COLOURS[2], name="iterations")], time, "Newton iterations", (0.0, end),
         (0.0, float(counts.max()) + 1),
     )  # fmt: skip
     return compose([[residuals, iterations]], [1])

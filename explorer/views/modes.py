@@ -8,7 +8,7 @@ from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, view
+from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
 
 __all__ = ["modes", "modes_plot"]
 
@@ -19,6 +19,7 @@ _LEGEND = 5  # more names than these would not fit above the plot
 def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     """Draw a bar for each stretch in a mode, a marker for each event in the mode it leads to."""
     names, guards, traces = solution.mode_names, solution.system.guard_names, []
+    time = solution.system.time_unit
     if pinned is not None:
         t, level = _bars(pinned)
         traces.append(
@@ -26,14 +27,14 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
                   hoverinfo="skip")
         )  # fmt: skip
     for k, mode in enumerate(names):
-        text = f"t = %{{x:.5g}} s<extra>{mode}</extra>"
+        text = f"t = %{{x:.5g}} {time}<extra>{mode}</extra>"
         traces.append(
             curve(*_bars(solution, k), COLOURS[k % len(COLOURS)], name=mode,
                   line={"width": 6}, hovertemplate=text)
         )  # fmt: skip
     for k, name in enumerate(guards):
         colour = COLOURS[-1 - k % len(COLOURS)]
-        text = f"t = %{{x:.5g}} s<extra>{name}</extra>"
+        text = f"t = %{{x:.5g}} {time}<extra>{name}</extra>"
         traces.append(
             {
                 **curve(*_events(solution, name), colour, name=name, hovertemplate=text),
@@ -44,7 +45,8 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
     high, ticks = len(names) - 0.4, list(names)
     share = min(0.2 + 0.25 * len(ticks), 1.0)
-    return Plot(traces, TIME, "mode", (0.0, float(end)), (-0.6, high), ticks=ticks, share=share)
+    return Plot(traces, time_title(solution.system), "mode", (0.0, float(end)), (-0.6, high),
+                ticks=ticks, share=share)  # fmt: skip
 
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:

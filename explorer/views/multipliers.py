@@ -16,7 +16,7 @@ from explorer.switched import SwitchedTrajectory
 from explorer.views.compose import compose
 from explorer.views.decimate import fine
 from explorer.views.phase_plane import switched
-from explorer.views.picture import TIME, Picture, Plot, curve, view
+from explorer.views.picture import Picture, Plot, curve, time_title, view
 from explorer.views.regions import SIDES, beside, region_colours
 
 __all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
@@ -45,7 +45,7 @@ def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
     ]  # fmt: skip
     single = len(lanes) == 1
     names = [f"α<sub>{k + 1}</sub>" for k in range(len(lanes))]
-    return _lanes(solution.t, lanes, names, "α", single or bool(kind))
+    return _lanes(solution, lanes, names, "α", single or bool(kind))
 
 
 def _regions(solution: SwitchedTrajectory) -> Plot:
@@ -54,15 +54,15 @@ def _regions(solution: SwitchedTrajectory) -> Plot:
     values = iter(theta)
     lanes = [[(r.name, next(colours), next(values)) for r in s.regions] for s in system.subsystems]
     names = [f"θ of {k + 1}" for k in range(len(lanes))]
-    return _lanes(solution.t, lanes, names, "θ", True)
+    return _lanes(solution, lanes, names, "θ", True)
 
 
 def _lanes(
-    t: np.ndarray, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str], title: str,
-    named: bool,
+    solution: SwitchedTrajectory, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str],
+    title: str, named: bool,
 ) -> Plot:  # fmt: skip
     """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
-    count, traces = min(len(lanes), MOST_LANES), []
+    t, count, traces = solution.t, min(len(lanes), MOST_LANES), []
     most = max(_MOST // sum(len(stack) - 1 for stack in lanes[:count]), _FEW)
     unit = 1.0 if count == 1 else 1.0 - _ROOM
     for k, stack in enumerate(lanes[:count]):
@@ -78,7 +78,8 @@ def _lanes(
         title, ticks = (names[0] if names[0][0] == "α" else "θ"), None
     limits = (-0.02, 1.02) if count == 1 else (-_ROOM, float(count))
     share = min(0.55 + 0.15 * count, 1.2)
-    return Plot(traces, TIME, title, (0.0, float(t[-1])), limits, ticks=ticks, share=share)
+    return Plot(traces, time_title(solution.system), title, (0.0, float(t[-1])), limits,
+                ticks=ticks, share=share)  # fmt: skip
 
 
 def _area(t: np.ndarray, base: float, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -124,7 +124,7 @@ def sides(
 def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[dict[str, Any]]:
     """Return a curve of `values` (rows,): the line, the left limits (open), the right (closed)."""
     y = at.drawn(values)
-    hover = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}}<extra></extra>"
+    hover = f"t = %{{x:.4g}} {at.rows.system.time_unit}<br>{name} = %{{y:.5g}}<extra></extra>"
     scale = np.abs(values[at.pick]).max(initial=0.0)
     left, right = values[at.right - 1], values[at.right]
     jumps = np.abs(right - left) > 1e-6 * scale

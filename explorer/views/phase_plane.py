@@ -82,7 +82,8 @@ def phase_plane_plot(
     ]  # fmt: skip
     for trace in traces:
         trace["showlegend"] = named
-    across, up = _titles(system, i, j, "the end" if at is None else f"t = {at:g} s")
+    when = "the end" if at is None else f"t = {at:g} {system.time_unit}"
+    across, up = _titles(system, i, j, when)
     t = float(solution.t[-1]) if at is None else at
     rho = [*solution.rho.values()]
     ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, named)
@@ -149,7 +150,7 @@ def phase_plane(
     x, y : str, optional
         Names of the states; by default those in the switching functions.
     at : float, optional
-        Time in s at which the other states have the values that the regions and the flow are drawn
+        Time at which the other states have the values that the regions and the flow are drawn
         for; by default the end of the run.
 
     Raises
@@ -162,7 +163,8 @@ def phase_plane(
     found = switched(solution, "regions")
     system = found.system
     if at is not None and not 0 <= at <= found.t[-1]:
-        raise BadValue(f"at = {at!r} s lies outside the run, [0, {found.t[-1]:g}] s.")
+        u = system.time_unit
+        raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {found.t[-1]:g}] {u}.")
     pair = _pair(system, x, y)
     found = fine(found)  # type: ignore[assignment]
     return compose([[phase_plane_plot(found, rows(found), None, pair, at, True)]], [1])
@@ -184,7 +186,7 @@ def regions(
     within : (2, 2) float, optional
         Range of each of the two; by default a square about the start in which every region is seen.
     t : float
-        In s, for systems that depend on time.
+        In the system's unit of time, for systems that depend on time.
     rho, **parameters
         Parameters by name.
 
@@ -202,13 +204,13 @@ def regions(
     i, j = _pair(system, x, y)
     compiled, values = compile_switched(system), system.rho({**(rho or {}), **parameters})
     start = compiled.start(values)[0]
-    ground = Regions(compiled, values, start, i, j, number(t, "t", "s"), True)
+    ground = Regions(compiled, values, start, i, j, number(t, "t", system.time_unit), True)
     box = _square(ground, start[i], start[j]) if within is None else _box(within)
     at = [np.array([start[k]], np.float32) for k in (i, j)]
     mark = curve(
         at[0], at[1], INK, mode="markers", name="start", marker={"size": 8}, showlegend=True
     )
-    titles = _titles(system, i, j, f"t = {t:g} s")
+    titles = _titles(system, i, j, f"t = {t:g} {system.time_unit}")
     plot = Plot([mark], *titles, box[0], box[1], time=False, ground=ground)
     return compose([[plot]], [1])
 

@@ -19,12 +19,14 @@ from explorer.sensitivity import Sensitivity
 from explorer.solution import Solution
 from explorer.systems import System
 
-__all__ = ["COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "view"]
+__all__ = [
+    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "time_title", "titled", "view",
+]  # fmt: skip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
 INK = "#000000"  # the colour of text: white on a dark ground
-TIME = "time t (s)"
+TIME = "time t (s)"  # of mechanical systems; else `time_title`
 _MORE = 0.3  # of its length, by which an axis grows for what comes next
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
 OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
@@ -56,6 +58,16 @@ def label(name: str, *, dot: bool = False) -> str:
     between = "" if index.isupper() else ","  # R1 of v_R1 is a part's name, n2 two indices
     low = between.join(x for x in (_INDEX.get(index, index), tail) if x)
     return f"{head}<sub>{low}</sub>" if low else head
+
+
+def time_title(system: System) -> str:
+    """Return what stands at the time axis."""
+    return f"time t ({system.time_unit})"
+
+
+def titled(name: str, u: str) -> str:
+    """Return a name with its unit behind it, if it has one."""
+    return f"{name} ({u})" if u else name
 
 
 def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:

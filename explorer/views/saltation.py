@@ -63,7 +63,7 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     """
     salt = sens.saltation(k)
     table = matrix(salt)
-    event, n = salt.event, table["split"]
+    event, n, time = salt.event, table["split"], sens.question.system.time_unit
     text = [[_short(x) for x in row] for row in table["values"]]
     columns = table["columns"]
     head = [f"{c}<sup>−</sup>" for c in columns[:n]] + [f"Π: {c}" for c in columns[n:]]
@@ -75,7 +75,7 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
         "textfont": {"size": 14},
     }  # fmt: skip
     axis = {"showgrid": False, "zeroline": False}
-    said = f"{event.kind} {event.contact} at t = {event.t:.5g} s".replace("event ", "", 1)
+    said = f"{event.kind} {event.contact} at t = {event.t:.5g} {time}".replace("event ", "", 1)
     layout = {
         "title": {"text": f"S<sup>+</sup> = Ξ S<sup>−</sup> + Π   ({said})", "font": {"size": 15}},
         "xaxis": axis | {"tickvals": heat["x"], "ticktext": head, "side": "top"},

@@ -97,8 +97,8 @@ def sensitivity(
         left.append(value_plot(points, quantity, sens, j, twin, ghost, span, by))
         right.append(slope_plot(points, quantity, sens, j, twin, ghost, span))
     n_x = sens.question.cost.flow.n_x
-    cost_unit = Quantity("z", 0, n_x, "z", "")
-    right.append(slope_plot(points, cost_unit, sens, j, twin, ghost, span))
+    running = Quantity("z", 0, n_x, "z", sens.question.cost.units[0])
+    right.append(slope_plot(points, running, sens, j, twin, ghost, span))
     if window is not None and delta is not None:
         add_arrows(left[0], points, j, delta, "by δ")
     else:

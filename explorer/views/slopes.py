@@ -14,13 +14,24 @@ import numpy as np
 from explorer.errors import BadValue, suggest
 from explorer.sensitivity import Sensitivity
 from explorer.systems.display import unit
+from explorer.systems.units import product
 from explorer.views.one_sided import LIMITS, Sides, limits, shifts
-from explorer.views.picture import COLOURS, GREY, TIME, Plot, curve, extent, label, nice
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    Plot,
+    curve,
+    extent,
+    label,
+    nice,
+    time_title,
+    titled,
+)
 from explorer.views.twins import Twins, band, difference, twin_curves
 
 __all__ = [
     "SHIFT", "Quantity", "add_arrows", "arrow_scale", "parameter", "per", "quantities",
-    "slope_plot", "titled", "value_plot",
+    "slope_plot", "slope_unit", "value_plot",
 ]  # fmt: skip
 
 STATE, SLOPE = COLOURS[0], COLOURS[2]
@@ -35,7 +46,7 @@ class Quantity:
     i: int
     place: int  # in the first axis but one of S
     name: str
-    unit: str
+    unit: str | None  # None if it is not known
 
 
 def per(top: str, bottom: str) -> str:
@@ -55,6 +66,15 @@ def per(top: str, bottom: str) -> str:
     if not top:
         return f"1/{bottom}" if "/" not in bottom else f"1/({bottom})"
     return "/".join(f"({x})" if "/" in x or " " in x else x for x in (top, bottom))
+
+
+def slope_unit(u: str, by: str) -> str:
+    """Return the unit of a derivative of a cost, which is long already, in its shortest form.
+
+    >>> slope_unit("m2/s", "m/s2"), slope_unit("m2/s", "m"), slope_unit("m2/s", "")
+    ('m s', 'm/s', 'm²/s')
+    """
+    return unit(product(u, f"1/({by})")) if by else unit(u)
 
 
 def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
@@ -95,10 +115,6 @@ def _slopes(sens: Sensitivity, at: Sides, place: int, j: int) -> np.ndarray:
     return Z[:, j] if place == S.shape[1] else S[:, place, j]
 
 
-def titled(name: str, u: str) -> str:
-    return f"{name} ({u})" if u else name
-
-
 def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
     """Return a range: all of a derivative, and as much of the spikes as leaves it legible."""
     low, high = extent(clean)
@@ -127,8 +143,8 @@ def value_plot(
     if quantity.source != "v":
         for trace in traces:
             trace["showlegend"] = trace["name"] not in (quantity.name, "pinned", *LIMITS)
-    title = titled(quantity.name, unit(quantity.unit))
-    return Plot(traces, TIME, title, span, extent(*seen))
+    title = titled(quantity.name, unit(quantity.unit or ""))
+    return Plot(traces, time_title(sens.question.system), title, span, extent(*seen))
 
 
 def slope_plot(
@@ -147,8 +163,11 @@ def slope_plot(
         traces.append(_ghost(ghost, _slopes(*ghost, quantity.place, 0)))
     own = limits(at, values, SLOPE, name)
     own[0] |= {"showlegend": quantity.source in "qx", "name": "derivative"}
-    title = name if quantity.source == "z" else titled(name, per(quantity.unit, by_unit))
-    return Plot([*traces, *own], TIME, title, span, _roomy(at.drawn(values), spiky))
+    u = quantity.unit
+    found = "" if u is None else (slope_unit if quantity.source == "z" else per)(u, by_unit)
+    title = titled(name, found)
+    time = time_title(sens.question.system)
+    return Plot([*traces, *own], time, title, span, _roomy(at.drawn(values), spiky))
 
 
 def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from explorer.views.modes import modes_plot
 from explorer.views.picture import (
     COLOURS,
     GREY,
-    TIME,
     Picture,
     Plot,
     curve,
     extent,
     label,
+    time_title,
     view,
 )
 
@@ -40,7 +40,7 @@ def unit_of(
     """Return the unit for an axis title: one unit, or all that occur."""
     units = solution.system.units
     units = [u for u in dict.fromkeys(units if which is None else [units[j] for j in which]) if u]
-    text = ", ".join(f"{u}/s" if per_second else u for u in units)
+    text = ", ".join(f"{u}/{solution.system.time_unit}" if per_second else u for u in units)
     return f" ({text})" if text else ""
 
 
@@ -49,16 +49,16 @@ def _curves(
 ) -> list[dict[str, Any]]:
     names = solution.system.coordinates
     several = len(names) > 1
-    values = points.v if dot else points.q
+    values, time = points.v if dot else points.q, solution.system.time_unit
     traces = []
     for j in drawn(len(names), 4 if ghost else MOST_CURVES):
         if which is not None and j not in which:
             continue
         name = names[j]
         text = label(name, dot=dot)
-        unit = solution.system.units[j] + ("/s" if dot and solution.system.units[j] else "")
+        unit = solution.system.units[j] + (f"/{time}" if dot and solution.system.units[j] else "")
         extra = "pinned" if ghost else ""
-        hover = f"t = %{{x:.4g}} s<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>"
+        hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>"
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
@@ -124,8 +124,8 @@ def positions_plot(
     if len(chosen) == 1 or (which is not None and len(chosen) <= 2):
         title = ", ".join(label(names[j]) for j in chosen)
     return Plot(
-        traces, TIME, title + unit_of(solution, which=chosen), _span(solution, pinned),
-        extent(*seen),
+        traces, time_title(solution.system), title + unit_of(solution, which=chosen),
+        _span(solution, pinned), extent(*seen),
     )  # fmt: skip
 
 
@@ -154,8 +154,9 @@ def velocities_plot(
     names = solution.system.coordinates
     title = label(names[0], dot=True) if len(names) == 1 else label("q", dot=True)
     return Plot(
-        traces, TIME, title + unit_of(solution, True), _span(solution, pinned), extent(*seen)
-    )
+        traces, time_title(solution.system), title + unit_of(solution, True),
+        _span(solution, pinned), extent(*seen),
+    )  # fmt: skip
 
 
 def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[float, float]:

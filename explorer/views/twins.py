@@ -174,10 +174,11 @@ def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[di
         (twin.low, twin.high), twin.ends, (LOW, HIGH), ("dash", "dot"), strict=True
     ):
         y = run.drawn(getattr(run.rows, values)[:, i])
-        said = f"{by} {_ENDS[end]}"
+        said, time = f"{by} {_ENDS[end]}", run.rows.system.time_unit
+        text = f"t = %{{x:.5g}} {time}<br>{name} = %{{y:.5g}}<extra>{said}</extra>"
         found.append(
             curve(run.t, y, colour, name=_ENDS[end], line={"dash": dash, "width": 1.6},
-                  hovertemplate=f"t = %{{x:.5g}} s<br>{name} = %{{y:.5g}}<extra>{said}</extra>")
+                  hovertemplate=text)
         )  # fmt: skip
     return found
 
@@ -202,12 +203,12 @@ def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> dict
 
 def difference(twin: Twins, i: int, name: str) -> dict[str, Any]:
     """Return the finite difference of component `i` of (x, z) while the events are the same."""
-    kept = twin.t < twin.until
+    kept, time = twin.t < twin.until, twin.low.rows.system.time_unit
     if not kept.any():
         t, y = OFF
     else:
         t, y = twin.t[kept].astype(np.float32), twin.difference[kept, i].astype(np.float32)
     return curve(
         t, y, GREY, name="finite difference", line={"dash": "dash", "width": 1.4},
-        hovertemplate=f"t = %{{x:.5g}} s<br>difference of {name} = %{{y:.5g}}<extra></extra>",
+        hovertemplate=f"t = %{{x:.5g}} {time}<br>difference of {name} = %{{y:.5g}}<extra></extra>",
     )  # fmt: skip

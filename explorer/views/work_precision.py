@@ -14,14 +14,14 @@ import numpy as np
 from explorer.errors import BadValue
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, curve, view
+from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled, view
 
 __all__ = ["work_precision"]
 
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star")
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _LEAST, _MOST = 1e-16, 1e2  # an error of zero cannot be drawn, that of a run that flew off is far
-_OVER = {"steps": "steps", "h": "mean step h (s)"}
+_OVER = {"steps": "steps", "h": "mean step h"}
 
 
 @view
@@ -52,7 +52,8 @@ def work_precision(
     errors = np.concatenate([np.clip(c.error, _LEAST, _MOST) for _, c, _ in drawn])
     low, high = _decades(errors)
     plots = []
-    for work, title, unit in ((over, _OVER[over], "s" if over == "h" else "steps"),
+    time = found.system.time_unit if over == "h" else ""
+    for work, title, unit in ((over, titled(_OVER[over], time), time or "steps"),
                               ("seconds", "time of the run (ms)", "ms")):  # fmt: skip
         every = [_work(of, c, work) for of, c, _ in drawn]
         span = _decades(np.concatenate(every))

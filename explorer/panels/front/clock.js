@@ -7,6 +7,7 @@ class Clock {
     this.onTime = onTime;
     this.time = this.start = 0;
     this.end = 0;
+    this.unit = "s";
     this.playing = false;
     this.button = make("button", {
       type: "button",
@@ -50,9 +51,10 @@ class Clock {
   seek(time) {
     this.time = clamp(time, this.start, this.end);
     const written = this.time.toFixed(this.digits ?? 2);
-    setText(this.text, `${written} s`);
+    const shown = `${written} ${this.unit}`;
+    setText(this.text, shown);
     this.range.value = this.time;
-    this.range.setAttribute("aria-valuetext", `${written} s`);
+    this.range.setAttribute("aria-valuetext", shown);
     this.range.style.setProperty(
       "--nsx-fill", (this.time - this.start) / (this.end - this.start || 1),
     );

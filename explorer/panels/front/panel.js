@@ -120,6 +120,7 @@ class Panel {
     this.controls.configure(content.groups ?? [], (key) => this.puller.ahead(key));
     this.root.setAttribute("aria-label", plainLabel(content.title));
     this.title = plainLabel(content.title);
+    this.clock.unit = content.time_unit ?? "s";
     this.plot.setAttribute("aria-label", `Plots: ${this.title}`);
     this.canvas.setAttribute("aria-label", `Mechanism: ${this.title}`);
   }

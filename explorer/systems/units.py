@@ -1,0 +1,165 @@
+"""Units of formulas: in what a cost, a gap or a guard is measured, by the units of its symbols.
+
+A unit is a product of powers of names, as in "kg m2/s2"; each "/" divides by the one factor behind
+it. An angle is a number beside any other unit: N m/rad times rad is N m.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import sympy as sp
+
+if TYPE_CHECKING:
+    from explorer.systems.base import System
+
+__all__ = ["event_unit", "measured", "product", "symbol_units"]
+
+Powers = dict[str, sp.Rational]
+_DERIVED = {
+    "N": "kg m/s2", "J": "kg m2/s2", "W": "kg m2/s3", "Pa": "kg/m/s2", "Hz": "1/s", "C": "A s",
+    "V": "kg m2/A/s3", "Ω": "kg m2/A2/s3", "F": "A2 s4/kg/m2", "H": "kg m2/A2/s2",
+}  # fmt: skip
+_TIMES = {"s", "min"}
+_FACTOR = re.compile(r"(/?)\s*(?:\(([^()]*)\)|1|([^\W\d]+)\^?(-?\d*))")
+_SAME = (sp.Abs, sp.re)
+_LIKE = (sp.Add, sp.Max, sp.Min)
+
+
+def _read(text: str) -> Powers:
+    found: Powers = {}
+    for over, inner, name, power in _FACTOR.findall(text):
+        part = _read(inner) if inner else {name: sp.Rational(power or 1)} if name else {}
+        for key, value in part.items():
+            found[key] = found.get(key, 0) + (-value if over else value)
+    return _kept(found)
+
+
+def _kept(powers: Powers) -> Powers:
+    return {name: power for name, power in powers.items() if power != 0}
+
+
+def _times(one: Powers, two: Powers, power: sp.Rational | int = 1) -> Powers:
+    return _kept({k: one.get(k, 0) + power * two.get(k, 0) for k in {**one, **two}})
+
+
+def _base(powers: Powers) -> Powers:
+    """Return the same in base units, angles being numbers: what the terms of a sum share."""
+    found: Powers = {}
+    for name, power in powers.items():
+        of = _base(_read(_DERIVED[name])) if name in _DERIVED else {name: sp.Integer(1)}
+        found = _times(found, of, power)
+    return {name: power for name, power in found.items() if name not in ("rad", "deg")}
+
+
+def _written(powers: Powers) -> str | None:
+    """Return the text of a unit; None of a root that has none."""
+    if any(not power.is_Integer for power in powers.values()):
+        return None
+    if {*powers} - _TIMES - {"rad"}:
+        powers = {name: power for name, power in powers.items() if name != "rad"}
+    top = " ".join(f"{k}{p if p > 1 else ''}" for k, p in powers.items() if p > 0)
+    low = [f"{k}{-p if p < -1 else ''}" for k, p in powers.items() if p < 0]
+    under = f"({' '.join(low)})" if len(low) > 1 else "".join(low)
+    return f"{top or '1'}/{under}" if low else top
+
+
+def product(*units: str) -> str:
+    """Return the unit of a product.
+
+    >>> product("m2/s2", "s"), product("N/m", "m2", "s"), product("1/min", "min")
+    ('m2/s', 'N m s', '')
+    """
+    found: Powers = {}
+    for unit in units:
+        found = _times(found, _read(unit))
+    return _written(found) or ""
+
+
+def measured(formula: sp.Expr, units: Mapping[str, str]) -> str | None:
+    """Return the unit of a formula, "" of a pure number; None where its terms do not agree.
+
+    Numbers in a sum are taken for what they are added to.
+
+    >>> y, v, k = sp.symbols("y v_y k")
+    >>> units = {"y": "m", "v_y": "m/s", "k": "N/m"}
+    >>> measured(v**2, units), measured(k * y**2 / 2 + k * y, units), measured(y - 1, units)
+    ('m2/s2', None, 'm')
+    """
+    found = _powers(formula, units)
+    return None if found is None else _written(found)
+
+
+def _powers(formula: sp.Expr, units: Mapping[str, str]) -> Powers | None:
+    if formula.is_Symbol:
+        return _read(units[formula.name]) if formula.name in units else None
+    if not formula.free_symbols:
+        return {}
+    if isinstance(formula, sp.Piecewise):
+        return _common([value for value, _ in formula.args], units)
+    if isinstance(formula, _LIKE):
+        return _common(formula.args, units)
+    if isinstance(formula, _SAME):
+        return _powers(formula.args[0], units)
+    parts = [_powers(arg, units) for arg in formula.args]
+    if any(part is None for part in parts):
+        return None
+    if isinstance(formula, sp.Mul):
+        found: Powers = {}
+        for part in parts:
+            found = _times(found, part or {})
+        return found
+    if isinstance(formula, sp.Pow) and formula.exp.is_Rational:
+        return _times({}, parts[0] or {}, formula.exp)
+    if isinstance(formula, (sp.sign, sp.Heaviside)) or not any(_base(part or {}) for part in parts):
+        return {}
+    return None
+
+
+def _common(terms: tuple[sp.Expr, ...] | list[sp.Expr], units: Mapping[str, str]) -> Powers | None:
+    """Return what all terms are measured in but the numbers among them."""
+    found = [_powers(term, units) for term in terms if term.free_symbols]
+    first = found[0]
+    if first is None or any(one is None or _base(one) != _base(first) for one in found):
+        return None
+    return first
+
+
+def symbol_units(system: System) -> dict[str, str]:
+    """Return the unit of each symbol of a system's formulas; nothing where none is declared.
+
+    Velocities are v_<coordinate>, accelerations a_<coordinate> and rates of states d_<state>.
+    """
+    names: tuple[str, ...] = getattr(system, "coordinates", ())
+    own: tuple[str, ...] = getattr(system, "units", ())
+    declared = {name: param.unit for name, param in system.parameters.items()}
+    if not any([*own, *declared.values()]):
+        return {}
+    time = system.time_unit
+    found = {"t": time}
+    for name, unit in zip(names, own, strict=True):
+        rate = product(unit, f"1/{time}")
+        found |= {f"v_{name}": rate, f"d_{name}": rate, f"a_{name}": product(rate, f"1/{time}")}
+    return found | dict(zip(names, own, strict=True)) | declared
+
+
+def event_unit(system: System, kind: str, name: str) -> str | None:
+    """Return the unit of dr/dt at an event of this kind: r is the gap, the guard, the function.
+
+    Where a contact is released, or slips, r is a force; where it sticks or turns, its slip in m/s.
+    """
+    if "guard units" not in system.made:
+        units = symbol_units(system)
+        found = {c.name: c.gap for c in system.contacts}
+        found |= {g.name: g.r for g in getattr(system, "guards", ())}
+        found |= {s.name: s.c for s in getattr(system, "switches", ())}
+        system.made["guard units"] = {k: measured(r, units) for k, r in found.items()}
+    unit: str | None = system.made["guard units"].get(name)
+    if system.contacts and kind not in ("impact", "closed"):
+        r = {"released": "N", "slips": "N", "sticks": "m/s", "turns": "m/s"}.get(kind)
+        unit = r if unit == "m" else None
+    elif kind in ("leaves", "zeno"):  # of a slide that ends r is a multiplier
+        unit = None
+    return None if unit is None else product(unit, f"1/{system.time_unit}")
