@@ -160,6 +160,20 @@ def test_the_panel_and_its_text_follow_the_window(stage, width, height, low, hig
     stage.page.set_viewport_size({"width": 1280, "height": 720})
 
 
+@pytest.mark.parametrize("model", ["disc_pile", "woodpecker", "irma", "stack", "column"])
+def test_the_names_of_events_are_read_in_full_at_1280(stage, model):
+    stage.page.select_option("select[data-key=model]", label=model.replace("_", " "))
+    stage.drawn()
+    stage.page.set_viewport_size({"width": 1140, "height": 720})
+    stage.page.wait_for_function(
+        """(count) => document.querySelectorAll(".nsx-table tbody tr").length === count
+           && document.querySelector(".nsx-panel").clientWidth < 1140""",
+        arg=len(stage.answer.frame()["table"]["rows"]),
+    )
+    assert stage.js(CUT) == []
+    stage.page.set_viewport_size({"width": 1280, "height": 720})
+
+
 LABELS = """() => [...document.querySelectorAll(".nsx-label")].filter((n) => n.clientHeight > 0)
   .map((n) => [n.textContent, n.scrollWidth > n.clientWidth + 1
     || (n.scrollHeight > n.clientHeight + 2 && getComputedStyle(n).overflowY === "hidden")])"""

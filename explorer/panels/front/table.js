@@ -2,7 +2,7 @@
 
 const FIGURES = /^[-+−→.,\d\se]*$/;
 const CELL_PADDING = 7;
-const LEAST_NAME = 32;
+const MOST_LEAST = 96; // of a column of names: a longer word is broken
 
 class EventTable {
   constructor(onSeek) {
@@ -69,41 +69,52 @@ class EventTable {
   measure(names, written) {
     const { fontSize, fontFamily } = getComputedStyle(this.table);
     const font = `${fontSize} ${fontFamily}`;
-    const named = [font, ...names].join("\n");
-    let news = named !== this.named;
+    const key = [font, ...names].join("\n");
+    let news = key !== this.named;
     if (news) {
-      this.named = named;
-      this.columns = names.map(() => ({ words: false, width: 0 }));
-      this.head.replaceChildren(...names.map((name) => (
-        make("th", { scope: "col", title: plainLabel(name) }, labelNodes(name))
-      )));
+      this.named = key;
+      this.columns = names.map(() => ({ words: false, width: 0, least: 0 }));
+      this.head.replaceChildren(...names.map((name) => {
+        const [what, unit] = nameAndUnit(name);
+        const parts = unit ? [labelNodes(what), " ", make("span", {}, unit)] : [labelNodes(what)];
+        return make("th", { scope: "col", title: plainLabel(name) }, ...parts);
+      }));
       this.body.replaceChildren();
     }
     this.columns.forEach((column, k) => {
       const texts = written.map((row) => row[k]);
       const words = column.words || !texts.every((text) => FIGURES.test(text));
-      const head = textWidth([plainLabel(names[k])], `600 ${font}`);
+      const head = textWidth(nameAndUnit(names[k]).map(plainLabel), `600 ${font}`);
       const read = words ? texts.map(plainLabel) : texts;
-      const width = Math.ceil(Math.max(head, textWidth(read, font))) + CELL_PADDING;
-      if (words === column.words && width <= column.width && width >= 0.7 * column.width) return;
-      this.columns[k] = { words, width };
+      const [width, part] = [read, read.flatMap((text) => text.split(" "))].map(
+        (parts) => Math.ceil(Math.max(head, textWidth(parts, font))) + CELL_PADDING,
+      );
+      const least = words ? Math.min(part, MOST_LEAST) : part;
+      const kept = words === column.words && width <= column.width && width >= 0.7 * column.width;
+      if (kept && least <= column.least) return;
+      this.columns[k] = { words, width, least };
       news = true;
     });
     if (news) this.share();
   }
 
-  // Of two columns of names the shorter one has what it needs first; when but a few letters would be
-  // left of them the table scrolls sideways, in its own box.
-  share() {
+  // Of two columns of names the shorter one has what it needs first. Names take another line where
+  // they have to, then pairs of figures; else the table scrolls sideways, in its own box.
+  share(folded = false) {
     const { columns } = this;
-    const given = columns.map(({ words, width }) => (words ? 0 : width));
+    const given = columns.map(({ words, width, least }) => (words ? 0 : folded ? least : width));
     const sum = () => given.reduce((total, one) => total + one, 0);
     const names = [...columns.keys()].filter((k) => columns[k].words);
     names.sort((i, k) => columns[i].width - columns[k].width);
     names.forEach((k, i) => {
       const fair = (this.room - sum()) / (names.length - i);
-      given[k] = Math.min(columns[k].width, Math.max(fair, LEAST_NAME));
+      given[k] = Math.min(columns[k].width, Math.max(fair, columns[k].least));
     });
+    if (!folded && sum() > this.room && this.room) {
+      this.share(true);
+      return;
+    }
+    this.table.classList.toggle("nsx-folded", folded);
     this.table.style.width = `${Math.max(sum(), this.room)}px`;
     columns.forEach(({ words }, k) => {
       const cell = this.head.cells[k];
@@ -169,6 +180,15 @@ class EventTable {
   }
 }
 
+// A name and the unit behind it, which may stand below it.
+function nameAndUnit(name) {
+  const [, what, unit] = /^(.+?) (\(.*\))$/.exec(name) ?? [null, name];
+  return unit ? [what, unit] : [what];
+}
+
+// A line ends between words, not within a formula.
 function cellText(value) {
-  return typeof value === "number" ? String(Number(value.toPrecision(5))) : String(value ?? "");
+  if (typeof value === "number") return String(Number(value.toPrecision(5)));
+  return String(value ?? "").replaceAll(" - ", " − ").replace(/ ([−+]) /g, "\u00a0$1\u00a0")
+    .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0").replaceAll(" →", "\u00a0→");
 }
