@@ -479,7 +479,7 @@ def test_few_points_with_the_extremes_and_the_events(name, preset, scheme, budge
     assert len(points.t) <= 2.4 * wanted
     assert (np.diff(points.position) >= 0).all()
     assert (points.position[0], points.position[-1]) == (0, len(solution.t) - 1)
-    for j in spread(n):
+    for j in spread(solution.system.coordinates):
         drawn, real = points.v[j], solution.v[:, j].astype(np.float32)
         assert (np.nanmin(drawn), np.nanmax(drawn)) == (real.min(), real.max())
         slack = (0.15 if budget == 120 else 0.04) * np.ptp(solution.q[:, j])

@@ -67,7 +67,7 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
     """Draw 0 <= y perp lam >= 0 of the contacts, y and lam as the scheme has them."""
     at = points.position[points.position > 0]
     chosen = _loaded(solution)
-    traces, seen = [], []
+    traces, seen, some = [], [], _some_of(chosen, solution.p.shape[1])
     if isinstance(solution, Trajectory):
         names, units = ("gap", "force"), ("m", "N")
         y, lam = solution.gap, solution.lam
@@ -84,13 +84,13 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
         x, f = y[on, a].astype(np.float32), lam[on, a].astype(np.float32)
         seen.append((x, f))
         text = f"{names[0]} = %{{x:.4g}} {units[0]}<br>{names[1]} = %{{y:.4g}} {units[1]}"
-        traces.append(_dots(x, f, k, name, text, solution.t[on]))
+        traces.append(_dots(x, f, 0 if some else k, name, text, solution.t[on]))
     x_range = extent(*(x for x, _ in seen), np.zeros(1))
     y_range = extent(*(f for _, f in seen), np.zeros(1))
     graph = np.array([(0, y_range[1]), (0, 0), (max(x_range[1], 1e-9), 0)], np.float32).T
     return Plot(
-        [_graph(graph), *traces], f"{names[0]} ({units[0]})", f"{names[1]} ({units[1]})", x_range,
-        y_range, time=False,
+        [_graph(graph), *traces], f"{names[0]} ({units[0]}){some}", f"{names[1]} ({units[1]})",
+        x_range, y_range, time=False,
     )  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def friction_law_plot(solution: Rough, points: Rows) -> Plot:
     rough = [a for a in _loaded(solution) if a in solution.system.rough]
     at = points.position[points.position > 0]  # no step has ended in the first row
     top = solution.lam_max[at].max(initial=0.0)
-    traces, widest = [], 1e-9
+    traces, widest, some = [], 1e-9, _some_of(rough, len(solution.system.rough))
     for k, a in enumerate(rough):
         on = at[solution.lam_max[at, a] > _SEEN * top]
         on = _some(on, max(_POINTS // len(rough), 20))
@@ -108,11 +108,11 @@ def friction_law_plot(solution: Rough, points: Rows) -> Plot:
         widest = max(widest, float(np.abs(x).max(initial=0.0)))
         text = "slip = %{x:.4g} m/s<br>friction = %{y:.4g} μλ"
         name = solution.system.contacts[a].name
-        traces.append(_dots(x, share, k, name, text, solution.t[on]))
+        traces.append(_dots(x, share, 0 if some else k, name, text, solution.t[on]))
     low, high = extent(np.array([-_WIDE * widest, _WIDE * widest]))
     graph = np.array([(low, 1), (0, 1), (0, -1), (high, -1)], np.float32).T
     return Plot(
-        [_graph(graph), *traces], "slip (m/s)", "friction / μλ", (low, high), (-1.3, 1.3),
+        [_graph(graph), *traces], f"slip (m/s){some}", "friction / μλ", (low, high), (-1.3, 1.3),
         time=False,
     )  # fmt: skip
 
@@ -133,6 +133,11 @@ def doing_plot(solution: Solution) -> Plot:
         traces, TIME, "contacts", (0.0, float(solution.t[-1])), (-0.6, count - 0.4), ticks=ticks,
         share=min(0.35 + 0.2 * count, 1.3),
     )  # fmt: skip
+
+
+def _some_of(chosen: list[int], count: int) -> str:
+    """Return what a title says where not all contacts are drawn; these have one colour then."""
+    return f", {len(chosen)} of {count} contacts" if len(chosen) < count else ""
 
 
 def _some(at: np.ndarray, most: int) -> np.ndarray:

@@ -9,6 +9,7 @@ as through every point that is not drawn.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from explorer.trajectory import Trajectory
 
 __all__ = ["MOST_CURVES", "Rows", "drawn", "fine", "rows"]
 
-MOST_CURVES = 12
+MOST_CURVES = 6  # as many as there are colours that all eyes tell apart
 _FINE = 400
 _LOOKED = 1500  # rows among which those to add are sought
 _ROUNDS = 16
@@ -76,9 +77,25 @@ def usual(n: int, hybrid: bool = False) -> int:
     return int(np.clip(3200 / (2 * min(n, MOST_CURVES) + 5) - 25, 60, 400))
 
 
-def drawn(n: int, most: int = MOST_CURVES) -> np.ndarray:
-    """Return which of n coordinates are drawn: all, or `most` spread evenly over many."""
-    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
+def drawn(names: Sequence[str], most: int = MOST_CURVES) -> np.ndarray:
+    """Return which coordinates are drawn: all, or `most` spread evenly over many.
+
+    Of bodies with the same coordinates each some bodies are drawn with all of theirs. Fewer than
+    `MOST_CURVES` are some of those.
+
+    >>> drawn(["x1", "y1", "phi1", "x2", "y2", "phi2", "x3", "y3", "phi3"])
+    array([0, 1, 2, 6, 7, 8])
+    """
+    n, heads = len(names), [name.rstrip("0123456789") for name in names]
+    each = next((k for k in range(1, MOST_CURVES + 1) if heads == (heads[:k] * n)[:n]), 1)
+    each = each if n % each == 0 else 1
+    bodies = _spread(n // each, MOST_CURVES // each)
+    shown = (each * bodies[:, None] + np.arange(each)).ravel()
+    return shown[_spread(len(shown), most)]
+
+
+def _spread(count: int, most: int) -> np.ndarray:
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int))
 
 
 def rows(solution: Solution, budget: int | None = None, also: np.ndarray | None = None) -> Rows:
@@ -175,7 +192,7 @@ def _curves(solution: Solution, wild: np.ndarray) -> list[np.ndarray]:
     if not solution.v.shape[1]:  # states have axes of their own
         own = [solution.q] if wild is solution.q else [solution.q, wild]
         return [_parts(values, 0.0) for values in own]
-    which = drawn(solution.q.shape[1])
+    which = drawn(solution.system.coordinates)
     groups = [solution.q[:, which], wild[:, which]]
     if solution.observe is not None:
         potential = [] if solution.potential is None else [solution.potential]

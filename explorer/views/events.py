@@ -36,7 +36,11 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     """Stems of the impulses of the impacts, per contact; bars on the axis: contact closed."""
     contacts = solution.system.contacts
     merged = len(contacts) > len(COLOURS)
-    groups = [("contacts", None)] if merged else [(c.name, a) for a, c in enumerate(contacts)]
+    groups = (
+        [(f"all {len(contacts)} contacts", None)]
+        if merged
+        else [(c.name, a) for a, c in enumerate(contacts)]
+    )
     traces, top = [], 0.0
     if pinned is not None:
         t, p = _impacts(pinned, None, 40)
@@ -59,7 +63,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             {
                 **curve(t, p, colour, name=name, hovertemplate=text),
                 "mode": "markers", "marker": {"color": colour, "size": 6},
-                "showlegend": len(groups) > 1,
+                "showlegend": len(contacts) > 1,
             },
             curve(*_closed(solution, a), colour, name=name, line={"width": 5}, hoverinfo="skip"),
         ]  # fmt: skip

@@ -69,8 +69,10 @@ def friction_plot(
     most = np.nanmax(bounds[at][:, rough], initial=0.0)
     top = nice(0.0, max(top, float(most), 1e-9))[1]
     depth = 1.0 if solution.lam_t.ndim == 2 else 0.0  # a size is bounded by zero
+    many = len(solution.system.rough)
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
+        name += f" (1 of {many})" if len(rough) < many else ""
         bound = _torn(bounds[:, a], at, gaps)
         edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
@@ -81,7 +83,7 @@ def friction_plot(
             curve(t, -depth * bound, colour, name="− μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip"),
             curve(t, _torn(force[:, a], at, gaps), colour, name=name,
-                  hovertemplate=text, showlegend=len(rough) > 1),
+                  hovertemplate=text, showlegend=many > 1),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
                   line={"width": 5}, hoverinfo="name", **said),
         ]  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from explorer.solution import Solution
 from explorer.views.compose import compose
-from explorer.views.decimate import Rows, fine, rows
+from explorer.views.decimate import Rows, drawn, fine, rows
 from explorer.views.picture import (
     COLOURS,
     GREY,
@@ -26,26 +26,26 @@ __all__ = ["phase", "phase_plot"]
 def phase_plot(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
-    """Velocity against coordinate; at most six coordinates."""
-    names = solution.system.coordinates[: len(COLOURS)]
+    """Velocity against coordinate; of many coordinates those that are drawn over time."""
+    names = solution.system.coordinates
     states = not solution.v.shape[1] and len(names) > 1
-    if states:
-        names = names[:1]
+    shown = [0] if states else drawn(names).tolist()
     traces, xs, ys = [], [], []
     for run, which, ghost in ((pinned, None, True), ((solution, points), points, False)):
         if run is None:
             continue
         q, v = run[1].q, run[1].q[1:] if states else run[1].v
-        for j, name in enumerate(names):
+        for rank, j in enumerate(shown):
+            name = names[j]
             x_text, y_text = label(name), label(name, dot=True)
             if states:
                 y_text = label(solution.system.coordinates[1])
             hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
             traces.append(
                 curve(
-                    q[j], v[j], GREY if ghost else COLOURS[j], name=label(name),
+                    q[j], v[j], GREY if ghost else COLOURS[rank], name=label(name),
                     line={"width": 1.0, "dash": "dot"} if ghost else {"width": 1.4},
-                    **({} if len(solution.system.coordinates) > 6 else {"hovertemplate": hover}),
+                    hovertemplate=hover,
                     **({} if which is None else {"meta": {"t": which.t}}),
                 )
             )  # fmt: skip

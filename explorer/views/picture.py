@@ -20,7 +20,8 @@ from explorer.solution import Solution
 from explorer.systems import System
 
 __all__ = [
-    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "time_title", "titled", "view",
+    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "left_out", "time_title",
+    "titled", "view",
 ]  # fmt: skip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -77,6 +78,12 @@ def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
         "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
         "showlegend": False, **more,
     }  # fmt: skip
+
+
+def left_out(shown: int, count: int) -> dict[str, Any]:
+    """Return an entry of a legend, without a line: how many of how many curves are shown."""
+    return curve(*OFF, INK, name=f"{shown} of {count} shown", line={"width": 0}, showlegend=True,
+                 hoverinfo="skip")  # fmt: skip
 
 
 Ground = Callable[[tuple[float, float], tuple[float, float]], list[dict[str, Any]]]

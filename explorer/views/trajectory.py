@@ -20,6 +20,7 @@ from explorer.views.picture import (
     curve,
     extent,
     label,
+    left_out,
     time_title,
     view,
 )
@@ -51,8 +52,10 @@ def _curves(
     several = len(names) > 1
     values, time = points.v if dot else points.q, solution.system.time_unit
     traces = []
-    for j in drawn(len(names), 4 if ghost else MOST_CURVES):
-        if which is not None and j not in which:
+    of = range(len(names)) if which is None else which
+    few = drawn(names, 4 if ghost else MOST_CURVES).tolist()
+    for rank, j in enumerate(few):
+        if j not in of:
             continue
         name = names[j]
         text = label(name, dot=dot)
@@ -61,15 +64,17 @@ def _curves(
         hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>"
         traces.append(
             curve(
-                points.t, values[j], GREY if ghost else COLOURS[j % len(COLOURS)],
+                points.t, values[j], GREY if ghost else COLOURS[rank],
                 name=f"pinned {text}" if ghost else text,
                 line={"dash": "dot", "width": 1.2} if ghost else {},
-                **({} if len(names) > 6 else {"hovertemplate": hover}),
+                hovertemplate=hover,
                 **({} if ghost else {"meta": {"t": points.t}}),
             )
         )  # fmt: skip
-        if not ghost and several and not dot and len(names) <= 6:
+        if not ghost and several and not dot:
             traces[-1]["showlegend"] = True
+    if not ghost and not dot and len(traces) < len(of):
+        traces.append(left_out(len(traces), len(of)))
     return traces
 
 
@@ -102,15 +107,16 @@ def positions_plot(
     """
     names = solution.system.coordinates
     chosen = list(range(len(names))) if which is None else which
-    seen, ghosts = [points.q[j] for j in chosen], []
+    shown = [j for j in drawn(names).tolist() if j in chosen]
+    seen, ghosts = [points.q[j] for j in shown], []
     if pinned is not None:
         ghosts = _curves(*pinned, ghost=True, dot=False, which=which)
-        seen += [pinned[1].q[j] for j in chosen]
+        seen += [pinned[1].q[j] for j in shown]
     form, exact = _exact(solution, points), []
     if form is not None:
-        seen += [form[:, j] for j in chosen]  # a coarse run may be far from it
+        seen += [form[:, j] for j in shown]  # a coarse run may be far from it
         # wide dashes hide curves
-        few = set(drawn(len(names), 3)) if len(chosen) > 6 else set(chosen)
+        few = set(drawn(names, 3 if len(chosen) > MOST_CURVES else MOST_CURVES).tolist())
         exact = [
             curve(
                 points.t, np.ascontiguousarray(form[:, j]), GREY, name="exact",
@@ -139,19 +145,22 @@ def positions_plots(
     for j, unit in enumerate(solution.system.units):
         known = unit in groups or len(groups) < 3
         groups.setdefault(unit if known else list(groups)[-1], []).append(j)
-    return [positions_plot(solution, points, pinned, which) for which in groups.values()]
+    shown = {*drawn(solution.system.coordinates).tolist()}
+    return [positions_plot(solution, points, pinned, which)
+            for which in groups.values() if shown & {*which}]  # fmt: skip
 
 
 def velocities_plot(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
     """Velocities with their jumps left open."""
-    seen, ghosts = [*points.v], []
+    names = solution.system.coordinates
+    shown = drawn(names).tolist()
+    seen, ghosts = [points.v[j] for j in shown], []
     if pinned is not None:
         ghosts = _curves(*pinned, ghost=True, dot=True)
-        seen += pinned[1].v
+        seen += [pinned[1].v[j] for j in shown]
     traces = [*ghosts, *_curves(solution, points, ghost=False, dot=True)]
-    names = solution.system.coordinates
     title = label(names[0], dot=True) if len(names) == 1 else label("q", dot=True)
     return Plot(
         traces, time_title(solution.system), title + unit_of(solution, True),

@@ -35,9 +35,10 @@ OVERLAPS = """() => {
   });
   return found; }"""
 
-MODELS = ("compass_gait", "coulomb_oscillator", "diode_bridge", "falling_rod", "newtons_cradle",
-          "portal_frame", "preloaded_stop", "rlcd_circuit", "slider_crank", "slip", "two_tanks",
-          "two_blocks_on_belt", "woodpecker")  # fmt: skip
+MODELS = ("column", "compass_gait", "coulomb_oscillator", "diode_bridge", "disc_pile",
+          "elastic_bar", "falling_rod", "newtons_cradle", "portal_frame", "preloaded_stop",
+          "rlcd_circuit", "slider_crank", "slip", "stack", "two_tanks", "two_blocks_on_belt",
+          "woodpecker")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
