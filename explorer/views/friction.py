@@ -29,6 +29,7 @@ __all__ = ["cone_plot", "friction", "friction_plot", "friction_rows", "has_frict
 _MOST = 100
 _ROUND = 600  # points of a friction force that goes round
 _CONTACTS = 6  # of more only one is drawn
+_LEVEL = 1e-6  # of the height of the plot
 Rough = Trajectory | FrictionalSolution
 
 
@@ -73,16 +74,18 @@ def friction_plot(
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
         name += f" (1 of {many})" if len(rough) < many else ""
-        bound = _torn(bounds[:, a], at, gaps)
+        bound, own = _torn(bounds[:, a], at, gaps), _torn(force[:, a], at, gaps)
+        bent = _bent(_LEVEL * top, bound, own)
+        x, bound, own = t[bent], bound[bent], own[bent]
         edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         said = {"showlegend": k == 0}
         traces += [
-            curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6,
+            curve(x, bound, colour, name="± μ λ", line=edge, opacity=0.6,
                   hoverinfo="skip", **said),
-            curve(t, -depth * bound, colour, name="− μ λ", line=edge, opacity=0.6,
-                  hoverinfo="skip"),
-            curve(t, _torn(force[:, a], at, gaps), colour, name=name,
+            *([curve(x, -bound, colour, name="− μ λ", line=edge, opacity=0.6,
+                     hoverinfo="skip")] if depth else []),
+            curve(x, own, colour, name=name,
                   hovertemplate=text, showlegend=many > 1),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
                   line={"width": 5}, hoverinfo="name", **said),
@@ -164,6 +167,17 @@ def _rows(solution: Rough, points: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def _torn(values: np.ndarray, at: np.ndarray, gaps: np.ndarray) -> np.ndarray:
     return np.insert(values[at].astype(np.float32), gaps, np.nan)
+
+
+def _bent(least: float, *curves: np.ndarray) -> np.ndarray:
+    """Return where one of some curves is not level: what lies between would not be seen."""
+    found = np.zeros(len(curves[0]), bool)
+    found[[0, -1]] = True
+    for y in curves:
+        step = ~((np.abs(np.diff(y)) <= least) | (np.isnan(y[1:]) & np.isnan(y[:-1])))
+        found[1:] |= step
+        found[:-1] |= step
+    return found
 
 
 def _sticking(solution: Rough, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
