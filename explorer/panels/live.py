@@ -27,7 +27,7 @@ from explorer.progress import shown_by
 PARTS = (
     *("dom", "theme", "library", "pull", "scale", "field", "control", "controls"),
     *("strokes", "plots", "cursor", "mechanism", "clock", "table", "cards"),
-    *("toolbar", "status", "share", "panel"),
+    *("toolbar", "status", "share", "opening", "panel"),
 )
 _FRONT = Path(__file__).parent / "front"
 

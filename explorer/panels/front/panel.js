@@ -161,6 +161,7 @@ class Panel {
         this.run(parts);
         if (own) this.plot.dataset.seq = seq;
         this.root.dataset.frames = ++this.frames;
+        if (this.frames === 1) showWhole(this.root, this.abort.signal);
       },
     });
   }
