@@ -190,8 +190,8 @@ class SessionAnswer:
                     text = session.solution.to_csv()
                     return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
                 case "export_html":
-                    figure = views.explore(session.solution, session.pinned)
-                    page = figure.update_layout(template="plotly_white", height=720).to_html()
+                    picture = views.explore.picture(session.solution, session.pinned)
+                    page = picture.figure("plotly_white").update_layout(height=720).to_html()
                     return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
                 case _:
                     session.problem = f"This panel has no action {action!r}."

@@ -20,7 +20,7 @@ from explorer.panels.state import OWN
 from explorer.parameters import Param
 from explorer.solution import Solution
 from explorer.study.work_precision import WorkPrecision
-from explorer.views.picture import steady
+from explorer.views.picture import Picture, steady
 
 __all__ = ["OrderPanel", "explore_order"]
 
@@ -110,13 +110,14 @@ class _Answer(SessionAnswer):
             text = session.to_csv()
             return [{"type": "file", "name": "order.csv", "mime": "text/csv", "text": text}]
         if action == "export_html":
-            page = _figure(session).update_layout(template="plotly_white", height=720).to_html()
+            figure = _picture(session).figure("plotly_white")
+            page = figure.update_layout(height=720).to_html()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
 
-def _figure(session: OrderSession) -> Any:
-    return views.work_precision(session.diagram(), over="h", pinned=session.ghost)
+def _picture(session: OrderSession) -> Picture:
+    return views.work_precision.picture(session.diagram(), over="h", pinned=session.ghost)
 
 
 def _known_from(found: WorkPrecision) -> str:
@@ -170,5 +171,5 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     """
     session = OrderSession(model, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return _figure(session)
+        return _picture(session).figure()
     return OrderPanel(session)

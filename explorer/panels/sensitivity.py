@@ -163,8 +163,9 @@ class _Answer(SessionAnswer):
             return [{"type": "file", "name": "sensitivity.csv", "mime": "text/csv", "text": text}]
         if action == "export_html":
             see = session.state["see"]
-            figure = views.sensitivity(session.sensitivity, coordinate=see["coordinate"])
-            page = figure.update_layout(template="plotly_white", height=720).to_html()
+            sens, shown = session.sensitivity, see["coordinate"]
+            picture = views.sensitivity.picture(sens, coordinate=shown)
+            page = picture.figure("plotly_white").update_layout(height=720).to_html()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 

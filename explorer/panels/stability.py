@@ -17,7 +17,7 @@ from explorer.panels.session import Session
 from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
 from explorer.solution import Solution
 from explorer.study.stability import Stability
-from explorer.views.picture import steady
+from explorer.views.picture import Picture, steady
 
 __all__ = ["StabilityPanel", "explore_stability"]
 
@@ -99,14 +99,14 @@ class _Answer(SessionAnswer):
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
         session = self.session
         if action == "export_html":
-            figure = _figure(session)
-            page = figure.update_layout(template="plotly_white", height=720).to_html()
+            figure = _picture(session).figure("plotly_white")
+            page = figure.update_layout(height=720).to_html()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
 
-def _figure(session: StabilitySession) -> Any:
-    return views.stability(
+def _picture(session: StabilitySession) -> Picture:
+    return views.stability.picture(
         *session.shown(), at=session.state["omega_h"], runs=session.oscillations,
         pinned=session.ghost,
     )  # fmt: skip
@@ -200,5 +200,5 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     """
     session = StabilitySession(scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return _figure(session)
+        return _picture(session).figure()
     return StabilityPanel(session)

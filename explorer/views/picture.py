@@ -27,6 +27,8 @@ __all__ = [
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
 INK = "#000000"  # the colour of text: white on a dark ground
+_ANY = "#797979"  # ink that is as far from white as from black
+_LINES = "rgba(128,128,128,0.25)"
 TIME = "time t (s)"  # of mechanical systems; else `time_title`
 _MORE = 0.3  # of its length, by which an axis grows for what comes next
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
@@ -145,13 +147,42 @@ class Picture:
                     data[k] = {**data[k], "x": trace["x"], "y": trace["y"]}
         return Picture(data, layout, self.grounds)
 
-    def figure(self) -> Any:
-        """Return a plain ``plotly.graph_objects.Figure``."""
+    def figure(self, template: str | None = None) -> Any:
+        """Return a plain ``plotly.graph_objects.Figure``.
+
+        Without one of plotly's templates it has no ground of its own, and its ink is legible on
+        those of light and dark notebooks alike: a page that changes its theme draws nothing anew.
+        """
         import plotly.graph_objects as go
 
         layout = {k: v for k, v in self.layout.items() if k != "meta"}
         data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
-        return go.Figure(data, layout)
+        if template is None:
+            data = [_neutral(trace) for trace in data]
+        return go.Figure(data, layout | {"template": template or _template()})
+
+
+def _neutral(trace: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace without black, which a dark page would hide; bold, among lines in grey."""
+    line, marker = trace.get("line", {}), trace.get("marker", {})
+    if line.get("color") == INK:
+        trace = trace | {"line": {**line, "color": _ANY, "width": 2 * line["width"]}}
+    if marker.get("color") == INK:
+        trace = trace | {"marker": {**marker, "color": _ANY}}
+    return trace
+
+
+@functools.cache
+def _template() -> dict[str, Any]:
+    """Return a plotly template without a ground; one that a user sets later takes its place."""
+    clear = "rgba(0,0,0,0)"
+    axis = {"gridcolor": _LINES, "linecolor": _ANY, "zerolinecolor": _LINES, "tickcolor": _ANY,
+            "automargin": True}  # fmt: skip
+    return {"layout": {
+        "paper_bgcolor": clear, "plot_bgcolor": clear, "colorway": list(COLOURS),
+        "font": {"color": _ANY}, "xaxis": axis, "yaxis": axis,
+        "modebar": {"bgcolor": clear, "color": _ANY, "activecolor": COLOURS[0]},
+    }}  # fmt: skip
 
 
 class View(Protocol):
