@@ -8,7 +8,7 @@ import pytest
 
 import explorer as ex
 from explorer.panels import Session, panels
-from explorer.views.picture import INK
+from explorer.views.picture import HEIGHT, INK
 
 GROUNDS = {"light": "#ffffff", "dark": "#111111"}  # of JupyterLab
 
@@ -37,6 +37,12 @@ def test_its_ink_is_legible_on_both_grounds(figure, ground):
     for ink in inks:
         low, high = sorted([lightness(ink), lightness(ground)])
         assert high / low >= 4.3
+
+
+def test_a_figure_is_as_tall_as_its_words_need(figure):
+    assert figure.layout.height == HEIGHT
+    frozen = ex.simulate(ex.models.bouncing_ball(), ex.FESD(h=0.05), t_end=1)
+    assert ex.views.pseudo_time(frozen).layout.height == 560, "what a view asks for itself"
 
 
 def test_nothing_is_drawn_in_black(figure):

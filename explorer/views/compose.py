@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from explorer.views.picture import Picture, Plot
+from explorer.views.picture import HEIGHT, Picture, Plot
 
 __all__ = ["compose", "plain"]
 
-_WIDTH, _HEIGHT = 560, 490  # px, of the plots in a window of 1280 x 720
+_WIDTH = 560  # px, of the plots in a window of 1280 x 720, as HEIGHT is
 _RIGHT, _BOTTOM = 14, 44
 _TITLE = {"size": 13}
 _LINE = 19  # px, of a legend
@@ -42,7 +42,7 @@ def compose(
     if not any(found[0] for found in lines[1:]):
         lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole)
     top = 20 + _LINE * max(found[0] for found in lines)
-    tall = (height or _HEIGHT) - top - _BOTTOM
+    tall = (height or HEIGHT) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: dict[str, Any] = {
         "showlegend": True, "margin": margin, "hovermode": "closest", "uirevision": "keep",

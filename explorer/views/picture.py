@@ -27,6 +27,7 @@ __all__ = [
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
 INK = "#000000"  # the colour of text: white on a dark ground
+HEIGHT = 490  # px for which words are laid out; a notebook's usual 360 would let them overlap
 _ANY = "#797979"  # ink that is as far from white as from black
 _LINES = "rgba(128,128,128,0.25)"
 TIME = "time t (s)"  # of mechanical systems; else `time_title`
@@ -155,7 +156,7 @@ class Picture:
         """
         import plotly.graph_objects as go
 
-        layout = {k: v for k, v in self.layout.items() if k != "meta"}
+        layout = {"height": HEIGHT} | {k: v for k, v in self.layout.items() if k != "meta"}
         data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
         if template is None:
             data = [_neutral(trace) for trace in data]
