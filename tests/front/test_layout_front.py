@@ -72,6 +72,14 @@ def test_nor_in_the_sensitivity_panel(browser, name):
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize(("name", "wrt"), [("bouncing_ball", "g"), ("irma", "k1")])
+def test_nor_where_units_are_long(browser, name, wrt):
+    panel = panels["sensitivity"](Session(name))
+    panel.session.set(wrt=wrt)
+    assert seen(browser, panel._answer) == []
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("name", ["chua", "irma"])
 def test_nor_above_the_orders(browser, name):
     assert seen(browser, panels["order"](Session(name))._answer) == []
