@@ -32,7 +32,9 @@ from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 __all__ = ["MADE", "in_space"]
 
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
+HARD = 8  # sweeps without success after which contacts are made soft, and hard again
 FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
+VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbers
 MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
 
 LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5  # rows of `graph`
@@ -91,14 +93,19 @@ def moved(B, graph, x, k):
     return u_n, u_1, u_2
 
 
-@kernel(f"float64({SKYLINE})", inner=True)
-def residual(B, graph, m, mu, vec):
-    """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P."""
+@kernel(f"float64({SKYLINE}, float64)", inner=True)
+def residual(B, graph, m, mu, vec, soft):
+    """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P.
+
+    `soft` : is added to D, times the size of each contact: a compliance
+    """
     worst = 0.0
     x, b, d = vec[P], vec[RIGHT], vec[DP]
     for k in range(m):
         i = 3 * k
         d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+        for j in range(i, i + 3):
+            d[j] += soft * vec[SIZE, k] * x[j]
         w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
         shift = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
         off = off_cone(
@@ -135,15 +142,15 @@ def sweep(B, graph, m, mu, vec):
     return True
 
 
-@kernel(f"boolean({SKYLINE}, float64[:, ::1])", inner=True)
-def newton(B, graph, m, mu, vec, A):
+@kernel(f"boolean({SKYLINE}, float64, float64[:, ::1])", inner=True)
+def newton(B, graph, m, mu, vec, soft, A):
     """P += one step of Newton's method on P_n - proj(P_n - w_n), P_T - proj(P_T - w_T) = 0.
 
     The projections are on P_n >= 0 and on the disc of radius mu P_n (Alart, Curnier, CMAME 92
     (1991) 353). A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P
     is read; False if the matrix is singular.
     """
-    x, b, d, y = vec[P], vec[RIGHT], vec[DP], vec[Y]
+    x, b, d, y, hard = vec[P], vec[RIGHT], vec[DP], vec[Y], 1.0 - soft
     n, band = 3 * m, 2
     for k in range(m):
         band = max(band, 3 * max(k - graph[LOW, k], graph[HIGH, k] - 1 - k) + 2)
@@ -176,11 +183,11 @@ def newton(B, graph, m, mu, vec, A):
         if closed:
             A[i + 1, i] -= size * mu[k] * n_1
             A[i + 2, i] -= size * mu[k] * n_2
-            A[i, i] += 1e-9 * size
-            A[i + 1, i + 1] += size * (1.0 + 1e-9 - T_11)
-            A[i + 1, i + 2] -= size * T_12
-            A[i + 2, i + 1] -= size * T_12
-            A[i + 2, i + 2] += size * (1.0 + 1e-9 - T_22)
+            A[i, i] += (soft + 1e-9) * size
+            A[i + 1, i + 1] += size * (1.0 + 1e-9 - hard * T_11)
+            A[i + 1, i + 2] -= size * hard * T_12
+            A[i + 2, i + 1] -= size * hard * T_12
+            A[i + 2, i + 2] += size * (1.0 + 1e-9 - hard * T_22)
         else:
             A[i, i] = A[i + 1, i + 1] = A[i + 2, i + 2] = size
     if lu_factor(A, n, band, band, graph[PIVOTS]) != 0:
@@ -191,23 +198,52 @@ def newton(B, graph, m, mu, vec, A):
     return True
 
 
-@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
-def polish(B, graph, m, mu, vec, A, off, target):
-    """Take steps of Newton's method as long as they halve the residual; return it."""
-    x, old = vec[P], vec[OLD]
-    for _ in range(6):
-        for i in range(3 * m):
-            old[i] = x[i]
-        now = np.inf
-        if newton(B, graph, m, mu, vec, A):
-            now = residual(B, graph, m, mu, vec)
-        if not now <= 0.5 * off:
+@kernel(f"float64({SKYLINE}, float64, float64[:, ::1], float64, float64, int64)", inner=True)
+def polish(B, graph, m, mu, vec, soft, A, off, target, patience):
+    """Take steps of Newton's method, keep the P with the least residual, and return that.
+
+    Its steps may have to pass through larger residuals before they know what slips and what is
+    open: it ends after more than `patience` in a row that did not halve the least one.
+    """
+    x, best = vec[P], vec[OLD]
+    waited = 0
+    for i in range(3 * m):
+        best[i] = x[i]
+    while off > target and waited <= patience:
+        if not newton(B, graph, m, mu, vec, soft, A):
+            break
+        now = residual(B, graph, m, mu, vec, soft)
+        waited = 0 if now <= 0.5 * off else waited + 1
+        if now < off:
+            off = now
             for i in range(3 * m):
-                x[i] = old[i]
+                best[i] = x[i]
+        elif not now < np.inf:
             break
-        off = now
-        if off <= target:
-            break
+    for i in range(3 * m):
+        x[i] = best[i]
+    return off
+
+
+@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
+def harden(B, graph, m, mu, vec, A, off, target):
+    """Solve for soft contacts by Newton's method, make them ten times harder, and again.
+
+    Redundant contacts that give way share their load in one way only, and as they harden what
+    slips and what is open changes little by little. Returns the residual, which has not grown.
+    """
+    x, before = vec[P], vec[DOLD]
+    for i in range(3 * m):
+        before[i], x[i] = x[i], 0.0
+    now = off
+    for level in range(10):
+        soft = 10.0 ** (-1 - level) if level < 9 else 0.0
+        now = residual(B, graph, m, mu, vec, soft)
+        now = polish(B, graph, m, mu, vec, soft, A, now, target, 40)
+    if now < off:
+        return now
+    for i in range(3 * m):
+        x[i] = before[i]
     return off
 
 
@@ -218,14 +254,16 @@ def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
     for count in range(1, max_iter + 1):
         if not sweep(B, graph, m, mu, vec):
             return LCP_RAY
-        off = residual(B, graph, m, mu, vec)
+        off = residual(B, graph, m, mu, vec, 0.0)
         if off <= tol and (m == 1 or polished or off <= FINE * tol):
             return SUCCESS
         if m > 1 and (off <= tol or count >= after):
-            now = polish(B, graph, m, mu, vec, A, off, 0.1 * FINE * tol)
-            polished = min(off, now) <= tol
-            if not now <= 0.5 * off:
-                pause *= 2
+            if pause >= HARD and off > tol:
+                now = harden(B, graph, m, mu, vec, A, off, tol)
+            else:
+                now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
+            polished = now <= tol
+            pause *= 2  # though it may have helped: the next sweep can undo it
             after = count + pause
     return LCP_ITERATIONS
 
@@ -239,7 +277,7 @@ def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
     """
     x, y, b, d, dy = vec[P], vec[Y], vec[RIGHT], vec[DP], vec[DY]
     old, d_old, size, shift = vec[OLD], vec[DOLD], vec[SIZE], vec[SIZE, m:]
-    off = residual(B, graph, m, mu, vec)
+    off = residual(B, graph, m, mu, vec, 0.0)
     for i in range(3 * m):
         y[i], dy[i] = x[i], d[i]
     for k in range(m):
@@ -248,7 +286,7 @@ def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
     L, momentum = 1.0, 1.0
     for _ in range(max_iter):
         if off <= tol:
-            polish(B, graph, m, mu, vec, A, off, FINE * tol)
+            polish(B, graph, m, mu, vec, 0.0, A, off, FINE * tol, 0)
             return SUCCESS
         if not np.isfinite(off):
             return LCP_RAY
@@ -340,20 +378,21 @@ def in_space(
     for k in range(m):
         i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
         width = graph[WIDTH, k]
-        x[i], b[i] = z[k], q[k]
         trace = B[at] + B[at + 4] + B[at + 8]
-        vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
-        for d in range(2):
-            x[i + 1 + d] = z[place[k] + d] if d < width else 0.0
-            b[i + 1 + d] = q[place[k] + d] if d < width else 0.0
+        unit = vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
+        for d in range(3):
+            j = k if d == 0 else place[k] + d - 1
+            P_j, q_j = (z[j], q[j]) if d <= width else (0.0, 0.0)
+            x[i + d] = P_j if unit * abs(P_j) > VANISHES * size else 0.0
+            b[i + d] = q_j if abs(q_j) > VANISHES * size else 0.0
     status = LCP_ITERATIONS
     for turn in range(2):
-        if status == LCP_ITERATIONS:
+        if status != SUCCESS:
             if (solver == GAUSS_SEIDEL) == (turn == 0):
                 status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
             else:
                 status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
-    found[0] = residual(B, graph, m, mu, vec)
+    found[0] = residual(B, graph, m, mu, vec, 0.0)
     d = vec[DP]
     for k in range(m):
         i, what = 3 * k, STICK

@@ -20,6 +20,8 @@ from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 
 __all__ = ["step_delassus", "step_impulses"]
 
+ROUND_OFF = 4e-16  # beside its terms a sum this small is none
+
 # G by rows (ptr, col, val), factors of W, N, number of rows, of contacts, compliance, h^2 theta
 RESPONSE = (
     f"int64[::1], int64[::1], float64[::1], {FACTORS}, int64, int64, int64, float64[::1], float64"
@@ -85,9 +87,13 @@ def step_impulses(
         state[0] = state[MADE] = -1
     for i1 in range(held):
         total = probe[i1] + e_dot[i1]
+        terms = abs(probe[i1]) + abs(e_dot[i1])
         for k in range(ptr[act[i1]], ptr[act[i1] + 1]):
-            total += val[k] * v_free[col[k]]
-        w[i1] = total
+            part = val[k] * v_free[col[k]]
+            total += part
+            terms += abs(part)
+        # round-off of what cancels has no digits that an impulse could answer to
+        w[i1] = total if not abs(total) <= ROUND_OFF * terms else 0.0
         if not np.isfinite(total):
             return NOT_FINITE
     if many and held > m and D.size > 0:
