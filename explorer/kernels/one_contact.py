@@ -60,17 +60,21 @@ def in_plane(B, at, mu, q_n, q_1, q_2):
     s_1, s_2 = q_1 + B[at + 3] * P_n, q_2 + B[at + 6] * P_n
     S_11, S_12 = B[at + 4] - B[at + 3] * a_1, B[at + 5] - B[at + 3] * a_2
     S_21, S_22 = B[at + 7] - B[at + 6] * a_1, B[at + 8] - B[at + 6] * a_2
-    trace = S_11 + S_22
+    trace, most = S_11 + S_22, B[at + 4] + B[at + 8]
     alpha, low, high = 0.0, 0.0, np.inf
     determinant = S_11 * S_22 - S_12 * S_21
-    if determinant > 1e-14 * trace * trace:
+    singular = not (determinant > 1e-14 * trace * trace and trace > 1e-13 * most)
+    if not singular:
         P_1, P_2 = (S_12 * s_2 - S_22 * s_1) / determinant, (S_21 * s_1 - S_11 * s_2) / determinant
         normal = P_n - a_1 * P_1 - a_2 * P_2
         if normal >= 0.0 and np.sqrt(P_1 * P_1 + P_2 * P_2) <= mu * normal:
             return normal, P_1, P_2, STICK * 1.0
     else:  # one direction has no answer: it sticks as good as never, or has nothing to hold
-        if s_1 == 0.0 and s_2 == 0.0:
+        rest = 1e-13 * (abs(q_1) + abs(q_2) + (abs(B[at + 3]) + abs(B[at + 6])) * P_n)
+        if abs(s_1) + abs(s_2) <= rest:
             return P_n, 0.0, 0.0, STICK * 1.0
+        if not trace > 1e-13 * most:
+            S_11, S_12, S_21, S_22, trace = 0.0, 0.0, 0.0, 0.0, most
         alpha = 1e-8 * trace
     if mu < 1e-100:  # nothing beside P_n
         return P_n, 0.0, 0.0, 1.0
@@ -83,6 +87,11 @@ def in_plane(B, at, mu, q_n, q_1, q_2):
         P_1, P_2 = (S_12 * s_2 - T_22 * s_1) / determinant, (S_21 * s_1 - T_11 * s_2) / determinant
         normal, size = P_n - a_1 * P_1 - a_2 * P_2, np.sqrt(P_1 * P_1 + P_2 * P_2)
         off = mu * normal / size - 1.0
+        if singular and off >= 0.0 and alpha * size <= 1e-4 * (abs(s_1) + abs(s_2)):
+            r_1, r_2 = alpha * P_1, alpha * P_2  # what it still slides, -w_T
+            P_1 += (T_22 * r_1 - S_12 * r_2) / determinant
+            P_2 += (T_11 * r_2 - S_21 * r_1) / determinant
+            return P_n - a_1 * P_1 - a_2 * P_2, P_1, P_2, STICK * 1.0
         if off < 0.0:
             low = alpha
         else:
