@@ -7,14 +7,14 @@ one line, with the velocities w = D P + q of the normals and, behind them, of th
 
 One contact is solved in closed form. Several are solved from the set of open, sticking and sliding
 contacts that held last, exchanging those that contradict it; then as a linear complementarity
-problem (`explorer.kernels.glocker`) or contact by contact (nonsmooth Gauss-Seidel: Jourdan, Alart,
-Jean, CMAME 155 (1998) 31).
+problem (`explorer.kernels.glocker`); then as those in space. If asked for, contact by contact
+(nonsmooth Gauss-Seidel: Jourdan, Alart, Jean, CMAME 155 (1998) 31).
 """
 
 import numpy as np
 
 from explorer.kernels.coefficients import IMPROPER, improper, revised
-from explorer.kernels.friction_in_space import MADE, in_space
+from explorer.kernels.friction_in_space import GAUSS_SEIDEL, MADE, in_space
 from explorer.kernels.glocker import FREE, standard_form
 from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
@@ -183,12 +183,13 @@ def complementarity(
 
 @kernel(
     f"int64({PROBLEM}, int64, float64, int64, float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1], int8[::1], float64[::1])",
+    " float64[:, ::1], int64[:, ::1], int8[::1], float64[::1], int64[::1], int64[::1])",
     inner=True,
 )
 def with_ratios(
-    D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints, member, found
-):
+    D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints, member,
+    found, tangents, state,
+):  # fmt: skip
     """Solve for one friction coefficient per contact; ``found[0]`` is the residual."""
     if m == 1 and rows == 2 and method == LEMKE:
         a, c = act[0], act[1]
@@ -216,7 +217,14 @@ def with_ratios(
     if method == PGS or (method == LEMKE and not found[0] <= tol * size):
         for j in range(rows):
             z[j] = 0.0
-        status = sweep(D, act, m, rows, place, mu, q, z, mode, tol * size, max_iter)
+        if method == PGS:
+            status = sweep(D, act, m, rows, place, mu, q, z, mode, tol * size, max_iter)
+        else:  # a line is a plane in which one direction moves nothing
+            state[MADE] = -1
+            status = in_space(
+                D, act, m, rows, place, tangents, mu, q, z, mode, GAUSS_SEIDEL, tol, max_iter, A,
+                B, vec[9:], ints, state, found,
+            )  # fmt: skip
         found[0] = residual(D, act, m, rows, place, mu, q, z, mode)
     if found[0] <= tol * size:
         return SUCCESS
@@ -264,7 +272,7 @@ def coulomb(
         else:
             status = with_ratios(
                 D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints,
-                member, found,
+                member, found, tangents, state,
             )  # fmt: skip
         if status != SUCCESS:
             return status

@@ -9,8 +9,8 @@ lations and numerical comparisons*, 2018, eq. (14)), which is open, sticking, or
 against w_T. Two solvers, both from the impulses given:
 
 - nonsmooth Gauss-Seidel: contact by contact, each exactly (Jourdan, Alart, Jean, CMAME 155 (1998)
-  31), by `explorer.kernels.one_contact`; where steps of Newton's method for all contacts together
-  reduce the residual, as they do once it is known what slips, it takes them between the sweeps;
+  31), by `explorer.kernels.one_contact`; between the sweeps Newton's method for all contacts
+  together, `explorer.kernels.alart_curnier`, the longer the more sweeps have not sufficed;
 - accelerated projected gradients (Mazhar, Heyn, Negrut, Tasora, ACM Trans. Graph. 34 (2015) 32) of
   P'D P / 2 + P'(q + s n) on the cones, with s = mu |w_T| made anew whenever the inner problem is
   solved ten times better than the law. (With s = 0, as there, slipping contacts would part.)
@@ -18,103 +18,41 @@ against w_T. Two solvers, both from the impulses given:
 Neither converges for all problems, and hardly a problem defeats both: where one has not converged,
 the other goes on from there.
 
-D is kept as blocks of 3 x 3, of each contact those between the first and the last contact that it
-moves. Contacts without friction, or with friction along one line, have rows of zeros instead.
+D is kept as the blocks of `explorer.kernels.friction_blocks`.
 """
 
 import numpy as np
 
+from explorer.kernels.alart_curnier import harden, polish
+from explorer.kernels.friction_blocks import (
+    AT,
+    DOLD,
+    DP,
+    DY,
+    LISTED,
+    LOW,
+    OLD,
+    RIGHT,
+    SIZE,
+    SKYLINE,
+    WIDTH,
+    P,
+    Y,
+    gather,
+    moved,
+    residual,
+)  # fmt: skip
 from explorer.kernels.jit import kernel
-from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.kernels.one_contact import NONE, OPEN, STICK, in_plane, off_cone, on_line
 from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
-__all__ = ["MADE", "in_space"]
+__all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
 
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
 HARD = 8  # sweeps without success after which contacts are made soft, and hard again
 FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
 VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbers
 MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
-
-LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5  # rows of `graph`
-RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD = 0, 1, 2, 3, 4, 5, 6, 7  # rows of `vec`
-
-# the blocks, how they are laid out, number of contacts, mu, vectors
-SKYLINE = "float64[::1], int64[:, ::1], int64, float64[::1], float64[:, ::1]"
-
-
-@kernel(
-    "void(float64[:, ::1], int64[::1], int64, int64[::1], int64[::1], float64[::1], int64[:, ::1])",
-    inner=True,
-)
-def gather(D, act, m, place, tangents, B, graph):
-    """Lay out the blocks of D of the active contacts."""
-    total = 0
-    for k in range(m):
-        a = act[k]
-        graph[LISTED, k], graph[AT, k] = a, total
-        graph[WIDTH, k] = 0 if place[k] < 0 else tangents[a + 1] - tangents[a]
-        low, high = k, k + 1
-        for j in range(m):
-            touched = False
-            for r in range(graph[WIDTH, k] + 1):
-                row = a if r == 0 else act[place[k]] + r - 1
-                width = 0 if place[j] < 0 else tangents[act[j] + 1] - tangents[act[j]]
-                for c in range(width + 1):
-                    column = act[j] if c == 0 else act[place[j]] + c - 1
-                    touched = touched or D[row, column] != 0.0
-            if touched:
-                low, high = min(low, j), max(high, j + 1)
-        graph[LOW, k], graph[HIGH, k] = low, high
-        total += high - low
-    for k in range(m):
-        for j in range(graph[LOW, k], graph[HIGH, k]):
-            at = 9 * (graph[AT, k] + j - graph[LOW, k])
-            for r in range(3):
-                row = act[k] if r == 0 else act[place[k]] + r - 1
-                for c in range(3):
-                    here = r <= graph[WIDTH, k] and c <= graph[WIDTH, j]
-                    column = act[j] if c == 0 else act[place[j]] + c - 1
-                    B[at + 3 * r + c] = D[row, column] if here else 0.0
-
-
-@kernel("UniTuple(float64, 3)(float64[::1], int64[:, ::1], float64[::1], int64)", inline=True)
-def moved(B, graph, x, k):
-    """Return the rows of contact k in D x."""
-    u_n, u_1, u_2 = 0.0, 0.0, 0.0
-    at = 9 * graph[AT, k]
-    for j in range(graph[LOW, k], graph[HIGH, k]):
-        x_n, x_1, x_2 = x[3 * j], x[3 * j + 1], x[3 * j + 2]
-        u_n += B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2
-        u_1 += B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2
-        u_2 += B[at + 6] * x_n + B[at + 7] * x_1 + B[at + 8] * x_2
-        at += 9
-    return u_n, u_1, u_2
-
-
-@kernel(f"float64({SKYLINE}, float64)", inner=True)
-def residual(B, graph, m, mu, vec, soft):
-    """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P.
-
-    `soft` : is added to D, times the size of each contact: a compliance
-    """
-    worst = 0.0
-    x, b, d = vec[P], vec[RIGHT], vec[DP]
-    for k in range(m):
-        i = 3 * k
-        d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
-        for j in range(i, i + 3):
-            d[j] += soft * vec[SIZE, k] * x[j]
-        w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
-        shift = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
-        off = off_cone(
-            vec[SIZE, k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift
-        )  # fmt: skip
-        if not np.isfinite(off):
-            return np.nan
-        worst = max(worst, off)
-    return worst
 
 
 @kernel(f"boolean({SKYLINE})", inner=True)
@@ -140,111 +78,6 @@ def sweep(B, graph, m, mu, vec):
         if what == NONE:
             return False
     return True
-
-
-@kernel(f"boolean({SKYLINE}, float64, float64[:, ::1])", inner=True)
-def newton(B, graph, m, mu, vec, soft, A):
-    """P += one step of Newton's method on P_n - proj(P_n - w_n), P_T - proj(P_T - w_T) = 0.
-
-    The projections are on P_n >= 0 and on the disc of radius mu P_n (Alart, Curnier, CMAME 92
-    (1991) 353). A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P
-    is read; False if the matrix is singular.
-    """
-    x, b, d, y, hard = vec[P], vec[RIGHT], vec[DP], vec[Y], 1.0 - soft
-    n, band = 3 * m, 2
-    for k in range(m):
-        band = max(band, 3 * max(k - graph[LOW, k], graph[HIGH, k] - 1 - k) + 2)
-    for k in range(m):
-        i, size = 3 * k, vec[SIZE, k]
-        for r in range(i, i + 3):
-            for c in range(max(0, i - band - 2), min(n, i + 3 * band + 4)):
-                A[r, c] = 0.0
-        w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
-        y_1, y_2 = size * x[i + 1] - w_1, size * x[i + 2] - w_2
-        length, radius = np.sqrt(y_1 * y_1 + y_2 * y_2), size * mu[k] * max(x[i], 0.0)
-        closed = size * x[i] - w_n > 0.0
-        # rows of J = keep size + turn (D - size), of the tangents less mu size times the normal
-        n_1, n_2, turn = 0.0, 0.0, 1.0
-        if closed and length > radius:
-            n_1, n_2, turn = y_1 / length, y_2 / length, radius / length
-            y[i + 1], y[i + 2] = radius * n_1 - size * x[i + 1], radius * n_2 - size * x[i + 2]
-        elif closed:
-            y[i + 1], y[i + 2] = -w_1, -w_2
-        else:
-            y[i + 1], y[i + 2] = -size * x[i + 1], -size * x[i + 2]
-        y[i] = -w_n if closed else -size * x[i]
-        T_11, T_12, T_22 = turn * (1.0 - n_1 * n_1), -turn * n_1 * n_2, turn * (1.0 - n_2 * n_2)
-        for j in range(graph[LOW, k] if closed else k, graph[HIGH, k] if closed else k):
-            at = 9 * (graph[AT, k] + j - graph[LOW, k])
-            for c in range(3):
-                A[i, 3 * j + c] = B[at + c]
-                A[i + 1, 3 * j + c] = T_11 * B[at + 3 + c] + T_12 * B[at + 6 + c]
-                A[i + 2, 3 * j + c] = T_12 * B[at + 3 + c] + T_22 * B[at + 6 + c]
-        if closed:
-            A[i + 1, i] -= size * mu[k] * n_1
-            A[i + 2, i] -= size * mu[k] * n_2
-            A[i, i] += (soft + 1e-9) * size
-            A[i + 1, i + 1] += size * (1.0 + 1e-9 - hard * T_11)
-            A[i + 1, i + 2] -= size * hard * T_12
-            A[i + 2, i + 1] -= size * hard * T_12
-            A[i + 2, i + 2] += size * (1.0 + 1e-9 - hard * T_22)
-        else:
-            A[i, i] = A[i + 1, i + 1] = A[i + 2, i + 2] = size
-    if lu_factor(A, n, band, band, graph[PIVOTS]) != 0:
-        return False
-    lu_solve(A, n, band, band, graph[PIVOTS], y)
-    for i in range(n):
-        x[i] += y[i]
-    return True
-
-
-@kernel(f"float64({SKYLINE}, float64, float64[:, ::1], float64, float64, int64)", inner=True)
-def polish(B, graph, m, mu, vec, soft, A, off, target, patience):
-    """Take steps of Newton's method, keep the P with the least residual, and return that.
-
-    Its steps may have to pass through larger residuals before they know what slips and what is
-    open: it ends after more than `patience` in a row that did not halve the least one.
-    """
-    x, best = vec[P], vec[OLD]
-    waited = 0
-    for i in range(3 * m):
-        best[i] = x[i]
-    while off > target and waited <= patience:
-        if not newton(B, graph, m, mu, vec, soft, A):
-            break
-        now = residual(B, graph, m, mu, vec, soft)
-        waited = 0 if now <= 0.5 * off else waited + 1
-        if now < off:
-            off = now
-            for i in range(3 * m):
-                best[i] = x[i]
-        elif not now < np.inf:
-            break
-    for i in range(3 * m):
-        x[i] = best[i]
-    return off
-
-
-@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
-def harden(B, graph, m, mu, vec, A, off, target):
-    """Solve for soft contacts by Newton's method, make them ten times harder, and again.
-
-    Redundant contacts that give way share their load in one way only, and as they harden what
-    slips and what is open changes little by little. Returns the residual, which has not grown.
-    """
-    x, before = vec[P], vec[DOLD]
-    for i in range(3 * m):
-        before[i], x[i] = x[i], 0.0
-    now = off
-    for level in range(10):
-        soft = 10.0 ** (-1 - level) if level < 9 else 0.0
-        now = residual(B, graph, m, mu, vec, soft)
-        now = polish(B, graph, m, mu, vec, soft, A, now, target, 40)
-    if now < off:
-        return now
-    for i in range(3 * m):
-        x[i] = before[i]
-    return off
 
 
 @kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
