@@ -29,9 +29,10 @@ from explorer.kernels.friction_blocks import (
 from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 
-__all__ = ["harden", "polish"]
+__all__ = ["WEDGED", "harden", "polish"]
 
 MOST_LEVELS = 40  # of softness on the way
+WEDGED = 1e-5  # softness: a contact that gives way no less than before, hardened to this, wedges
 
 
 @kernel(f"boolean({SKYLINE}, float64, float64[:, ::1])", inner=True)
@@ -122,12 +123,13 @@ def harden(B, graph, m, mu, vec, A, off, target):
 
     Redundant contacts that give way share their load in one way only, and as they harden what
     slips and what is open changes little by little: where it does not, they harden less at a time.
-    Returns the residual, which has not grown.
+    Returns the residual, which has not grown, or infinity if impulses have as contacts harden: they
+    wedge, and rigid ones have no solution.
     """
     x, before, solved = vec[P], vec[DOLD], vec[DY]
     for i in range(3 * m):
         before[i], solved[i], x[i] = x[i], 0.0, 0.0
-    known, ratio, now = 1.0, 0.1, np.inf
+    known, ratio, now, gives, wedged = 1.0, 0.1, np.inf, 0.0, False
     for _ in range(MOST_LEVELS):
         soft = known * ratio if known > 1e-9 else 0.0
         now = residual(B, graph, m, mu, vec, soft)
@@ -135,16 +137,16 @@ def harden(B, graph, m, mu, vec, A, off, target):
         if soft == 0.0:
             break
         if now <= target:
+            before_it, gives = gives, 0.0
+            for i in range(3 * m):
+                solved[i] = x[i]
+                gives = max(gives, soft * vec[SIZE, i // 3] * abs(x[i]))
+            wedged = soft <= WEDGED and gives > before_it * (soft / known) ** 0.1
             known, ratio = soft, max(0.1, ratio * ratio)
         else:
             ratio = np.sqrt(ratio)
-        for i in range(3 * m):
-            if now <= target:
-                solved[i] = x[i]
-            else:
+            for i in range(3 * m):
                 x[i] = solved[i]
-    if now < off:
-        return now
-    for i in range(3 * m):
+    for i in range(3 * m if not now < off else 0):
         x[i] = before[i]
-    return off
+    return np.inf if wedged and not now <= target else min(now, off)

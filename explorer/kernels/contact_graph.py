@@ -14,15 +14,15 @@ Both begin where the last step ended. Their cost grows like the number of contac
 friction impulses are not determined, and what sweeps lack at last are stresses that hold each
 other: there a residual of 1e-3 |q| is taken, after many sweeps one of 3e-3 |q|, as the record
 shows. Discs that wedge each other, mu > 1/2, can lead sweeps in circles; there Newton's method for
-all contacts together is tried (`explorer.kernels.graph_band`), and once more sweeps from nothing
-that go half the way.
+all contacts together is tried, at last from soft contacts on (`explorer.kernels.graph_band`), and
+once more sweeps from nothing that go half the way.
 """
 
 import numpy as np
 
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.coefficients import IMPROPER, improper, revised
-from explorer.kernels.graph_band import assemble, newton
+from explorer.kernels.graph_band import assemble, harden, newton
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residual, sweeps
 from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
@@ -175,7 +175,7 @@ def on_graph(
         a = act[k]
         unit[k] = coupling(ptr, col, val, inverse, a, a)
         size = max(size, abs(q[k]))
-        P[k] = 0.0
+        P[k] = soft[k] = 0.0
         if not np.isfinite(q[k]):
             found[0] = np.nan
             return LCP_RAY
@@ -230,10 +230,22 @@ def on_graph(
                 for k in range(rows):
                     P[k] = kept[k]
             if rows > m and done in (PATIENCE, 5 * PATIENCE, 20 * PATIENCE):
-                status = newton(
-                    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft,
-                    u, A, vec, ints, near, found, max(tol, FINE) * size, (A.shape[1] - 1) // 3,
-                )  # fmt: skip
+                for k in range(rows):
+                    kept[k] = P[k]
+                if done < 20 * PATIENCE:
+                    status = newton(
+                        ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross,
+                        soft, u, A, vec, ints, near, found, max(tol, FINE) * size,
+                        (A.shape[1] - 1) // 3,
+                    )  # fmt: skip
+                else:
+                    status = harden(
+                        ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross,
+                        soft, u, A, vec, ints, near, found, max(tol, FINE) * size,
+                        (A.shape[1] - 1) // 3,
+                    )  # fmt: skip
+                    if status == LCP_RAY and found[0] > enough:
+                        return LCP_RAY
                 if found[0] <= enough:
                     break
                 found[1] = found[2] = 0.0
@@ -260,7 +272,7 @@ def on_graph(
             if found[0] <= enough:
                 break
             if not np.isfinite(found[0]):
-                return LCP_ITERATIONS
+                return LCP_RAY
         if not reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
             break
     for k in range(rows):

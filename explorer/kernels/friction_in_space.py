@@ -86,13 +86,15 @@ def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
     pause, after, polished = 1, 1, False  # sweeps up to the next try of Newton's method
     for count in range(1, max_iter + 1):
         if not sweep(B, graph, m, mu, vec):
-            return LCP_RAY
+            return LCP_ITERATIONS
         off = residual(B, graph, m, mu, vec, 0.0)
         if off <= tol and (m == 1 or polished or off <= FINE * tol):
             return SUCCESS
         if m > 1 and (off <= tol or count >= after):
             if pause >= HARD and off > tol:
                 now = harden(B, graph, m, mu, vec, A, off, tol)
+                if now == np.inf:
+                    return LCP_RAY
             else:
                 now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
             polished = now <= tol
@@ -220,7 +222,7 @@ def in_space(
             b[i + d] = q_j if abs(q_j) > VANISHES * size else 0.0
     status = LCP_ITERATIONS
     for turn in range(2):
-        if status != SUCCESS:
+        if status == LCP_ITERATIONS:
             if (solver == GAUSS_SEIDEL) == (turn == 0):
                 status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
             else:

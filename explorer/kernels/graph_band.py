@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from explorer.kernels.alart_curnier import WEDGED
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.delassus import along
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, residual
@@ -9,9 +10,10 @@ from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import OPEN, STICK
 from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
-__all__ = ["assemble", "newton"]
+__all__ = ["assemble", "harden", "newton"]
 
 STEPS = 60
+LEVELS = 40  # of softness, on the way to rigid contacts
 SHORTEST = 0.03  # of a step that does not reduce the residual either
 
 
@@ -82,7 +84,7 @@ def assemble(
                         y = share * inverse[col[k]] * val[k]
                         for s in range(first, after):
                             A[near[s], c - near[s] + width] += y * val[near[most + s]]
-            if fill == 1 and j < m:
+            if fill == 1:
                 A[c, width] += soft[j]
         if width > widest:
             return -1
@@ -151,7 +153,7 @@ def newton(
             A[r, w] += 1e-9 * unit[k] + 1e-300
             if t >= 0:
                 r += 1
-                w_t = q[t] + along(ptr, col, val, act[t], u)
+                w_t = q[t] + along(ptr, col, val, act[t], u) + soft[t] * P[t]
                 free, bound = unit[t] * P[t] - w_t, mu[k] * unit[t] * max(P[k], 0.0)
                 if closed and abs(free) <= bound:
                     for c in range(2 * w + 1):
@@ -199,3 +201,59 @@ def newton(
         ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u
     )
     return SUCCESS if found[0] <= enough else LCP_ITERATIONS
+
+
+@kernel(
+    f"int64({GRAPH}, {LOCAL}, float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1],"
+    " float64[::1], float64, int64)",
+    inner=True,
+)
+def harden(
+    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A, vec, ints,
+    near, found, enough, widest,
+):  # fmt: skip
+    """Solve for soft contacts, make them harder, and again: see `explorer.kernels.alart_curnier`.
+
+    Parameters as those of `newton`; vec[7] holds the P to begin with, which stays if nothing is
+    better. LCP_RAY: impulses grow as contacts harden, so that they wedge and have no solution.
+    """
+    kept, solved = vec[7], vec[8]
+    known, ratio, gives, wedged, status = 1.0, 0.1, 0.0, False, LCP_ITERATIONS
+    off = residual(
+        ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u
+    )
+    for j in range(rows):
+        P[j] = solved[j] = 0.0
+    for _ in range(LEVELS):
+        give = known * ratio if known > 1e-9 else 0.0
+        for j in range(rows):
+            soft[j] += give * unit[j]
+        status = newton(
+            ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A,
+            vec, ints, near, found, enough, widest,
+        )  # fmt: skip
+        for j in range(rows):
+            soft[j] -= give * unit[j]
+        if give == 0.0 or status == LCP_RAY:
+            break
+        if status == SUCCESS:
+            before, gives = gives, 0.0
+            for j in range(rows):
+                solved[j] = P[j]
+                gives = max(gives, give * unit[j] * abs(P[j]))
+            wedged = give <= WEDGED and gives > before * (give / known) ** 0.1
+            known, ratio = give, max(0.1, ratio * ratio)
+        else:
+            ratio = np.sqrt(ratio)
+            for j in range(rows):
+                P[j] = solved[j]
+    if status == SUCCESS:
+        return SUCCESS
+    found[0] = residual(
+        ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u
+    )
+    if not found[0] < off:
+        found[0] = off
+        for j in range(rows):
+            P[j] = kept[j]
+    return LCP_RAY if wedged else LCP_ITERATIONS

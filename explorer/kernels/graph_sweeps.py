@@ -21,7 +21,7 @@ GRAPH = (
     "int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], int64, int64, int64[::1],"
     " float64[::1], float64[::1], float64[::1], int64[::1]"
 )
-# unit: D_kk of each row; cross: D_kt of a contact and its tangent; soft: s of each contact; u
+# unit: D_kk of each row; cross: D_kt of a contact and its tangent; soft: s of each row; u
 LOCAL = "float64[::1], float64[::1], float64[::1], float64[::1]"
 
 
@@ -67,7 +67,7 @@ def residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, 
         t = place[k]
         if t >= 0:
             bound = mu[k] * unit[t] * P[k]
-            free = unit[t] * P[t] - q[t] - along(ptr, col, val, act[t], u)
+            free = (unit[t] - soft[t]) * P[t] - q[t] - along(ptr, col, val, act[t], u)
             off = max(off, abs(unit[t] * P[t] - min(max(free, -bound), bound)))
             off += 0.0 * free
         if not np.isfinite(off + w):  # min() and max() would swallow a NaN

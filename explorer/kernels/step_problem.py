@@ -18,7 +18,7 @@ from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_solve
 from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 
-__all__ = ["step_delassus", "step_impulses"]
+__all__ = ["step_delassus", "step_impulses", "without_rebound"]
 
 ROUND_OFF = 4e-16  # beside its terms a sum this small is none
 
@@ -110,7 +110,7 @@ def step_impulses(
             vec[16:], ints[9:], member, found, nc, coefficients, slip, before, tangents, solver,
             state,
         )  # fmt: skip
-        if status == SUCCESS or not many:
+        if status != LCP_ITERATIONS or not many:
             return status
     if many:
         return on_graph(
@@ -125,3 +125,18 @@ def step_impulses(
         method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
         state, vec[9], found,
     )  # fmt: skip
+
+
+@kernel(
+    "float64(int64[::1], int64, int64, float64[::1], float64[::1], float64[::1])",
+    inner=True,
+)
+def without_rebound(act, held, nc, compliance, e_dot, z):
+    """Take back what rigid contacts are to give back of their approach; return the most of it."""
+    most = 0.0
+    for j in range(held):
+        z[j] = 0.0
+        if act[j] >= nc or compliance[act[j]] == 0.0:
+            most = max(most, abs(e_dot[j]))
+            e_dot[j] = 0.0
+    return most

@@ -43,7 +43,9 @@ class MoreauJean(Capturing):
     step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
     e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Where friction pushes a
     contact open, Newton's law may give energy to an impact (Kane and Levinson 1985): `contact_work`
-    and `friction_work` tell. Compliant contacts are those of springs that only push, to first
+    and `friction_work` tell. Where it wedges a body, as mu >= 1 a disc in a corner, no impulses
+    give back e of the approach: then no contact rebounds in that step, its residual is what is
+    missing, and a warning says so. Compliant contacts are those of springs that only push, to first
     order. (A term D p in the relation of velocities, as the source prints it, is no compliance:
     with its unit 1/kg it regularises impulses, and a contact that rests sinks at the speed D p.)
 
