@@ -33,7 +33,7 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, positive_definite
 from explorer.kernels.newton import at_round_off
 from explorer.kernels.projection import project, solve_step
-from explorer.kernels.step_problem import step_delassus, step_impulses, without_rebound
+from explorer.kernels.step_problem import step_again, step_delassus, step_impulses, without_rebound
 from explorer.kernels.steps import even_step
 from explorer.status import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
@@ -230,19 +230,22 @@ def run(
             # contact problem
             if m > 0:
                 steady = h == h_made and not turns
-                while True:
-                    status = step_impulses(
+                status = step_impulses(
+                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W, pivots,
+                    constant, many, steady, m, held, width, probe, e_dot, vf, options[4], knobs[6],
+                    options[5], coefficients, gap_dot[i], active[i], i, tangents, options[8], cc, T,
+                    vec, ints, member, band, graph_vec, graph_ints, near,
+                )  # fmt: skip
+                if status == LCP_RAY:
+                    lost = max(lost, without_rebound(act, held, nc, compliance, e_dot, z))
+                if status == LCP_RAY and lost > 0.0:  # of e = 0 the problem has a solution
+                    status = step_again(
                         gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W,
                         pivots, constant, many, steady, m, held, width, probe, e_dot, vf,
                         options[4], knobs[6], options[5], coefficients, gap_dot[i], active[i], i,
                         tangents, options[8], cc, T, vec, ints, member, band, graph_vec, graph_ints,
                         near,
                     )  # fmt: skip
-                    if status != LCP_RAY or lost > 0.0:  # of e = 0 the problem has a solution
-                        break
-                    lost = without_rebound(act, held, nc, compliance, e_dot, z)
-                    if lost == 0.0:
-                        break
                 h_made = h
                 residuals[i + 1, 0] = max(found[0], lost) if status == SUCCESS else found[0]
                 if status != SUCCESS:

@@ -18,7 +18,7 @@ from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_solve
 from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 
-__all__ = ["step_delassus", "step_impulses", "without_rebound"]
+__all__ = ["step_again", "step_delassus", "step_impulses", "without_rebound"]
 
 ROUND_OFF = 4e-16  # beside its terms a sum this small is none
 
@@ -124,6 +124,25 @@ def step_impulses(
     return solve(
         method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
         state, vec[9], found,
+    )  # fmt: skip
+
+
+@kernel(
+    f"int64({RESPONSE}, float64[:, ::1], int64[::1], boolean, boolean, boolean, int64, int64,"
+    " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
+    f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})",
+    inner=True,
+)
+def step_again(
+    ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
+    held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
+    tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
+):  # fmt: skip
+    """Do as `step_impulses`, which is inlined, without a second copy of it."""
+    return step_impulses(
+        ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
+        held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
+        tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
     )  # fmt: skip
 
 
