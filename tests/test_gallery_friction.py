@@ -197,6 +197,30 @@ def test_forces_alone_do_not_go_through_the_paradox():
         assert words in run.status.message
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [("falling_rod", {"mu": 0.3, "angle": 0.05, "speed": -3, "turn": -2}),
+     ("falling_rod", {"mu": 0.5, "angle": 0.3, "speed": -3, "turn": -2}),
+     ("falling_rod", {"mu": 1, "angle": 0.1, "speed": 0, "turn": -2}),
+     ("falling_rod", {"mu": 1, "angle": 0.3, "speed": -3, "turn": -2}),
+     ("rough_block", {"mu": 0.43, "B": 0.967, "H": 1.293, "tilt": 0.378}),
+     ("rough_block", {"mu": 0.95, "B": 0.461, "H": 0.823, "tilt": 0.864})],
+)  # fmt: skip
+def test_a_body_comes_to_rest_on_two_tips_that_both_hold(name, values):
+    """Four held rows for three coordinates: one is redundant. Time stepping knows the place."""
+    system = models[name]()
+    run = ex.simulate(system, ex.EventDriven(), t_end=3, **values)
+    stepped = ex.simulate(system, MoreauJean(h=5e-5), t_end=3, **values)
+    assert run.q[-1] == pytest.approx(stepped.q[-1], abs=2e-3)
+    assert np.abs(run.v[-1]).max() <= 1e-7
+    resting = run.t > run.events[-1].t + 1e-6
+    push, pull = run.lam[resting], run.lam_t[resting]
+    assert len(push) > 5
+    assert push.sum(axis=1) == pytest.approx(run.rho["m"] * run.rho["g"], rel=1e-7)
+    assert (np.abs(pull) <= values["mu"] * push * (1 + 1e-9)).all()
+    assert np.abs(pull.sum(axis=1)).max() <= 1e-6 * push.max()
+
+
 def test_the_panel_says_the_paradox_too():
     from explorer.panels.explore import SessionAnswer
     from explorer.panels.session import Session

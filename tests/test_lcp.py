@@ -44,7 +44,7 @@ def run_solve(method, M, q, *, act=None, work=None, tol=TOL, cap=20_000):
 def run_lemke(M, q, cap=10_000):
     """Call Lemke alone."""
     m, w = len(q), Work(len(q))
-    code = kernels.lemke(M, np.arange(m), m, m, q, cap, w.z, w.T, w.pivots, w.b)
+    code = kernels.lemke(M, np.arange(m), m, m, q, cap, 1e-11, w.z, w.T, w.pivots, w.b)
     return code, w.z
 
 

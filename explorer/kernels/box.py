@@ -206,7 +206,7 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
             at += 1
     for i in range(size):
         act[i] = i
-    status = lemke(small, act, size, size, g, max(100, 20 * size), z, T, basis, scale)
+    status = lemke(small, act, size, size, g, max(100, 20 * size), 1e-11, z, T, basis, scale)
     if status != SUCCESS:
         return status
     at = m

@@ -28,7 +28,7 @@ from explorer.kernels.flows import (
 from explorer.kernels.glocker import FREE, standard_form
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import H_RHO, H_T, H_X, X_PLUS, P, identity
-from explorer.kernels.lcp import solve
+from explorer.kernels.lcp import VERTEX, solve
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.status import SINGULAR, SUCCESS
 
@@ -142,7 +142,7 @@ def coulomb(
     for j in range(size):
         ints[ORDER, j] = j
     status = solve(
-        0, B, ints[ORDER], size, size, force, 1e-9, 1000, vectors[1], member, tab, A, ints[1],
+        VERTEX, B, ints[ORDER], size, size, force, 1e-9, 1000, vectors[1], member, tab, A, ints[1],
         ints[2], ints[3], vectors[2], vectors[3],
     )  # fmt: skip
     ints[3, 0] = -1
@@ -156,9 +156,10 @@ def coulomb(
         t = place[k]
         force[k] = vectors[1, k]
         if t >= 0 and sigma[t] == FREE:
-            force[t] = vectors[1, at] - out[free_mu + act[t] - nc] * force[k]
-            sigma[t] = 0
-            if vectors[1, at + 1] > 0.0:
+            limit = out[free_mu + act[t] - nc] * force[k]
+            force[t] = vectors[1, at] - limit
+            sigma[t] = 0  # at a limit it slides: of redundant contacts not all may hold
+            if vectors[1, at + 1] > 0.0 or not force[t] < (1.0 - 1e-12) * limit:
                 sigma[t] = -1
             elif not vectors[1, at] > 0.0:
                 sigma[t] = 1

@@ -14,7 +14,7 @@ from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "solve_one"]
 
-LEMKE, ENUMERATION, PGS = 0, 1, 2
+LEMKE, ENUMERATION, PGS, VERTEX = 0, 1, 2, 3
 
 
 @kernel("float64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64[::1])")
@@ -37,16 +37,17 @@ def residual(M, act, m, band, q, z):
 
 
 @kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], int64, float64[::1],"
+    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], int64, float64, float64[::1],"
     " float64[:, ::1], int64[::1], float64[::1])"
 )
-def lemke(M, act, m, covered, q, max_iter, z, T, basis, scale):
+def lemke(M, act, m, covered, q, max_iter, least, z, T, basis, scale):
     """Lemke's method with the lexicographic rule, which cannot cycle.
 
     The first `covered` rows get the artificial variable; of the others q has to be >= 0.
     Rows and columns are scaled symmetrically by 1/sqrt|M_ii| and q by its size, so that one
-    tolerance serves impulses of 1e-9 and of 1e9. `T` has at least m rows and 2 m + 2 columns,
-    columns w, z, z0, right side. Returns SUCCESS, LCP_RAY or LCP_ITERATIONS.
+    tolerance serves impulses of 1e-9 and of 1e9; a pivot is larger than `least`. `T` has at least
+    m rows and 2 m + 2 columns, columns w, z, z0, right side. Returns SUCCESS, LCP_RAY or
+    LCP_ITERATIONS.
     """
     z0, rhs = 2 * m, 2 * m + 1
     size = 0.0
@@ -93,7 +94,7 @@ def lemke(M, act, m, covered, q, max_iter, z, T, basis, scale):
         entering = leaving + m if leaving < m else leaving - m
         row = -1
         for i in range(m):
-            if T[i, entering] > 1e-11:
+            if T[i, entering] > least:
                 if row < 0:
                     row = i
                     continue
@@ -261,7 +262,9 @@ def solve(
     """Solve by the method asked for, with the cascade below; ``out[0]`` is the residual.
 
     Lemke: the warm working set for more than three contacts; Lemke; if that fails enumeration
-    (m <= 8) or projected Gauss-Seidel. The residual decides, whatever the path.
+    (m <= 8) or projected Gauss-Seidel. VERTEX starts with Lemke, whose solutions are vertices: of
+    contacts that are redundant, but for a drift of 1e-8, not all hold. The residual decides,
+    whatever the path.
     """
     status = SUCCESS
     size = 0.0
@@ -288,10 +291,11 @@ def solve(
         state[0] = -1
     else:
         status = LCP_RAY
-        if m > 3:
+        if m > 3 and method == LEMKE:
             status = block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b)
         if status != SUCCESS:
-            status = lemke(M, act, m, m, q, max(100, 20 * m), z, T, pivots, b)
+            least = 1e-8 if method == VERTEX else 1e-11
+            status = lemke(M, act, m, m, q, max(100, 20 * m), least, z, T, pivots, b)
             for i in range(m):
                 member[act[i]] = 1 if z[i] > 0.0 else 0
         if status == SUCCESS and not residual(M, act, m, band, q, z) <= tol * size:

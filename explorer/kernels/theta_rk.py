@@ -122,7 +122,7 @@ def step(
             q[p] = 1.0
         if not keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, scale):
             counts[2] += 1
-            if lemke(M, act, m, s * nv, q, 50 * m, z, T, basis, scale) != SUCCESS:
+            if lemke(M, act, m, s * nv, q, 50 * m, 1e-11, z, T, basis, scale) != SUCCESS:
                 return NEWTON_CAP
         part = 1.0 if iteration < WHOLE else 0.5
         for i in range(s):
