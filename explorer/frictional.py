@@ -14,6 +14,8 @@ from explorer.stepped import SteppedSolution
 __all__ = ["ConstrainedSolution", "DiscSolution", "FrictionalSolution"]
 
 _STICK = 2  # of `doing`; +1 and -1 slide
+_MISSED = 1e-2  # of the largest speed of a contact: solvers stay far below it
+_AT_REST = 1e-9  # m/s
 _SHORT = 3  # rows of rest between sliding one way and the other that are part of the turn
 
 
@@ -75,6 +77,20 @@ class FrictionalSolution(ConstrainedSolution):
     p_max: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     doing: np.ndarray = field(default_factory=lambda: np.empty((0, 0), np.int8))
+
+    @property
+    def wedged(self) -> str:
+        """Say in which steps no impulses obey the laws of the contacts; empty: in none."""
+        missed = self.residuals[:, 0]
+        speed = np.abs(self.gap_dot).max(initial=0.0)
+        rows = np.flatnonzero(missed > max(_MISSED * speed, _AT_REST))
+        if not len(rows):
+            return ""
+        return (
+            f"in {len(rows)} of {len(missed) - 1} steps, first in that to t = "
+            f"{self.t[rows[0]]:.6g} s, friction wedges a body: no impulses give back e of its "
+            f"approach, and nothing rebounds (residual up to {missed.max():.2g} m/s)"
+        )
 
     @property
     def quantities(self) -> list[Quantity]:

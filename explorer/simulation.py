@@ -109,7 +109,8 @@ def simulate(
         The scheme is here to show what goes wrong.
     SchemeWarning, ModelWarning
         It runs, but numbers of the scheme lose what it is known for, a linear system grows by
-        itself, or a contact slides where no finite force can hold it up (Painleve's paradox).
+        itself, a contact slides where no finite force can hold it up (Painleve's paradox), or
+        friction wedges a body so that no impulses obey the laws of its contacts.
 
     Examples
     --------
@@ -135,8 +136,11 @@ def simulate(
         given["t_eval"] = _numbers(t_eval, "t_eval")
     solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
-    if isinstance(solution, FrictionalSolution) and (found := paradox(compiled, values, solution)):
-        warnings.warn(f"'{system.name}': {found}.", ModelWarning, stacklevel=2)
+    if isinstance(solution, FrictionalSolution):
+        if found := paradox(compiled, values, solution):
+            warnings.warn(f"'{system.name}': {found}.", ModelWarning, stacklevel=2)
+        if wedged := solution.wedged:
+            warnings.warn(f"'{system.name}': {wedged}.", SchemeWarning, stacklevel=2)
     if solution.status.code in _STUCK and (why := _by_sign(system)):
         last = solution.status
         solution.status = stopped(last.code, last.name, last.step, last.t, why)

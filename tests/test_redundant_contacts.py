@@ -1,11 +1,14 @@
 """Contacts that share a load, wedge, or meet in flight: solved for, and Coulomb's law holds."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, MoreauJean
+from explorer.errors import SchemeWarning
 
 STEP = MoreauJean(h=1e-3)
 
@@ -109,7 +112,11 @@ def in_a_corner(mu: float, e: float) -> ex.DiscSystem:
 @pytest.mark.parametrize("mu", [0.9, 1.0, 1.5])
 def test_a_disc_that_a_corner_wedges_does_not_rebound(mu, e):
     """From mu = 1 on no impulses give back e of both approaches; the record tells what is missing."""
-    run = ex.simulate(in_a_corner(mu, e), STEP)
+    told = (
+        pytest.warns(SchemeWarning, match="in 1 of 50 steps.*wedges") if mu >= 1 else nullcontext()
+    )
+    with told:
+        run = ex.simulate(in_a_corner(mu, e), STEP)
     wedged = run.residuals[:, 0] > 1e-6
     assert wedged.any() == (mu >= 1)
     if wedged.any():
