@@ -412,6 +412,17 @@ def test_of_several_values_the_good_ones_are_taken(ball):
     assert ball.solution.rho["g"] == 5
 
 
+def test_a_scheme_is_set_as_it_is_or_by_class_or_name(ball):
+    ball.set(scheme=ex.MoreauJean(h=1e-3, theta=0.75))
+    assert ball.scheme == ex.MoreauJean(h=1e-3, theta=0.75)
+    ball.set(scheme=ex.SchatzmanPaoli)  # what both have stays
+    assert ball.scheme == ex.SchatzmanPaoli(h=1e-3)
+    with pytest.raises(ex.ExplorerError, match="FESD"):
+        ball.set(scheme=ex.EulerMoreau(h=1e-3))
+    assert ball.status.ok
+    assert ball.scheme == ex.SchatzmanPaoli(h=1e-3)
+
+
 def test_a_scheme_that_goes_takes_refused_knobs_with_it(ball):
     from explorer.panels.explore import SessionAnswer
 

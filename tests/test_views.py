@@ -65,6 +65,8 @@ def applies(view: str, name: str, scheme: str = "") -> bool:
         return name in ROUGH
     if view in ("laws", "active_set") and BUILDS[name]().contacts:
         return True
+    if view == "active_set" and scheme == "EulerMoreau":
+        return True
     if view in OF_LAWS:
         touches = view == "one_step_problem" and bool(BUILDS[name]().contacts)
         return scheme == "EulerMoreau" or (touches and scheme not in ("EventDriven", "FESD"))

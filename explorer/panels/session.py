@@ -28,6 +28,7 @@ from explorer.parameters import roomy
 from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
+from explorer.status import Status
 
 __all__ = ["Session"]
 
@@ -113,6 +114,11 @@ class Session:
         """The scheme of the current state."""
         return schemes[self.state["scheme"]](**self.state["knobs"])
 
+    @property
+    def status(self) -> Status:
+        """How the run of the current state ended."""
+        return self.solution.status
+
     def start(self) -> dict[str, list[float]]:
         """Return the initial q0 and v0 of the current state; x0 of a hybrid system."""
         return self.states.start(self.state)
@@ -151,7 +157,7 @@ class Session:
             A transient change: a drag is one step of undo, closed by a call without `drag`.
         **values
             By full key (``**{"q0.y": 2}``) or short name: parameters, knobs, sizes, "model",
-            "scheme", "t_end".
+            "scheme" (a scheme, its class or name), "t_end".
 
         Raises
         ------

@@ -163,10 +163,12 @@ class States:
             return self.fresh(str(value))
         new, system = copy.deepcopy(state), self.system(state)
         if group == "scheme":
-            chosen = choose(system, str(value))
-            offered = schemes_for(system, lessons=True)
-            chosen = next(s for s in offered if type(s) is type(chosen))
-            kept = {k: v for k, v in state["knobs"].items() if k in knobs_of(chosen)}
+            named = value if isinstance(value, Scheme | type) else str(value)
+            chosen, kept = choose(system, named), {}
+            if chosen is not value:  # a name says nothing of knobs: those that both have stay
+                offered = schemes_for(system, lessons=True)
+                chosen = next(s for s in offered if type(s) is type(chosen))
+                kept = {k: v for k, v in state["knobs"].items() if k in knobs_of(chosen)}
             new["scheme"] = type(chosen).__name__
             new["knobs"] = {k: getattr(chosen, k) for k in knobs_of(chosen)} | kept
         elif group == "t_end":

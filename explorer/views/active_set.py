@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.complementarity import ComplementaritySolution
 from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.views.compose import compose
 from explorer.views.contact_laws import doing_plot, has_contacts
 from explorer.views.decimate import fine
 from explorer.views.lanes import MOST_BARS, bars
+from explorer.views.modes import modes_plot
 from explorer.views.multipliers import MOST_LANES
 from explorer.views.phase_plane import switched
 from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
@@ -112,13 +114,16 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
 def active_set(solution: Solution) -> Picture:
     """Draw the side of each switching function, switches and elements, and below their lengths.
 
-    Of a mechanical system: which contacts are open, closed, stick, or slide this way or that.
+    Of a mechanical system: which contacts are open, closed, stick, or slide this way or that; of
+    one with laws that time stepping has run: the places of all laws.
 
     Raises
     ------
     NotApplicable
         A run without step functions and without contacts.
     """
+    if isinstance(solution, ComplementaritySolution):
+        return compose([[modes_plot(fine(solution))]], [1])
     if has_contacts(solution):
         return compose([[doing_plot(fine(solution))]], [1])
     found = switched(solution, "active sets")

@@ -44,8 +44,8 @@ def switched(solution: Solution, what: str) -> SwitchedTrajectory:
     """
     if not isinstance(solution, SwitchedTrajectory):
         raise NotApplicable(
-            f"'{solution.system.name}' was not run as a system with step functions, so there are "
-            f"no {what} to draw; FESD runs those."
+            f"This run of '{solution.system.name}' has no {what} to draw: runs of FESD have, of "
+            "systems with step functions. views.modes draws the modes of any other first-order run."
         )
     return solution
 
