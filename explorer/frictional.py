@@ -88,8 +88,8 @@ class FrictionalSolution(ConstrainedSolution):
             return ""
         return (
             f"in {len(rows)} of {len(missed) - 1} steps, first in that to t = "
-            f"{self.t[rows[0]]:.6g} s, friction wedges a body: no impulses give back e of its "
-            f"approach, and nothing rebounds (residual up to {missed.max():.2g} m/s)"
+            f"{self.t[rows[0]]:.6g} s, no impulses give back e of the approach, as where friction "
+            f"wedges a body; nothing rebounds there (residual up to {missed.max():.2g} m/s)"
         )
 
     @property

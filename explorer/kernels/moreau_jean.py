@@ -236,9 +236,10 @@ def run(
                     options[5], coefficients, gap_dot[i], active[i], i, tangents, options[8], cc, T,
                     vec, ints, member, band, graph_vec, graph_ints, near,
                 )  # fmt: skip
-                if status == LCP_RAY:
+                wedges = status == LCP_RAY and held > m
+                if wedges:
                     lost = max(lost, without_rebound(act, held, nc, compliance, e_dot, z))
-                if status == LCP_RAY and lost > 0.0:  # of e = 0 the problem has a solution
+                if wedges and lost > 0.0:  # of e = 0 the problem has a solution
                     status = step_again(
                         gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W,
                         pivots, constant, many, steady, m, held, width, probe, e_dot, vf,

@@ -20,7 +20,7 @@ from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 
 __all__ = ["step_again", "step_delassus", "step_impulses", "without_rebound"]
 
-ROUND_OFF = 4e-16  # beside its terms a sum this small is none
+ROUND_OFF = 2e-15  # of sums whose terms cancel, beside the largest of them
 
 # G by rows (ptr, col, val), factors of W, N, number of rows, of contacts, compliance, h^2 theta
 RESPONSE = (
@@ -85,15 +85,15 @@ def step_impulses(
             if a < nc and compliance[a] > 0.0:
                 D[a, a] += compliance[a] / hht
         state[0] = state[MADE] = -1
+    terms, size = 0.0, 0.0
     for i1 in range(held):
         total = probe[i1] + e_dot[i1]
-        terms = abs(probe[i1]) + abs(e_dot[i1])
+        terms = max(terms, abs(total))
         for k in range(ptr[act[i1]], ptr[act[i1] + 1]):
-            part = val[k] * v_free[col[k]]
-            total += part
-            terms += abs(part)
-        # round-off of what cancels has no digits that an impulse could answer to
-        w[i1] = total if not abs(total) <= ROUND_OFF * terms else 0.0
+            total += val[k] * v_free[col[k]]
+            terms = max(terms, abs(val[k] * v_free[col[k]]))
+        w[i1] = total
+        size = max(size, abs(total))
         if not np.isfinite(total):
             return NOT_FINITE
     if many and held > m and D.size > 0:
@@ -110,6 +110,13 @@ def step_impulses(
             vec[16:], ints[9:], member, found, nc, coefficients, slip, before, tangents, solver,
             state,
         )  # fmt: skip
+        if (
+            status != SUCCESS and size <= ROUND_OFF * terms
+        ):  # no digits that impulses could answer to
+            for i1 in range(held):
+                z[i1] = 0.0
+            found[0] = size
+            status = SUCCESS
         if status != LCP_ITERATIONS or not many:
             return status
     if many:

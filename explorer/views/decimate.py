@@ -74,7 +74,7 @@ def usual(n: int, hybrid: bool = False) -> int:
     """Return the number of points that keeps a picture of n coordinates (states) near 30 kB."""
     if hybrid:  # neither velocities nor energies
         return int(np.clip(3000 / (min(n, MOST_CURVES) + 3), 120, 600))
-    return int(np.clip(3200 / (2 * min(n, MOST_CURVES) + 5) - 25, 60, 400))
+    return int(np.clip(3100 / (2 * min(n, MOST_CURVES) + 5) - 25, 60, 400))
 
 
 def drawn(names: Sequence[str], most: int = MOST_CURVES) -> np.ndarray:
