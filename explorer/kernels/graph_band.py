@@ -16,6 +16,11 @@ STEPS = 60
 LEVELS = 40  # of softness, on the way to rigid contacts
 SHORTEST = 0.03  # of a step that does not reduce the residual either
 
+BAND = (  # of both methods that factor a band
+    f"int64({GRAPH}, {LOCAL}, float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1],"
+    " float64[::1], float64, int64)"
+)
+
 
 @kernel(
     f"int64({GRAPH}, {LOCAL}, float64[:, ::1], int64[:, ::1], int64[::1], int64)",
@@ -91,11 +96,7 @@ def assemble(
     return width
 
 
-@kernel(
-    f"int64({GRAPH}, {LOCAL}, float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1],"
-    " float64[::1], float64, int64)",
-    inner=True,
-)
+@kernel(BAND, inner=True)
 def newton(
     ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A, vec, ints,
     near, found, enough, widest,
@@ -203,11 +204,7 @@ def newton(
     return SUCCESS if found[0] <= enough else LCP_ITERATIONS
 
 
-@kernel(
-    f"int64({GRAPH}, {LOCAL}, float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1],"
-    " float64[::1], float64, int64)",
-    inner=True,
-)
+@kernel(BAND, inner=True)
 def harden(
     ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, A, vec, ints,
     near, found, enough, widest,

@@ -30,6 +30,12 @@ WORK = (
     f"float64[:, :, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int8[::1], {GRAPH_WORK}"
 )
 
+STEP = (
+    f"int64({RESPONSE}, float64[:, ::1], int64[::1], boolean, boolean, boolean, int64, int64,"
+    " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
+    f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})"
+)
+
 
 @kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1], int64[::1])", inner=True)
 def step_delassus(ptr, col, val, factors, N, rows, nc, compliance, hht, D, rhs, band):
@@ -48,11 +54,27 @@ def step_delassus(ptr, col, val, factors, N, rows, nc, compliance, hht, D, rhs, 
 
 
 @kernel(
-    f"int64({RESPONSE}, float64[:, ::1], int64[::1], boolean, boolean, boolean, int64, int64,"
-    " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
-    f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})",
-    inline=True,
+    "boolean(int64[::1], int64[::1], float64[::1], int64[::1], int64, float64[::1], float64[::1],"
+    " float64[::1], float64[::1], float64[::1], float64[::1])",
+    inner=True,
 )
+def cancels(ptr, col, val, act, held, probe, e_dot, v_free, w, z, found):
+    """Tell whether w is but round-off of its terms; then impulses have nothing to answer to."""
+    terms, size = 0.0, 0.0
+    for i in range(held):
+        terms = max(terms, abs(probe[i] + e_dot[i]))
+        for k in range(ptr[act[i]], ptr[act[i] + 1]):
+            terms = max(terms, abs(val[k] * v_free[col[k]]))
+        size = max(size, abs(w[i]))
+    if size > ROUND_OFF * terms:
+        return False
+    for i in range(held):
+        z[i] = 0.0
+    found[0] = size
+    return True
+
+
+@kernel(STEP, inline=True)
 def step_impulses(
     ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
     held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
@@ -85,15 +107,11 @@ def step_impulses(
             if a < nc and compliance[a] > 0.0:
                 D[a, a] += compliance[a] / hht
         state[0] = state[MADE] = -1
-    terms, size = 0.0, 0.0
     for i1 in range(held):
         total = probe[i1] + e_dot[i1]
-        terms = max(terms, abs(total))
         for k in range(ptr[act[i1]], ptr[act[i1] + 1]):
             total += val[k] * v_free[col[k]]
-            terms = max(terms, abs(val[k] * v_free[col[k]]))
         w[i1] = total
-        size = max(size, abs(total))
         if not np.isfinite(total):
             return NOT_FINITE
     if many and held > m and D.size > 0:
@@ -110,12 +128,9 @@ def step_impulses(
             vec[16:], ints[9:], member, found, nc, coefficients, slip, before, tangents, solver,
             state,
         )  # fmt: skip
-        if (
-            status != SUCCESS and size <= ROUND_OFF * terms
-        ):  # no digits that impulses could answer to
-            for i1 in range(held):
-                z[i1] = 0.0
-            found[0] = size
+        if status != SUCCESS and cancels(
+            ptr, col, val, act, held, probe, e_dot, v_free, w, z, found
+        ):
             status = SUCCESS
         if status != LCP_ITERATIONS or not many:
             return status
@@ -134,12 +149,7 @@ def step_impulses(
     )  # fmt: skip
 
 
-@kernel(
-    f"int64({RESPONSE}, float64[:, ::1], int64[::1], boolean, boolean, boolean, int64, int64,"
-    " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
-    f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})",
-    inner=True,
-)
+@kernel(STEP, inner=True)
 def step_again(
     ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
     held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
