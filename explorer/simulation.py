@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from explorer.arguments import mapping
+from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import (
     compile_first_order,
     compile_power,
@@ -37,7 +38,7 @@ from explorer.schemes import Scheme, schemes
 from explorer.schemes.base import stopped
 from explorer.schemes.choice import applicability, choose, numbers_of, schemes_for
 from explorer.solution import Solution
-from explorer.status import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF, Status
+from explorer.status import Status
 from explorer.stepped import SteppedSolution
 from explorer.systems import (
     FirstOrderSystem,

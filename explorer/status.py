@@ -1,31 +1,33 @@
 """How a run ended: one code, one sentence with advice.
 
-Kernels return the plain integers; everything above them turns an integer into a `Status`.
+Kernels return the plain integers of `codes`; above them an integer becomes a `Status`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Status"]
+from explorer.codes import (
+    ACCUMULATION,
+    CHATTERING,
+    ELEMENT_CAP,
+    EVENT_CAP,
+    INDEFINITE,
+    LCP_ITERATIONS,
+    LCP_RAY,
+    MORE_SWITCHES,
+    NEWTON_CAP,
+    NO_ACTIVE_SET,
+    NOT_FINITE,
+    SINGULAR,
+    STEP_CAP,
+    STIFF,
+    SUCCESS,
+    SWITCH_CAP,
+    ZENO,
+)
 
-SUCCESS = 0
-LCP_RAY = 1
-LCP_ITERATIONS = 2
-NEWTON_CAP = 3
-NOT_FINITE = 4
-SINGULAR = 5
-INDEFINITE = 6
-STEP_CAP = 7
-EVENT_CAP = 8
-STIFF = 9
-ZENO = 10
-CHATTERING = 11
-ACCUMULATION = 12
-ELEMENT_CAP = 13
-MORE_SWITCHES = 14
-NO_ACTIVE_SET = 15
-SWITCH_CAP = 16
+__all__ = ["Status"]
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),

@@ -7,9 +7,9 @@ adjoint method of the pair (Sanz-Serna, SIAM Review 58 (2016) 3), so it agrees w
 linear model on the same steps to round-off.
 """
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import NX, PROBLEM, flow, restore
 from explorer.kernels.jit import kernel
-from explorer.status import SUCCESS
 
 __all__ = ["backward"]
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import (
     CLOSED,
     HELD,
@@ -18,7 +19,6 @@ from explorer.kernels.flows import (
 )
 from explorer.kernels.jit import kernel
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value, interpolate
-from explorer.status import SUCCESS
 
 __all__ = ["evaluate", "forces"]
 

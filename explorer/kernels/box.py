@@ -12,10 +12,10 @@ Dynamical Systems*, 12.4 (a relay as a problem of twice the size).
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import lemke
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
 
 __all__ = ["ENUMERATION", "LEMKE", "PIVOTING", "solve_box"]
 

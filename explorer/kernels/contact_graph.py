@@ -20,6 +20,7 @@ once more sweeps from nothing that go half the way.
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.coefficients import IMPROPER, improper, revised
 from explorer.kernels.graph_band import assemble, harden, newton
@@ -28,7 +29,6 @@ from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import PGS
 from explorer.kernels.one_contact import OPEN, STICK
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["GRAPH_WORK", "WIDE", "WIDEST", "on_graph"]
 

@@ -9,6 +9,7 @@ An impact is the reset v+ = v- + dv with M dv = G' p + H' p_t,
 velocity afterwards; its derivative follows from the saddle system over the rows held by impulses.
 """
 
+from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.coefficients import IMPROPER, improper
 from explorer.kernels.flows import (
     CLOSED,
@@ -30,7 +31,6 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import H_RHO, H_T, H_X, X_PLUS, P, identity
 from explorer.kernels.lcp import VERTEX, solve
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import SINGULAR, SUCCESS
 
 __all__ = ["LCP_WORK", "frictions", "impact", "settle"]
 

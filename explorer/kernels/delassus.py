@@ -9,10 +9,10 @@ With z >= 0 per contact, the directions G' z and one Newton step of M a_m = F (s
 or, where z is a force, Y_s = A^-1 G' and Y_m = 0.
 """
 
+from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
-from explorer.status import SINGULAR, SUCCESS
 
 __all__ = ["JUMP", "LCP", "LCP_MAX", "LCP_TOL", "MASS", "SMOOTH", "along", "complement", "factor",
            "jump", "push", "respond"]  # fmt: skip

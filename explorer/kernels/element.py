@@ -14,9 +14,9 @@ that the element starts on, to lose the root h = 0. Newton with exact Jacobians.
 
 import numpy as np
 
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import NEWTON_CAP, NOT_FINITE, SUCCESS
 
 # table, shape, inp, out, switch, tableau
 MODEL = "int64[:, ::1], int64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]"

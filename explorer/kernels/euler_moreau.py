@@ -17,12 +17,12 @@ does not depend on t.
 
 import numpy as np
 
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.box import solve_box
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.kernels.newton import at_round_off
 from explorer.kernels.steps import even_step
-from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["run", "workspaces"]
 

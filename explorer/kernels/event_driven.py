@@ -8,6 +8,7 @@ that ends there (at an event put right to round-off), never from an interpolant.
 
 import numpy as np
 
+from explorer.codes import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS
 from explorer.kernels.coefficients import IMPROPER
 from explorer.kernels.contacts import LCP_WORK, PRIOR, frictions, settle
 from explorer.kernels.flows import (
@@ -74,7 +75,6 @@ from explorer.kernels.transitions import (
     touch,
 )  # fmt: skip
 from explorer.kernels.watch import rewatch
-from explorer.status import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, SUCCESS
 
 __all__ = ["march"]
 

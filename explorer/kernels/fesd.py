@@ -8,6 +8,15 @@ phase is (17) at the switch: what is found solves the whole of (21).
 
 import numpy as np
 
+from explorer.codes import (
+    ACCUMULATION,
+    MORE_SWITCHES,
+    NEWTON_CAP,
+    NO_ACTIVE_SET,
+    NOT_FINITE,
+    SUCCESS,
+    SWITCH_CAP,
+)
 from explorer.kernels.active_set import ALL, MOST, arrange, choose
 from explorer.kernels.element import (
     FACTORED,
@@ -25,15 +34,6 @@ from explorer.kernels.element import (
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.phase import FINER, HALVED, MADE, phase
 from explorer.kernels.stretch import AT_ONCE, OTHER, RECORD, WORK
-from explorer.status import (
-    ACCUMULATION,
-    MORE_SWITCHES,
-    NEWTON_CAP,
-    NO_ACTIVE_SET,
-    NOT_FINITE,
-    SUCCESS,
-    SWITCH_CAP,
-)
 
 __all__ = ["march"]
 

@@ -14,6 +14,7 @@ What is carried along are total derivatives of (x, z, t) at the ends of elements
 cost; at a fixed time it is dx - (dx_end / dh) dt. Columns: parameters, then the common length.
 """
 
+from explorer.codes import NO_ACTIVE_SET, SUCCESS
 from explorer.kernels.active_set import arrange
 from explorer.kernels.element import (
     FACTORED,
@@ -38,7 +39,6 @@ from explorer.kernels.fesd import SIGNS
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_solve
 from explorer.kernels.stretch import RECORD
-from explorer.status import NO_ACTIVE_SET, SUCCESS
 
 __all__ = ["differentiate", "tangents"]
 

@@ -16,9 +16,9 @@ The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost.
 [t, x, rho, x', lam, e, sigma].
 """
 
+from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import SINGULAR, SUCCESS
 
 # places in `shape`; at WRT the parameter of each column follows (-1: a start value)
 KIND, NX, N, NC, NR, NP, COST, MODES = 0, 1, 2, 3, 4, 5, 6, 7

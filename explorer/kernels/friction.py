@@ -13,6 +13,7 @@ problem (`explorer.kernels.glocker`); then as those in space. If asked for, cont
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.coefficients import IMPROPER, improper, revised
 from explorer.kernels.friction_in_space import GAUSS_SEIDEL, MADE, in_space
 from explorer.kernels.glocker import FREE, standard_form
@@ -21,7 +22,6 @@ from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import LEMKE, PGS, solve
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
 from explorer.kernels.one_contact import NONE, OPEN, STICK, on_line
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["MADE", "STICK", "coulomb"]
 

@@ -23,6 +23,7 @@ D is kept as the blocks of `explorer.kernels.friction_blocks`.
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.alart_curnier import harden, polish
 from explorer.kernels.friction_blocks import (
     AT,
@@ -44,7 +45,6 @@ from explorer.kernels.friction_blocks import (
 )  # fmt: skip
 from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import NONE, OPEN, STICK, in_plane, off_cone, on_line
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.alart_curnier import WEDGED
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.delassus import along
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, residual
 from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import OPEN, STICK
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["assemble", "harden", "newton"]
 

@@ -7,10 +7,10 @@ gradient method (Silcowitz, Niebe, Erleben, Vis. Comput. 26 (2010) 893).
 
 import numpy as np
 
+from explorer.codes import LCP_RAY, SUCCESS
 from explorer.kernels.delassus import along
 from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import NONE, OPEN, STICK, on_line
-from explorer.status import LCP_RAY, SUCCESS
 
 __all__ = ["GRAPH", "LOCAL", "coupling", "follow", "residual", "sweeps"]
 

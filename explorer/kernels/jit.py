@@ -65,7 +65,7 @@ def _needs(module: str) -> frozenset[str]:
 @functools.cache
 def _digest(modules: frozenset[str]) -> str:
     """Digest of the sources, of numba and of the target processor."""
-    sources = [*(_FOLDER / f"{name}.py" for name in sorted(modules)), _FOLDER.parent / "status.py"]
+    sources = [*(_FOLDER / f"{name}.py" for name in sorted(modules)), _FOLDER.parent / "codes.py"]
     text = b"".join(path.read_bytes() for path in sources)
     target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
     return hashlib.sha256(text + target.encode()).hexdigest()[:16]

@@ -8,6 +8,7 @@ cost, (48). (The resets of impacts: `explorer.kernels.contacts`.)
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import (
     CLOSED,
     CON,
@@ -33,7 +34,6 @@ from explorer.kernels.flows import (
     tangent,
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
-from explorer.status import SUCCESS
 
 # places in a row of the event record; what follows them is laid out by `Layout` of the scheme
 T, D, REST, R_T = 0, 1, 2, 3

@@ -8,9 +8,9 @@ Pang, Stone, *The Linear Complementarity Problem*, 4.4 (Lemke) and 4.9 (lexicogr
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import bandwidth, lu_factor, lu_solve
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SUCCESS
 
 __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "solve_one"]
 

@@ -7,6 +7,7 @@ not leave yet (a release: a triple root) is armed when it is out of a small band
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import (
     EACH,
     FLAGS,
@@ -22,7 +23,6 @@ from explorer.kernels.flows import (
 )
 from explorer.kernels.jit import kernel
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value
-from explorer.status import SUCCESS
 
 SAMPLES = 8
 END = 1 / 512

@@ -24,6 +24,7 @@ contacts with a diagonal W it is not formed, and G may turn: see `explorer.kerne
 
 import numpy as np
 
+from explorer.codes import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.contact_graph import GRAPH_WORK, WIDE, WIDEST
 from explorer.kernels.delassus import along, push
 from explorer.kernels.equations import TOUCH, fill, force, scatter
@@ -35,7 +36,6 @@ from explorer.kernels.newton import at_round_off
 from explorer.kernels.projection import project, solve_step
 from explorer.kernels.step_problem import step_again, step_delassus, step_impulses, without_rebound
 from explorer.kernels.steps import even_step
-from explorer.status import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["H_FACTORED", "UNFACTORED", "run", "workspaces"]
 

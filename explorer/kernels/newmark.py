@@ -16,12 +16,12 @@ extrapolated over the step before. Where M, C and K are constant, `explorer.kern
 
 import numpy as np
 
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.equations import fill, scatter
 from explorer.kernels.hysteresis import bilinear
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.kernels.steps import following, next_step
-from explorer.status import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 
 __all__ = ["FULL", "run", "workspaces"]
 

@@ -15,6 +15,7 @@ cost is a quadrature by the trapezoidal rule.
 
 import numpy as np
 
+from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.flows import (
     CLOSED,
     COST,
@@ -31,7 +32,6 @@ from explorer.kernels.flows import (
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import SINGULAR, SUCCESS
 
 __all__ = ["newmark_step"]
 

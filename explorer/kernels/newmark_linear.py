@@ -7,6 +7,7 @@ one solution with factors that were made outside. Products run over entries, nev
 
 import numpy as np
 
+from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.equations import fill, force
 from explorer.kernels.factors import FACTORS, solve_factored
 from explorer.kernels.jit import kernel
@@ -23,7 +24,6 @@ from explorer.kernels.newmark import (
     H,
 )
 from explorer.kernels.steps import following, next_step
-from explorer.status import NOT_FINITE, SUCCESS
 
 __all__ = ["UNFACTORED", "run"]
 

@@ -31,6 +31,7 @@ A^-1 G' for INSIDE. If M, C, K, G are constant all is factored once and one iter
 
 import numpy as np
 
+from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.delassus import (
     JUMP,
     MASS,
@@ -46,7 +47,6 @@ from explorer.kernels.equations import TOUCH, fill, force, scatter
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import bandwidth, lu_solve, positive_definite
 from explorer.kernels.steps import even_step
-from explorer.status import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 
 __all__ = ["run", "workspaces"]
 

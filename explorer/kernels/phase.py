@@ -4,10 +4,10 @@ They are marched up to that switch, which cuts the last of them; a secant on the
 then makes them equal (step equilibration, Nurkanovic et al. 2023, eq. (19)).
 """
 
+from explorer.codes import ELEMENT_CAP, SUCCESS
 from explorer.kernels.element import H
 from explorer.kernels.jit import kernel
 from explorer.kernels.stretch import AT_ONCE, RECORD, WORK, stretch
-from explorer.status import ELEMENT_CAP, SUCCESS
 
 FLAT = 8  # attempts after which lengths are equal to what their switch can be found to
 FINER = 6  # lengths that are tried, each half the last

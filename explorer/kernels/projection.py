@@ -12,12 +12,12 @@ CMAME 256 (2013) 224. Velocities are left as they are.
 
 import numpy as np
 
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.delassus import along, push
 from explorer.kernels.factors import FACTORS, solve_factored
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.lcp import solve
 from explorer.kernels.linalg import lu_solve
-from explorer.status import NEWTON_CAP, NOT_FINITE, SUCCESS
 
 __all__ = ["CONSTRAINTS", "CONTACTS", "NOTHING", "project", "solve_step"]
 

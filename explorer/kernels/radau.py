@@ -7,10 +7,10 @@ linearised flow); the running cost is a quadrature. Error: (mu / h I - J) err = 
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import NX, PROBLEM, flow
 from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.status import SUCCESS
 
 MU = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
 ERROR = (-(13 + 7 * 6**0.5) / 3, (-13 + 7 * 6**0.5) / 3, -1 / 3)

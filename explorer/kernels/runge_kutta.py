@@ -9,11 +9,11 @@ step of its own length, so it has the accuracy of the step.
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import NX, PROBLEM, flow, slopes
 from explorer.kernels.jit import kernel
 from explorer.kernels.newmark_flow import OFF, newmark_step
 from explorer.kernels.radau import radau_step
-from explorer.status import SUCCESS
 
 NEWMARK = 3  # code of the Newmark family among the methods
 TABLEAU = "float64[:, ::1], float64[::1], int64, float64[:, ::1], int64[::1]"

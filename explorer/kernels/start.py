@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.kernels.flows import CON, NC, NR, NX, PROBLEM, ROWS, WRT, N
 from explorer.kernels.jit import call, kernel
-from explorer.status import SUCCESS
 
 __all__ = ["begin"]
 

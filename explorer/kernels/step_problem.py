@@ -8,6 +8,7 @@ diagonal W: `explorer.kernels.contact_graph`; it also takes what those could not
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 from explorer.kernels.contact_graph import GRAPH_WORK, on_graph
 from explorer.kernels.delassus import along, push
 from explorer.kernels.factors import FACTORS, solve_factored
@@ -16,7 +17,6 @@ from explorer.kernels.graph_sweeps import coupling
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import solve, solve_one
 from explorer.kernels.linalg import bandwidth, lu_solve
-from explorer.status import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 
 __all__ = ["step_again", "step_delassus", "step_impulses", "without_rebound"]
 

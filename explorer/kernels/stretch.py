@@ -1,5 +1,6 @@
 """A stretch of elements of one active set: equal lengths, the last one cut at the first switch."""
 
+from explorer.codes import SUCCESS
 from explorer.kernels.element import (
     BOUND,
     CAP,
@@ -19,7 +20,6 @@ from explorer.kernels.element import (
     violated,
 )
 from explorer.kernels.jit import kernel
-from explorer.status import SUCCESS
 
 # x at the start of each element and behind the last, K, multipliers, (t, h)
 RECORD = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1]"

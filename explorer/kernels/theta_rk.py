@@ -8,6 +8,7 @@ solution, for the variables stay in a simplex.
 
 import numpy as np
 
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.element import MODEL, NC, NSEL, N, S, place
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import lemke
@@ -23,7 +24,6 @@ from explorer.kernels.stages import (
     mismatch,
     stays,
 )
-from explorer.status import NEWTON_CAP, NOT_FINITE, SUCCESS
 
 __all__ = ["march"]
 

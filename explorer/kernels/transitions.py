@@ -7,6 +7,7 @@ a geometric series or by a rest too short or too low to be told from contact.
 
 import numpy as np
 
+from explorer.codes import NO_ACTIVE_SET, SUCCESS, ZENO
 from explorer.kernels.contacts import LCP_WORK, impact, settle
 from explorer.kernels.flows import (
     BEYOND,
@@ -35,7 +36,6 @@ from explorer.kernels.flows import (
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.jumps import REST, X_PLUS, D, identity, largest, reset
 from explorer.kernels.locate import TERMINAL
-from explorer.status import NO_ACTIVE_SET, SUCCESS, ZENO
 
 __all__ = ["switch", "touch"]
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.checks import improper
 from explorer.errors import BadValue
@@ -18,7 +19,7 @@ from explorer.motion import Motion
 from explorer.parameters import knob
 from explorer.schemes.base import Scheme, stopped
 from explorer.solution import Solution
-from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.status import Status
 from explorer.stepped import SteppedSolution
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 

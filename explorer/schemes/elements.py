@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
 from explorer.compiled import Switched, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.collocation import collocation
 from explorer.schemes.equations import Equations
 from explorer.schemes.tangents import Tangents
-from explorer.status import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET, Status
+from explorer.status import Status
 from explorer.switched import SwitchedTrajectory
 from explorer.trajectory import Jump, LocatedEvent
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, STEP_CAP, STIFF
 from explorer.compiled import compile_system
 from explorer.compiled.checks import check_mass
 from explorer.compiled.paradox import Paradox, paradox_at
 from explorer.errors import BadModel
 from explorer.schemes.base import stopped
-from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, STEP_CAP, STIFF, Status
+from explorer.status import Status
 
 if TYPE_CHECKING:
     from explorer.schemes.march import March

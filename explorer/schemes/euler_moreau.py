@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
 from explorer.complementarity import ComplementaritySolution
 from explorer.errors import BadModel
@@ -30,7 +31,7 @@ from explorer.reformulations import relays, stewart
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme, stopped
 from explorer.schemes.unsolvable import unsolvable
-from explorer.status import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
 
 __all__ = ["EulerMoreau"]

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.codes import SUCCESS
 from explorer.compiled import compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
 from explorer.errors import BadValue
@@ -33,7 +34,6 @@ from explorer.schemes.elements import Elements
 from explorer.schemes.frozen_impacts import Impacts
 from explorer.schemes.frozen_modes import Modes
 from explorer.schemes.tangents import Tangents
-from explorer.status import SUCCESS
 from explorer.switched import FrozenTrajectory, SwitchedTrajectory
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 

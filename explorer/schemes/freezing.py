@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.codes import ACCUMULATION, CHATTERING, ELEMENT_CAP, NEWTON_CAP, NO_ACTIVE_SET, SUCCESS
 from explorer.compiled.frozen import OBSERVED, Frozen
 from explorer.errors import BadValue
 from explorer.schemes.elements import Elements
-from explorer.status import (
-    ACCUMULATION,
-    CHATTERING,
-    ELEMENT_CAP,
-    NEWTON_CAP,
-    NO_ACTIVE_SET,
-    SUCCESS,
-    Status,
-)
+from explorer.status import Status
 from explorer.switched import FrozenTrajectory
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing, in_space
 from explorer.schemes.factors import UNUSED, Factors, bordered, combined, diagonal, factorise
-from explorer.status import LCP_ITERATIONS, LCP_RAY, SINGULAR
 
 __all__ = ["MoreauJean"]
 

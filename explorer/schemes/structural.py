@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
 from explorer.memory import zeros
@@ -22,7 +23,7 @@ from explorer.schemes.base import MOST_BYTES
 from explorer.schemes.factors import combined, factorise, rows_of, solved
 from explorer.schemes.families import Family
 from explorer.schemes.stability import check_step
-from explorer.status import NOT_FINITE, SINGULAR, SUCCESS, Status
+from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 
 __all__ = ["Structural", "unknowns"]
