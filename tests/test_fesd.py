@@ -38,6 +38,17 @@ def test_coefficients_have_their_order(tableau, stages):
         assert (A[-1] == b).all()
 
 
+@pytest.mark.parametrize("tableau", TABLEAUX)
+@pytest.mark.parametrize("stages", [2, 3, 4])
+def test_coefficients_are_real_also_where_roots_are_typed_complex(tableau, stages, monkeypatch):
+    """As NumPy types them from 2.5 on: no complex number reaches a kernel, no warning a user."""
+    roots = np.polynomial.legendre.legroots
+    monkeypatch.setattr(np.polynomial.legendre, "legroots", lambda c: roots(c).astype(complex))
+    m = collocation.__wrapped__(tableau, stages)
+    assert (m.table.dtype, m.powers.dtype) == (np.float64, np.float64)
+    assert (m.table == collocation(tableau, stages).table).all()
+
+
 def error(stages: int, count: int, **knobs) -> float:
     """Return the error of the paper's experiment with `count` elements, solved to the letter."""
     system = ex.models.switched_oscillator()

@@ -61,8 +61,8 @@ def _powers(s: np.ndarray, n: int) -> np.ndarray:
 
 
 def _roots(series: np.ndarray) -> np.ndarray:
-    """Return the roots of a Legendre series to the last digit, on [0, 1]."""
-    x = np.sort(legendre.legroots(series))
+    """Return the roots of a Legendre series to the last digit, on [0, 1]; all have to be real."""
+    x = np.sort(legendre.legroots(series).real)  # from NumPy 2.5 on, their type is complex
     slope = legendre.legder(series)
     for _ in range(3):
         x = x - legendre.legval(x, series) / legendre.legval(x, slope)
