@@ -18,6 +18,7 @@ from typing import Any
 __version__ = metadata.version("nonsmooth-explorer")
 
 _HOMES = {
+    "certificate": ("Certificate", "Check"),
     "errors": (
         "BadModel",
         "BadValue",

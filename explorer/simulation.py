@@ -121,10 +121,13 @@ def simulate(
     'success'
     """
     chosen = choose(system, scheme)
+    said: list[tuple[str, type[Warning]]] = []
     if chosen.lesson:
-        warnings.warn(f"{chosen.lesson}.", LessonWarning, stacklevel=2)
+        said.append((f"{chosen.lesson}.", LessonWarning))
     if chosen.caution:
-        warnings.warn(f"{chosen!r}: {chosen.caution}.", SchemeWarning, stacklevel=2)
+        said.append((f"{chosen!r}: {chosen.caution}.", SchemeWarning))
+    for words, kind in said:
+        warnings.warn(words, kind, stacklevel=2)
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
@@ -138,10 +141,14 @@ def simulate(
     solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
     if isinstance(solution, FrictionalSolution):
+        before = len(said)
         if found := paradox(compiled, values, solution):
-            warnings.warn(f"'{system.name}': {found}.", ModelWarning, stacklevel=2)
+            said.append((f"'{system.name}': {found}.", ModelWarning))
         if wedged := solution.wedged:
-            warnings.warn(f"'{system.name}': {wedged}.", SchemeWarning, stacklevel=2)
+            said.append((f"'{system.name}': {wedged}.", SchemeWarning))
+        for words, kind in said[before:]:
+            warnings.warn(words, kind, stacklevel=2)
+    solution.warned = tuple(words for words, _ in said)
     if solution.status.code in _STUCK and (why := _by_sign(system)):
         last = solution.status
         solution.status = stopped(last.code, last.name, last.step, last.t, why)

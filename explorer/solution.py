@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from explorer import export
+from explorer.certificate import Certified
 from explorer.errors import BadValue
 from explorer.export import Quantity, per_second
 from explorer.status import Status
@@ -71,7 +72,7 @@ class Sample:
 
 
 @dataclass
-class Solution:
+class Solution(Certified):
     """Result of `explorer.simulate`.
 
     Attributes
@@ -89,7 +90,7 @@ class Solution:
     route : tuple of str, exact rewritings walked on the way
     seconds : wall time of the run in s
     asked : dict of what `simulate` was asked for, t_end and t_eval
-    cautions : tuple of str, what a panel was warned of
+    warned : tuple of str, what was warned of; `cautions` has it, and checks that do not hold
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ()  # what `save` writes besides
@@ -111,7 +112,7 @@ class Solution:
     seconds: float = 0.0
     observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
     asked: dict[str, Any] | None = field(default=None, repr=False)
-    cautions: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
@@ -123,7 +124,7 @@ class Solution:
     def __repr__(self) -> str:
         return (
             f"Solution({self.system.name!r}, {self.scheme}, {len(self.t) - 1} steps to "
-            f"t = {self.t[-1]:g} s, {self.status.name})"
+            f"t = {self.t[-1]:g} s, {self.outcome})"
         )
 
     @property

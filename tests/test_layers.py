@@ -11,7 +11,8 @@ import pytest
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "codes", "status", "systems",
+    "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "codes", "status",
+    "certificate", "systems",
     "reformulations",
     "export", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
     "compiled", "schemes", "simulation", "sensitivity", "study",

@@ -138,9 +138,7 @@ class Session:
             warnings.simplefilter("always")
             solution = simulate(states.system(state), scheme, throw=False, **arguments)
         for w in caught:
-            if issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
-                solution.cautions += (str(w.message),)
-            else:
+            if not issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         if not solution.status.ok:
             raise BadValue(solution.status.message)

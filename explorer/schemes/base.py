@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from explorer.arguments import Checked
+from explorer.certificate import Check
 from explorer.errors import BadValue
 from explorer.parameters import check_knobs, knobs_of, roomy
 from explorer.status import Status
@@ -125,6 +126,10 @@ class Scheme(metaclass=Checked):
         The start is (q0, v0) if given, else the model's own.
         """
         raise TypeError(f"{type(self).__name__} does not say how it runs.")
+
+    def certify(self, solution: Solution) -> list[Check]:
+        """Return what is checked of a run of this scheme: each figure beside its bound."""
+        return []
 
     def steps(self, t_end: float, row: int, n: int) -> int:
         """Return how many steps of size h reach `t_end`; `row` numbers are kept of each.

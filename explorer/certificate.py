@@ -1,0 +1,153 @@
+"""What a run is worth: its equations checked at what was accepted, each figure beside its bound.
+
+A scheme says in `certify` what it checks. A check that does not hold is a caution, with its own
+sentence, or, if the run is of no use, the reason why its status is a failure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from explorer.status import Status
+
+__all__ = ["Certificate", "Certified", "Check"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure of a run and the most that it may be.
+
+    Attributes
+    ----------
+    name : str
+        What is checked, such as "penetration" or "energy".
+    value, allowed : float
+        What was measured, and its bound, in `unit`.
+    unit : str
+        Empty for a pure number.
+    words : str
+        The sentence that is shown if the check does not hold.
+    fatal : bool
+        Whether the run is of no use if it does not hold.
+    """
+
+    name: str
+    value: float
+    allowed: float
+    unit: str = ""
+    words: str = ""
+    fatal: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the value is within its bound; NaN is not."""
+        return bool(self.value <= self.allowed)
+
+    @property
+    def figures(self) -> str:
+        """What was measured and what is allowed, in one line."""
+        unit = f" {self.unit}" if self.unit else ""
+        return f"{self.name} {_short(self.value)}{unit} (allowed {_short(self.allowed)}{unit})"
+
+    def __str__(self) -> str:
+        return self.figures if self.ok else f"{self.figures}: {self.words}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All checks of one run.
+
+    Attributes
+    ----------
+    checks : tuple of Check
+
+    Examples
+    --------
+    >>> Certificate((Check("penetration", 0.3, 0.05, words="A contact is 0.3 m deep."),))
+    Certificate(1 of 1 checks does not hold)
+      ! penetration 0.3 (allowed 0.05): A contact is 0.3 m deep.
+    """
+
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    @property
+    def broken(self) -> tuple[Check, ...]:
+        """The checks that do not hold."""
+        return tuple(check for check in self.checks if not check.ok)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The sentences of the checks that do not hold."""
+        return tuple(check.words or check.figures for check in self.broken)
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        count, broken = len(self.checks), len(self.broken)
+        if not count:
+            return "nothing to check"
+        if not broken:
+            return f"{count} check{'s' * (count != 1)} hold{'s' * (count == 1)}"
+        return f"{broken} of {count} checks {'does' if broken == 1 else 'do'} not hold"
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __getitem__(self, name: str) -> Check:
+        """Return the check of that name.
+
+        Raises
+        ------
+        KeyError
+        """
+        for check in self.checks:
+            if check.name == name:
+                return check
+        known = ", ".join(check.name for check in self.checks)
+        raise KeyError(f"no check {name!r}; there is: {known or 'none'}")
+
+    def __repr__(self) -> str:
+        lines = [f"  {' ' if check.ok else '!'} {check}" for check in self.checks]
+        return "\n".join([f"Certificate({self.summary})", *lines])
+
+
+class Certified:
+    """What has a certificate: a result of a scheme."""
+
+    warned: tuple[str, ...] = ()  # what was warned of before and while it ran
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What was checked: each figure beside its bound. Made when it is first asked for."""
+        own = cast(Any, self)
+        return Certificate(tuple(own.scheme.certify(own)))
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences that limit what the result is good for: warnings, and checks that fail."""
+        return tuple(dict.fromkeys((*self.warned, *self.certificate.cautions)))
+
+    @property
+    def outcome(self) -> str:
+        """Name of the status, with the cautions if there are any."""
+        status: Status = cast(Any, self).status
+        said = self.cautions if status.ok else ()
+        many = f", {len(said)} caution{'s' * (len(said) != 1)}: " if said else ""
+        return status.name + many + " ".join(said)
+
+
+def _short(x: float) -> str:
+    return f"{x:.3g}" if math.isfinite(x) else str(x)
