@@ -42,11 +42,21 @@ class LocatedEvent(Event):
     slope : float
         dr/dt of the guard at the event: small means grazing.
     together : int
-        How many contacts met at once; more than one: derivatives are directional only.
+        How many contacts met at once.
     mode, to : str
         Modes before and after ("" for a mechanical system).
     dt_drho : (p,) float or None
-        Sensitivity of the event time, if sensitivities were asked for.
+        Sensitivity of the event time, if sensitivities were asked for; NaN where there is none.
+    chained : bool
+        Whether the event before it caused it, beyond the zero of its guard: both share one time and
+        one `dt_drho`.
+    directional : bool
+        Whether its derivatives differ from one side of the parameters to the other, because
+        several events meet.
+    margin : float
+        Grazing margin: how far the guard would go beyond its zero, slope**2 / (2 |d2r/dt2|), over
+        the error that the tolerances leave in it. Below about 100 an error within the tolerance may
+        turn the event into a miss; the relative error of `dt_drho` is some 1 / (2 margin).
     """
 
     x_minus: np.ndarray
@@ -56,6 +66,9 @@ class LocatedEvent(Event):
     mode: str
     to: str
     dt_drho: np.ndarray | None
+    chained: bool = False
+    directional: bool = False
+    margin: float = np.inf
 
 
 @dataclass(frozen=True)

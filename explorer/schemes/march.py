@@ -344,6 +344,7 @@ class March:
                 x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
                 x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
                 self._motion(k) if self.wrt else None,
+                directional=flow.mechanical and int(kind[5]) > 1,
             ))  # fmt: skip
         return found
 
