@@ -112,7 +112,9 @@ class FirstOrder:
             ]
         ).reshape(self.m, 2)
         for law, (low, high) in zip(system.laws, bounds, strict=True):
-            if law.kind == "relay" and not np.isfinite((low, high)).all():
+            if not np.isfinite(
+                [x for x, b in ((low, law.lb), (high, law.ub)) if not b.is_infinite]
+            ).all():
                 raise BadValue(
                     f"The bounds of the relay {law.name!r} of '{system.name}' must be finite, but "
                     f"with these parameters lb = {low:g} and ub = {high:g}."
@@ -130,7 +132,9 @@ class FirstOrder:
         Of the one-sided multipliers in an equality that with the least y acts.
         """
         m, laws = self.m, self.system.laws
-        found = np.array([0 if law.kind == "equality" else -1 for law in laws], np.int8)
+        found = np.array(
+            [-int(not law.lb.is_infinite) or int(not law.ub.is_infinite) for law in laws], np.int8
+        )
         y = self.bundles["relation"](inp)[:m]
         entries, (_, H0, H1, *_) = self.bundles["relation_x"](inp), self.places
         for k, law in enumerate(laws):

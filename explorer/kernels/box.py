@@ -5,9 +5,10 @@ Find lam in [lower, upper] such that y = M lam + q has, for each i,
     y_i > 0 -> lam_i = lower_i,    y_i < 0 -> lam_i = upper_i,    y_i = 0 in between
 
 ([0, inf): complementarity; (-inf, inf): an equality, the rows of a mixed problem; [lb, ub]: a
-relay). `side` says where lam_i is: -1 lower, 0 between, 1 upper. Sources: Murty, *Linear
-Complementarity*, 3 (principal pivoting); Acary, Brogliato, *Numerical Methods for Nonsmooth
-Dynamical Systems*, 12.4 (a relay as a problem of twice the size).
+relay, of which one bound may be infinite). `side` says where lam_i is: -1 lower, 0 between, 1
+upper. Sources: Murty, *Linear Complementarity*, 3 (principal pivoting); Acary, Brogliato,
+*Numerical Methods for Nonsmooth Dynamical Systems*, 12.4 (a relay as a problem of twice the
+size).
 """
 
 import numpy as np
@@ -152,6 +153,7 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     """Solve as a plain problem of complementarity by Lemke's method.
 
     Equalities are eliminated; a relay is two pairs: y + b perp lam - lower, upper - lam perp b.
+    Where lower = -inf alone, -lam and -y take the place of lam and y.
     S (2, 2 n + 1, 2 n + 1), T (2 n, 4 n + 2), long (4, 2 n), wide (5, 2 n) : workspaces; what
     stays in T and wide[3] after LCP_RAY tells the ray
     """
@@ -161,7 +163,7 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     ne = 0
     m = 0
     for i in range(n):
-        if lower[i] == -np.inf:
+        if lower[i] == -np.inf and upper[i] == np.inf:
             equal[ne] = i
             ne += 1
         else:
@@ -181,23 +183,26 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     size = m
     for i in range(m):
         a = rest[i]
-        g[i] = q[a]
+        turned = -1.0 if lower[a] == -np.inf else 1.0
+        g[i] = turned * q[a]
         for k in range(ne):
-            g[i] -= M[a, equal[k]] * X[k, m]
+            g[i] -= turned * M[a, equal[k]] * X[k, m]
         for j in range(m):
-            value = M[a, rest[j]]
+            c = rest[j]
+            value = M[a, c]
             for k in range(ne):
                 value -= M[a, equal[k]] * X[k, j]
-            small[i, j] = value
-            g[i] += value * lower[rest[j]]
-        if upper[a] < np.inf:
+            value *= turned
+            g[i] += value * (upper[c] if lower[c] == -np.inf else lower[c])
+            small[i, j] = -value if lower[c] == -np.inf else value
+        if -np.inf < lower[a] and upper[a] < np.inf:
             size += 1
     at = m
     for i in range(m):
         for j in range(m, size):
             small[i, j] = 0.0
     for i in range(m):
-        if upper[rest[i]] < np.inf:
+        if -np.inf < lower[rest[i]] and upper[rest[i]] < np.inf:
             for j in range(size):
                 small[at, j] = 0.0
             small[i, at] = 1.0
@@ -212,6 +217,10 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     at = m
     for i in range(m):
         a = rest[i]
+        if lower[a] == -np.inf:
+            lam[a] = upper[a] - z[i]
+            side[a] = 1 if z[i] <= 0.0 else 0
+            continue
         lam[a] = lower[a] + z[i]
         side[a] = -1 if z[i] <= 0.0 else 0
         if upper[a] < np.inf:
@@ -237,16 +246,15 @@ def enumerate_box(M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored,
     """Try all sides in turn and keep the first that fit; LCP_ITERATIONS: too many to try."""
     count = 1
     for i in range(n):
-        count *= 1 if lower[i] == -np.inf else 2 if upper[i] == np.inf else 3
+        count *= 1 + (lower[i] > -np.inf) + (upper[i] < np.inf)
         if count > _PATTERNS:
             return LCP_ITERATIONS
     for pattern in range(count):
         left = pattern
         for i in range(n):
-            options = 1 if lower[i] == -np.inf else 2 if upper[i] == np.inf else 3
-            which = left % options
+            options = 1 + (lower[i] > -np.inf) + (upper[i] < np.inf)
+            side[i] = np.int8(left % options - (lower[i] > -np.inf))
             left //= options
-            side[i] = 0 if options == 1 else np.int8(which - 1)
         status = between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b)
         fits = status == SUCCESS and judge(M, n, q, lower, upper, lam, y) <= tol
         for i in range(n if fits else 0):  # a small M hides a wrong bound from the residual

@@ -21,6 +21,10 @@ def unsolvable(
 
     `linearised`: it is an iterate of Newton's method; `gamma`: the scheme's weight of the new lam.
     """
+    turned = np.where(np.isneginf(bounds[0]) & np.isfinite(bounds[1]), -1.0, 1.0)
+    M, q = turned[:, None] * M * turned, turned * q  # so that only upper bounds are infinite
+    bounds = np.where(turned < 0, -bounds[::-1], bounds)
+    names = [(lam, y if s > 0 else f"(-{y})") for (lam, y), s in zip(names, turned, strict=True)]
     lower, upper = bounds
     equal = np.isneginf(lower)
     rows = np.flatnonzero(equal | np.isposinf(upper))  # a relay leaves y free

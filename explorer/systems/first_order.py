@@ -167,7 +167,8 @@ class FirstOrderSystem(StateSpaceSystem):
         kind : str
             "complementarity", "equality" or "relay".
         lb, ub : formula of the parameters
-            Bounds of a relay: y > 0 -> lam = lb, y < 0 -> lam = ub.
+            Bounds of a relay: y > 0 -> lam = lb, y < 0 -> lam = ub. One of them may be infinite,
+            as '-oo' or 'oo'.
         unit, y_unit : str
             Units of lam and of y.
         y_name : str

@@ -22,6 +22,10 @@ __all__ = ["Law", "Output"]
 _KINDS = ("complementarity", "equality", "relay")
 
 
+def _is_infinite(bound: Any, sign: str = "") -> bool:
+    return str(bound).replace(" ", "") in (f"{sign}oo", f"{sign}inf")
+
+
 @dataclass(frozen=True)
 class Law:
     """The law of one pair: its multiplier, its kind, the interval of lam, names and units."""
@@ -44,7 +48,8 @@ class Law:
         Raises
         ------
         BadModel
-            A name that is taken, an unknown kind, a relay without bounds or with lb > ub.
+            A name that is taken, an unknown kind, a relay without bounds, with lb > ub or with both
+            bounds infinite.
         """
         what = f"The law of {lam!r} of '{system.name}'"
         if kind not in _KINDS:
@@ -58,8 +63,12 @@ class Law:
                     "y < 0 gives ub)."
                 )
             names = system.symbols(state=False)
-            low = expression(lb, names, f"{what}: lb")
-            high = expression(ub, names, f"{what}: ub")
+            low = -sp.oo if _is_infinite(lb, "-") else expression(lb, names, f"{what}: lb")
+            high = sp.oo if _is_infinite(ub) else expression(ub, names, f"{what}: ub")
+            if low.is_infinite and high.is_infinite:
+                raise BadModel(
+                    f"{what}: with both bounds infinite y = 0 holds always. Use kind='equality'."
+                )
             if low.is_number and high.is_number and low > high:
                 raise BadModel(f"{what}: lb = {low} is above ub = {high}; lb <= ub is needed.")
         elif lb is not None or ub is not None:
