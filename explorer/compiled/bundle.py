@@ -82,7 +82,7 @@ class Bundle:
                 native = None
         if native is None:
             try:
-                native = se.Lambdify(args, content, cse=True, backend="llvm")
+                native = se.Lambdify(args, _settled(content), cse=True, backend="llvm")
             except RuntimeError as error:
                 raise BadModel(f"A formula cannot be compiled: {error}.") from None
             cache.store(key, pickle.dumps(native), "models")
@@ -170,7 +170,13 @@ class Neighbours(Bundle):
         self._call = _FUNCTION(self.address)
 
 
-SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside)
+def _settled(outputs: Sequence[Any]) -> list[Any]:
+    """Return the outputs with the derivative of floor as what it is between its jumps, zero."""
+    steps = {d: 0 for e in outputs for d in se.sympify(e).atoms(se.Derivative, se.Subs)}
+    return [se.sympify(e).xreplace(steps) for e in outputs] if steps else list(outputs)
+
+
+SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Mod)
 
 
 def smooth(expr: Any) -> Any:
@@ -179,7 +185,7 @@ def smooth(expr: Any) -> Any:
     SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
     SymPy would fold nested cases into conditions that have no counterpart.
     """
-    if not expr.has(*SHARP):
+    if not expr.has(*SHARP, sp.Piecewise):
         return se.sympify(expr)
     if isinstance(expr, sp.Piecewise):
         return se.Piecewise(*((smooth(value), _condition(when)) for value, when in expr.args))
@@ -195,6 +201,8 @@ def smooth(expr: Any) -> Any:
         for v in args[1:]:
             u = se.Piecewise((u, u >= v if isinstance(expr, sp.Max) else u <= v), (v, True))
         return u
+    if isinstance(expr, sp.Mod):
+        return u - args[1] * se.floor(u / args[1])
     return getattr(se, type(expr).__name__)(*args)
 
 

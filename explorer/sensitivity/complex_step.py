@@ -27,6 +27,9 @@ _SHARP: dict[str, Callable] = {
     "Heaviside": lambda z, mid=0.5: np.heaviside(np.real(z), mid),
     "Min": lambda *z: min(z, key=np.real),
     "Max": lambda *z: max(z, key=np.real),
+    "floor": lambda z: np.floor(np.real(z)),
+    "ceiling": lambda z: np.ceil(np.real(z)),
+    "Mod": lambda z, m: z - m * np.floor(np.real(z / m)),
 }
 
 

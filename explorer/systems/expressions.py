@@ -29,9 +29,9 @@ FUNCTIONS: dict[str, Any] = {
     **{name: getattr(sp, name) for name in (
         "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
         "acosh", "atanh", "exp", "log", "sqrt", "sign", "Abs", "Min", "Max", "Heaviside",
-        "Piecewise",
+        "Piecewise", "floor", "ceiling", "Mod",
     )},
-    "abs": sp.Abs, "min": sp.Min, "max": sp.Max,
+    "abs": sp.Abs, "min": sp.Min, "max": sp.Max, "ceil": sp.ceiling,
 }  # fmt: skip
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _LONGEST = 100_000
@@ -39,7 +39,7 @@ _DECLARE = " Declare parameters with .params(...)."
 _CONSTANTS = {"pi": sp.pi, "E": sp.E, "True": sp.true, "False": sp.false}
 _BINARY = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Mod: sp.Mod,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
 }  # fmt: skip
 _COMPARE = {
@@ -172,8 +172,14 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                     raise BadModel(
                         f"{what}: there is no function {name!r}.{suggest(name, FUNCTIONS)}"
                     )
+                if name == "Piecewise":
+                    return sp.Piecewise(*map(case, map(walk, args)))
                 return FUNCTIONS[name](*map(walk, args))
         raise BadModel(f"{what}: {text!r} holds something that is not arithmetic.")
+
+    def case(pair: Any) -> Any:
+        """A value alone is what holds in all other cases."""
+        return pair if isinstance(pair, tuple) else (pair, sp.true)
 
     def power(base: Any, exponent: Any) -> Any:
         """Exact arithmetic on 9**9**9 would never end: large powers of numbers are refused."""
@@ -192,7 +198,9 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         ) from None
     try:
         return walk(tree)
-    except (TypeError, AttributeError, RecursionError) as error:
+    except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, BadModel):
+            raise
         raise BadModel(f"{what}: {text!r} cannot be read ({error}).") from None
 
 
@@ -247,6 +255,13 @@ def expression(
     if strangers:
         barred = isinstance(names, Names) and names.bars(strangers[0])
         raise BadModel(unknown(strangers[0], names, what) + ("" if barred else _DECLARE))
+    expr = expr.replace(sp.ITE, _joined) if expr.has(sp.ITE) else expr
+    for cases in expr.atoms(sp.Piecewise):
+        if cases.args[-1].cond != sp.true:
+            raise BadModel(
+                f"{what}: {cases} has no value where none of its conditions holds. End it with "
+                "(value, True)."
+            )
     if expr.has(sp.I, sp.nan, sp.zoo, sp.oo, -sp.oo):
         raise BadModel(f"{what}: {expr} is not a finite real number.")
     strange = [f for f in expr.atoms(sp.Function) if type(f).__name__ not in FUNCTIONS]
@@ -256,6 +271,11 @@ def expression(
             f"{what}: {strange[0]} cannot be compiled. Functions: {', '.join(sorted(FUNCTIONS))}."
         )
     return expr
+
+
+def _joined(when: Any, first: Any, second: Any) -> Any:
+    """Return what SymPy makes of cases within a condition, by and, or, not."""
+    return sp.Or(sp.And(when, first), sp.And(sp.Not(when), second))
 
 
 def vector(value: Any, n: int, names: Mapping, what: str, replace: Mapping | None = None) -> tuple:

@@ -154,6 +154,12 @@ def rewrite(
         return [*found, (rest[0], one)]
 
     def walk(e: Any) -> Any:
+        if isinstance(e, (sp.floor, sp.ceiling, sp.Mod)) and e.free_symbols & moving:
+            raise BadModel(
+                f"{what}: {e} jumps at any number of places, and no finite number of step "
+                "functions is the same. Name the jumps that occur by sign(...) or Piecewise, or "
+                "use a FirstOrderSystem or MechanicalSystem, which time stepping takes."
+            )
         root = e.is_Pow and e.exp.is_Rational and e.exp.q % 2 == 0 and e.base.is_Pow
         if root and e.base.exp.is_even and e.free_symbols & moving:
             raise BadModel(
