@@ -304,7 +304,7 @@ def test_the_rough_block_rocks_like_housners():
     hits = [e for e in sol.events if e.kind == "impact" and abs(e.v_minus[2]) > 0.1]
     for hit in hits[:2]:
         assert hit.v_plus[2] / hit.v_minus[2] == pytest.approx(0.911765, abs=2e-3)
-    assert hits[0].t == pytest.approx(0.492934, rel=1e-2)
+    assert hits[0].t == pytest.approx(0.493803, abs=5e-4)  # not slender: 0.492934 if it were
     held = sol.p > 0
     assert sol.sticks[held].mean() > 0.95
 

@@ -738,7 +738,7 @@ def test_rocking_block_quarter_period(tilt):
     assert housner == pytest.approx(quarter, rel=1e-2)
     if tilt == 0.5:
         number, tolerance = published("quarter period for tilt")
-        assert number == pytest.approx(housner, abs=1e-6)
+        assert number == pytest.approx(quarter, abs=1e-6)
         assert hit.t == pytest.approx(number, rel=tolerance)
 
 

@@ -107,7 +107,7 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class ContactInNewmark(NewmarkFamily, Alpha):
-    """Contact put straight into Newmark's method: a lesson. Its energy grows without bound.
+    """Contact put straight into Newmark's method: a lesson: impacts add energy.
 
     M a1 = F1 + G' lam with 0 <= gap(d1) perp lam >= 0 at the end of each step, and no law of
     impact. To stop a body within one step takes an acceleration of order 1/h, which goes on into
@@ -127,7 +127,7 @@ class ContactInNewmark(NewmarkFamily, Alpha):
     takes: ClassVar[str] = "mechanical systems with contacts, without friction"
     order_across_events: ClassVar[int] = 0
     lesson: ClassVar[str] = (
-        "ContactInNewmark has no law of impact: its energy grows without bound, at any step size "
+        "ContactInNewmark has no law of impact: impacts add energy, at any step size "
         "(large beta and gamma hide that by damping). It is a lesson; NonsmoothGeneralizedAlpha, "
         "MoreauJean and EventDriven do it right"
     )
