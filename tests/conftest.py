@@ -6,6 +6,15 @@ import sys
 
 import pytest
 
+QUIET = {"benchmarks", "browser"}  # folders whose tests measure times
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what measures times, so that it can be run alone."""
+    for item in items:
+        if QUIET & set(item.path.relative_to(item.config.rootpath).parts):
+            item.add_marker("quiet")
+
 
 @pytest.fixture(autouse=True)
 def panels_are_closed():

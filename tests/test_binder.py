@@ -86,6 +86,23 @@ def _pins() -> dict[str, Requirement]:
     return {canonicalize_name(pin.name): pin for pin in pins}
 
 
+def test_the_pythons_of_the_project_the_lock_and_the_image_agree():
+    """The range is that of the classifiers; what has to hold is run on both its ends."""
+    text = (ROOT / "pyproject.toml").read_text()
+    project = tomllib.loads(text)["project"]
+    named = re.findall(r"Python :: 3\.(\d+)", "\n".join(project["classifiers"]))
+    minors = sorted(map(int, named))
+    assert minors == list(range(minors[0], minors[-1] + 1))
+    assert project["requires-python"] == f">=3.{minors[0]}"
+    assert tomllib.loads((ROOT / "uv.lock").read_text())["requires-python"] == f">=3.{minors[0]}"
+    assert tomllib.loads(text)["tool"]["ruff"]["target-version"] == f"py3{minors[0]}"
+    assert tomllib.loads(text)["tool"]["mypy"]["python_version"] == f"3.{minors[0]}"
+    image = (BINDER / "runtime.txt").read_text().strip().removeprefix("python-3.")
+    assert int(image) in minors
+    said = f"runs on 3.{minors[0]} and 3.{minors[-1]}, every notebook also on 3.{image}"
+    assert said in (ROOT / "README.md").read_text("utf-8")
+
+
 def test_every_line_is_a_pin_and_none_is_local():
     for line in (BINDER / "requirements.txt").read_text().splitlines():
         assert re.fullmatch(r"[A-Za-z0-9._-]+==[^ ]+( ; .+)?", line), line
