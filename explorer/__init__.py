@@ -26,6 +26,7 @@ _HOMES = {
         "ExplorerError",
         "LessonWarning",
         "ModelWarning",
+        "NoSuchName",
         "NotApplicable",
         "SchemeWarning",
         "StepFailed",
@@ -78,7 +79,9 @@ def __getattr__(name: str) -> Any:
 
         if name in schemes:
             return schemes[name]
-    raise AttributeError(f"module 'explorer' has no attribute {name!r}")
+    from explorer.errors import NoSuchName
+
+    raise NoSuchName("explorer", name, __dir__)
 
 
 def __dir__() -> list[str]:

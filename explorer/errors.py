@@ -6,11 +6,12 @@ Every error that the package raises on purpose is an `ExplorerError`; anything e
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 __all__ = [
     "BadArgument", "BadAttribute", "BadModel", "BadValue", "CacheWarning", "ExplorerError",
-    "LessonWarning", "ModelWarning", "NotApplicable", "SchemeWarning", "StepFailed",
+    "LessonWarning", "ModelWarning", "NoSuchName", "NotApplicable", "SchemeWarning", "StepFailed",
+    "suggest",
 ]  # fmt: skip
 
 
@@ -32,6 +33,37 @@ class BadArgument(BadValue, TypeError):
 
 class BadAttribute(BadModel, AttributeError):
     """A system has no attribute of that name, so that setting it would change nothing."""
+
+
+class NoSuchName(BadValue, AttributeError):
+    """A module or a result has nothing of that name.
+
+    The sentence is made when it is read: `hasattr` asks often, and reads none.
+
+    Parameters
+    ----------
+    where : str
+        What was asked, such as "explorer.views".
+    wanted : str
+    known : callable
+        Returns the names that there are; those with an underscore in front are not offered.
+    hint : str
+        Takes the place of the nearest name.
+    """
+
+    def __init__(
+        self, where: str, wanted: str, known: Callable[[], Iterable[str]], hint: str = ""
+    ) -> None:
+        super().__init__(where, wanted)
+        self._where, self._wanted, self._known, self._hint = where, wanted, known, hint
+
+    def __str__(self) -> str:
+        public = sorted(k for k in self._known() if not k.startswith("_"))
+        near = self._hint or suggest(self._wanted, public)
+        return f"{self._where} has no {self._wanted!r}.{near}"
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return BadValue, (str(self),)
 
 
 class NotApplicable(ExplorerError, TypeError):

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NoSuchName, suggest
 
 if TYPE_CHECKING:
     from explorer.solution import Solution
 
 __all__ = [
-    "Quantity", "columns", "dataset", "frame", "per_second", "read_arrays", "save", "text",
-    "written",
+    "Columns", "Quantity", "columns", "dataset", "frame", "per_second", "read_arrays", "save",
+    "text", "written",
 ]  # fmt: skip
 
 _ARRAYS = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
@@ -85,6 +85,37 @@ class Quantity:
 def per_second(units: Sequence[str], times: str = "", time: str = "s") -> list[str]:
     """Return the units of rates, with `times` = "2" of second derivatives."""
     return [f"{u}/{time}{times}" if u else "" for u in units]
+
+
+class Columns:
+    """What is asked of a run by name: ``run["y"]`` is a column, and an unknown name a sentence."""
+
+    system: Any
+    columns: Any
+    __iter__ = None  # a run is no sequence: iteration would look for columns 0, 1, ...
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the column of a name, (n_t,); `columns` has them all.
+
+        Raises
+        ------
+        BadValue
+            If there is no such column.
+        """
+        found = self.columns
+        if name not in found:
+            raise BadValue(f"The run has no column {name!r}.{suggest(name, found)}")
+        values: np.ndarray = found[name]
+        return values
+
+    def __getattr__(self, name: str) -> Any:
+        system = self.__dict__.get("system")
+        if name.startswith("_") or system is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        hint = f" It is a column: run[{name!r}]." if name in system._state_names() else ""
+        raise NoSuchName(
+            f"A {type(self).__name__}", name, lambda: [k for k in dir(self) if k.islower()], hint
+        )
 
 
 def columns(solution: Solution) -> dict[str, tuple[np.ndarray, str]]:

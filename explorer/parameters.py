@@ -10,11 +10,12 @@ import dataclasses
 import functools
 import math
 import numbers
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from explorer.arguments import Checked
-from explorer.errors import BadValue
+from explorer.errors import BadValue, ModelWarning
 
 __all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"]
 
@@ -41,6 +42,11 @@ class Param(metaclass=Checked):
     ------
     BadValue
         If a number is not finite or the range is empty.
+
+    Warns
+    -----
+    ModelWarning
+        If the value lies outside its own range.
     """
 
     value: float
@@ -61,6 +67,13 @@ class Param(metaclass=Checked):
             )
         if self.log and low <= 0:
             raise BadValue(f"A logarithmic range must be positive, but it starts at {low:g}.")
+        if not low <= value <= high:
+            u = f" {self.unit}" if self.unit else ""
+            warnings.warn(
+                f"Param({value:g}, {low:g}, {high:g}): the value {value:g}{u} lies outside its own "
+                f"range [{low:g}, {high:g}]{u}. The order is value, low, high.",
+                ModelWarning, stacklevel=5,
+            )  # fmt: skip
         for name, x in (("value", value), ("low", low), ("high", high)):
             object.__setattr__(self, name, x)
 

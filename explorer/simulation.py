@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer import mistakes
 from explorer.arguments import mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import (
@@ -110,8 +111,10 @@ def simulate(
         The scheme is here to show what goes wrong.
     SchemeWarning, ModelWarning
         It runs, but numbers of the scheme lose what it is known for, a linear system grows by
-        itself, a contact slides where no finite force can hold it up (Painleve's paradox), or
-        friction wedges a body so that no impulses obey the laws of its contacts.
+        itself, a contact slides where no finite force can hold it up (Painleve's paradox),
+        friction wedges a body so that no impulses obey the laws of its contacts, or something
+        looks like a mistake: a parameter far outside its range, no start, no restitution, a gap
+        of the wrong sign.
 
     Examples
     --------
@@ -132,6 +135,7 @@ def simulate(
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
     values = numbers_of(system, chosen, {**given_rho, **parameters})
+    _warn(system, mistakes.before(system, {**given_rho, **parameters}, values))
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, given = begin(chosen, system, chosen.compile(system), start)
@@ -152,10 +156,17 @@ def simulate(
     if solution.status.code in _STUCK and (why := _by_sign(system)):
         last = solution.status
         solution.status = stopped(last.code, last.name, last.step, last.t, why)
+    if solution.status.ok:
+        _warn(system, mistakes.after(system, solution, bool(given)))
     solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _warn(system: System, sentences: list[str]) -> None:
+    for sentence in sentences:
+        warnings.warn(f"'{system.name}': {sentence}", ModelWarning, stacklevel=3)
 
 
 def begin(

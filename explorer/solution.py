@@ -72,7 +72,7 @@ class Sample:
 
 
 @dataclass
-class Solution(Certified):
+class Solution(Certified, export.Columns):
     """Result of `explorer.simulate`.
 
     Attributes

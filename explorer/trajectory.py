@@ -150,7 +150,7 @@ class Trajectory(Solution):
     def __getattr__(self, name: str) -> Any:
         fill = self.__dict__.get("_fill")
         if fill is None or name not in self.ROWS:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            return super().__getattr__(name)
         del self.__dict__["_fill"]
         self.__dict__.update(fill())
         return self.__dict__[name]

@@ -364,7 +364,8 @@ class Compiled:
             if g < -_ROUNDED and soft == 0:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{g:.6g} m {self._where(inp)}. Start with every gap >= 0."
+                    f"{g:.6g} m {self._where(inp)}. Start with every gap >= 0. If this "
+                    "is the free side, turn the sign of the gap around."
                 )
         for friction, restitution in zip(self.frictions(inp), e_t, strict=True):
             checks.check_friction(*friction, restitution)

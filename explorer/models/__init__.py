@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from explorer.arguments import checked
+from explorer.errors import NoSuchName
 from explorer.registry import Registry
 from explorer.systems import System
 
@@ -39,9 +40,9 @@ globals().update(models)
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    return models[name]
+    if name in models:
+        return models[name]
+    raise NoSuchName("explorer.models", name, lambda: models)
 
 
 def __dir__() -> list[str]:

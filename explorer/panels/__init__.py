@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from explorer.errors import NoSuchName
 from explorer.panels.session import Session
 from explorer.registry import Registry
 
@@ -16,3 +17,7 @@ from explorer.panels.explore import explore  # noqa: E402  (they register themse
 from explorer.panels.order import explore_order  # noqa: E402
 from explorer.panels.sensitivity import explore_sensitivity  # noqa: E402
 from explorer.panels.stability import explore_stability  # noqa: E402
+
+
+def __getattr__(name: str) -> Any:
+    raise NoSuchName("explorer.panels", name, lambda: __all__)

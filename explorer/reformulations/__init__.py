@@ -1,5 +1,8 @@
 """System to system: rewritings, each of them exact but `smoothing`."""
 
+from typing import Any
+
+from explorer.errors import NoSuchName
 from explorer.reformulations.filippov import ActiveSets, active_sets, filippov, obstacle
 from explorer.reformulations.hysteresis import hysteresis
 from explorer.reformulations.multipliers import relays, stewart
@@ -23,3 +26,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """Offer the rewritings, not the modules that hold them."""
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    raise NoSuchName("explorer.reformulations", name, lambda: __all__)

@@ -1,5 +1,8 @@
 """Studies: what many runs of one system say together."""
 
+from typing import Any
+
+from explorer.errors import NoSuchName
 from explorer.study.end_state import EndCurve, EndState, end_state
 from explorer.study.energy_balance import EnergyBalance, energy_balance
 from explorer.study.fesd_reference import FesdReference, fesd_reference
@@ -44,3 +47,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """Offer the studies, not the modules that hold them."""
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    raise NoSuchName("explorer.study", name, lambda: __all__)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from explorer.errors import BadModel, suggest
+from explorer.systems import numpy_functions  # noqa: F401  (a refusal of SymPy formulas)
 from explorer.systems.base import System, check_system
 from explorer.systems.contacts import Contact
 from explorer.systems.discs import DiscSystem

@@ -72,6 +72,8 @@ class System(metaclass=Made):
     constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
+    without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
+    started = False  # whether a start was set
     time_unit = "s"
     _made = False
 

@@ -28,7 +28,7 @@ class Contact(metaclass=Checked):
         Distance in m, >= 0 when open; may depend on t, q and parameters.
     e : formula
         Newton restitution in [0, 1], the ratio of normal velocities where an impulse acts; may
-        depend on parameters.
+        depend on parameters. 0 if not given; a run in which that matters says so.
     name : str
         Shown in event lists; "contact 1", ... if empty.
     mu : formula
@@ -50,7 +50,7 @@ class Contact(metaclass=Checked):
     """
 
     gap: Any
-    e: Any = 0
+    e: Any = None
     name: str = ""
     mu: Any = None
     slip: Any = None
@@ -83,7 +83,7 @@ def checked(
         raise BadModel(f"{what} depends on a velocity; a gap is a distance.")
     if not gap.free_symbols & set(system.q):
         raise BadModel(f"{what} = {gap} does not depend on any coordinate.")
-    e = expression(contact.e, fixed, f"restitution of {label!r}")
+    e = expression(contact.e or 0, fixed, f"restitution of {label!r}")
     soft = expression(contact.compliance, fixed, f"compliance of {label!r}")
     e_t = expression(contact.e_t, fixed, f"tangential e_t of {label!r}")
     mu, mu_s = (

@@ -120,7 +120,10 @@ class LagrangianSystem(System):
         label = contact.name or f"contact {len(self.contacts) + 1}"
         if label in [c.name for c in self.contacts]:
             raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
-        self.contacts = (*self.contacts, checked_contact(contact, self, label, self._replace))
+        read = checked_contact(contact, self, label, self._replace)
+        if contact.e is None and read.slip is None and read.compliance == 0:
+            self.without_e = (*self.without_e, label)
+        self.contacts = (*self.contacts, read)
         self.touch()
 
     def constraint(self, constraint: Any) -> None:
@@ -207,6 +210,7 @@ class LagrangianSystem(System):
             A time span or a step that is not a positive number.
         """
         names = self.symbols(state=False)
+        self.started = True
         if q is not None:
             what = f"start q of '{self.name}'"
             given = by_name(q, self.coordinates, what, self.start_q, "coordinate")

@@ -162,7 +162,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             self.constraint(more)
         for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
-        self._begin(start or {})
+        self._begin(start)
 
     @property
     def mass(self) -> sp.Matrix:

@@ -71,6 +71,7 @@ class StateSpaceSystem(System):
         BadValue
             A time span or a step that is not a positive number.
         """
+        self.started = True
         if x is not None:
             what = f"start x of '{self.name}'"
             values = self._vector(x, what, self.start_x)

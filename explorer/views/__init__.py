@@ -4,6 +4,9 @@
 panel draws the same `Picture` without ever building a figure object.
 """
 
+from typing import Any
+
+from explorer.errors import NoSuchName
 from explorer.views.active_set import active_set
 from explorer.views.end_state import end_state
 from explorer.views.energy import energy
@@ -61,3 +64,7 @@ __all__ = [
 def __dir__() -> list[str]:
     """Offer the views, not the modules that hold them."""
     return __all__
+
+
+def __getattr__(name: str) -> Any:
+    raise NoSuchName("explorer.views", name, lambda: __all__)

@@ -1,0 +1,95 @@
+"""Likely mistakes: what a system or a run suggests was not meant, one sentence each.
+
+Nothing here is an error: a system is taken as it is. A sentence is returned only where the numbers
+themselves are a symptom, so that a model that is meant as it is written is left in peace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["after", "before"]
+
+_WIDTHS = 10  # a value further from a linear range than so many widths of it was hardly meant,
+_DECADES = 2  # and so was one beyond a logarithmic range by so many decades
+
+
+def before(system: Any, given: Mapping[str, Any], rho: Any) -> list[str]:
+    """Return what is suspicious of the parameters that a run was given, by name."""
+    found = []
+    for (name, param), value in zip(system.parameters.items(), rho, strict=True):
+        if name not in given or param.low <= value <= param.high:
+            continue
+        unit = f" {param.unit}" if param.unit else ""
+        here = f"{name} = {value:g}{unit}"
+        span = f"its range [{param.low:g}, {param.high:g}]{unit}"
+        if (param.low > 0 > value) or (param.high < 0 < value):
+            found.append(f"{here} has another sign than all of {span}. Is its sign right?")
+        elif _far(param, value):
+            found.append(f"{here} lies far outside {span}. Is its unit right?")
+    return found
+
+
+def _far(param: Any, value: float) -> bool:
+    if param.log:
+        wide = 10.0**_DECADES
+        return not param.low / wide <= value <= param.high * wide
+    wide = _WIDTHS * (param.high - param.low)
+    return not param.low - wide <= value <= param.high + wide
+
+
+def after(system: Any, solution: Any, started: bool) -> list[str]:
+    """Return what is suspicious of a run; `started` tells whether it was given a start."""
+    found = []
+    if not (started or system.started) and _rests(solution):
+        found.append(
+            "no start is set, and from zero nothing moves. Call .start(...), or give the run its "
+            "start."
+        )
+    names = {c.name: k for k, c in enumerate(system.contacts)}
+    bare = [n for n in system.without_e if n in names]
+    if bare and (struck := [n for n in bare if _strikes(solution, names[n])]):
+        found.append(
+            f"the contact {struck[0]!r} has no restitution e, so it takes e = 0 and does not "
+            "rebound. Give e, such as Contact(..., e=0.8), or e=0 to say so."
+        )
+    names = {} if _met(solution) else names
+    found += [
+        f"the gap of {name!r} grows ever faster from the start on, so that the contact never "
+        "closes. If the body is meant to hit it, the gap has the wrong sign: a gap is > 0 where "
+        "the body is free."
+        for name, k in names.items() if _runs_away(solution, k)
+    ]  # fmt: skip
+    return found
+
+
+def _rests(solution: Any) -> bool:
+    return all(np.ptp(x, axis=0).max(initial=0.0) == 0 for x in (solution.q, solution.v))
+
+
+def _met(solution: Any) -> bool:
+    """Whether any contact ever carried an impulse; rows are made only where nothing happened."""
+    march = vars(solution).get("march")
+    if march is not None and march.counts[1]:
+        return True
+    return bool(solution.p.any())
+
+
+def _strikes(solution: Any, k: int) -> bool:
+    """Whether a contact has had an impact that takes a speed away which is not round-off."""
+    return any(
+        e.index == k and e.impulse > 0 and e.gap_dot_minus < 0 and e.kind in ("impact", "closed")
+        for e in solution.events
+    )
+
+
+def _runs_away(solution: Any, k: int) -> bool:
+    """Whether a gap is open from the start on and its rate grows throughout, from zero or more."""
+    gap, rate = solution.gap[:, k], solution.gap_dot[:, k]
+    if len(rate) < 3 or gap[0] < 0 or rate[0] < 0:
+        return False
+    rise = np.diff(rate)
+    return bool((rise > 1e-9 * np.ptp(rate)).all() and gap[-1] > 2 * gap[0])
