@@ -51,7 +51,7 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     BadValue
         If the event sequence changes within `delta`.
     """
-    direct = solve(question)
+    direct = solve(question, jumps=True)
     grid = np.unique(direct.t)
     fixed = dataclasses.replace(question, t_eval=grid)
     n_x = question.cost.flow.n_x

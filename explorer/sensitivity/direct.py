@@ -22,6 +22,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
+from explorer.sensitivity.unlocated import check_jumps
 from explorer.simulation import begin, choose, named_like_a_start
 from explorer.solution import within
 from explorer.systems import System, check_system
@@ -99,9 +100,10 @@ class Question:
         return seeds
 
     def run(
-        self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None
-    ) -> Trajectory:
-        """Integrate, with the columns of this question or none."""
+        self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None,
+        jumps: bool = False,
+    ) -> Trajectory:  # fmt: skip
+        """Integrate, with the columns of this question or none; let it pass `jumps` or not."""
         rho, places = self.rho if rho is None else rho, self.places if wrt else ()
         own = self.given is None  # the scheme knows the model's own start and seeds
         if x0 is None and not own:
@@ -114,6 +116,8 @@ class Question:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
         if wrt and isinstance(self.scheme, EventDriven):
             check_held_start(self, solution)
+            if not jumps:
+                check_jumps(self, solution)
         return solution
 
     def marches(self, what: str) -> None:
@@ -340,9 +344,9 @@ def ask(
     )  # fmt: skip
 
 
-def solve(question: Question) -> Sensitivity:
-    """Direct method."""
-    solution = question.run()
+def solve(question: Question, jumps: bool = False) -> Sensitivity:
+    """Direct method; with `jumps` also where it misses those that no event locates."""
+    solution = question.run(jumps=jumps)
     value, gradient = gradient_of(question, solution)
     return Sensitivity("direct", solution, question.wrt, value, gradient, question)
 

@@ -1,0 +1,88 @@
+"""Formulas that jump where no event is: their derivatives are refused, never wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import explorer as ex
+
+SCHEME = ex.EventDriven(rtol=1e-11, atol=1e-12)
+
+
+def falling(force: str) -> ex.MechanicalSystem:
+    return ex.MechanicalSystem(
+        "falling", q="u", params={"k": 1.0, "T": 1.0}, force=[force],
+        start={"q": [1.0], "t_end": 3.0},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "force",
+    ["-k*sign(u)", "-k*Piecewise((1, u > 0), (-2, True))", "-k*floor(2*u) - 1", "-k*Heaviside(u)",
+     "-k*Mod(u, 1) - 1", "Piecewise((1, t < T), (k, u < 9), (0, True)) - 2*Heaviside(t - T)"],
+)  # fmt: skip
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+def test_a_jump_that_no_event_locates_has_no_derivative(force, method):
+    """The sentence says where the formula jumps, when the run meets it, and what would work."""
+    with pytest.raises(ex.NotApplicable, match=r"jumps where .* meets this at t = .*StepSystem"):
+        ex.sensitivity(falling(force), SCHEME, ("k", "T"), {"w": "u"}, method)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint"])
+@pytest.mark.parametrize(
+    "force", ["-k*abs(u)", "-k*max(u, u/2)", "-k*Piecewise((u, u > 0), (2*u, True))"]
+)
+def test_a_kink_has_one(force, method):
+    """A continuous force is differentiated: against the closed form of each branch."""
+    sens = ex.sensitivity(falling(force), SCHEME, ("k",), {"w": "u"}, method)
+    slope = {"-k*abs(u)": 1.0, "-k*max(u, u/2)": -0.5}.get(force, -2.0)
+
+    def end(k: complex) -> complex:  # cos to u = 0, then a linear force of slope s k
+        root, w = np.sqrt(k), np.sqrt(slope * k + 0j)
+        return -root * np.sinh(w * (3 - np.pi / 2 / root)) / w
+
+    exact = (end(1 + 1e-6).real - end(1 - 1e-6).real) / 2e-6
+    assert sens.cost_gradient[0] == pytest.approx(exact, rel=1e-6)
+
+
+def test_a_jump_by_time_alone_moves_with_nothing():
+    """A known time of the jump: dq/dk of k (t - 1/2) is that of the force while it acts."""
+    sens = ex.sensitivity(falling("k*Piecewise((1, t < 1), (0, True))"), SCHEME, ("k",))
+    assert sens.Q[-1, 0, 0] == pytest.approx(2.5, rel=1e-9)
+    sens = ex.sensitivity(falling("k*Piecewise((1, t < T), (0, True))"), SCHEME, ("k",))
+    assert sens.Q[-1, 0, 0] == pytest.approx(2.5, rel=1e-9)
+
+
+def test_a_jump_in_a_running_cost_counts_too():
+    """psi = int sign(v) dt turns over with v, whatever the system is."""
+    thrown = ex.MechanicalSystem(
+        "thrown", q="y", params={"v0": 5.0}, force=["-9.81"],
+        start={"q": [0.0], "v": ["v0"], "t_end": 0.8},
+    )  # fmt: skip
+    with pytest.raises(ex.NotApplicable, match="jumps where v_y = 0"):
+        ex.sensitivity(thrown, SCHEME, ("v0",), "sign(v_y)")
+    late = ex.sensitivity(thrown, SCHEME, ("v0",), "sign(v_y)", t_end=0.3)
+    assert late.cost_gradient == pytest.approx([0.0])
+
+
+def test_an_event_on_the_surface_of_a_jump_is_not_differentiated():
+    """The rocking block changes its pivot at the impact: its force jumps there."""
+    with pytest.raises(ex.NotApplicable, match="jumps where theta = 0"):
+        ex.sensitivity(ex.models.rocking_block(), SCHEME, ("tilt",), {"w": "theta"}, t_end=1.5)
+    before = ex.sensitivity(ex.models.rocking_block(), SCHEME, ("tilt",), t_end=0.4)
+    assert np.isfinite(before.Q).all()
+
+
+def test_finite_differences_go_through():
+    """u = 1 - k t^2 / 2 to u = 0, then upwards: u(3) = 3 + 4.5 k - 6 sqrt(2 k)."""
+    sens = ex.sensitivity(
+        falling("-k*sign(u)"), SCHEME, ("k",), {"w": "u"}, "finite_difference", delta=1e-5
+    )
+    assert sens.cost_gradient[0] == pytest.approx(4.5 - 3 * np.sqrt(2), abs=1e-3)
+
+
+def test_systems_with_located_switches_are_not_asked():
+    """A step function is located: its formulas jump, and its derivatives are right."""
+    sens = ex.sensitivity(ex.models.sliding_mode(), ex.EventDriven(), ("a",), {"w": "x"}, t_end=0.2)
+    assert np.isfinite(sens.cost_gradient).all()
