@@ -39,7 +39,7 @@ from explorer.schemes import Scheme, schemes
 from explorer.schemes.base import stopped
 from explorer.schemes.choice import applicability, choose, numbers_of, schemes_for
 from explorer.solution import Solution
-from explorer.status import Status
+from explorer.status import UNSTABLE, Status
 from explorer.stepped import SteppedSolution
 from explorer.systems import (
     FirstOrderSystem,
@@ -51,8 +51,12 @@ from explorer.systems import (
 )
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
+from explorer.trajectory import Trajectory
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
+
+_FIRST, _FIRST_AND_LAST = 3, [0, 1, 2, -1]  # rows
+_BLOWN = 1e6
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
@@ -152,6 +156,11 @@ def simulate(
             said.append((f"'{system.name}': {wedged}.", SchemeWarning))
         for words, kind in said[before:]:
             warnings.warn(words, kind, stacklevel=2)
+    if solution.status.ok and _grown(solution):
+        solution.asked = {"t_end": span}
+        if fatal := [check for check in solution.certificate.broken if check.fatal]:
+            last = solution.status
+            solution.status = stopped(UNSTABLE, "unstable", last.step, last.t, fatal[0].words)
     solution.warned = tuple(words for words, _ in said)
     if solution.status.code in _STUCK and (why := _by_sign(system)):
         last = solution.status
@@ -167,6 +176,15 @@ def simulate(
 def _warn(system: System, sentences: list[str]) -> None:
     for sentence in sentences:
         warnings.warn(f"'{system.name}': {sentence}", ModelWarning, stacklevel=3)
+
+
+def _grown(solution: Solution) -> bool:
+    """Whether the end lies far beyond the first steps: then it may have blown up. Quick."""
+    state = solution.v if solution.v.shape[1] else solution.q
+    if isinstance(solution, Trajectory) or len(state) < _FIRST + 1:
+        return False
+    size = np.abs(state[_FIRST_AND_LAST]).max(axis=1).tolist()
+    return not size[-1] <= _BLOWN * max(size[:-1])
 
 
 def begin(

@@ -27,7 +27,9 @@ from explorer.codes import (
     ZENO,
 )
 
-__all__ = ["Status"]
+__all__ = ["UNSTABLE", "Status"]
+
+UNSTABLE = 100  # judged when the run is over: no kernel returns it
 
 _WORDS = {
     SUCCESS: ("success", "Reached the end."),
@@ -122,8 +124,7 @@ class Status:
     code : int
         0 is success.
     name : str
-        "success", "lcp_ray", "lcp_iterations", "newton_cap", "not_finite", "singular" or
-        "indefinite".
+        "success", or why it stopped: "lcp_ray", "newton_cap", "not_finite", "unstable", ...
     message : str
         One sentence, with advice where there is any.
     step : int
@@ -140,7 +141,7 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end."""
+        """Whether the run reached its end, and is of use."""
         return self.code == SUCCESS
 
     @classmethod

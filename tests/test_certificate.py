@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
 import explorer as ex
 from explorer import Certificate, Check
 
@@ -34,3 +38,125 @@ def test_a_scheme_certifies_its_runs(monkeypatch):
     assert run.certificate is run.certificate
     assert run.cautions == (words,)
     assert repr(run).endswith("success, 1 caution: It is too deep.)")
+
+
+LINEAR = ex.LinearMechanicalSystem("oscillator", [[1.0]], [[1e4]], start={"q": [0.1], "t_end": 3})
+
+
+def decay(rate):
+    return ex.FirstOrderSystem("decay", x="x", f=[f"-{rate}*x"], start={"x": [1.0], "t_end": 2.0})
+
+
+def stiff_pair(e, g):
+    system = ex.MechanicalSystem(
+        "stiff pair", q="x y", mass=[[1, 0], [0, 1e-3]],
+        force=[f"-1e8*(x-y)-{g}", f"1e8*(x-y)-1e-3*{g}"],
+        start={"q": [0.5, 0.5], "v": [-1.0, -1.0], "t_end": 3.0},
+    )  # fmt: skip
+    system.contact(ex.Contact("y", e=e))
+    return system
+
+
+def four_bar():
+    system = ex.MechanicalSystem(
+        "four-bar linkage", q="x1 y1 x2 y2", mass=np.eye(4).tolist(), force=[0, -9.81, 0, -9.81],
+        constraints=["x1**2+y1**2-1", "(x2-2)**2+y2**2-9/4", "(x2-x1)**2+(y2-y1)**2-4"],
+    )  # fmt: skip
+    # the coupler's end: 3/2 from (2, 0) and 2 from (0, 1)
+    s = brentq(lambda a: np.hypot(2 * np.cos(a) - 2, 1 + 2 * np.sin(a)) - 1.5, 0, np.pi / 3)
+    system.start(q=[0, 1, 2 * np.cos(s), 1 + 2 * np.sin(s)], v=[0] * 4, t_end=5.0)
+    return system
+
+
+@pytest.mark.parametrize("h", [0.5, 1.0])
+def test_a_ball_deep_in_the_floor_is_no_plain_success(h):
+    run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=h))
+    check = run.certificate["penetration"]
+    deep = -run.gap.min()
+    assert check.value > 0.9 * deep / (1 + 2 * deep + run.gap.max())
+    assert not check.ok
+    assert any("'floor' is penetrated by" in words for words in run.cautions)
+    assert ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=h / 200)).certificate.ok
+
+
+def test_a_motion_that_blows_up_is_a_failure():
+    run = ex.simulate(LINEAR, ex.MoreauJean(h=0.1, theta=0), throw=False)
+    assert (run.status.ok, run.status.name) == (False, "unstable")
+    with pytest.raises(ex.StepFailed, match="blew up"):
+        ex.simulate(LINEAR, ex.MoreauJean(h=0.01, theta=0.3))
+    run = ex.simulate(decay(50), ex.EulerMoreau(h=0.1, theta=0), throw=False)
+    assert run.status.name == "unstable"
+    assert "stable up to h = 0.04 s" in run.status.message
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.2, 0.45])
+def test_the_limit_of_the_theta_scheme_is_that_of_its_eigenvalues(theta):
+    most = 2 / ((1 - 2 * theta) * 50)  # h |1 - 2 theta| |lambda|^2 = -2 Re lambda
+    below = ex.simulate(decay(50), ex.EulerMoreau(h=0.97 * most, theta=theta), t_end=50 * most)
+    above = ex.simulate(decay(50), ex.EulerMoreau(h=1.03 * most, theta=theta), t_end=50 * most)
+    assert below.certificate["growth"].value == 0
+    z = -50 * 1.03 * most
+    factor = abs((1 + (1 - theta) * z) / (1 - theta * z))
+    expected = (len(above.t) - 1) * np.log(factor)
+    assert above.certificate["growth"].value == pytest.approx(expected)
+    assert not above.certificate.ok
+
+
+def test_slow_growth_is_a_caution():
+    run = ex.simulate(LINEAR, ex.MoreauJean(h=1e-3, theta=0.4))
+    grown = np.abs(run.v[-100:]).max() / np.abs(run.v[:100]).max()
+    assert grown == pytest.approx(np.exp(run.certificate["growth"].value), rel=0.2)
+    assert {"growth", "energy made"} == {check.name for check in run.certificate.broken}
+
+
+@pytest.mark.parametrize(("e", "g"), [(0.0, 9.81), (0.5, 9.81), (0.0, 0.0)])
+def test_energy_from_impacts_on_a_stiff_spring_is_named(e, g):
+    run = ex.simulate(stiff_pair(e, g), ex.MoreauJean(h=1e-3))
+    rises = run.energy - np.minimum.accumulate(run.energy)
+    assert rises.max() > 0.02 * run.energy[0]
+    assert not run.certificate["energy made"].ok
+    assert "from nothing" in " ".join(run.cautions)
+
+
+def test_a_linkage_that_loses_energy_says_so():
+    run = ex.simulate(four_bar(), ex.MoreauJean(h=1e-3))
+    assert run.energy[0] - run.energy[-1] > 0.4
+    assert not run.certificate["energy lost"].ok
+    assert ex.simulate(four_bar(), ex.MoreauJean(h=5e-5), t_end=1.0).certificate.ok
+
+
+@pytest.mark.parametrize("theta", [0.6, 0.8, 1.0])
+@pytest.mark.parametrize("model", ["shear_building", "elastic_bar", "impact_oscillator", "column"])
+def test_what_theta_damps_is_known_to_round_off(model, theta):
+    system = getattr(ex.models, model)()
+    run = ex.simulate(system, ex.MoreauJean(h=5 * system.h, theta=theta), t_end=100 * system.h)
+    assert run.certificate["energy lost"].value < 1e-12
+
+
+@pytest.mark.parametrize("beta", [0.0, 1 / 12, 1 / 6, 0.25, 0.3])
+def test_what_newmark_conserves_is_known_to_round_off(beta):
+    run = ex.simulate(LINEAR, ex.Newmark(h=0.015, beta=beta))
+    assert run.certificate["energy made"].value < 1e-11
+    assert run.certificate["energy lost"].value < 1e-11
+
+
+def test_contact_problems_that_were_left_early_are_named():
+    run = ex.simulate(ex.models.disc_pile(8), ex.MoreauJean(h=4e-3))
+    run.residuals[50, 0] = 1e-3
+    assert not run.certificate["contact laws"].ok
+    assert "lcp_tol = 1e-09" in run.cautions[0]
+
+
+@pytest.mark.parametrize("what", ["p", "v"])
+def test_a_step_that_breaks_a_law_is_found_whatever_was_recorded(what):
+    run = ex.simulate(ex.models.column())
+    row = int((run.p > 0).any(axis=1).argmax())
+    getattr(run, what)[row] *= 1 + 1e-6
+    assert {"contact laws", "momentum"} & {check.name for check in run.certificate.broken}
+
+
+def test_steps_of_a_circuit_that_do_not_hold_are_found():
+    assert ex.simulate(ex.models.diode_bridge()).certificate.ok
+    run = ex.simulate(ex.models.diode_bridge())
+    run.q[40] *= 1 + 1e-6
+    assert not run.certificate["step"].ok

@@ -15,7 +15,7 @@ ORDER = (
     "certificate", "systems",
     "reformulations",
     "export", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
-    "compiled", "schemes", "mistakes", "simulation", "sensitivity", "study",
+    "compiled", "verification", "schemes", "mistakes", "simulation", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")

@@ -11,6 +11,7 @@ with it, cancel.
 from __future__ import annotations
 
 import symengine as se
+import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.systems import DiscSystem, MechanicalSystem
@@ -21,12 +22,12 @@ __all__ = ["compile_power"]
 def compile_power(system: MechanicalSystem) -> Bundle:
     """Return the bundle of f (n,), V_t, the slip along each tangent, and u, k, b of each spring.
 
-    Compiled once for each change. The system must have a potential.
+    Compiled once for each change. Where no potential is known, V = 0.
     """
     if "power" not in system.made:
         t = se.Symbol("t")
         q, v = ([se.Symbol(s.name) for s in x] for x in (system.q, system.v))
-        V = smooth(system.potential)
+        V = smooth(sp.S.Zero if system.potential is None else system.potential)
         M = [[smooth(x) for x in row] for row in system.mass.tolist()]
         momentum = [sum((m * s for m, s in zip(row, v, strict=True)), se.Integer(0)) for row in M]
         twice = sum((p * s for p, s in zip(momentum, v, strict=True)), se.Integer(0))

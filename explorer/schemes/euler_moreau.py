@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
 from explorer.complementarity import ComplementaritySolution
@@ -33,6 +34,7 @@ from explorer.schemes.base import Scheme, stopped
 from explorer.schemes.unsolvable import unsolvable
 from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
+from explorer.verification.first_order import euler_moreau
 
 __all__ = ["EulerMoreau"]
 
@@ -166,6 +168,10 @@ class EulerMoreau(Scheme):
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )  # fmt: skip
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks: the step's equations, the laws, growth below theta = 1/2."""
+        return euler_moreau(solution, self.compile(solution.system))
 
     def _status(
         self, code: int, compiled: FirstOrder, done: int, record: Any, inp: Any, work: Any,

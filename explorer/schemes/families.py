@@ -8,11 +8,13 @@ beta = (1 - alpha_m + alpha_f)^2 / 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from explorer.errors import BadValue
 from explorer.parameters import knob, number
 from explorer.schemes.base import Scheme
 from explorer.schemes.stability import Coefficients
+from explorer.verification.algorithmic import kept_by_newmark
 
 __all__ = ["AlphaFamily", "Family", "NewmarkFamily"]
 
@@ -29,6 +31,13 @@ class Family(Scheme):
     def interpolated(self) -> bool:
         """Whether F is interpolated, not the state."""
         return False
+
+    def conserved(self, solution: Any) -> Any:
+        """Return what it keeps besides T + V of a linear system without damping, (n_t,) in J."""
+        co = self.coefficients
+        if co.alpha_m or co.alpha_f:
+            return 0.0
+        return kept_by_newmark(solution, co.beta, co.gamma)
 
     @property
     def caution(self) -> str:

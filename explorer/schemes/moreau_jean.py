@@ -17,12 +17,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing, in_space
 from explorer.schemes.factors import UNUSED, Factors, bordered, combined, diagonal, factorise
+from explorer.verification.algorithmic import damped_by_theta
+from explorer.verification.energy import made_and_lost
+from explorer.verification.growth import mechanical_growth
+from explorer.verification.positions import drift, penetration
+from explorer.verification.steps import moreau
 
 __all__ = ["MoreauJean"]
 
@@ -150,6 +156,14 @@ class MoreauJean(Capturing):
         more = {"p_max": p_max} if rough else {}
         more |= {"partner": partner} if partner.size else {}
         return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks: laws and momentum of each step, positions, energy, growth."""
+        return [
+            *moreau(solution), *penetration(solution), *drift(solution),
+            *made_and_lost(solution, damped=damped_by_theta(solution, self.theta)),
+            *mechanical_growth(solution),
+        ]  # fmt: skip
 
     def explain(self, code: int, system: Any, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
@@ -23,6 +24,10 @@ from explorer.schemes.factors import solved
 from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.stability import check_step
 from explorer.systems import System
+from explorer.verification.energy import made_and_lost
+from explorer.verification.newmark import equilibrium
+from explorer.verification.positions import penetration
+from explorer.verification.steps import contact_problem
 
 __all__ = ["Alpha", "ContactInNewmark", "NonsmoothGeneralizedAlpha"]
 
@@ -37,6 +42,16 @@ class Alpha(Capturing, Family):
 
     level: ClassVar[str] = "inside"
     forecast: ClassVar[float] = 0.0
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks: contact laws, positions, energy that is made."""
+        one_by_one = self.impact_steps > 1 and solution.p.shape[1]  # v inside an impact is none
+        rows = ~(solution.p > 0).any(axis=1) if one_by_one else None
+        return [
+            *contact_problem(solution, self.lcp_tol), *penetration(solution),
+            *made_and_lost(solution, self.conserved(solution), rows=rows),
+            *equilibrium(solution),
+        ]  # fmt: skip
 
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.errors import BadValue
@@ -25,6 +26,8 @@ from explorer.schemes.families import Family
 from explorer.schemes.stability import check_step
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.verification.energy import made_and_lost
+from explorer.verification.newmark import equilibrium
 
 __all__ = ["Structural", "unknowns"]
 
@@ -176,6 +179,13 @@ class Structural(Family):
             seconds=seconds, a=record.a[end], error=record.residuals[end, 0],
             slip=record.slip[end],
         )  # fmt: skip
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks: equilibrium of each step, energy that is made, or lost."""
+        co = self.coefficients
+        keeps = not co.alpha_m and not co.alpha_f and co.gamma == 0.5
+        damped = np.zeros_like(solution.t) if keeps else None
+        return [*equilibrium(solution), *made_and_lost(solution, self.conserved(solution), damped)]
 
     def _march(
         self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,

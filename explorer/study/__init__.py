@@ -4,7 +4,6 @@ from typing import Any
 
 from explorer.errors import NoSuchName
 from explorer.study.end_state import EndCurve, EndState, end_state
-from explorer.study.energy_balance import EnergyBalance, energy_balance
 from explorer.study.fesd_reference import FesdReference, fesd_reference
 from explorer.study.limit_cycle import LimitCycle, limit_cycle
 from explorer.study.modes import Modes, modes
@@ -14,6 +13,7 @@ from explorer.study.power_law import PowerLaw, power_law
 from explorer.study.return_map import Return, ReturnMap
 from explorer.study.stability import Stability, stability, stability_table
 from explorer.study.work_precision import WorkCurve, WorkPrecision, work_precision
+from explorer.verification.energy_balance import EnergyBalance, energy_balance
 
 __all__ = [
     "EndCurve",

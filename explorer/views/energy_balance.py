@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from explorer.solution import Solution
-from explorer.study.energy_balance import EnergyBalance
-from explorer.study.energy_balance import energy_balance as study
+from explorer.verification.energy_balance import EnergyBalance
+from explorer.verification.energy_balance import energy_balance as study
 from explorer.views.compose import compose
 from explorer.views.decimate import rows
 from explorer.views.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view

@@ -26,7 +26,7 @@ from explorer.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 from explorer.trajectory import Trajectory
 
-__all__ = ["EnergyBalance", "energy_balance"]
+__all__ = ["EnergyBalance", "balance", "energy_balance", "evaluated"]
 
 _POINTS = 4000  # rows of a run that knows what lies between them
 _ROUND_OFF = 1e-12  # of the largest energy: a smaller work is none
@@ -47,6 +47,8 @@ class EnergyBalance:
     contact : work of normal forces, mostly at impacts
     friction : work of Coulomb friction, at impacts too
     yielding : work of springs that yield
+    uncertain : the most that the works of forces without potential may be off, for the rows are as
+        far apart as they are; 0 where a potential is known
     """
 
     solution: Solution
@@ -57,6 +59,7 @@ class EnergyBalance:
     contact: np.ndarray
     friction: np.ndarray
     yielding: np.ndarray
+    uncertain: float = 0.0
 
     @property
     def t(self) -> np.ndarray:
@@ -119,22 +122,34 @@ def energy_balance(solution: Solution) -> EnergyBalance:
             f"The potential of '{system.name}' is not known, so the work of its forces cannot be "
             "told from their energy: give it one, such as system.potential = 'k*x**2/2'."
         )
-    if any(system.t in c.phi.free_symbols for c in system.constraints):
-        raise NotApplicable(
-            f"A constraint of '{system.name}' moves with time and does work, which is not added up."
-        )
     if isinstance(solution, Trajectory):
         observe, run = solution.observe, solution
         solution = run.march.trajectory(None) if _by_steps(run) else run.refined(_POINTS)
         solution.observe = observe
+    return balance(solution)
+
+
+def balance(solution: Solution) -> EnergyBalance:
+    """Return the same of the rows that there are; forces without potential do external work.
+
+    Raises
+    ------
+    NotApplicable
+        A constraint that moves with time does work that is not added up.
+    """
+    system = solution.system
+    if any(system.t in c.phi.free_symbols for c in system.constraints):
+        raise NotApplicable(
+            f"A constraint of '{system.name}' moves with time and does work, which is not added up."
+        )
     n = solution.q.shape[1]
     if isinstance(system, LinearMechanicalSystem):
         potential, forces, at_rest = _linear(solution)
     else:
-        potential, forces = solution.energy - solution.kinetic, _evaluated(solution, "power")
-        at_rest = _evaluated(solution, "power", v=np.zeros_like(solution.v))
+        potential, forces = solution.energy - solution.kinetic, evaluated(solution, "power")
+        at_rest = evaluated(solution, "power", v=np.zeros_like(solution.v))
     if system.records:
-        shaken = _evaluated(solution, "recorded")
+        shaken = evaluated(solution, "recorded")
         forces[:, :n] += shaken
         at_rest[:, :n] += shaken
     if isinstance(solution, DiscSolution):  # its slips are of no formula
@@ -143,6 +158,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         after = n + 1 + len(system.tangents)
         rough = (forces - at_rest)[:, n + 1 : after]
     stored, lost = _springs(solution, forces[:, after:])
+    known = solution.potential is not None or isinstance(system, LinearMechanicalSystem)
     return EnergyBalance(
         solution, solution.kinetic, potential + stored,
         external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
@@ -150,7 +166,14 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         contact=_contacts(solution, rough),
         friction=_friction(solution, rough),
         yielding=lost,
+        uncertain=0.0 if known else _coarser(solution, forces[:, :n]),
     )  # fmt: skip
+
+
+def _coarser(solution: Solution, force: np.ndarray) -> float:
+    """Return by how much the work of a force differs if every second row is left out."""
+    every, second = _trapezoids(force, solution.q)[::2], _trapezoids(force[::2], solution.q[::2])
+    return float(np.abs(every - second).max())
 
 
 def _by_steps(solution: Solution) -> bool:
@@ -187,7 +210,8 @@ def _trapezoids(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def _evaluated(solution: Solution, bundle: str, **changes: Any) -> np.ndarray:
+def evaluated(solution: Solution, bundle: str, **changes: Any) -> np.ndarray:
+    """Return the outputs of a bundle along a run of which other arrays are taken, (n_t, k)."""
     other = copy.copy(solution)
     vars(other).update(changes)
     return solution.observe(other, bundle)  # type: ignore[misc]
@@ -202,7 +226,7 @@ def _linear(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     potential = solution.potential  # with the constant forces, if they are constant
     if potential is None:
         potential = np.einsum("ti,ti->t", q, elastic) / 2
-        at_rest = at_rest + _evaluated(solution, "force")
+        at_rest = at_rest + evaluated(solution, "force")
     forces = at_rest - (system.C @ v.T).T
     nothing = np.zeros((len(q), 1))
     return potential, np.hstack([forces, nothing]), np.hstack([at_rest, nothing])
@@ -216,7 +240,7 @@ def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
     if isinstance(solution, DiscSolution):  # its walls stand still
         moving = np.zeros_like(solution.gap)
     else:
-        moving = _evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
+        moving = evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
     if isinstance(solution, Trajectory):
         jumps = np.zeros_like(solution.t)
         for event in solution.located:

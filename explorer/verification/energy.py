@@ -1,0 +1,103 @@
+"""Energy that no force explains, of a run of a mechanical system.
+
+With E = T + V and the works W of forces that have no potential, of damping, yielding and moving
+obstacles, contacts and friction can only take from E - W (Newton's law with 0 <= e <= 1, Coulomb's
+law): how far it rises is energy made. What is left when the works of contacts and friction are
+counted too should stay zero, or fall by what the scheme says it damps: what falls beyond is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.errors import NotApplicable
+from explorer.frictional import FrictionalSolution
+from explorer.solution import Solution
+from explorer.stepped import SteppedSolution
+from explorer.systems import StateSpaceSystem
+from explorer.verification.energy_balance import EnergyBalance, balance
+
+__all__ = ["TOLERATED", "made_and_lost"]
+
+TOLERATED = 1e-2  # of the energy of the motion, where the user sets a step and no tolerance
+_BLOWN = 1e12  # times the first kinetic energy: beyond use, if nothing explains it
+
+
+def made_and_lost(
+    solution: Solution, kept: Any = 0.0, damped: np.ndarray | None = None, rows: Any = None
+) -> list[Check]:
+    """Return the check of energy that is made, and, if it can be told, of energy that is lost.
+
+    Parameters
+    ----------
+    solution : of a time-stepping scheme for mechanical systems
+    kept : (n_t,) what the scheme conserves besides T + V, J
+    damped : (n_t,) what the scheme means to damp up to each row in J; None: it does not say
+    rows : (n_t,) bool, optional
+        Where v is the velocity: not in the middle of an impact that takes two steps.
+    """
+    if isinstance(solution.system, StateSpaceSystem) or len(solution.t) < 3:
+        return []
+    try:
+        found = balance(solution)
+    except NotApplicable:  # constraints that move do work
+        return []
+    with np.errstate(all="ignore"):
+        return _checks(found, kept, damped, slice(None) if rows is None else rows)
+
+
+def _checks(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any) -> list[Check]:
+    driven = found.external + found.damping + found.yielding + _driven(found)
+    scale, unsure = _scale(found), found.uncertain
+    free = (found.energy + kept - driven)[rows]
+    made = float((free - np.minimum.accumulate(free)).max() / scale)
+    allowed = TOLERATED + unsure / scale
+    grown = found.kinetic.max() > _BLOWN * found.kinetic[1:3].max()
+    blown = bool(grown and not made <= 0.5) or not np.isfinite(made)
+    words = (
+        f"The motion gains {_percent(made)} of its energy from nothing: no force, no moving "
+        "obstacle and no law of impact explains it. A smaller h would help, or theta >= 1/2, "
+        "gamma >= 1/2"
+    )
+    if blown:
+        words = (
+            "the motion blew up: its energy grew by more than 10^12, and no force explains that. "
+            "A smaller h, or an implicit scheme, would do"
+        )
+    checks = [Check("energy made", made, allowed, "", f"{words}{'' if blown else '.'}", blown)]
+    if damped is None or blown:
+        return checks
+    left = (found.numerical + kept + damped)[rows]
+    lost = float((np.maximum.accumulate(left) - left).max() / scale)
+    return [*checks, Check(
+        "energy lost", lost, allowed, "",
+        f"The motion loses {_percent(lost)} of its energy, which no force and no contact takes, "
+        "and the scheme does not mean to damp. A smaller h would keep it.",
+    )]  # fmt: skip
+
+
+def _scale(found: EnergyBalance) -> float:
+    """Return the energy of the motion in J: kinetic, of the potential what comes and goes, work."""
+    potential = found.potential
+    works = (found.external, found.damping, found.yielding)
+    size = found.kinetic.max() + np.ptp(potential) + max(float(np.abs(w).max()) for w in works)
+    return float(size) or 1.0
+
+
+def _driven(found: EnergyBalance) -> np.ndarray:
+    """Return the work of obstacles and belts that move, and of contacts that give way, (n_t,)."""
+    run = found.solution
+    if not isinstance(run, SteppedSolution) or not run.p.shape[1]:
+        return np.zeros_like(run.t)
+    gives_way = [contact.compliance != 0 for contact in run.system.contacts]
+    work = found.contact - run.contact_work[:, np.logical_not(gives_way)].sum(axis=1)
+    if isinstance(run, FrictionalSolution):
+        work = work + found.friction - run.friction_work.sum(axis=1)
+    return np.asarray(work)
+
+
+def _percent(part: float) -> str:
+    return f"{100 * part:.2g} %" if part < 10 else f"{part:.2g} times"

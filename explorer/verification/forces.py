@@ -1,0 +1,69 @@
+"""The forces F and the masses of a mechanical system along a run, springs and samples included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.compiled import compile_system
+from explorer.frictional import DiscSolution
+from explorer.solution import Solution
+from explorer.systems import LinearMechanicalSystem
+from explorer.verification.energy_balance import evaluated
+
+__all__ = ["force", "inverse_masses", "momentum"]
+
+_DENSE = 500  # coordinates up to which a mass matrix is solved with
+
+
+def force(solution: Solution, **changes: Any) -> np.ndarray:
+    """Return F along a run, (n_t, n), with other arrays if given; no spring that yields."""
+    system, n = solution.system, solution.q.shape[1]
+    found = evaluated(solution, "force", **changes)[:, :n]
+    if isinstance(system, LinearMechanicalSystem):
+        q, v = changes.get("q", solution.q), changes.get("v", solution.v)
+        found = found - (system.K @ q.T).T - (system.C @ v.T).T
+    return found + evaluated(solution, "recorded", **changes) if system.records else found
+
+
+def momentum(
+    solution: Solution, t: np.ndarray, q: np.ndarray, v: np.ndarray, *, size: bool = False
+) -> np.ndarray:
+    """Return M(q) v, (n_t, n); with `size` the sum of the moduli of its terms."""
+    system: Any = solution.system
+    if isinstance(system, LinearMechanicalSystem):
+        M = abs(system.M) if size else system.M
+        return np.asarray((M @ (np.abs(v) if size else v).T).T)
+    compiled: Any = compile_system(system)
+    entries = evaluated(solution, "mass", t=t, q=q, v=v)
+    found = np.zeros_like(v)
+    for k, (i, j) in enumerate(zip(*divmod(compiled.place_M, compiled.n), strict=True)):
+        term = entries[:, k] * v[:, j]
+        found[:, i] += np.abs(term) if size else term
+    return found
+
+
+def inverse_masses(solution: Solution) -> np.ndarray:
+    """Return 1 / the mass that an impulse along each row of G meets at the start, (n_rows,), 1/kg.
+
+    A scale: of many coordinates, and of discs, from the diagonal of M alone.
+    """
+    compiled: Any = compile_system(solution.system)
+    inp = compiled.input(list(solution.rho.values()))
+    inp[: 1 + compiled.n] = solution.t[0], *solution.q[0]
+    M, _, _, entries = compiled.matrices(inp)
+    diagonal = M.diagonal()
+    if isinstance(solution, DiscSolution):
+        return np.full(compiled.rows, 3.0 / diagonal[0::3].min())
+    found, dense = np.zeros(compiled.rows), compiled.n <= _DENSE
+    full = np.asarray(M.todense() if hasattr(M, "todense") else M) if dense else None
+    for a in range(compiled.rows):
+        here = slice(compiled.gap_ptr[a], compiled.gap_ptr[a + 1])
+        columns, g = compiled.gap_col[here], entries[here]
+        if full is None:
+            found[a] = (g**2 / diagonal[columns]).sum()
+        else:
+            along = np.bincount(columns, g, compiled.n)
+            found[a] = along @ np.linalg.solve(full, along)
+    return found

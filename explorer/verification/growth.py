@@ -1,0 +1,72 @@
+"""Growth that is the scheme's alone: theta < 1/2 beyond its limit of stability.
+
+Of x' = A x the theta scheme makes of each eigenvalue z = h lambda a factor
+r = (1 + (1 - theta) z) / (1 - theta z) a step, and the equation makes exp(z). With theta >= 1/2 no
+mode that decays grows; below it does for h > -2 Re(lambda) / ((1 - 2 theta) |lambda|^2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.compiled import compile_system
+
+__all__ = ["mechanical_growth", "theta_growth"]
+
+_STEADY = 1e-3  # Re(lambda) / |lambda| up to which a mode is none that grows by itself
+_FULL = 200  # coordinates up to which all modes are looked at
+_SAMPLES = 5
+_TOLERATED = 0.05  # growth of an amplitude over the run, where it should stay or decay
+
+
+def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: float) -> list[Check]:
+    """Return the check of how much a mode grows in a run that its equation does not let grow.
+
+    Parameters
+    ----------
+    matrices : A, the derivative of the rate by the state, at some times of the run
+    """
+    if theta >= 0.5:
+        return []
+    rates, largest = [], np.inf
+    for A in matrices:
+        values = np.linalg.eigvals(A)
+        values = values[(values.real <= _STEADY * np.abs(values)) & (values != 0)]
+        z = h * values
+        with np.errstate(all="ignore"):
+            factor = np.abs((1 + (1 - theta) * z) / (1 - theta * z))
+            limits = -2 * values.real / ((1 - 2 * theta) * np.abs(values) ** 2)
+        rates.append(float(np.log(factor).max(initial=0.0)))
+        largest = min(largest, float(np.maximum(limits, 0.0).min(initial=np.inf)))
+    growth = steps * float(np.mean(rates)) if rates else 0.0
+    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else f"{np.exp(growth):.3g}"
+    limit = f"stable up to h = {largest:.3g} s" if largest > 0 else "stable for no h"
+    return [Check(
+        "growth", growth, _TOLERATED, "",
+        f"theta = {theta:g} is {limit} here, and h = {h:g} s: what should not grow does, "
+        f"{times} times over the run. theta >= 1/2 is stable at any h.",
+    )]  # fmt: skip
+
+
+def mechanical_growth(solution: Any) -> list[Check]:
+    """Return the same check of a run of a mechanical system; of many coordinates none."""
+    theta, system, n = solution.scheme.theta, solution.system, solution.q.shape[1]
+    if theta >= 0.5 or n > _FULL or len(solution.t) < 2 or system.springs:
+        return []
+    compiled: Any = compile_system(system)
+    last = len(solution.t) - 1
+    matrices = []
+    for row in sorted({0} if compiled.constant else {*np.linspace(0, last, _SAMPLES).astype(int)}):
+        inp = compiled.input(list(solution.rho.values()))
+        inp[: 1 + 2 * n] = solution.t[row], *solution.q[row], *solution.v[row]
+        M, K, C = (
+            np.asarray(x.todense() if hasattr(x, "todense") else x) for x in compiled.tangents(inp)
+        )
+        if np.isfinite(M.sum() + K.sum() + C.sum()):
+            below = -np.linalg.solve(M, np.hstack([K, C]))
+            matrices.append(np.vstack([np.eye(n, 2 * n, n), below]))
+    return theta_growth(matrices, solution.scheme.h, last, theta)

@@ -1,0 +1,79 @@
+"""Equilibrium of the Newmark family, evaluated anew at the states that were accepted.
+
+M(d_f) a_m = F(t_f, d_f, v_f), or with the forces interpolated, and d1, v1 as the scheme makes them
+of a0 and a1: `explorer.kernels.newmark`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.verification.forces import force, momentum
+
+__all__ = ["equilibrium"]
+
+_EPS = float(np.finfo(float).eps)
+_SETTLED = 1e-10  # Newton's method ends with a last correction that is smaller than that
+
+
+def equilibrium(run: Any) -> list[Check]:
+    """Return the check of the forces that the accepted states leave, beside their terms.
+
+    Steps in which a contact acts have impulses of their own and are left to its laws.
+    """
+    if len(run.t) < 2 or run.system.springs or not run.status.ok:
+        return []
+    with np.errstate(all="ignore"):
+        return _checked(run, _free(run))
+
+
+def _free(run: Any) -> np.ndarray:
+    """Return the steps without a contact, before, in and behind them: (n_steps,) bool."""
+    if not run.p.shape[1]:
+        return np.ones(len(run.t) - 1, bool)
+    away = (run.gap > 0).all(axis=1) & ~(run.p > 0).any(axis=1)
+    free = away[1:] & away[:-1]
+    free[1:] &= away[:-2]
+    return np.asarray(free)
+
+
+def _checked(run: Any, free: np.ndarray) -> list[Check]:
+    if not free.any():
+        return []
+    scheme, co = run.scheme, run.scheme.coefficients
+    h, af, am = np.diff(run.t)[:, None], co.alpha_f, co.alpha_m
+    old = {name: getattr(run, name)[:-1] for name in ("t", "q", "v", "a")}
+    new = {name: getattr(run, name)[1:] for name in ("t", "q", "v", "a")}
+    w = 1.0 if scheme.interpolated else 1 - af
+    mixed = {k: w * new[k] + (1 - w) * old[k] for k in ("t", "q", "v")}
+    a_m = (1 - am) * new["a"] + am * old["a"]
+    F = force(run, **mixed)
+    if scheme.interpolated:
+        F = (1 - af) * F + af * force(run, **{k: old[k] for k in mixed})
+    place = {k: mixed[k] for k in ("t", "q")}
+    M_a, size = momentum(run, v=a_m, **place), momentum(run, v=a_m, size=True, **place)
+    flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
+    moved = force(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip})
+    steep = np.abs(moved - force(run, **mixed)) / 1e-7
+    terms = (np.abs(size) + np.abs(F) + steep).max(axis=1)
+    left = np.abs(M_a - F).max(axis=1)
+    made = (
+        (new["q"] - old["q"]) - h * old["v"] - h**2 * ((0.5 - co.beta) * old["a"]
+                                                      + co.beta * new["a"]),
+        (new["v"] - old["v"]) - h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"]),
+    )  # fmt: skip
+    parts = left / np.maximum(terms, 1e-300)
+    for off, of in zip(made, ("q", "v"), strict=True):
+        whole = np.abs(new[of]) + np.abs(old[of]) + h * np.abs(old["v"]) + h**2 * np.abs(new["a"])
+        parts = np.maximum(parts, np.abs(off).max(axis=1) / np.maximum(whole.max(axis=1), 1e-300))
+    parts = np.where(free, parts, 0.0)
+    row = int(parts.argmax())
+    allowed = max(scheme.newton_tol, _SETTLED)
+    return [Check(
+        "equilibrium", float(parts[row]), allowed, "",
+        f"The step to t = {run.t[row + 1]:.4g} s leaves {parts[row]:.2g} of its forces unbalanced, "
+        f"more than newton_tol = {scheme.newton_tol:g}: a smaller h would be solved.",
+    )]  # fmt: skip

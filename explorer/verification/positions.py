@@ -1,0 +1,68 @@
+"""How deep a run penetrates and how far it drifts from its constraints, relative to its motion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.frictional import ConstrainedSolution, DiscSolution
+from explorer.solution import Solution
+from explorer.verification.gradients import gradients
+
+__all__ = ["TOLERATED", "drift", "penetration"]
+
+TOLERATED = 0.05  # of the motion, where the user sets a step and no tolerance
+_ROUND_OFF = 1e-12
+
+
+def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
+    """Return the check of the deepest penetration of a rigid contact beside its motion."""
+    system, gap = solution.system, solution.gap
+    if not gap.size:
+        return []
+    rigid = np.array([contact.compliance == 0 for contact in system.contacts])
+    with np.errstate(all="ignore"):
+        deep = np.where(rigid, np.maximum(-gap.min(axis=0), 0.0), 0.0)
+        if not deep.any():
+            return [Check("penetration", 0.0, allowed)]
+        motion = _ranges(solution, int(gap.min(axis=1).argmin()))
+        noise = _ROUND_OFF * (1 + np.abs(solution.q).max())
+        parts = np.where(deep > noise, deep / np.maximum(motion, 1e-300), 0.0)
+    worst = int(np.argmax(parts)) if np.isfinite(parts).all() else int(np.isnan(parts).argmax())
+    row = int(gap[:, worst].argmin())
+    return [Check(
+        "penetration", float(parts[worst]), allowed, "",
+        f"{system.contacts[worst].name!r} is penetrated by {deep[worst]:.3g} m at t = "
+        f"{solution.t[row]:.4g} s, {100 * parts[worst]:.2g} % of the motion there: h is too large "
+        "for its impacts.",
+    )]  # fmt: skip
+
+
+def _ranges(solution: Solution, row: int) -> np.ndarray:
+    """Return how far the coordinates travel along the normal of each contact at a row, (n_c,)."""
+    travel = np.ptp(solution.q, axis=0)
+    if isinstance(solution, DiscSolution):  # no formulas, and places without a contact
+        return np.full(solution.gap.shape[1], travel.reshape(-1, 3)[:, :2].max())
+    opened = np.abs(solution.gap).max(axis=0)
+    normals, _ = gradients(solution, row)
+    return np.asarray(opened + np.abs(normals) @ travel)
+
+
+def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
+    """Return the check of how far the positions leave the constraints, beside their motion."""
+    if not isinstance(solution, ConstrainedSolution) or not solution.phi.size:
+        return []
+    with np.errstate(all="ignore"):
+        off = np.abs(solution.phi).max(axis=0)
+        row = int(np.abs(solution.phi).max(axis=1).argmax())
+        motion = np.abs(gradients(solution, row)[1]) @ np.ptp(solution.q, axis=0)
+        parts = np.where(
+            off > _ROUND_OFF * (1 + np.abs(solution.q).max()), off / np.maximum(motion, 1e-300), 0.0
+        )
+    worst = int(parts.argmax())
+    return [Check(
+        "drift", float(parts[worst]), allowed, "",
+        f"{solution.system.constraints[worst].name!r} is left by {off[worst]:.3g} m, "
+        f"{100 * parts[worst]:.2g} % of the motion: projection='constraints' or a smaller h keeps "
+        "the positions.",
+    )]  # fmt: skip

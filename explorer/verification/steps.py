@@ -1,0 +1,161 @@
+"""The equations of a time step of Moreau and Jean, evaluated anew at what was accepted.
+
+With G at the place of the step and everything else at its rows::
+
+    momentum   M (v1 - v0) - h [theta F1 + (1 - theta) F0] - G' p = 0
+    contact    0 <= G v1 + gap_t + e gap'_0  perp  p >= 0       of what was predicted to close
+    friction   |p_t| <= p_max,  p_t = -p_max slip / |slip| where it slides, slip1 + e_t slip_0 in it
+    constraint G v1 + phi_t = 0
+
+Natural residuals, each in m/s beside the speeds of its own step: impulses are weighed by the
+inverse of the mass that they meet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.compiled import compile_system
+from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
+from explorer.solution import Solution
+from explorer.verification.forces import force, inverse_masses, momentum
+from explorer.verification.gradients import Rows
+
+__all__ = ["contact_problem", "moreau"]
+
+_EPS = float(np.finfo(float).eps)
+
+
+def contact_problem(solution: Solution, tolerance: float, residual: Any = None) -> list[Check]:
+    """Return the check of what the solver of the contact problems left, beside each step's speeds.
+
+    Parameters
+    ----------
+    solution : of a time-stepping scheme with contacts
+    tolerance : lcp_tol
+    residual : (n_t,) m/s, by default what the solver recorded
+    """
+    if not solution.p.shape[1] or len(solution.t) < 2:
+        return []
+    left = solution.residuals[:, 0] if residual is None else residual
+    with np.errstate(all="ignore"):
+        speeds = _speeds(solution)
+        parts = np.where(left > 0, left / np.maximum(speeds, 1e-300), 0.0)
+    row = int(parts.argmax())
+    return [Check(
+        "contact laws", float(parts[row]), tolerance + 1e3 * _EPS, "",
+        f"The contact problem at t = {solution.t[row]:.4g} s was left with {left[row]:.2g} m/s, "
+        f"{parts[row]:.2g} of the speeds in that step, more than lcp_tol = {tolerance:g}.",
+    )]  # fmt: skip
+
+
+def _speeds(solution: Solution) -> np.ndarray:
+    """Return the largest speed of the contacts in each step, impulses over masses counted too."""
+    size = np.abs(solution.gap_dot) * (solution.active > 0)
+    found = size.max(axis=1)
+    found[1:] += (np.abs(solution.gap_dot[:-1]) * (solution.active[1:] > 0)).max(axis=1)
+    weight = inverse_masses(solution)
+    nc = solution.p.shape[1]
+    found = found + (solution.p * weight[:nc]).max(axis=1)
+    if isinstance(solution, FrictionalSolution):
+        pushed = np.abs(solution.p_t).reshape(len(found), -1).max(axis=1)
+        found = found + pushed * weight[nc:].max(initial=0.0)
+        found = found + np.abs(solution.slip).reshape(len(found), -1).max(axis=1)
+    return np.asarray(found)
+
+
+def moreau(solution: Any) -> list[Check]:
+    """Return the checks of a run of `MoreauJean`: contact laws, and balance of momentum."""
+    scheme, left = solution.scheme, solution.residuals[:, 0].copy()
+    if isinstance(solution, DiscSolution) or len(solution.t) < 2:  # contacts of no formulas
+        return contact_problem(solution, scheme.lcp_tol)
+    with np.errstate(all="ignore"):
+        step = _Step(solution)
+        if solution.p.shape[1]:
+            left[1:] = np.maximum(left[1:], step.laws())
+        return [*contact_problem(solution, scheme.lcp_tol, left), *step.balance()]
+
+
+class _Step:
+    """The steps of a run: rows i of its arrays hold the step that ends at row i + 1."""
+
+    def __init__(self, solution: Any) -> None:
+        self.solution, scheme = solution, solution.scheme
+        self.h = np.diff(solution.t)[:, None]
+        q, v, theta = solution.q, solution.v, scheme.theta
+        self.end = q[:-1] + self.h * (theta * v[1:] + (1 - theta) * v[:-1])
+        star = scheme.mass_point == "q_star"
+        self.place = q[:-1] + self.h * scheme.gamma * v[:-1] if star else self.end
+        self.t = solution.t[1:]
+        self.rows = Rows(solution, self.place, v[1:], self.t)
+
+    def laws(self) -> np.ndarray:
+        """Return the natural residual of contacts and friction in m/s, (n_steps,)."""
+        run, nc = self.solution, self.solution.p.shape[1]
+        compiled: Any = compile_system(run.system)
+        rho = list(run.rho.values())
+        e = compiled.start(rho)[2]
+        e_t, compliance = compiled.coefficients(compiled.input(rho))
+        weight = inverse_masses(run)
+        p, on = run.p[1:], run.active[1:] > 0
+        u = self.rows.w[:, :nc] + e * run.gap_dot[:-1]
+        off = np.where(on, np.abs(np.minimum(weight[:nc] * p, u)), np.abs(weight[:nc] * p))
+        found = np.where(compliance == 0, off, 0.0).max(axis=1)
+        if not isinstance(run, FrictionalSolution):
+            return np.asarray(found)
+        for j, (a, direction, _) in enumerate(run.system.tangents):
+            if direction:
+                continue
+            plane = run.p_t.ndim == 3 and len(run.system.contacts[a].slips) == 2
+            many = slice(j, j + 1 + plane)
+            unit = weight[nc + j]
+            push = unit * run.p_t[1:, a].reshape(len(p), -1)[:, : 1 + plane]
+            before = run.slip[:-1, a].reshape(len(p), -1)[:, : 1 + plane]
+            slip = self.rows.w[:, nc:][:, many] + e_t[many] * before
+            most, free = unit * run.p_max[1:, a], push - slip
+            size = np.maximum(np.linalg.norm(free, axis=1), 1e-300)
+            kept = free * np.minimum(1.0, most / size)[:, None]
+            rubbed = np.where(on[:, a], np.linalg.norm(push - kept, axis=1), 0.0)
+            found = np.maximum(found, rubbed)
+        return np.asarray(found)
+
+    def balance(self) -> list[Check]:
+        """Return the check of M (v1 - v0) = h F + G' p beside the size of its terms."""
+        run, theta, h = self.solution, self.solution.scheme.theta, self.h
+        before = {"t": run.t[:-1], "q": run.q[:-1], "v": run.v[:-1]}
+        after = {"t": self.t, "q": self.end, "v": run.v[1:]}
+        F0, F1 = force(run, **before), force(run, **after)
+        acts = h * (theta * F1 + (1 - theta) * F0) + self.rows.push(self._impulses())
+        place = {"t": self.t, "q": self.place}
+        off = momentum(run, v=run.v[1:] - run.v[:-1], **place) - acts
+        size = momentum(run, v=np.abs(run.v[1:]) + np.abs(run.v[:-1]), size=True, **place)
+        size = np.abs(size).max(axis=1) + (h * np.abs(F0) + h * np.abs(F1)).max(axis=1)
+        flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
+        moved = force(run, **after | {"q": self.end * flip}) - F1
+        rounds = (
+            momentum(run, v=np.abs(self.end) / h, size=True, **place) + h * np.abs(moved) / 1e-7
+        )
+        rounds = 1e2 * _EPS * (size + np.abs(rounds).max(axis=1))
+        left, tol = np.linalg.norm(off, axis=1), run.scheme.newton_tol
+        size = np.maximum(size, 1e-300)
+        row = int((left / (tol * size + rounds + 1e-300)).argmax())
+        part, allowed = float(left[row] / size[row]), float(tol + rounds[row] / size[row])
+        return [Check(
+            "momentum", part, allowed, "",
+            f"The step at t = {self.t[row]:.4g} s leaves {part:.2g} of its forces unbalanced, more "
+            f"than newton_tol = {tol:g}.",
+        )]  # fmt: skip
+
+    def _impulses(self) -> np.ndarray:
+        """Return the impulses of all rows of G, (n_steps, n_rows + n_constraints)."""
+        run = self.solution
+        parts = [run.p[1:]]
+        if isinstance(run, FrictionalSolution) and run.system.tangents:
+            contact, direction, _ = zip(*run.system.tangents, strict=True)
+            parts.append(run.p_t[1:][(slice(None), contact, direction)[: run.p_t.ndim]])
+        if isinstance(run, ConstrainedSolution) and run.p_phi.size:
+            parts.append(-run.p_phi[1:])
+        return np.hstack(parts)
