@@ -91,6 +91,11 @@ class Certificate:
         return tuple(check.words or check.figures for check in self.broken)
 
     @property
+    def fatal(self) -> str:
+        """Why the run is of no use; empty: it is."""
+        return next((check.words for check in self.broken if check.fatal), "")
+
+    @property
     def summary(self) -> str:
         """One line."""
         count, broken = len(self.checks), len(self.broken)

@@ -51,12 +51,9 @@ from explorer.systems import (
 )
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
-from explorer.trajectory import Trajectory
+from explorer.verification.growth import grown
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
-
-_FIRST, _FIRST_AND_LAST = 3, [0, 1, 2, -1]  # rows
-_BLOWN = 1e6
 
 __all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
 
@@ -128,18 +125,17 @@ def simulate(
     'success'
     """
     chosen = choose(system, scheme)
-    said: list[tuple[str, type[Warning]]] = []
+    said: list[str] = []
     if chosen.lesson:
-        said.append((f"{chosen.lesson}.", LessonWarning))
+        _warn(said, LessonWarning, f"{chosen.lesson}.")
     if chosen.caution:
-        said.append((f"{chosen!r}: {chosen.caution}.", SchemeWarning))
-    for words, kind in said:
-        warnings.warn(words, kind, stacklevel=2)
+        _warn(said, SchemeWarning, f"{chosen!r}: {chosen.caution}.")
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
     values = numbers_of(system, chosen, {**given_rho, **parameters})
-    _warn(system, mistakes.before(system, {**given_rho, **parameters}, values))
+    suspect = mistakes.before(system, {**given_rho, **parameters}, values)
+    _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, given = begin(chosen, system, chosen.compile(system), start)
@@ -149,42 +145,31 @@ def simulate(
     solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
     if isinstance(solution, FrictionalSolution):
-        before = len(said)
         if found := paradox(compiled, values, solution):
-            said.append((f"'{system.name}': {found}.", ModelWarning))
+            _warn(said, ModelWarning, f"'{system.name}': {found}.")
         if wedged := solution.wedged:
-            said.append((f"'{system.name}': {wedged}.", SchemeWarning))
-        for words, kind in said[before:]:
-            warnings.warn(words, kind, stacklevel=2)
-    if solution.status.ok and _grown(solution):
-        solution.asked = {"t_end": span}
-        if fatal := [check for check in solution.certificate.broken if check.fatal]:
-            last = solution.status
-            solution.status = stopped(UNSTABLE, "unstable", last.step, last.t, fatal[0].words)
-    solution.warned = tuple(words for words, _ in said)
+            _warn(said, SchemeWarning, f"'{system.name}': {wedged}.")
+    if solution.status.ok and grown(solution) and (words := solution.certificate.fatal):
+        last = solution.status
+        solution.status = stopped(UNSTABLE, "unstable", last.step, last.t, words)
     if solution.status.code in _STUCK and (why := _by_sign(system)):
         last = solution.status
         solution.status = stopped(last.code, last.name, last.step, last.t, why)
     if solution.status.ok:
-        _warn(system, mistakes.after(system, solution, bool(given)))
+        suspect = mistakes.after(system, solution, bool(given))
+        _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
+    solution.warned = tuple(said)
     solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
 
 
-def _warn(system: System, sentences: list[str]) -> None:
+def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:
+    """Warn, and keep what was said."""
+    said += sentences
     for sentence in sentences:
-        warnings.warn(f"'{system.name}': {sentence}", ModelWarning, stacklevel=3)
-
-
-def _grown(solution: Solution) -> bool:
-    """Whether the end lies far beyond the first steps: then it may have blown up. Quick."""
-    state = solution.v if solution.v.shape[1] else solution.q
-    if isinstance(solution, Trajectory) or len(state) < _FIRST + 1:
-        return False
-    size = np.abs(state[_FIRST_AND_LAST]).max(axis=1).tolist()
-    return not size[-1] <= _BLOWN * max(size[:-1])
+        warnings.warn(sentence, kind, stacklevel=3)
 
 
 def begin(

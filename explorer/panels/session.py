@@ -138,7 +138,9 @@ class Session:
             warnings.simplefilter("always")
             solution = simulate(states.system(state), scheme, throw=False, **arguments)
         for w in caught:
-            if not issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
+            if issubclass(w.category, (LessonWarning, ModelWarning, SchemeWarning)):
+                solution.warned = tuple(dict.fromkeys((*solution.warned, str(w.message))))
+            else:
                 warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
         if not solution.status.ok:
             raise BadValue(solution.status.message)

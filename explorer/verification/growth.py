@@ -14,13 +14,26 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import compile_system
+from explorer.trajectory import Trajectory
 
-__all__ = ["mechanical_growth", "theta_growth"]
+__all__ = ["grown", "mechanical_growth", "theta_growth"]
+
+_FIRST_AND_LAST = [0, 1, 2, -1]  # rows
+_BLOWN = 1e6  # times the largest of the first states
 
 _STEADY = 1e-3  # Re(lambda) / |lambda| up to which a mode is none that grows by itself
 _FULL = 200  # coordinates up to which all modes are looked at
 _SAMPLES = 5
 _TOLERATED = 0.05  # growth of an amplitude over the run, where it should stay or decay
+
+
+def grown(solution: Any) -> bool:
+    """Whether the end lies so far beyond the first steps that the run may have blown up. Quick."""
+    state = solution.v if solution.v.shape[1] else solution.q
+    if isinstance(solution, Trajectory) or len(state) < len(_FIRST_AND_LAST):
+        return False
+    size = np.abs(state[_FIRST_AND_LAST]).max(axis=1).tolist()
+    return not size[-1] <= _BLOWN * max(size[:-1])
 
 
 def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: float) -> list[Check]:
