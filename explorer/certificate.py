@@ -136,9 +136,12 @@ class Certified:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """What was checked: each figure beside its bound. Made when it is first asked for."""
+        """What was checked: each figure beside its bound. Made when it is first asked for.
+
+        Empty of a result that was made by hand: it has no equations to evaluate.
+        """
         own = cast(Any, self)
-        return Certificate(tuple(own.scheme.certify(own)))
+        return Certificate(() if own.observe is None else tuple(own.scheme.certify(own)))
 
     @property
     def cautions(self) -> tuple[str, ...]:

@@ -49,6 +49,8 @@ def test_what_cannot_be_drawn_is_said():
     panel = panels["explore"](Session("bouncing_ball"))
     status = asked(panel, **{"rho.m": 1e300})
     assert status["level"] == "warn"
-    assert status["text"] == "Beyond what can be drawn (3e38): impulse (N s), energy (J)."
+    beyond = "Beyond what can be drawn (3e38): impulse (N s), energy (J)."
+    unit = "m = 1e+300 kg lies far outside its range [0.1, 5] kg. Is its unit right?"
+    assert status["text"] == f"{beyond} 'bouncing ball': {unit}"
     assert "steps in" in status["detail"]
     assert asked(panel, **{"rho.m": 1.0})["level"] == "ok"

@@ -139,7 +139,7 @@ class _Step:
             momentum(run, v=np.abs(self.end) / h, size=True, **place) + h * np.abs(moved) / 1e-7
         )
         rounds = 1e2 * _EPS * (size + np.abs(rounds).max(axis=1))
-        left, tol = np.linalg.norm(off, axis=1), run.scheme.newton_tol
+        left, tol = np.abs(off).max(axis=1), run.scheme.newton_tol
         size = np.maximum(size, 1e-300)
         row = int((left / (tol * size + rounds + 1e-300)).argmax())
         part, allowed = float(left[row] / size[row]), float(tol + rounds[row] / size[row])
