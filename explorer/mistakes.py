@@ -92,4 +92,6 @@ def _runs_away(solution: Any, k: int) -> bool:
     if len(rate) < 3 or gap[0] < 0 or rate[0] < 0:
         return False
     rise = np.diff(rate)
-    return bool((rise > 1e-9 * np.ptp(rate)).all() and gap[-1] > 2 * gap[0])
+    moved = np.ptp(solution.q, axis=0).max(initial=0.0)
+    far = gap[-1] - gap[0] > max(gap[0], 0.01 * moved)  # and not by round-off
+    return bool(far and (rise > 1e-9 * np.ptp(rate)).all())
