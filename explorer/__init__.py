@@ -52,7 +52,7 @@ _HOMES = {
     "stepped": ("SteppedSolution",),
     "schemes": ("Scheme",),
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
-    "sensitivity": ("Cost", "Sensitivity"),
+    "sensitivity": ("Cost", "Sensitivity", "Trust"),
     "sensitivity.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
     "switched": ("SwitchedTrajectory",),

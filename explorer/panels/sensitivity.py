@@ -140,20 +140,18 @@ class _Answer(SessionAnswer):
         status = self._status(sens.solution, seconds)
         if status["level"] == "error":
             return status
-        together = next((e for e in sens.events if e.together > 1), None)
         said, time = "", self.session.system.time_unit
         if refusal:
             said = f"No twins: {refusal}"
-        elif together is not None:
-            said = (
-                f"At t = {together.t:.4g} {time} {together.together} contacts meet at once: beyond "
-                "it the derivative holds in one direction only."
-            )
+        elif not sens.trust.ok:
+            said = f"Do not trust this derivative: {' '.join(sens.trust.sentences)}"
         elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
             said = (
                 f"From t = {twin.until:.4g} {time} on the twins meet different events: no "
                 "derivative exists across, and a smaller δ helps."
             )
+        figures = " · ".join(filter(None, [status.get("detail", ""), sens.trust.summary]))
+        status = {**status, "detail": figures}
         return {**status, "level": "warn", "text": said} if said else status
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
