@@ -24,6 +24,7 @@ from explorer.panels.sensitivity_cards import (
 from explorer.panels.sensitivity_controls import groups
 from explorer.panels.sensitivity_state import SensitivitySession
 from explorer.panels.session import Session
+from explorer.panels.still import StillPanel
 from explorer.sensitivity import Sensitivity
 from explorer.views.picture import steady
 from explorer.views.sensitivity import as_csv
@@ -163,7 +164,7 @@ class _Answer(SessionAnswer):
             see = session.state["see"]
             sens, shown = session.sensitivity, see["coordinate"]
             picture = views.sensitivity.picture(sens, coordinate=shown)
-            page = picture.figure("plotly_white").update_layout(height=720).to_html()
+            page = picture.page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
@@ -213,7 +214,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.sensitivity`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
 
     Raises
     ------
@@ -222,8 +223,10 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     """
     session = SensitivitySession(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        see = session.state["see"]
-        return views.sensitivity(
-            session.sensitivity, coordinate=see["coordinate"], delta=see["delta"]
-        )
+        return StillPanel(session, lambda: _figure(session))
     return SensitivityPanel(session)
+
+
+def _figure(session: SensitivitySession) -> Any:
+    see = session.state["see"]
+    return views.sensitivity(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
