@@ -1,0 +1,262 @@
+"""Where the energy of a run comes from and goes to, and what of it the scheme itself takes.
+
+Over each step::
+
+    T + V = work of external forces + of damping + of contacts + of yielding + numerical
+
+The work of a force f is (f0 + f1) (q1 - q0) / 2: with it the average acceleration method of a
+linear system leaves nothing numerical, to round-off (Krenk, *Energy conservation in Newmark based
+time integration algorithms*, Comput. Methods Appl. Mech. Eng. 195 (2006) 6110). What is left for
+other schemes is their algorithmic dissipation, or growth, and their error in a nonlinear potential.
+Along a run that knows what lies between its rows the power is integrated, by splines.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import BadValue, NotApplicable
+from explorer.frictional import DiscSolution, FrictionalSolution
+from explorer.solution import Solution
+from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
+from explorer.trajectory import Trajectory
+
+__all__ = ["EnergyBalance", "energy_balance"]
+
+_POINTS = 4000  # rows of a run that knows what lies between them
+_ROUND_OFF = 1e-12  # of the largest energy: a smaller work is none
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Energies and works along a run, in J, each (n_t,); works are sums since the start.
+
+    Attributes
+    ----------
+    solution : Solution
+        The run, at the rows that are used.
+    kinetic, potential : the energies; elastic energy of yielding springs is potential
+    external : work of forces that depend on t and q and have no potential, and of a potential
+        that changes in time
+    damping : work of forces that depend on v
+    contact : work of normal forces, mostly at impacts
+    friction : work of Coulomb friction, at impacts too
+    yielding : work of springs that yield
+    """
+
+    solution: Solution
+    kinetic: np.ndarray
+    potential: np.ndarray
+    external: np.ndarray
+    damping: np.ndarray
+    contact: np.ndarray
+    friction: np.ndarray
+    yielding: np.ndarray
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times in s."""
+        return self.solution.t
+
+    @property
+    def energy(self) -> np.ndarray:
+        """T + V."""
+        return self.kinetic + self.potential
+
+    @property
+    def works(self) -> dict[str, np.ndarray]:
+        """What physics does, by name: those that are not zero throughout."""
+        names = ("external", "damping", "contact", "friction", "yielding")
+        least = _ROUND_OFF * max(self.kinetic.max(), np.abs(self.energy).max())
+        found = {name: getattr(self, name) for name in names}
+        return {name: work for name, work in found.items() if np.abs(work).max() > least}
+
+    @cached_property
+    def numerical(self) -> np.ndarray:
+        """What the scheme does: the change of the energy that no work explains; < 0 dissipates."""
+        return self.energy - self.energy[0] - sum(self.works.values())
+
+    def __repr__(self) -> str:
+        parts = {**self.works, "numerical": self.numerical}
+        return (
+            f"EnergyBalance(T + V from {self.energy[0]:.6g} to {self.energy[-1]:.6g} J: "
+            + ", ".join(f"{name} {work[-1]:.4g}" for name, work in parts.items()) + ")"
+        )  # fmt: skip
+
+
+def energy_balance(solution: Solution) -> EnergyBalance:
+    """Return the energies of a run, the work of what acts, and what the scheme adds.
+
+    Raises
+    ------
+    NotApplicable
+        A system x' = ..., or forces whose potential is not known.
+    BadValue
+        No solution at all.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.study.oscillator(), ex.GeneralizedAlpha(h=0.5, rho_inf=0.5))
+    >>> ex.study.energy_balance(run)
+    EnergyBalance(T + V from 0.5 to 0.494683 J: numerical -0.005317)
+    """
+    if not isinstance(solution, Solution):
+        raise BadValue(f"energy_balance takes what simulate returns, not {solution!r}.")
+    system = solution.system
+    if isinstance(system, StateSpaceSystem):
+        raise NotApplicable(
+            f"'{system.name}' is a {system.kind}: it declares states, but no forces whose work "
+            "could be added up."
+        )
+    if solution.potential is None and not isinstance(system, LinearMechanicalSystem):
+        raise NotApplicable(
+            f"The potential of '{system.name}' is not known, so the work of its forces cannot be "
+            "told from their energy: give it one, such as system.potential = 'k*x**2/2'."
+        )
+    if any(system.t in c.phi.free_symbols for c in system.constraints):
+        raise NotApplicable(
+            f"A constraint of '{system.name}' moves with time and does work, which is not added up."
+        )
+    if isinstance(solution, Trajectory):
+        observe, run = solution.observe, solution
+        solution = run.march.trajectory(None) if _by_steps(run) else run.refined(_POINTS)
+        solution.observe = observe
+    n = solution.q.shape[1]
+    if isinstance(system, LinearMechanicalSystem):
+        potential, forces, at_rest = _linear(solution)
+    else:
+        potential, forces = solution.energy - solution.kinetic, _evaluated(solution, "power")
+        at_rest = _evaluated(solution, "power", v=np.zeros_like(solution.v))
+    if system.records:
+        shaken = _evaluated(solution, "recorded")
+        forces[:, :n] += shaken
+        at_rest[:, :n] += shaken
+    if isinstance(solution, DiscSolution):  # its slips are of no formula
+        after, rough = n + 1, solution.slip
+    else:
+        after = n + 1 + len(system.tangents)
+        rough = (forces - at_rest)[:, n + 1 : after]
+    stored, lost = _springs(solution, forces[:, after:])
+    return EnergyBalance(
+        solution, solution.kinetic, potential + stored,
+        external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
+        damping=_work(solution, (forces - at_rest)[:, :n]),
+        contact=_contacts(solution, rough),
+        friction=_friction(solution, rough),
+        yielding=lost,
+    )  # fmt: skip
+
+
+def _by_steps(solution: Solution) -> bool:
+    """Whether the steps of the scheme are all that is known."""
+    by_newmark = getattr(solution.scheme, "newmark", None) is not None
+    return not isinstance(solution, Trajectory) or by_newmark
+
+
+def _work(solution: Solution, force: np.ndarray) -> np.ndarray:
+    """Return the work of a force (n_t, n) since the start."""
+    if _by_steps(solution):
+        return _trapezoids(force, solution.q)
+    return _integral(solution, (force * solution.v).sum(axis=1))
+
+
+def _integral(solution: Solution, power: np.ndarray) -> np.ndarray:
+    if _by_steps(solution):
+        return _trapezoids(power[:, None], solution.t[:, None])
+    from scipy.interpolate import CubicSpline
+
+    total, t = np.zeros_like(power), solution.t
+    for part in np.split(np.arange(len(t)), np.flatnonzero(np.diff(t) == 0) + 1):  # at events
+        done = total[part[0] - 1] if part[0] else 0.0
+        if len(part) > 3:
+            total[part] = done + CubicSpline(t[part], power[part]).antiderivative()(t[part])
+        else:
+            total[part] = done + _trapezoids(power[part, None], t[part, None])
+    return total
+
+
+def _trapezoids(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the sum of y dx since the start, both (n_t, n)."""
+    steps = np.einsum("ti,ti->t", y[1:] + y[:-1], np.diff(x, axis=0)) / 2
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _evaluated(solution: Solution, bundle: str, **changes: Any) -> np.ndarray:
+    other = copy.copy(solution)
+    vars(other).update(changes)
+    return solution.observe(other, bundle)  # type: ignore[misc]
+
+
+def _linear(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return V, f and f at rest as `explorer.compiled.power` has them, from the matrices."""
+    system, q, v = solution.system, solution.q, solution.v
+    elastic = (system.K @ q.T).T
+    mirrored = (system.K.T @ q.T).T
+    at_rest = (mirrored - elastic) / 2  # what of K is not symmetric has no potential
+    potential = solution.potential  # with the constant forces, if they are constant
+    if potential is None:
+        potential = np.einsum("ti,ti->t", q, elastic) / 2
+        at_rest = at_rest + _evaluated(solution, "force")
+    forces = at_rest - (system.C @ v.T).T
+    nothing = np.zeros((len(q), 1))
+    return potential, np.hstack([forces, nothing]), np.hstack([at_rest, nothing])
+
+
+def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
+    """Return the work of the normal forces; those of moving obstacles may drive."""
+    nc = solution.gap.shape[1]
+    if not nc:
+        return np.zeros_like(solution.t)
+    if isinstance(solution, DiscSolution):  # its walls stand still
+        moving = np.zeros_like(solution.gap)
+    else:
+        moving = _evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
+    if isinstance(solution, Trajectory):
+        jumps = np.zeros_like(solution.t)
+        for event in solution.located:
+            jumps[event.row] += solution.kinetic[event.row] - solution.kinetic[event.row - 1]
+        jumps -= _rubbed(solution, along)
+        return np.cumsum(jumps) - _integral(solution, (solution.lam * moving).sum(axis=1))
+    along = solution.gap_dot - moving
+    steps = 0.5 * (solution.p[1:] * (along[1:] + along[:-1])).sum(axis=1)
+    return np.concatenate([[0.0], np.cumsum(steps)])
+
+
+def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
+    """Return the work of friction forces on the sliding velocities that the system has itself."""
+    if not along.shape[1] or not isinstance(solution, (Trajectory, FrictionalSolution)):
+        return np.zeros_like(solution.t)
+    if isinstance(solution, FrictionalSolution):
+        contact, direction, _ = zip(*solution.system.tangents, strict=True)
+        impulse = solution.p_t[(slice(None), contact, direction)[: solution.p_t.ndim]]
+        steps = 0.5 * (impulse[1:] * (along[1:] + along[:-1])).sum(axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+    force = solution.lam_t[:, list(solution.system.rough)]
+    return _integral(solution, (force * along).sum(axis=1)) + np.cumsum(_rubbed(solution, along))
+
+
+def _rubbed(solution: Trajectory, along: np.ndarray) -> np.ndarray:
+    """Return the work of the friction impulses of each event, in its row."""
+    work = np.zeros_like(solution.t)
+    rows = np.unique([event.row for event in solution.located]).astype(int)
+    if along.shape[1] and len(rows):
+        impulse = solution.p_t[rows][:, list(solution.system.rough)]
+        work[rows] = 0.5 * (impulse * (along[rows] + along[rows - 1])).sum(axis=1)
+    return work
+
+
+def _springs(solution: Solution, declared: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what springs that yield store, and the work of their yielding."""
+    if not solution.system.springs:
+        return np.zeros_like(solution.t), np.zeros_like(solution.t)
+    u, k, b = (declared[:, i::3] for i in range(3))
+    slip = solution.slip  # type: ignore[attr-defined]
+    elastic = (1 - b) * k * (u - slip)
+    stored = 0.5 * (b * k * u**2 + elastic * (u - slip)).sum(axis=1)
+    return stored, -_trapezoids(elastic, slip)
