@@ -11,11 +11,47 @@ from typing import ClassVar
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.errors import NotApplicable
 from explorer.export import Quantity
-from explorer.trajectory import ROWS, Trajectory
+from explorer.trajectory import ROWS, LocatedEvent, Trajectory
 
-__all__ = ["FrozenTrajectory", "SwitchedTrajectory"]
+__all__ = ["Continuations", "FrozenTrajectory", "SwitchedTrajectory"]
+
+
+@dataclass(frozen=True)
+class Continuations:
+    """A moment from which a solution can go on in several ways, each of them consistent.
+
+    Attributes
+    ----------
+    t : float
+        In s.
+    x : (n_x,) state
+    patterns : tuple of str
+        The active sets that may follow.
+    multipliers, rates : (k, n_sel), (k, n_x)
+        Multipliers and x' of each.
+    taken : int
+        Which of them the run has taken.
+    """
+
+    t: float
+    x: np.ndarray
+    patterns: tuple[str, ...]
+    multipliers: np.ndarray
+    rates: np.ndarray
+    taken: int
+
+    def __repr__(self) -> str:
+        said = [f"{'*' if k == self.taken else ' '} {k}: {p}" for k, p in enumerate(self.patterns)]
+        return "\n".join([f"Continuations at t = {self.t:.6g} s", *said])
+
+    @property
+    def sentence(self) -> str:
+        """What a reader is told."""
+        known = ", ".join(f"{p!r}" for p in self.patterns)
+        return f"at t = {self.t:.6g} s to {known}; taken is {self.patterns[self.taken]!r}"
 
 
 @dataclass(repr=False)
@@ -112,6 +148,28 @@ class SwitchedTrajectory(Trajectory):
         return np.array([e.t for e in self.events])
 
     @cached_property
+    def choices(self) -> tuple[Continuations, ...]:
+        """The moments at which the solution is not unique, with all that may follow.
+
+        ``FESD(picks="1")`` takes number 1 at the first of them.
+        """
+        found: tuple[Continuations, ...] = self.march.choices()
+        return found
+
+    @property
+    def uniqueness(self) -> Check:
+        """How often the run could have gone on otherwise: a check of its certificate."""
+        found = self.choices
+        more = f" and at {len(found) - 1} later moments" if len(found) > 1 else ""
+        words = ""
+        if found:
+            words = (
+                f"The solution is not unique: it may go on {found[0].sentence}{more}. "
+                "solution.choices lists what else would do; FESD(picks='1') takes number 1."
+            )
+        return Check("moments with several continuations", len(found), 0, "", words)
+
+    @cached_property
     def fesd_residual(self) -> dict[str, float]:
         """Largest violation of each block of the FESD equations (21).
 
@@ -124,6 +182,10 @@ class SwitchedTrajectory(Trajectory):
 @dataclass(repr=False)
 class FrozenTrajectory(Trajectory):
     """Result of `FESD` through time freezing: rows in physical time, what is frozen cut out."""
+
+    def _beside(self, event: LocatedEvent) -> list[LocatedEvent]:
+        """Return nothing: every contact that strikes has an event of its own already."""
+        return []
 
     @cached_property
     def pseudo(self) -> SwitchedTrajectory:

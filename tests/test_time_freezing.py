@@ -272,3 +272,16 @@ def test_contacts_that_push_each_other_are_told_without_a_simplification(monkeyp
     for model in ("rocking_block", "rough_block", "slider_crank"):
         assert "push each other" in misses(getattr(ex.models, model)())
     assert asked == []
+
+
+@pytest.mark.parametrize("e", [(0.5, 0.5), (0.5, 0.2), (0.0, 0.0)])
+def test_impacts_in_a_corner_are_listed_once_each(e):
+    """At once on both walls: impulses m (1 + e) |v|, each in one event."""
+    system = ex.MechanicalSystem("corner", q="x y", mass=[[1, 0], [0, 1]], force=[0, 0])
+    system.contact(ex.Contact("x", e=e[0], name="wall"))
+    system.contact(ex.Contact("y", e=e[1], name="floor"))
+    system.start(q=[1, 1], v=[-1, -1], t_end=1.5)
+    sol = ex.simulate(system, ex.FESD(h=0.1))
+    hits = {e.contact: e.impulse for e in sol.events if e.kind in ("impact", "closed")}
+    assert len(sol.events) == 2
+    assert hits == pytest.approx({"wall": 1 + e[0], "floor": 1 + e[1]})

@@ -94,6 +94,29 @@ class Switched(Remade):
             for part, count in zip(self._outputs, counts, strict=True)
         )
 
+    @functools.cached_property
+    def _rates(self) -> list[Any]:
+        n, nc = self.n_x, self.n_c
+        f, c = self._outputs[0][:n], self._outputs[1]
+        return [
+            c[nc + nc * n + j] + sum((c[nc + j * n + k] * f[k] for k in range(n)), se.Integer(0))
+            for j in range(nc)
+        ]
+
+    @functools.cached_property
+    def plain(self) -> tuple[Bundle, Bundle]:
+        """f and dc/dt, without derivatives."""
+        return Bundle(self._args, self._outputs[0][: self.n_x]), Bundle(self._args, self._rates)
+
+    @functools.cached_property
+    def surface_rates(self) -> Bundle:
+        """dc/dt (n_c,), and its derivatives by t, x, multipliers and parameters."""
+        n, rates = self.n_x, self._rates
+        t, x = self._args[:1], self._args[1 : 1 + n]
+        chosen = self._args[1 + n : 1 + n + self.n_sel]
+        by = [_jacobian(rates, v) for v in (t, x, chosen, self._rho)]
+        return Bundle(self._args, [*rates, *(one for part in by for one in part)])
+
     def recipe(self) -> tuple[Any, tuple[Any, ...]]:
         """Return what makes it again."""
         return _again, (self.system, self.stewart, self.running)
@@ -126,7 +149,7 @@ class Switched(Remade):
         """Return the integers that tell a kernel this problem."""
         head = [self.n_x, self.n_c, self.n_sel, self.n_rho, stages]
         if not self.stewart:
-            return np.array([*head, 0, 0, 0], np.int64)
+            return np.array([*head, 0, int(self._affine), 0], np.int64)
         subsystems = self.system.subsystems  # type: ignore[attr-defined]
         cells: list[int] = []
         at, each, region = 8 + 4 * len(subsystems), [], 0
@@ -135,6 +158,13 @@ class Switched(Remade):
             cells += s.cells
             region += len(s.regions)
         return np.array([*head, len(subsystems), 0, 0, *each, *cells], np.int64)
+
+    @functools.cached_property
+    def _affine(self) -> bool:
+        """Whether f is affine in each multiplier."""
+        alphas = [s.alpha for s in self.system.switches]
+        flow = [f for f in map(sp.sympify, self.system.f) if f.free_symbols & set(alphas)]
+        return not any(a in sp.expand_mul(f.diff(a)).free_symbols for f in flow for a in alphas)
 
     @functools.cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

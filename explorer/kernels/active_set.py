@@ -7,105 +7,28 @@ zero itself (a tangency), how it changes along the flow decides. There may be se
 the solution is not unique, and a rule chooses.
 
 The multipliers are alpha (one for each function), or theta (one for each region), in which a slide
-on k surfaces mixes k + 1 of the regions that meet there.
+on k surfaces mixes k + 1 of the regions that meet there. A slide on k surfaces may have several
+alpha, up to k! of them where f is affine in each: all are found (`explorer.kernels.multiaffine`).
 """
 
 import numpy as np
 
+from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import FLOW, MODE, MODEL, NC, NSEL, SUBSYSTEMS, SWITCH, N
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.multiaffine import CORNERS, FIRST, roots
 
-AT = 8  # where the subsystems begin in `shape`: first function, functions, first region, regions
+AFFINE = 6  # place in `shape`: whether f is affine in each multiplier
 NOISE = 1e-13  # beside its scale the sign of a quantity this small is round-off
 BAND = 1e-8  # beside its scale a quantity this small is taken for zero
 LENIENT = 0.05  # beside its scale: how fast a surface may be approached that was just left
-ALL = -2
-MOST = 8  # functions that are zero at once
+ALL, OTHERS = -2, -3  # what `forced` may be besides a function
+FIRST_WAY, LAST_WAY = 11, 0  # rows of `vec`: x' of consistent patterns
+SAME = 1e-9  # of its largest component: x' that are closer are the same
+WANTED = 1 << 40  # no score is as high
+PICK = 10  # and above it in `rule`: the number of the consistent pattern that is taken
 LAMBDA = "float64[:, ::1], int64[::1], float64[:, ::1]"  # matrix, pivots, right-hand side
-
-
-@kernel(f"int64(int64[::1], {MODE}, int64)", inner=True)
-def arrange(shape, sign, zeros, base, B, choice):
-    """Set up the multipliers base + B w of a pattern of signs; return how many choices there are.
-
-    0: these functions have no multiplier to slide with. Without regions there is one choice.
-    """
-    nc = shape[NC]
-    nsel = shape[NSEL]
-    m = 0
-    for k in range(nsel):
-        base[k] = 0.0
-        for a in range(nc):
-            B[k, a] = 0.0
-    for j in range(nc):
-        if sign[j] == 0:
-            zeros[m] = j
-            m += 1
-    zeros[nc] = m
-    if shape[SUBSYSTEMS] == 0:
-        a = 0
-        for j in range(nc):
-            if sign[j] > 0:
-                base[j] = 1.0
-            elif sign[j] == 0:
-                B[j, a] = 1.0
-                a += 1
-        return 1
-    total = 1
-    a = 0
-    for u in range(shape[SUBSYSTEMS]):
-        at = AT + 4 * u
-        first = shape[at]
-        count = shape[at + 1]
-        cells = shape[at + 2]
-        regions = shape[at + 3]
-        k = 0
-        for j in range(first, first + count):
-            k += 1 if sign[j] == 0 else 0
-        # regions whose closure holds the point: bit r of `near`
-        near = 0
-        touching = 0
-        for cell in range(1 << count):
-            fits = True
-            for j in range(count):
-                side = 1 if (cell >> j) & 1 else -1
-                fits = fits and (sign[first + j] == 0 or sign[first + j] == side)
-            region = shape[cells + cell]
-            if fits and region >= 0 and not (near >> region) & 1:
-                near |= 1 << region
-                touching += 1
-        if touching < k + 1:
-            return 0
-        # the number-th set of k + 1 of them, in lexicographic order
-        combinations = 1
-        for q in range(k + 1):
-            combinations = combinations * (touching - q) // (q + 1)
-        number = choice % combinations
-        choice //= combinations
-        total *= combinations
-        left = k + 1
-        of = touching
-        leader = -1
-        for region in range(64):
-            if left == 0 or not (near >> region) & 1:
-                continue
-            of -= 1
-            with_it = 1  # sets that hold this region: choose left - 1 of those after it
-            for q in range(left - 1):
-                with_it = with_it * (of - q) // (q + 1)
-            if number >= with_it:
-                number -= with_it
-                continue
-            left -= 1
-            if leader < 0:
-                leader = regions + region
-                base[leader] = 1.0
-            else:
-                B[regions + region, a] = 1.0
-                B[leader, a] = -1.0
-                a += 1
-    return total
 
 
 @kernel(
@@ -202,23 +125,63 @@ def margins(
 
 
 @kernel(
+    f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1])",
+    inner=True,
+)
+def slides(
+    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x
+):  # fmt: skip
+    """Set the rows of `vec` from FIRST on to the w to start from; return how many there are.
+
+    They are all the roots of dc/dt = 0, where f is affine in each multiplier; where it is not, or
+    is affine in all of them, there is one guess.
+    """
+    n = shape[N]
+    nc = shape[NC]
+    m = zeros[nc]
+    alike = shape[SUBSYSTEMS] > 0
+    if m < 2 or alike or shape[AFFINE] == 0:
+        for a in range(m):
+            vec[FIRST, a] = 1.0 / (m + 1) if alike else 0.5
+        return 1
+    inp[0] = t
+    for k in range(n):
+        inp[1 + k] = x[k]
+    call(table[SWITCH, 0], table[SWITCH, 1], switch, inp)
+    for corner in range(1 << m):
+        for k in range(shape[NSEL]):
+            total = base[k]
+            for a in range(m):
+                total += B[k, a] * ((corner >> a) & 1)
+            inp[1 + n + k] = total
+        call(table[FLOW, 0], table[FLOW, 1], out, inp)
+        for a in range(m):
+            j = zeros[a]
+            total = switch[nc + nc * n + j]
+            for k in range(n):
+                total += switch[nc + j * n + k] * out[k]
+            vec[CORNERS + a, corner] = total
+    return roots(vec, m, M, pivots, r)
+
+
+@kernel(
     f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], float64,"
-    " int64[::1], int64, int64, float64)",
+    " int64[::1], int64, int64, float64, int64)",
     inner=True,
 )
 def consistent(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, ahead,
-    near, z, left, band,
+    near, z, left, band, guess,
 ):  # fmt: skip
     """Return 3 if the pattern holds from (t, x) on, 1 if nothing speaks against it, 0 if not.
 
     A quantity within `band` of zero is watched over the time `ahead`. 2: nothing, and the signs of
-    what is that small speak for it.
+    what is that small speak for it. `guess`: number of the w to start from (see `slides`).
     """
     n = shape[N]
     m = zeros[shape[NC]]
     for a in range(m):
-        vec[5, a] = 0.5 if shape[SUBSYSTEMS] == 0 else 1.0 / (m + 1)
+        vec[5, a] = vec[FIRST + guess, a]
     count = margins(
         table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
         near, z, left, 8,
@@ -268,27 +231,44 @@ def consistent(
     return 2 if verdict == 1 and seen else verdict
 
 
+@kernel("int64(float64[:, ::1], int64, int64)", inline=True)
+def alike(vec, n, row):
+    """Whether x' is that of a row."""
+    size = 0.0
+    off = 0.0
+    for k in range(n):
+        size = max(size, abs(vec[6, k]) + abs(vec[row, k]))
+        off = max(off, abs(vec[6, k] - vec[row, k]))
+    return off <= SAME * size
+
+
 @kernel(
     f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], float64,"
-    " int64[::1], int64, int64, int64, int64, int64[::1])",
+    " int64[::1], int64, int64, int64, int64, float64, int64[::1])",
     inner=True,
 )
 def choose(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, ahead,
-    near, z, banned, forced, rule, best,
+    near, z, banned, forced, rule, slack, best,
 ):  # fmt: skip
     """Choose the pattern of the `z` functions listed in `near`; return how many are consistent.
 
     `banned`: a multiplier that has to stay zero (or -1); `forced`: a function that keeps the sign
-    it has, for it has just been left (ALL: one of these; -1: none). `rule`: 1 prefers positive
-    signs, -1 negative ones, 0 slides. On return the active set is set up and rows 5 to 7 of `vec`
-    hold w, x', multipliers; ``best[0]`` is the choice of regions. 0: no pattern is consistent, the
-    signs are what they were.
+    it has, for it has just been left (ALL: one of these; OTHERS: the pattern is another than it
+    was, whose choice is ``best[0]``; -1: none). `rule`: 1 prefers positive signs, -1 negative ones,
+    0 slides, PICK + k takes the k-th that is consistent. `slack`: what multipliers may be beyond
+    their bounds if they come back. On return the active set is set up and rows 5 to 7 of `vec`
+    hold w, x', multipliers; ``best[0]`` is the choice: of regions, or of a root. 0: no pattern is
+    consistent, the signs are what they were.
     """
+    n = shape[N]
     found = 0
     top = -1
     code_best = 0
     patterns = 1
+    before = best[0]
+    regions = shape[SUBSYSTEMS] > 0
+    lean = rule if rule < PICK else 1
     for a in range(z):
         best[1 + a] = sign[near[a]]
         patterns *= 3
@@ -297,25 +277,35 @@ def choose(
         code = turn % patterns
         if turn == patterns and top >= 0:
             break
-        band = BAND if turn < patterns else 0.0
+        band = max(BAND, slack) if turn < patterns else 0.0
         rest = code
         score = 0
         skip = False
+        same = forced == OTHERS
         for a in range(z):
             j = near[a]
             digit = rest % 3
             rest //= 3
             side = 1 if digit == 0 else (-1 if digit == 1 else 0)
             skip = skip or (j == forced and side != best[1 + a])
+            same = same and side == best[1 + a]
             sign[j] = side
-            score += rule * side if rule != 0 else (1 if side == 0 else 0)
+            score += lean * side if lean != 0 else (1 if side == 0 else 0)
         if skip:
             continue
         choice = 0
         choices = 1
         while choice < choices:
-            choices = arrange(shape, sign, zeros, base, B, choice)
-            allowed = choices > 0
+            number = arrange(shape, sign, zeros, base, B, choice)
+            if regions or choice == 0:
+                choices = number
+                guesses = slides(
+                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r,
+                    vec, t, x,
+                )  # fmt: skip
+                if not regions:
+                    choices = guesses
+            allowed = choice < choices and not (same and choice == before)
             if allowed and banned >= 0:
                 allowed = base[banned] == 0.0
                 for a in range(zeros[shape[NC]]):
@@ -323,26 +313,41 @@ def choose(
             if allowed:
                 verdict = consistent(
                     table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r,
-                    vec, t, x, ahead, near, z, forced, band,
+                    vec, t, x, ahead, near, z, forced, band, 0 if regions else choice,
                 )  # fmt: skip
-                if verdict == 3:
-                    found += 1
-                if verdict > 0 and verdict * 1000 + score > top:
+                if verdict > 0 and top < verdict * 1000 + score < WANTED:
                     top = verdict * 1000 + score
                     code_best = code
                     best[0] = choice
+                new = verdict == 3  # two that go the same way are one
+                if new and found > 0:
+                    new = not (alike(vec, n, FIRST_WAY) or alike(vec, n, LAST_WAY))
+                if new:
+                    if found == rule - PICK:
+                        top = WANTED
+                        code_best = code
+                        best[0] = choice
+                    for k in range(n):
+                        vec[LAST_WAY, k] = vec[6, k]
+                        if found == 0:
+                            vec[FIRST_WAY, k] = vec[6, k]
+                    found += 1
             choice += 1
     if top < 0:
         for a in range(z):
             sign[near[a]] = best[1 + a]
+        best[0] = before
         return 0
     for a in range(z):
         digit = code_best % 3
         code_best //= 3
         sign[near[a]] = 1 if digit == 0 else (-1 if digit == 1 else 0)
     arrange(shape, sign, zeros, base, B, best[0])
+    slides(
+        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x
+    )  # fmt: skip
     consistent(
         table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        ahead, near, z, forced, band,
+        ahead, near, z, forced, BAND, 0 if regions else best[0],
     )  # fmt: skip
     return max(found, 1)

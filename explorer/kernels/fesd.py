@@ -17,7 +17,8 @@ from explorer.codes import (
     SUCCESS,
     SWITCH_CAP,
 )
-from explorer.kernels.active_set import ALL, MOST, arrange, choose
+from explorer.kernels.active_set import AFFINE, ALL, OTHERS, PICK, choose
+from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import (
     FACTORED,
     FLOW,
@@ -31,14 +32,17 @@ from explorer.kernels.element import (
     N,
     S,
 )
+from explorer.kernels.fold import FOLD, furthest
 from explorer.kernels.jit import call, kernel
+from explorer.kernels.multiaffine import MOST
 from explorer.kernels.phase import FINER, HALVED, MADE, phase
 from explorer.kernels.stretch import AT_ONCE, OTHER, RECORD, WORK
 
 __all__ = ["march"]
 
-# places in `caps`: elements of an interval, whether it is split, rule
-ELEMENTS, SPLIT, RULE = 0, 1, 2
+# places in `caps`: elements of an interval, whether it is split, rule, and what is picked instead
+# (-1: nothing) at each moment that has several continuations
+ELEMENTS, SPLIT, RULE, PICKS = 0, 1, 2, 3
 # columns of `switches`: first element, kind, which, consistent patterns, functions at zero, choice,
 # then the signs behind it; of `moments`: t, slope, then x, x' before, x' behind, multipliers behind
 SIGNS = 6
@@ -46,20 +50,22 @@ ACCUMULATED = 1e-10  # of an interval: phases shorter than that may accumulate
 LOST = 1e-6  # the same, where no active set is found any more
 AHEAD = 1e-5  # of an interval: over it a tangency is watched
 SHORT = 40  # phases of no length in a row
+SLACK = 0.05  # what multipliers may be beyond their bounds where a slide has ended
 
 
 @kernel(
     f"int64({WORK}, int64[::1], int64[::1], float64, float64[::1], float64, int64, int64, int64,"
-    " int64[::1], float64[::1])",
+    " int64, int64[::1], float64[::1])",
     inner=True,
 )
 def enter(
     table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, near, best, t, x, h, kind, which, rule, row, moment,
+    vec, saved, found, near, best, t, x, h, kind, which, rule, other, row, moment,
 ):  # fmt: skip
     """Choose the active set at (t, x), where `kind` has ended the last one; return its status.
 
     Before the start signs are 0 and `kind` is 0. Row 14 of `vec`: the multipliers at the end.
+    `other`: the set that was chosen at first cannot go on; ``best[0]`` is the choice of the last.
     """
     n = shape[N]
     nc = shape[NC]
@@ -114,14 +120,26 @@ def enter(
                     if k != which and B[k, a] * B[which, a] < 0.0:
                         banned = k
     work[FACTORED] = 0.0  # its matrix serves another purpose now, and another set
-    many = choose(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        AHEAD * h, near, z, banned, forced, rule, best,
-    )  # fmt: skip
+    many = 0
+    if other or kind == FOLD:
+        side = sign[which] if forced == which else 0
+        if forced == which:
+            sign[which] = 0
+        many = choose(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
+            AHEAD * h, near, z, -1, OTHERS, rule, 0.0, best,
+        )  # fmt: skip
+        if many == 0 and forced == which:
+            sign[which] = side
+    if many == 0 and kind != FOLD:
+        many = choose(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
+            AHEAD * h, near, z, banned, forced, rule, SLACK if other else 0.0, best,
+        )  # fmt: skip
     if many == 0 and forced != -1:
         many = choose(
             table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-            AHEAD * h, near, z, -1, -1, rule, best,
+            AHEAD * h, near, z, -1, -1, rule, 0.0, best,
         )  # fmt: skip
     row[1] = kind
     row[2] = which
@@ -213,6 +231,8 @@ def march(
     which = -1
     phases = 0
     due = True  # whether an active set has to be chosen
+    other = 0  # and whether the one that was chosen at first cannot go on
+    several = 0  # moments with several continuations
     short = 0
     for q in range(intervals):
         t_next = t_end if q == intervals - 1 else (q + 1) * h
@@ -238,13 +258,18 @@ def march(
                     return SWITCH_CAP
                 switches[phases, 0] = count
                 moments[phases, 1] = 0.0
+                rule = caps[RULE]
+                if several < len(caps) - PICKS and caps[PICKS + several] >= 0:
+                    rule = PICK + caps[PICKS + several]
+                best[0] = switches[phases - 1, SIGNS - 1] if phases > 0 else 0
                 status = enter(
                     table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
                     pivots, r, work, vec, saved, found, near, best, t, states[count], h,
-                    kind, which, caps[RULE], switches[phases], moments[phases],
+                    kind, which, rule, other, switches[phases], moments[phases],
                 )  # fmt: skip
                 if kind == MULTIPLIER:
                     moments[phases, 1] = found[2]
+                several += switches[phases, 3] > 1
                 phases += 1
                 counts[2] = phases
                 counts[6] = max(counts[6], switches[phases - 1, 3])
@@ -276,18 +301,40 @@ def march(
                 status = OTHER
             if status != SUCCESS:
                 lost = status in (NEWTON_CAP, NO_ACTIVE_SET, OTHER)
-                if not lost or back < 0 or again or caps[SPLIT] == 0 or halvings + 1 >= FINER:
+                if lost and due and kind == MULTIPLIER and other == 0 and not again:
+                    # where it ends is as good as its multipliers: another set may go on there
+                    other = 1
+                    phases -= 1
+                    several -= switches[phases, 3] > 1
+                    for j in range(nc):
+                        sign[j] = switches[phases - 1, SIGNS + j]
+                    arrange(shape, sign, zeros, base, B, switches[phases - 1, SIGNS - 1])
+                    for k in range(nsel):
+                        vec[14, k] = 0.0
+                        for i in range(s):
+                            vec[14, k] += tableau[3 * s + 3, i] * mult[count - 1, i * nsel + k]
+                    found[2] = moments[phases, 1]
+                    continue
+                if lost and back >= 0 and not again and caps[SPLIT] and halvings + 1 < FINER:
+                    count = back
+                    t = times[back, 0]
+                    phases -= 1
+                    several -= switches[phases, 3] > 1
+                    wanted -= 1
+                    again = True
+                    other = 0
+                    continue
+                folds = status == NEWTON_CAP and zeros[nc] > 1 and shape[AFFINE] == 1
+                if not folds or not furthest(
+                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
+                    pivots, r, work, vec, saved, found, states, slopes, mult, times, counts, count,
+                    t, t_next - t,
+                ):  # fmt: skip
                     rest = accumulates(moments, phases - 1, t, LOST * h) if lost else 0.0
                     knobs[2] = t + rest
                     if rest > 0.0:
                         return ACCUMULATION
                     return NO_ACTIVE_SET if status == OTHER else status
-                count = back
-                t = times[back, 0]
-                phases -= 1
-                wanted -= 1
-                again = True
-                continue
             made = counts[MADE]
             kind = int(found[3])
             which = int(found[0])
@@ -295,6 +342,7 @@ def march(
             last = kind == 0 or t_next - reached <= near_end
             due = kind != 0
             again = False
+            other = 0
             for e in range(count, count + made):
                 places[e, 0] = q
                 places[e, 1] = phases - 1

@@ -15,7 +15,7 @@ cost; at a fixed time it is dx - (dx_end / dh) dt. Columns: parameters, then the
 """
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS
-from explorer.kernels.active_set import arrange
+from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import (
     FACTORED,
     FLOW,

@@ -15,7 +15,7 @@ a linear complementarity problem in each Newton iteration,
 
 import numpy as np
 
-from explorer.kernels.active_set import AT
+from explorer.kernels.arrangement import AT
 from explorer.kernels.element import FLOW, MODEL, NC, NSEL, SUBSYSTEMS, SWITCH, N, S, place
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve

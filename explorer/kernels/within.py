@@ -1,7 +1,7 @@
 """States inside the elements of a march: each by an element of its own that ends there."""
 
 from explorer.codes import SUCCESS
-from explorer.kernels.active_set import arrange
+from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import FACTORED, NC, NSEL, H, N, S, element
 from explorer.kernels.fesd import SIGNS
 from explorer.kernels.jit import kernel

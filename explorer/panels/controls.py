@@ -18,6 +18,8 @@ from explorer.views.picture import label
 
 __all__ = ["accepted", "choice", "groups", "slider", "values"]
 
+_MOMENTS = 6  # with several continuations, of which a picker offers what else would do
+
 
 def values(session: Session) -> dict[str, Any]:
     """Return the value of every control by its full key; what is pending stays as typed."""
@@ -70,8 +72,7 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 rate = k == "v0"
                 unit_ = f"{u}/s" if rate and u else u
                 tip = "start velocity" if rate else "start"
-                value, (low, high) = usual[k][i], ranges[k][i]
-                param = Param(value, min(low, value), max(high, value), unit_, tip)
+                param = Param(usual[k][i], *ranges[k][i], unit_, tip)
                 control = slider(f"{k}.{c}", c, param, now)
                 start.append({**control, "label": f"{label(c, dot=rate)}(0)", "beside": ""})
     offered = [
@@ -87,6 +88,11 @@ def groups(session: Session) -> list[dict[str, Any]]:
         for k, (default, meta) in knobs_of(kind).items()
     }  # fmt: skip
     minor = {k for k, (_, m) in knobs_of(kind).items() if m.minor}
+    if "picks" in knobs and (offered_picks := _picks(session)):
+        knobs["picks"] = choice(
+            "knob.picks", "continuation", now, offered_picks, plain(prose(knobs["picks"]["text"]))
+        ) | {"default": ""}
+        minor -= {"picks"}
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),
@@ -100,6 +106,23 @@ def groups(session: Session) -> list[dict[str, Any]]:
         for name, title, is_open, controls in result
         if controls
     ]
+
+
+def _picks(session: Session) -> list[tuple[str, str]]:
+    """Return what can be picked where the solution is not unique, each with its label."""
+    found = getattr(session.solution, "choices", ())
+    now = str(session.state["knobs"].get("picks", ""))
+    if not found and not now:
+        return []
+    parts = now.replace(",", " ").split()
+    offered = {"": "by the rule", now: f"picked: {now}" if now else "by the rule"}
+    for i, moment in enumerate(found[:_MOMENTS]):
+        before = [*parts[:i], *["-"] * (i - len(parts))]
+        for k, pattern in enumerate(moment.patterns):
+            if k != moment.taken:
+                key = ", ".join([*before, str(k)])
+                offered.setdefault(key, f"at {moment.t:.3g} s: {pattern}")
+    return list(offered.items())
 
 
 def choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any
 import sympy as sp
 
 from explorer.errors import NotApplicable
+from explorer.reformulations.active_modes import Modes, coupled, modes_of
 from explorer.reformulations.sliding import Slide, slides
 from explorer.systems import HybridSystem, StepSystem
 
@@ -44,12 +45,16 @@ class ActiveSets:
         Of each mode the multipliers.
     functions : dict of str to int
         The switching function that a guard is about, by the guard's name.
+    numbers : Modes or None
+        What the modes are where their multipliers are solved for as the run goes on: then the
+        automaton has no formulas, and `alpha` is empty.
     """
 
     automaton: HybridSystem
     signs: tuple[Signs, ...]
     alpha: tuple[tuple[sp.Expr, ...], ...]
     functions: dict[str, int]
+    numbers: Modes | None = None
 
 
 def filippov(system: StepSystem) -> HybridSystem:
@@ -70,13 +75,13 @@ def filippov(system: StepSystem) -> HybridSystem:
     >>> [(mode.name, mode.flow) for mode in filippov(relay).modes]
     [('x > 0', (d - 1,)), ('x = 0', (0,)), ('x < 0', (d + 1,))]
     """
-    found = copy.copy(active_sets(system).automaton)
+    found = copy.copy(_closed(system).automaton)
     found.parameters = dict(found.parameters)
     return found
 
 
 def active_sets(system: StepSystem) -> ActiveSets:
-    """Return the modes of a system; made once for each change of its equations.
+    """Return the modes of a system as they are run; made once for each change of its equations.
 
     Raises
     ------
@@ -84,12 +89,30 @@ def active_sets(system: StepSystem) -> ActiveSets:
         As for `filippov`.
     """
     if "active sets" not in system.made:
-        why = obstacle(system)
-        if why:
-            raise NotApplicable(f"'{system.name}' cannot be rewritten to modes: {why}")
-        system.made["active sets"] = _Builder(system).build()
+        _check(system)
+        if _Builder(system).coupled:
+            automaton, numbers, functions = modes_of(system)
+            signs = tuple(signs for signs, _ in numbers.sets)
+            system.made["active sets"] = ActiveSets(automaton, signs, (), functions, numbers)
+        else:
+            system.made["active sets"] = _closed(system)
     found: ActiveSets = system.made["active sets"]
     return found
+
+
+def _closed(system: StepSystem) -> ActiveSets:
+    """Return the modes of a system by formulas."""
+    if "closed sets" not in system.made:
+        _check(system)
+        system.made["closed sets"] = _Builder(system).build()
+    found: ActiveSets = system.made["closed sets"]
+    return found
+
+
+def _check(system: StepSystem) -> None:
+    why = obstacle(system)
+    if why:
+        raise NotApplicable(f"'{system.name}' cannot be rewritten to modes: {why}")
 
 
 def obstacle(system: StepSystem) -> str:
@@ -127,6 +150,17 @@ class _Builder:
         ]
         self.sets: list[tuple[Signs, Slide]] = []
         self.of: dict[Signs, list[int]] = {}
+
+    @property
+    def coupled(self) -> bool:
+        """Whether a slide on several surfaces has multipliers that are no quotients."""
+        for signs in itertools.product((1, 0, -1), repeat=self.count):
+            on = [j for j in range(self.count) if signs[j] == 0]
+            held = self._sides(signs)
+            rates = [sp.expand_mul(self.rates[j].xreplace(held)) for j in on]
+            if len(on) > 1 and coupled(rates, [self.alphas[j] for j in on]):
+                return True
+        return False
 
     def build(self) -> ActiveSets:
         system = self.system

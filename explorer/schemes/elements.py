@@ -14,7 +14,7 @@ from explorer.kernels.collocation import collocation
 from explorer.schemes.equations import Equations
 from explorer.schemes.tangents import Tangents
 from explorer.status import Status
-from explorer.switched import SwitchedTrajectory
+from explorer.switched import Continuations, SwitchedTrajectory
 from explorer.trajectory import Jump, LocatedEvent
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ class Elements(Equations):
         What begins each phase, the first at t = 0: see `explorer.kernels.fesd`.
     """
 
+    polished: np.ndarray = np.zeros(0, bool)
+
     def __init__(
         self, compiled: Switched, scheme: FESD | ThetaRK, rho: Any, t_end: float, intervals: int
     ) -> None:
@@ -55,13 +57,15 @@ class Elements(Equations):
 
     def workspace(self) -> tuple[Any, ...]:
         """Return the leading arguments of the kernels."""
+        from explorer.kernels.multiaffine import BENCH_ROWS, room
+
         compiled, s = self.compiled, self.scheme.stages
         n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
         d = n + nc
         size = s * d + 1
         work = np.zeros(5)
         work[3] = self.scheme.newton_max
-        wide = max(n, nc, 2 * nsel + nc, s + 2)
+        wide = max(n, nc, 2 * nsel + nc, s + 2, room(nc))
         return (
             compiled.table, compiled.shape(s), compiled.input(self.rho),
             np.empty(n * (n + nsel + 2)), np.empty(nc * (n + 2) + 1), self.method.table,
@@ -69,7 +73,7 @@ class Elements(Equations):
             np.empty((nsel, nc)), np.empty((s, n)), np.empty((s, nc)), np.empty((s, nc)),
             np.empty((s, nsel)), np.empty((size, size)), np.empty(size, np.int64),
             np.empty((3, size)),
-            work, np.zeros((19, wide)), np.empty((2 * s, max(n, nc))), np.zeros(5),
+            work, np.zeros((BENCH_ROWS, wide)), np.empty((2 * s, max(n, nc))), np.zeros(5),
         )  # fmt: skip
 
     def begin(self, start: Any) -> np.ndarray:
@@ -106,7 +110,9 @@ class Elements(Equations):
         switches = np.empty((scheme.max_switches + 1, SIGNS + nc), np.int64)
         moments = np.zeros((scheme.max_switches + 1, 2 + 3 * n + nsel))
         places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
-        caps = np.array([scheme.elements, scheme.split == "yes", _RULES[scheme.rule]], np.int64)
+        caps = np.array(
+            [scheme.elements, scheme.split == "yes", _RULES[scheme.rule], *scheme.picked], np.int64
+        )
         knobs = np.array([self.t_end, scheme.h, 0.0])
         states[0] = x0
         work = self.workspace()
@@ -128,6 +134,61 @@ class Elements(Equations):
         self.residual_of_newton = float(work[17][1])
         if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
             self.switches, self.moments = self.switches[:-1], self.moments[:-1]
+        self.polished, self.taus = np.zeros(len(self.moments), bool), np.zeros(len(self.moments))
+
+    def polish(self) -> None:
+        """Find the ends of slides anew, where dc/dt = 0: to the order of the states."""
+        from explorer.kernels.slide_end import polish
+
+        count = len(self.times)
+        if not count:
+            return
+        self.taus = np.full(len(self.moments), np.nan)
+        polish(
+            *self.workspace(), self.states, self.slopes.reshape(count, -1),
+            self.mult.reshape(count, -1), self.times, np.zeros(self.compiled.n_c + 1, np.int64),
+            self.switches, self.moments, self.taus,
+        )  # fmt: skip
+        self.polished = np.isfinite(self.taus)
+
+    def choices(self) -> tuple[Continuations, ...]:
+        """Return the moments with several continuations, and what these are."""
+        from explorer.kernels.continuations import examine
+
+        compiled, found = self.compiled, []
+        n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
+        for p in np.flatnonzero(self.switches[:, 3] > 1).tolist():
+            e, row = int(self.switches[p, 0]), self.switches[p]
+            end = np.full(nsel, 0.5) if e == 0 else self.method.table[-1] @ self.mult[e - 1]
+            t = float(self.times[e - 1].sum()) if e else 0.0
+            names, ways, taken = [], [], 0
+            for pick in range(int(row[3])):
+                one, moment = np.zeros(SIGNS + nc, np.int64), np.zeros(len(self.moments[p]))
+                work = self.workspace()
+                examine(
+                    *work, np.zeros(nc + 1, np.int64), np.zeros(nc + 2, np.int64), t,
+                    self.states[e], self.scheme.h, self.switches[max(p - 1, 0)], row,
+                    np.ascontiguousarray(end), pick, one, moment,
+                )  # fmt: skip
+                names.append(compiled.system.mode_name(one[SIGNS:].tolist()))
+                ways.append(moment[2 + 2 * n :])
+                if (one[5:] == row[5:]).all():
+                    taken = pick
+            both = np.array(ways)
+            found.append(Continuations(
+                t, self.states[e].copy(), tuple(names), both[:, n:], both[:, :n], taken
+            ))  # fmt: skip
+        return tuple(found)
+
+    def spent(self, k: int) -> float:
+        """Return the running cost's rate at the beginning of phase `k`."""
+        compiled, moment = self.compiled, self.moments[k]
+        if compiled.cost is None:
+            return 0.0
+        n, inp = compiled.n_x, compiled.input(self.rho)
+        inp[0], inp[1 : 1 + n] = moment[0], moment[2 : 2 + n]
+        inp[1 + n : 1 + n + compiled.n_sel] = moment[2 + 3 * n :]
+        return float(compiled.cost(inp)[0])
 
     @property
     def status(self) -> Status:
@@ -262,14 +323,18 @@ class Elements(Equations):
     def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
         n, nsel = self.compiled.n_x, self.compiled.n_sel
         hits = self.hits
-        times = times[~np.isin(times, hits)]
+        found = self.times[self.switches[1:, 0] - 1].sum(axis=1) if len(hits) else hits
+        own = ~np.isin(times, hits if exact else np.append(hits, found))
+        times = times[own]
         x, multipliers, which = self.sample(times, exact=exact)
         start = times == 0.0
         if len(self.moments):
             multipliers[start] = self.moments[0, 2 + 3 * n :]
         phase = self.places[which, 1] if len(self.places) else np.zeros(len(times), int)
+        if self.polished.any():  # what lies between an element's end and that of its slide
+            phase = np.searchsorted(hits, times, side="left")
         events = len(hits)
-        last = np.searchsorted(self.times[:, 0], hits, side="left") - 1
+        last = self.switches[1:, 0] - 1
         before = np.einsum("j,ejc->ec", self.method.table[-1], self.mult[last])
         at = self.moments[1:, 2 : 2 + n]
         sides = np.concatenate([times, hits, hits])

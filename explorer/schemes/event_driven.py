@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.butcher import METHODS, Tableau, newmark
@@ -31,6 +32,7 @@ from explorer.schemes.base import Scheme
 from explorer.schemes.march import March
 from explorer.schemes.newmark import GeneralizedAlpha, Newmark
 from explorer.schemes.sliding import SwitchedMarch
+from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
 from explorer.trajectory import Trajectory
 
@@ -123,6 +125,12 @@ class EventDriven(Scheme):
             co.alpha_m, co.alpha_f, co.beta, co.gamma, scheme.interpolated, error, scheme.newton_max
         )
 
+    def certify(self, solution: Any) -> list[Check]:
+        """Return how often a solution through active sets could have gone on otherwise."""
+        if isinstance(solution, SwitchedTrajectory):
+            return [solution.uniqueness]
+        return []
+
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
         x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
@@ -154,7 +162,6 @@ class EventDriven(Scheme):
                 f"{self.newmark!r} marches second-order equations, and "
                 f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
             )
-        compiled = compiled.by(wrt)
         kind = March if compiled.active_sets is None else SwitchedMarch
         march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
         if q0 is not None or v0 is not None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.certificate import Check
 from explorer.codes import SUCCESS
 from explorer.compiled import compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
@@ -61,6 +62,9 @@ class FESD(Scheme):
     rule : str
         Where the solution is not unique: "plus" and "minus" prefer that side of the surfaces,
         "slide" stays on them.
+    picks : str
+        What is taken instead of that at each moment with several continuations, in order: their
+        numbers in `solution.choices`, such as "1" or "-, 2" (-: by the rule).
     split : str
         "yes": an interval with more switches than it has elements for gets more of them; "no": the
         run ends there and says how many it needs.
@@ -85,6 +89,9 @@ class FESD(Scheme):
         "plus", text="choice where the solution is not unique", choices=("plus", "minus", "slide"),
         minor=True,
     )  # fmt: skip
+    picks: str = knob(
+        "", text="continuations that are picked", choices=("",), types=(str,), minor=True
+    )
     split: str = knob(
         "yes", text="more elements where there are more switches", choices=("yes", "no"),
         minor=True,
@@ -99,6 +106,25 @@ class FESD(Scheme):
             collocation(self.tableau, self.stages)
         except ValueError as error:
             raise BadValue(f"FESD: {error}, not {self.stages}.") from None
+        parts = self.picks.replace(",", " ").split()
+        if not all(part == "-" or part.isdigit() for part in parts):
+            raise BadValue(
+                f"FESD: picks = {self.picks!r} must be numbers of continuations, as in '1' or "
+                "'-, 2'; '-' leaves the choice to the rule."
+            )
+
+    @property
+    def picked(self) -> tuple[int, ...]:
+        """Numbers of `picks`, -1 for what is left to the rule."""
+        return tuple(
+            -1 if part == "-" else int(part) for part in self.picks.replace(",", " ").split()
+        )
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return how often the solution could have gone on otherwise."""
+        if isinstance(solution, SwitchedTrajectory):
+            return [solution.uniqueness]
+        return []
 
     @classmethod
     def usual_step(cls, system: System) -> float:
@@ -155,6 +181,7 @@ class FESD(Scheme):
         intervals = self.steps(t_end, self.elements * row, compiled.n_x)
         run = Elements(compiled, self, rho, t_end, intervals)
         run.go(x0)
+        run.polish()
         if wrt is not None and run.code == SUCCESS:
             run.tangents = Tangents(run, wrt, seeds)
         return run.trajectory(t_eval)

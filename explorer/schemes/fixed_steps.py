@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.kernels.collocation import at_stages
 from explorer.schemes.elements import SIGNS, Elements
+from explorer.switched import Continuations
 
 __all__ = ["FixedSteps"]
 
@@ -84,6 +85,10 @@ class FixedSteps(Elements):
         if count and not signs[0].all():
             at_once = self.mult[0, :1]
         self.moments[0, 2 + 3 * n :] = at_once[0]
+
+    def choices(self) -> tuple[Continuations, ...]:
+        """Return nothing: fixed steps choose no active set."""
+        return ()
 
     def sample(
         self, t: np.ndarray, *, exact: bool = True

@@ -12,10 +12,12 @@ from explorer.compiled import Switched, compile_switched
 from explorer.errors import NotApplicable
 from explorer.schemes.march import March
 from explorer.schemes.tangents import check_start
-from explorer.switched import SwitchedTrajectory
+from explorer.switched import Continuations, SwitchedTrajectory
 from explorer.trajectory import LocatedEvent, Trajectory
 
 __all__ = ["SwitchedMarch"]
+
+BAND = 1e-8  # a condition that is not larger is taken for zero
 
 
 class SwitchedMarch(March):
@@ -62,6 +64,37 @@ class SwitchedMarch(March):
         raise NotApplicable(
             "EventDriven has no elements whose equations could be checked; FESD() has."
         )
+
+    def choices(self) -> tuple[Continuations, ...]:
+        """Return the moments with several continuations, and what these are."""
+        flow, found = self.flow, []
+        places = np.cumsum([0, *(bool(g.branches) for g in flow.guards)]) + flow.offsets["branch"]
+        moments = [
+            (row[0], row[self.lay["x_plus"]][:-1], kind[0], kind[3])
+            for row, kind in zip(self.record, self.kinds, strict=True)
+        ]
+        for t, x, g, now in moments:
+            branches = flow.guards[g].branches
+            native = flow.bundles[places[g]]
+            if not branches or native is None:
+                continue
+            inp = flow.input(self.rho)
+            inp[0], inp[1 : 1 + flow.n_x] = t, x
+            ends = np.cumsum([len(b.when) for b in branches])
+            parts = np.split(native(inp), ends[:-1])
+            held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
+            if len(held) < 2 or now not in held:
+                continue
+            ways = []
+            for to in held:
+                flow.make(to)
+                ways.append(flow.bundles[to](inp)[: flow.n_x])
+            names = tuple(flow.automaton.modes[to].name for to in held)  # type: ignore[union-attr]
+            alpha = [flow.active(to)(inp)[: self._signs.shape[1]] for to in held]
+            found.append(Continuations(
+                float(t), x.copy(), names, np.array(alpha), np.array(ways), held.index(now)
+            ))  # fmt: skip
+        return tuple(found)
 
     def _known(self) -> dict[str, Any]:
         system, signs = self.flow.system, self._signs

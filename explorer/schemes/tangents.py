@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer.compiled import Switched
 from explorer.errors import BadValue
+from explorer.schemes.slide_ends import slide_end
 from explorer.trajectory import Jump
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tangents", "check_start"]
 
+_FOLD = 3  # kind of a switch: the multipliers of a slide have met others and vanished
 _SURFACE = 1  # kind of a switch: a switching function is zero; else a multiplier at its bound
 
 
@@ -97,6 +99,11 @@ class Tangents:
             *self._workspace(), *self._record(), run.scheme.elements, self.moved, self.own,
             self.cost,
         )  # fmt: skip
+        if (run.switches[1:, 1] == _FOLD).any():
+            raise BadValue(
+                "A slide on several surfaces ends where its multipliers meet another solution and "
+                "both vanish: the end of such a slide has no derivative here. An earlier t_end has."
+            )
         if failed or not np.isfinite(self.moved[:, :p]).all():
             self._refuse()
 
@@ -142,7 +149,7 @@ class Tangents:
 
     def dt_drho(self, k: int) -> np.ndarray:
         """Return the derivative (p,) of the time of switch `k`, from 0."""
-        return self.moved[self.run.switches[k + 1, 0], :-1, -1]
+        return self.jump(k).dt_drho
 
     def jump(self, k: int) -> Jump:
         """Return both sides of switch `k`, from 0: S+ = Xi S- + Pi holds for them."""
@@ -157,15 +164,11 @@ class Tangents:
         kind, j = run.switches[k + 1, 1:3].tolist()
         e, moment = int(run.switches[k + 1, 0]), run.moments[k + 1]
         t, x = moment[0], moment[2 : 2 + n]
-        d, by_t = self.moved[e, :-1, : n + 1].T, self.dt_drho(k)
+        d, by_t = self.moved[e, :-1, : n + 1].T, self.moved[e, :-1, -1]
+        if run.polished[k + 1]:
+            return slide_end(run, k, d, by_t, float(self.cost[e]), self.wrt)
         before = self.own[e - 1, : n + 1]
-        after = np.append(moment[2 + 2 * n : 2 + 3 * n], 0.0)
-        if run.compiled.cost is not None:
-            inp = run.compiled.input(run.rho)
-            inp[0], inp[1 : 1 + n], inp[1 + n : 1 + n + run.compiled.n_sel] = (
-                t, x, moment[2 + 3 * n :],
-            )  # fmt: skip
-            after[n] = run.compiled.cost(inp)[0]
+        after = np.append(moment[2 + 2 * n : 2 + 3 * n], run.spent(k + 1))
         r_x, r_rho, slope = np.zeros(n), np.zeros(run.compiled.n_rho), float(moment[1])
         if kind == _SURFACE:
             _, c_x, c_t, c_rho = _functions(run.compiled, run.rho, t, x)

@@ -11,9 +11,8 @@ from typing import Any
 from explorer.sensitivity.cost import Cost
 from explorer.sensitivity.direct import Saltation, Sensitivity
 from explorer.sensitivity.methods import METHODS, sensitivity
-from explorer.sensitivity.trust import Trust
 
-__all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "Trust", "sensitivity"]
+__all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "sensitivity"]
 
 
 class _Callable(ModuleType):

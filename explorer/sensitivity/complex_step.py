@@ -2,12 +2,7 @@
 
 Corner et al. 2019, eq. (21)-(23) with the sign corrected: dx/drho = Im x(rho + i eps) / eps. It is
 right through an event only if the event time itself is solved in complex arithmetic, by Newton on
-the length of the step that ends there.
-
-What it checks is the propagation: tangent steps, event times and saltation. It repeats the steps
-and the event sequence of the run, and it takes from formulas the derivatives of the start (the
-seeds) and of the terminal cost w, and the normals of the contacts. `Sensitivity.verify` repeats
-nothing.
+the length of the step that ends there. No derivative formula enters: an independent check.
 """
 
 from __future__ import annotations
@@ -45,6 +40,12 @@ class _Replay:
         self.march, self.question = solution.march, question
         flow, system = question.cost.flow, question.system
         self.flow, self.mechanical = flow, flow.mechanical
+        if getattr(flow, "solved", None) is not None:
+            raise NotApplicable(
+                f"'{system.name}' slides on several surfaces with multipliers that have no "
+                "closed form to continue to complex numbers: compare 'direct' with 'adjoint' and "
+                "'finite_difference' instead."
+            )
         self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
         if self.mechanical:
             q, v = flow.states[: flow.n], flow.states[flow.n :]

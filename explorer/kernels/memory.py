@@ -1,0 +1,57 @@
+"""Memory behind a pointer, as kernels see it whose callers are native functions."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
+
+__all__ = ["integers", "matrix", "pointer", "vector"]
+
+
+def _pointer(typingctx, address):
+    """The memory of int64 at an address."""
+
+    def codegen(context, builder, sig, args):
+        return builder.inttoptr(args[0], ir.IntType(64).as_pointer())
+
+    return types.CPointer(types.int64)(types.int64), codegen
+
+
+def _memory(kind, floats, by, sizes):
+    """An intrinsic's signature and code: an array of the memory `by` numbers behind a pointer."""
+
+    def codegen(context, builder, sig, args):
+        array = context.make_array(kind)(context, builder)
+        data = builder.gep(args[0], [args[1]])
+        item = context.get_constant(types.intp, 8)
+        strides = [item] if len(args) == 3 else [builder.mul(args[3], item), item]
+        populate_array(
+            array, data=builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer()),
+            shape=list(args[2:]), strides=strides, itemsize=item, meminfo=None,
+        )  # fmt: skip
+        return array._getvalue()
+
+    return kind(floats, by, *sizes), codegen
+
+
+def _vector(typingctx, floats, by, n):
+    """Memory behind a pointer as float64 (n,)."""
+    return _memory(types.Array(types.float64, 1, "C"), floats, by, (n,))
+
+
+def _matrix(typingctx, floats, by, n, m):
+    """Memory behind a pointer as float64 (n, m)."""
+    return _memory(types.Array(types.float64, 2, "C"), floats, by, (n, m))
+
+
+def _integers(typingctx, floats, by, n):
+    """Memory behind a pointer as int64 (n,)."""
+    return _memory(types.Array(types.int64, 1, "C"), floats, by, (n,))
+
+
+pointer: Any = intrinsic(_pointer)
+vector: Any = intrinsic(_vector)
+matrix: Any = intrinsic(_matrix)
+integers: Any = intrinsic(_integers)

@@ -1,0 +1,154 @@
+"""Where a slide ends: the zero of multiplier - bound along the slide, with dc/dt = 0 solved anew.
+
+The multipliers of the stages have the order of the stage alone, and so has the time at which they
+come to a bound. The state has the order of the method. So from the end of an element on the slide
+x' = f(t, x, w), w from dc/dt = 0, is followed by one step of the classical Runge-Kutta method to
+where its own multiplier comes to the bound. The correction tau is as small as that time was wrong:
+what the step adds is O(tau^5). The march keeps its elements: leaving a slide too early by tau moves
+the state by O(tau^2) only, for both fields are the same where it ends.
+"""
+
+from explorer.kernels.active_set import margins
+from explorer.kernels.arrangement import arrange
+from explorer.kernels.element import MULTIPLIER, NC, NSEL, N, S
+from explorer.kernels.fesd import SIGNS
+from explorer.kernels.jit import kernel
+from explorer.kernels.stretch import RECORD, WORK
+
+__all__ = ["polish"]
+
+TURNS = 12
+PROBE = 1e-3  # of an element: over it the first slope is measured
+STAGE, TOTAL = 0, 1  # rows of `vec`: state of a stage, sum of the slopes
+
+
+@kernel(f"float64({WORK}, int64[::1], float64, float64[::1], float64, int64)", inner=True)
+def follow(
+    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
+    vec, saved, found, near, t, x, tau, which,
+):  # fmt: skip
+    """Return a multiplier tau after (t, x) in the slide, NaN if there is none.
+
+    Leaves the state in row STAGE of `vec`, w, x' and the multipliers there in rows 5 to 7.
+    """
+    n = shape[N]
+    for k in range(n):
+        vec[STAGE, k] = x[k]
+        vec[TOTAL, k] = 0.0
+    for stage in range(5):
+        at = 0.0 if stage == 0 else tau if stage >= 3 else 0.5 * tau
+        if (
+            margins(
+                table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec,
+                t + at, vec[STAGE], near, 0, -1, 8,
+            )
+            < 0
+        ):  # fmt: skip
+            return float("nan")
+        if stage == 4 or tau == 0.0:
+            break
+        weight = 2.0 if 0 < stage < 3 else 1.0
+        ahead = 0.5 * tau if stage < 2 else tau
+        for k in range(n):
+            vec[TOTAL, k] += weight * vec[6, k]
+            vec[STAGE, k] = x[k] + ahead * vec[6, k]
+            if stage == 3:
+                vec[STAGE, k] = x[k] + tau / 6.0 * vec[TOTAL, k]
+    return vec[7, which]
+
+
+@kernel(
+    f"void({WORK}, {RECORD}, int64[::1], int64[:, ::1], float64[:, ::1], float64[::1])",
+)
+def polish(
+    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
+    vec, saved, found, states, slopes, mult, times, near, switches, moments, taus,
+):  # fmt: skip
+    """Set time, slope, state and both sides of what `moments` says of each end of a slide.
+
+    ``taus`` (n_p,) is by how much it lies behind the end of the last element of the slide.
+    """
+    n = shape[N]
+    nc = shape[NC]
+    nsel = shape[NSEL]
+    s = shape[S]
+    for p in range(1, len(switches)):
+        if switches[p, 1] != MULTIPLIER:
+            continue
+        e = switches[p, 0] - 1
+        which = switches[p, 2]
+        for j in range(nc):
+            sign[j] = switches[p - 1, SIGNS + j]
+        arrange(shape, sign, zeros, base, B, switches[p - 1, SIGNS - 1])
+        end = 0.0
+        for k in range(nsel):
+            total = 0.0
+            for i in range(s):
+                total += tableau[3 * s + 3, i] * mult[e, i * nsel + k]
+            if k == which:
+                end = total
+            for a in range(zeros[nc]):
+                if B[k, a] == 1.0:
+                    vec[5, a] = total
+        bound = 1.0 if end > 0.5 else 0.0
+        t = times[e, 0] + times[e, 1]
+        h = times[e, 1]
+        x = states[e + 1]
+        before = 0.0
+        off_before = follow(
+            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
+            r, work, vec, saved, found, near, t, x, 0.0, which,
+        ) - bound  # fmt: skip
+        low = moments[p - 1, 0] - t
+        high = moments[p + 1, 0] - t if p + 1 < len(switches) else 2.0 * h
+        tau = -PROBE * h
+        slope = 0.0
+        good = False
+        for _ in range(TURNS):
+            off = follow(
+                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
+                pivots, r, work, vec, saved, found, near, t, x, tau, which,
+            ) - bound  # fmt: skip
+            if not abs(off) < 1e6:
+                break
+            if tau != before and off != off_before:
+                slope = (off - off_before) / (tau - before)
+            if off == 0.0 or slope == 0.0:
+                good = off == 0.0
+                break
+            step = -off / slope
+            if abs(step) <= 1e-14 * h + 2e-16 * abs(t):
+                good = True
+                break
+            before = tau
+            off_before = off
+            tau += step
+            if not low < tau < high:
+                break
+        if not good:
+            continue
+        taus[p] = tau
+        moments[p, 0] = t + tau
+        moments[p, 1] = slope
+        for k in range(n):
+            moments[p, 2 + k] = vec[STAGE, k]
+            moments[p, 2 + n + k] = vec[6, k]
+        for j in range(nc):
+            sign[j] = switches[p, SIGNS + j]
+        arrange(shape, sign, zeros, base, B, switches[p, SIGNS - 1])
+        for k in range(nsel):
+            for a in range(zeros[nc]):
+                if B[k, a] == 1.0:
+                    vec[5, a] = moments[p, 2 + 3 * n + k]
+        if (
+            margins(
+                table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec,
+                t + tau, vec[STAGE], near, 0, -1, 8,
+            )
+            < 0
+        ):  # fmt: skip
+            continue
+        for k in range(n):
+            moments[p, 2 + 2 * n + k] = vec[6, k]
+        for k in range(nsel):
+            moments[p, 2 + 3 * n + k] = vec[7, k]
