@@ -52,7 +52,7 @@ _HOMES = {
     "stepped": ("SteppedSolution",),
     "schemes": ("Scheme",),
     "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
-    "sensitivity": ("Cost", "Sensitivity"),
+    "sensitivity": ("Cost", "Sensitivity", "Trust"),
     "sensitivity.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
     "switched": ("SwitchedTrajectory",),
@@ -91,7 +91,7 @@ def __dir__() -> list[str]:
 
 
 def _show_with_regions() -> None:
-    """Have notebooks show systems with step functions by `explorer.views.notebook`."""
+    """Have notebooks show step systems with their regions, and figures with a still."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     formatters = getattr(shell, "display_formatter", None)
     if formatters is not None:
@@ -101,6 +101,11 @@ def _show_with_regions() -> None:
 
         formatter = formatters.ipython_display_formatter
         formatter.for_type_by_name("explorer.systems.step", "StepSystem", show)
+
+        def show_figure(figure: Any) -> None:
+            importlib.import_module("explorer.views.still").show(figure)
+
+        formatter.for_type_by_name("plotly.graph_objs._figure", "Figure", show_figure)
 
 
 _show_with_regions()

@@ -108,14 +108,19 @@ class Columns:
         values: np.ndarray = found[name]
         return values
 
-    def __getattr__(self, name: str) -> Any:
-        system = self.__dict__.get("system")
-        if name.startswith("_") or system is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        hint = f" It is a column: run[{name!r}]." if name in system._state_names() else ""
-        raise NoSuchName(
-            f"A {type(self).__name__}", name, lambda: [k for k in dir(self) if k.islower()], hint
-        )
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+
+        def __getattr__(self, name: str) -> Any:
+            system = self.__dict__.get("system")
+            if name.startswith("_") or system is None:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            hint = f" It is a column: run[{name!r}]." if name in system._state_names() else ""
+            raise NoSuchName(
+                f"A {type(self).__name__}",
+                name,
+                lambda: [k for k in dir(self) if k.islower()],
+                hint,
+            )
 
 
 def columns(solution: Solution) -> dict[str, tuple[np.ndarray, str]]:

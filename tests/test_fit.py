@@ -312,3 +312,108 @@ def test_a_change_of_events_says_which():
 def test_a_cost_without_influence_is_said():
     found = ex.minimize(ex.models.bouncing_ball(), {"w": "(y - 0.3)**2"}, ["m", "g"], t_end=0.4)
     assert "does not depend on m here" in found.message
+
+
+# -- several starts, wrong data, kinks -----------------------------------------------------------
+
+
+def test_several_starts_find_the_better_valley():
+    """sin(3 k) over [0, 3] has two valleys of the cost; the descent from 0.55 ends in the worse."""
+    wave = ex.HybridSystem(
+        "wave", x="x", params={"k": ex.Param(0.55, 0, 3)}, modes={"on": ["0"]},
+        start={"x": ["sin(3*k) + 0.3*k"], "t_end": 1},
+    )  # fmt: skip
+    alone = ex.minimize(wave, {"w": "-x"}, "k")
+    best = ex.minimize(wave, {"w": "-x"}, "k", starts=8)
+    worse, better = (np.arccos(-0.1) / 3 + 2 * np.pi / 3 * n for n in (0, 1))
+    assert alone.parameters["k"] == pytest.approx(worse, rel=1e-6)
+    assert "stationary point" in alone.message
+    assert best.parameters["k"] == pytest.approx(better, rel=1e-6)
+    assert len(best.starts) == 8
+    agree = sum(abs(s.parameters["k"] - better) < 1e-3 for s in best.starts)
+    assert 0 < agree < 8
+    assert f"best of 8 starts; {agree} of them end there" in best.message
+    again = ex.minimize(wave, {"w": "-x"}, "k", starts=8)
+    assert [s.start for s in again.starts] == [s.start for s in best.starts]  # seeded
+
+
+def test_starts_fill_every_part_of_the_ranges():
+    from explorer.optimise.search import Search
+    from explorer.optimise.starts import starting_points
+    from explorer.sensitivity.direct import ask
+
+    question = ask(ex.models.bouncing_ball(), None, ("e", "g"), None, 1.0, None, None, None)
+    search = Search.of(question, None, None)
+    points = starting_points(search, 11, 5)
+    np.testing.assert_array_equal(points[0], search.start)
+    part = (points[1:] - search.low) / (search.high - search.low) * 10
+    assert (np.sort(np.floor(part), axis=0) == np.arange(10)[:, None]).all()
+
+
+def test_a_frequency_is_found_from_several_starts():
+    """cos(6 t) over ten turns: the sum of squares over the frequency is full of valleys."""
+    swing = ex.HybridSystem(
+        "swing", x="x v", params={"w": ex.Param(3, 1, 10)}, modes={"on": ["v", "-w**2*x"]},
+        start={"x": [1, 0], "t_end": 5},
+    )  # fmt: skip
+    t = np.linspace(0.05, 5, 60)
+    alone = ex.fit(swing, t, np.cos(6 * t), "x", wrt="w")
+    best = ex.fit(swing, t, np.cos(6 * t), "x", wrt="w", starts=12)
+    assert alone.success  # a stationary point it is
+    assert alone.rms > 0.5
+    assert best.parameters["w"] == pytest.approx(6, rel=1e-7)
+    assert "the best of 12 starts" in best.message
+    assert sum(s.success for s in best.starts) > 1
+
+
+@pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
+def test_a_robust_loss_bounds_what_wrong_data_do(loss):
+    ball, t = ex.models.bouncing_ball(), np.linspace(0.03, 1.5, 60)
+    data = seen(ball, t, 0.005, e=0.72)
+    data[::9] += 0.6
+    plain = ex.fit(ball, t, data, "y", wrt="e", e=0.7, sigma=0.005)
+    robust = ex.fit(ball, t, data, "y", wrt="e", e=0.7, sigma=0.005, loss=loss)
+    assert abs(plain.parameters["e"] - 0.72) > 0.01
+    assert abs(robust.parameters["e"] - 0.72) < 5 * robust.errors["e"] < 0.02
+    assert robust.history[-1]["cost"] <= robust.history[0]["cost"]
+
+
+def test_the_losses_are_those_of_scipy():
+    from scipy.optimize import least_squares
+
+    from explorer.optimise.loss import LOSSES
+
+    r = np.array([-3.0, 0.1, 0.9, 1.5, 20.0])
+    for name, loss in LOSSES.items():
+        found = least_squares(lambda x, r=r: r + 0 * x, [0.0], loss=name, f_scale=0.7, max_nfev=1)
+        z = (r / 0.7) ** 2
+        assert 0.5 * 0.7**2 * loss(z)[0].sum() == pytest.approx(found.cost)
+        d = 1e-6
+        low, high = loss(z - d * z), loss(z + d * z)
+        for k in (0, 1):
+            slope = (high[k] - low[k]) / (2 * d * z)
+            assert loss(z)[k + 1] == pytest.approx(slope, rel=1e-4, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"loss": "hubert", "sigma": 1}, "Did you mean 'huber'"),
+        ({"loss": "huber"}, "give sigma"),
+        ({"starts": 0}, "whole number"),
+        ({"starts": 1.5}, "whole number"),
+    ],
+)
+def test_a_loss_or_starts_that_make_no_sense_are_refused(options, words):
+    ball, t = ex.models.bouncing_ball(), np.linspace(0.1, 0.4, 5)
+    with pytest.raises(ex.BadValue, match=words):
+        ex.fit(ball, t, np.zeros(5), "y", wrt="e", **options)
+
+
+def test_a_search_says_that_its_gradient_is_directional():
+    """Two masses strike each other and a wall at once: the gradient holds to one side."""
+    column = ex.models.column()
+    best = ex.minimize(column, {"w": f"v_{column.coordinates[0]}**2"}, "g", max_iter=2)
+    assert not best.trust.ok
+    assert not best.success
+    assert "several events meet" in best.message

@@ -276,3 +276,38 @@ def test_a_power_law_knows_its_error():
     law = power_law(x, y)
     assert abs(law.exponent - 1.7) < 3 * law.error
     assert law(x) == pytest.approx(y, rel=0.2)
+
+
+@pytest.mark.parametrize("start", [2.0, -2.0, 1.5, 0.4])
+def test_newton_halves_its_step_until_the_residual_falls(start):
+    """P(u) = u - atan(u): undamped, Newton's method diverges from |u| > 1.39.
+
+    A slow twin of the rule: the first of dx, dx/2, dx/4, ... whose residual is below 1 - s/4 of the
+    last one, s the part of dx.
+    """
+    jump = ex.HybridSystem(
+        "jump", x="u", modes={"on": ["0"]}, start={"x": [start], "t_end": 1},
+        guards=[{"mode": "on", "r": "t - 0.5", "direction": 1, "reset": ["u - atan(u)"],
+                 "to": "on", "name": "tick", "when": "1"}],
+    )  # fmt: skip
+    cycle = limit_cycle(jump, period=1.0)
+
+    def size(u):
+        return abs(np.arctan(u)) / (1 + abs(u))
+
+    u, twin = start, [start]
+    while size(u) > 1e-9:
+        dx = -np.arctan(u) * (1 + u**2)
+        s = next(0.5**k for k in range(8) if size(u + 0.5**k * dx) < (1 - 0.5**k / 4) * size(u))
+        u += s * dx
+        twin.append(u)
+    np.testing.assert_allclose(cycle.history[:, 1], twin, rtol=1e-7, atol=1e-9)
+    assert cycle.x[0] == pytest.approx(0, abs=1e-9)
+    assert (np.diff(cycle.history[:, 0]) < 0).all()
+
+
+def test_a_cycle_says_how_far_its_multipliers_can_be_trusted():
+    cycle = limit_cycle(ex.models.compass_gait(), section="heel strike", vs0=1.1)
+    assert cycle.trust.ok
+    assert "trusted" not in repr(cycle)
+    assert cycle.trust.digits > 8

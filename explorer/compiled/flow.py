@@ -2,19 +2,18 @@
 
 The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma]``. A `HybridSystem` brings its
 modes; a system with step functions is rewritten exactly to one (`explorer.reformulations`), and so
-is a mechanical system: x = (q, v), a mode is a set of closed contacts,
-and what is compiled are the residuals R = M a - F - G' lam and A = G a + gamma = gap'' (flow),
-M dv - G' p and G v+ + gap_t + e (G v- + gap_t) (impact), differentiated with accelerations, forces
-and impulses as inputs, so that one saddle system gives values and derivatives alike
-(Corner et al. 2019, eq. (15)).
+is a mechanical system: x = (q, v), a mode is a set of closed contacts, and what is compiled are the
+residuals of `explorer.compiled.saddle`, so that one saddle system gives values and derivatives
+alike (Corner et al. 2019, eq. (15)).
 
-The rows of G are first the contacts' normals, then the tangents of those with friction: a sticking
-contact holds its tangent row too, a sliding one pulls with -sigma mu lam along it.
+Derivatives by parameters are compiled for those that are asked for (`Flow.by`); a running cost is
+one bundle besides (`Flow.with_cost`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,7 @@ import sympy as sp
 from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.remade import Remade
+from explorer.compiled.saddle import gradient, saddle
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
@@ -38,11 +38,6 @@ _FEW = 12  # so many modes are compiled at once, more of them when a run comes t
 _ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
-def _gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
-    """Return the Jacobian, row by row, flat."""
-    return [f.diff(v) for f in functions for v in variables]
-
-
 def _smoothed(formulas: Sequence[Any]) -> list[Expr]:
     return [smooth(sp.sympify(f)) for f in formulas]
 
@@ -53,11 +48,13 @@ class Flow(Remade):
     Parameters
     ----------
     system : MechanicalSystem, LinearMechanicalSystem, HybridSystem or StepSystem
-    cost : sympy expression, optional
-        Running cost g(t, x, x', rho); accelerations are among `rates`.
+    wrt : set of int, optional
+        The parameters by which it is differentiated; see `by`.
 
     Attributes
     ----------
+    cost : sympy expression or None
+        Running cost g(t, x, x', rho); accelerations are among `rates`. See `with_cost`.
     automaton : HybridSystem or None
         The modes that it has, or is rewritten to.
     active_sets : ActiveSets or None
@@ -74,8 +71,8 @@ class Flow(Remade):
         Largest number of outputs.
     """
 
-    def __init__(self, system: System, cost: sp.Expr | None = None) -> None:
-        self.system = system
+    def __init__(self, system: System, wrt: frozenset[int] = frozenset()) -> None:
+        self.system, self.wrt = system, wrt
         self.mechanical = isinstance(system, LagrangianSystem)
         self.automaton: HybridSystem | None = None
         self.active_sets: ActiveSets | None = None
@@ -119,31 +116,40 @@ class Flow(Remade):
         self._recipes: list[tuple[int, int, Recipe]] = []
         self._shared: dict[Any, Bundle] = system.made.setdefault("bundles", {})
         self.solved: ActiveModes | None = None
-        if isinstance(system, StepSystem) and self.active_sets.numbers is not None:  # type: ignore
-            self.solved = ActiveModes(
-                system, self.active_sets.numbers, 1 + self.n_x, len(self._args)
-            )
+        numbers = None if self.active_sets is None else self.active_sets.numbers
+        if isinstance(system, StepSystem) and numbers is not None:
+            self.solved = ActiveModes(system, numbers, 1 + self.n_x, len(self._args))
         if self.mechanical:
             self._rewrite(system, lam, e, sigma)
         else:
             self._modes(self.automaton)
         self.offsets["cost"] = len(self.bundles)
-        self.cost = cost
-        if cost is not None:
-            g = smooth(sp.sympify(cost))
-            self._add([g, *_gradient([g], x), *_gradient([g], rate), *_gradient([g], rho)])
+        self.cost: sp.Expr | None = None
+        self._plain, self._origin = self, system  # without a cost; not begun in another mode
+        self._kept: dict[Any, Flow] = {}
         self._start(system)  # the last one
+        self._list()
+        modes = 0 if self.automaton is None else len(self.automaton.modes)
+        for k in range(modes if modes <= _FEW else 0):
+            self.make(k)
+
+    def _list(self) -> None:
+        """Write the table of the bundles, and forget the workspaces that knew another one."""
         made = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
         self.table = np.array(made, np.int64)
         sizes = [size for _, size, _ in self._recipes]
         self.most = max([*(b.size for b in self.bundles if b), *sizes])
         self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
-        modes = 0 if self.automaton is None else len(self.automaton.modes)
-        for k in range(modes if modes <= _FEW else 0):
-            self.make(k)
 
     def _add(self, outputs: Sequence[Expr]) -> None:
-        self.bundles.append(Bundle(self._args, outputs))
+        self.bundles.append(self._bundle(outputs))
+
+    def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
+        """Compile once what two modes share, or the same flow with other derivatives."""
+        key = tuple(outputs)
+        if key not in self._shared:
+            self._shared[key] = Bundle(self._args, outputs)
+        return self._shared[key]
 
     def _modes(self, system: Any) -> None:
         """Say how everything is made that a mode needs; `make` does it."""
@@ -196,79 +202,41 @@ class Flow(Remade):
         """Return formulas, their derivatives by t if wanted, by x and by the parameters."""
         f = _smoothed(formulas)
         by_t = [g.diff(self._t) for g in f] if t else []
-        return [*f, *by_t, *_gradient(f, self._x), *_gradient(f, self._rho)]
+        return [*f, *by_t, *gradient(f, self._x), *self._by_rho(f)]
+
+    def _by_rho(self, functions: Sequence[Expr]) -> list[Expr]:
+        """Return the Jacobian by the parameters, row by row; zero where nobody asks for it."""
+        none = se.Integer(0)
+        return [
+            f.diff(r) if k in self.wrt else none for f in functions for k, r in enumerate(self._rho)
+        ]
 
     def _slope(self, formula: Any) -> list[Expr]:
         return self._by_all([formula], True)[1:]
 
     def make(self, mode: int) -> None:
-        """Compile what a mode needs. What two of them share, or two costs, is compiled once."""
+        """Compile what a mode needs."""
+        plain = self._plain
+        if plain is not self:
+            plain.make(mode)
+            self.bundles[: len(self._recipes)] = plain.bundles[: len(self._recipes)]
+            self.table[: len(self._recipes)] = plain.table[: len(self._recipes)]
+            return
         # the field, which tells a kernel that the mode is there, comes last
         for row in range(len(self._recipes) - 1, -1, -1):
             of, _, recipe = self._recipes[row]
             if of == mode and self.bundles[row] is None:
                 outputs = recipe()
-                made = outputs
-                if not isinstance(outputs, Bundle):
-                    key = tuple(outputs)
-                    if key not in self._shared:
-                        self._shared[key] = Bundle(self._args, outputs)
-                    made = self._shared[key]
+                made = outputs if isinstance(outputs, Bundle) else self._bundle(outputs)
                 self.bundles[row] = made
                 self.table[row] = made.address, made.data
 
     def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
-        t, rho, n = self._t, self._rho, self.n
-        q, v, a = self._x[:n], self._x[n:], self._rate[n:]
-        M = [[smooth(m) for m in row] for row in system.mass.tolist()]
-        F = [smooth(f) for f in system.force]
-        gap = [smooth(c.gap) for c in system.contacts]
-        mu = [smooth(system.contacts[k].mu) for k in self.rough]
-        mu_s = self._sticking(system)
-        slip = [smooth(system.contacts[k].slip) for k in self.rough]
-        G = [[g.diff(s) for s in q] for g in gap] + [[s.diff(x) for x in v] for s in slip]
-        at_rest = dict.fromkeys(v, 0)
-        gap_t = [g.diff(t) for g in gap] + [s.subs(at_rest) for s in slip]
-        speed = [sum((row[j] * v[j] for j in range(n)), r) for row, r in zip(G, gap_t, strict=True)]
-        # gap'' = G a + gamma: everything of d(speed)/dt but the accelerations
-        gamma = [s.diff(t) + sum((s.diff(q[j]) * v[j] for j in range(n)), se.Integer(0))
-                 for s in speed]  # fmt: skip
-        force = [
-            *lam[: self.n_c],
-            *(
-                lam[self.n_c + k] - sigma[k] * mu[k] * lam[c]
-                for k, c in enumerate(self.rough)
-            ),
-        ]  # fmt: skip
-        pull = [sum((g[i] * f for g, f in zip(G, force, strict=True)), se.Integer(0))
-                for i in range(n)]  # fmt: skip
-        inertia = [sum((M[i][j] * a[j] for j in range(n)), se.Integer(0)) for i in range(n)]
-        R = [inertia[i] - F[i] - pull[i] for i in range(n)]
-        A = [sum((g[j] * a[j] for j in range(n)), more) for g, more in zip(G, gamma, strict=True)]
-        B = [sum((g[j] * a[j] for j in range(n)), s) for g, s in zip(G, speed, strict=True)]
-        B = [b + e[c] * speed[c] if c < self.n_c else b for c, b in enumerate(B)]
-        I = [inertia[i] - pull[i] for i in range(n)]  # noqa: E741
-        self._add([*(m for row in M for m in row), *F])
-        none = [se.Integer(0)] * len(slip)
-        self._add([*gap, *none, *gap_t, *(g for row in G for g in row), *gamma, *mu, *mu_s])
-        self._add(gap)
-
-        def block(f: list[Expr]) -> list[Expr]:
-            return [*_gradient(f, q), *_gradient(f, v), *_gradient(f, rho), *(r.diff(t) for r in f)]
-
-        self._add([*block(R), *block(A)])
-        self._add([*block(I), *block(B)])
-        self._add([
-            *_gradient(gap, rho), *_gradient(slip, q), *_gradient(slip, rho),
-            *(s.diff(t) for s in slip), *_gradient(mu_s, self._x), *_gradient(mu_s, rho),
-            *(m.diff(t) for m in mu_s),
-        ])  # fmt: skip
+        x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
+        for outputs in saddle(system, self._t, *x, rate, lam, e, sigma, self._by_rho):
+            self._add(outputs)
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
-
-    def _sticking(self, system: Any) -> list[Expr]:
-        of = [system.contacts[k] for k in self.rough]
-        return [smooth(c.mu if c.mu_s is None else c.mu_s) for c in of]
 
     def _start(self, system: Any) -> None:
         if self.mechanical:
@@ -276,12 +244,12 @@ class Flow(Remade):
         else:
             start = [smooth(sp.sympify(s)) for s in system.start_x]
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
-        self._add([*start, *e, *_gradient(start, self._rho), *_gradient(e, self._rho)])
+        self._add([*start, *e, *gradient(start, self._rho), *gradient(e, self._rho)])
 
     def recipe(self) -> tuple[Any, tuple[Any, ...]]:
         """Return what makes it again, with the modes that a run has come through."""
         modes = {of for k, (of, *_) in enumerate(self._recipes) if self.bundles[k] is not None}
-        return _again, (self.system, self.cost, sorted(modes))
+        return _again, (self.system, self.cost, sorted(self.wrt), sorted(modes))
 
     # -- numbers ------------------------------------------------------------------------------
 
@@ -291,9 +259,36 @@ class Flow(Remade):
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
         return inp
 
-    def with_cost(self, g: sp.Expr) -> Flow:
-        """Return the same system with a running cost g(t, x, x', rho)."""
-        return compile_flow(self.system, g)
+    def with_cost(self, g: sp.Expr | None) -> Flow:
+        """Return the same system with a running cost g(t, x, x', rho); it alone is compiled."""
+        if g == self.cost:
+            return self
+        plain, other = self._plain, copy.copy(self)
+        other._plain, other.cost, other.bundles = plain, g, list(plain.bundles)
+        if g is not None:
+            f = smooth(sp.sympify(g))
+            outputs = [f, *gradient([f], self._x), *gradient([f], self._rate), *self._by_rho([f])]
+            other.bundles.insert(self.offsets["cost"], Bundle(self._args, outputs))
+        other._list()
+        return other
+
+    def by(self, wrt: Iterable[int]) -> Flow:
+        """Return the same system with its derivatives by the parameters of these numbers.
+
+        What it has derivatives by already stays. Numbers below zero (start values) need none.
+        """
+        wanted = self.wrt | {k for k in wrt if k >= 0}
+        if wanted == self.wrt:
+            return self
+        key = wanted, self.cost, self.system
+        if key not in self._kept:
+            made = copy.copy(compile_flow(self._origin, None, wanted))
+            if self.system is not self._origin:
+                made.system = made.automaton = self.system  # type: ignore[assignment]
+            while len(self._kept) > 8:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = made.with_cost(self.cost)
+        return self._kept[key]
 
     def outputs(self, formulas: Sequence[Any]) -> Bundle:
         """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
@@ -380,18 +375,23 @@ class Flow(Remade):
         return self.system.contacts[k].name if self.mechanical else self.guards[k].name
 
 
-def compile_flow(system: System, cost: sp.Expr | None = None) -> Flow:
-    """Return the compiled flow; compiled once for each change of the equations and each cost."""
+def compile_flow(
+    system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()
+) -> Flow:  # fmt: skip
+    """Return the compiled flow; compiled once for each change of the equations and each `wrt`."""
     kept: dict[Any, Flow] = system.made.setdefault("flows", {})
-    if cost not in kept:
+    key = frozenset(wrt)
+    if key not in kept:
         while len(kept) > 8:
             kept.pop(next(iter(kept)))
-        kept[cost] = Flow(system, cost)
-    return kept[cost]
+        kept[key] = Flow(system, key)
+    return kept[key].with_cost(cost)
 
 
-def _again(system: System, cost: sp.Expr | None, modes: Sequence[int]) -> Flow:
-    flow = compile_flow(system, cost)
+def _again(
+    system: System, cost: sp.Expr | None, wrt: Sequence[int], modes: Sequence[int]
+) -> Flow:  # fmt: skip
+    flow = compile_flow(system, cost, wrt)
     for mode in modes:
         flow.make(mode)
     return flow

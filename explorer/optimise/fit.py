@@ -3,7 +3,7 @@
 min sum ((y(t_i, rho) - data_i) / sigma_i)^2 within bounds, by a trust-region Gauss-Newton method
 (`scipy.optimize.least_squares`) with the Jacobian y_x S(t_i) + y_rho from the direct method.
 Standard errors: s^2 (J' J)^-1 at the solution (Seber and Wild, *Nonlinear Regression*, 1989,
-ch. 2).
+ch. 2). Robust losses bound what a wrong datum can do (`explorer.optimise.loss`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,13 @@ import sympy as sp
 from scipy import optimize
 
 from explorer.errors import BadModel, BadValue, ExplorerError
+from explorer.optimise.loss import LOSSES, check_loss
 from explorer.optimise.search import Change, Search, met
+from explorer.optimise.starts import Start, known, starting_points
+from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.sensitivity.direct import ask
+from explorer.sensitivity.trust import Trust, trust
 from explorer.systems import System
 from explorer.systems.expressions import expression
 from explorer.trajectory import Trajectory
@@ -39,11 +43,14 @@ class Fit:
     residuals : (m, k) data minus model, NaN where data are
     rms : float, root mean square of the residuals
     success : bool
+        Whether a stationary point was found whose Jacobian can be trusted.
     message : str
     changes : list of Change, changes of the event sequence between iterates
     history : list of dict, one for each iterate: parameters, cost (half the sum of squares), events
     trajectory : Trajectory at the values found, rows at the data's times and at events
     evaluations : int, runs
+    starts : list of Start, what each search found
+    trust : Trust in the Jacobian at the values found
     """
 
     parameters: dict[str, float]
@@ -57,6 +64,8 @@ class Fit:
     history: list[dict[str, float]]
     trajectory: Trajectory
     evaluations: int
+    starts: list[Start]
+    trust: Trust
 
     def __repr__(self) -> str:
         found = ", ".join(
@@ -113,6 +122,8 @@ class _Model:
     data: np.ndarray
     weight: np.ndarray
     progress: Progress
+    loss: str = "linear"
+    scale: float = 1.0
     kept: tuple = ()
     runs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
@@ -124,12 +135,12 @@ class _Model:
             question, run = self.search.run(values)
             self.runs += 1
             y, slopes = self.observed(question.rho, run, self.times)
-            self.kept = (values.copy(), run, y, slopes)
+            self.kept = (values.copy(), run, y, slopes, question)
         return self.kept
 
     def residuals(self, values: np.ndarray) -> np.ndarray:
         try:
-            _, _, y, _ = self.at(values)
+            y = self.at(values)[2]
         except ExplorerError:
             if not self.history:
                 raise
@@ -140,7 +151,7 @@ class _Model:
 
     def jacobian(self, values: np.ndarray) -> np.ndarray:
         """Called at accepted iterates only."""
-        _, run, _, slopes = self.at(values)
+        _, run, _, slopes, _ = self.at(values)
         self.note(values, met(run))
         return (slopes * self.weight[:, :, None])[np.isfinite(self.data)]
 
@@ -148,7 +159,8 @@ class _Model:
         if self.events is not None and events != self.events:
             self.changes.append(Change(len(self.history), self.events, events))
         self.events = events
-        cost = 0.5 * float((self.residuals(values) ** 2).sum())
+        z = (self.residuals(values) / self.scale) ** 2
+        cost = 0.5 * self.scale**2 * float(LOSSES[self.loss](z)[0].sum())
         self.history.append({**self.search.named(values), "cost": cost, "events": len(events)})
         self.progress(len(self.history), f"cost {cost:.4g}")
 
@@ -163,7 +175,11 @@ def fit(
     scheme: Any = None,
     *,
     sigma: Any = None,
+    loss: str = "linear",
+    scale: float | None = None,
     start: Any = None,
+    starts: int = 1,
+    seed: int = 0,
     tol: float = 1e-10,
     max_iter: int = 100,
     progress: bool = True,
@@ -187,9 +203,18 @@ def fit(
     scheme : EventDriven, optional
     sigma : float or array like data, optional
         Standard deviation of the data; without it, it is estimated from the residuals.
+    loss : str
+        "linear", or one that bounds what wrong data do: "soft_l1", "huber", "cauchy", "arctan", as
+        `scipy.optimize.least_squares` names them.
+    scale : float, optional
+        Residual from which on a datum counts as wrong, in units of sigma: by default 1. Without
+        sigma, in units of the data; a robust loss wants one of the two.
     start : dict by name or sequence, optional
         Where the search begins; by default the values of the system. Near the truth: a model that
         bounces once more or less than the data sits in another valley.
+    starts, seed : int
+        Searches: the first from `start`, the others from a Latin hypercube over the bounds. The
+        best is returned, and the message says how many ended there.
     tol : float
         Of the relative change of cost and parameters.
     max_iter : int
@@ -232,25 +257,68 @@ def fit(
     p, m = len(question.wrt), int(np.isfinite(data).sum())
     if m < p:
         raise BadValue(f"{m} numbers cannot determine {p} parameters.")
-    waiting = Progress(max_iter, "Fitting", progress)
-    model = _Model(search, observed, times, data, weight, waiting)
-    found = optimize.least_squares(
-        model.residuals, search.start, model.jacobian, bounds=(search.low, search.high),
-        x_scale=search.scale, xtol=tol, ftol=tol, gtol=1e-15, max_nfev=max_iter,
-    )  # fmt: skip
+    check_loss(loss)
+    if scale is None and sigma is None and loss != "linear":
+        raise BadValue(
+            f"loss={loss!r} must know which residuals are large: give sigma, the standard "
+            "deviation of the data, or scale, in units of the data."
+        )
+    wide = 1.0 if scale is None else number(scale, "scale", positive=True)
+    points = starting_points(search, starts, seed)
+    waiting = Progress(max_iter * len(points), "Fitting", progress)
+    tried = []
+    for k, x in enumerate(points):
+        model = _Model(search, observed, times, data, weight, waiting, loss, wide)
+        tried.append(_search(model, x, tol, max_iter, k == 0))
     waiting.close()
-    _, run, y, slopes = model.at(found.x)
+    ends = [s for s, _, _ in tried]
+    best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]
+    return _told(ends, *tried[best][1:], best, sigma is not None, sum(m.runs for _, m, _ in tried))
+
+
+def _search(
+    model: _Model, start: np.ndarray, tol: float, max_iter: int, first: bool
+) -> tuple[Start, _Model, Any]:
+    """Search from one start; from a later one without a run nothing is found."""
+    search = model.search
+    begun = search.named(start)
+    try:
+        found = optimize.least_squares(
+            model.residuals, start, model.jacobian, bounds=(search.low, search.high),
+            x_scale=search.scale, loss=model.loss, f_scale=model.scale, xtol=tol, ftol=tol,
+            gtol=1e-15, max_nfev=max_iter,
+        )  # fmt: skip
+    except ExplorerError as error:
+        if first:
+            raise
+        return Start(begun, begun, np.inf, False, str(error)), model, None
+    ok = found.status > 0
+    message = (
+        "converged to a stationary point" if ok else f"stopped after max_iter = {max_iter} runs"
+    )
+    return Start(begun, search.named(found.x), float(found.cost), ok, message), model, found
+
+
+def _told(
+    starts: list[Start], model: _Model, found: Any, best: int, known_sigma: bool, runs: int
+) -> Fit:
+    """Return the fit that the best of the searches found, and what is known of it."""
+    search, data, weight = model.search, model.data, model.weight
+    _, run, y, slopes, question = model.at(found.x)
     J = (slopes * weight[:, :, None])[np.isfinite(data)]
-    covariance, doubts = _covariance(search, found, J, m, sigma is not None)
+    covariance, doubts = _covariance(model, found, J, known_sigma)
     residuals = data - y
-    message = "converged" if found.status > 0 else f"stopped after max_iter = {max_iter} runs"
-    message = "; ".join([message, *doubts])
-    if model.changes:
-        message += "; " + ", ".join(map(str, model.changes))
+    doubt = trust(question, run, J)
+    message = starts[best].message
+    if not doubt.ok:
+        message = message.replace("converged to a stationary point", "stopped", 1)
+        doubts.append("its Jacobian is not to be trusted: " + " ".join(doubt.sentences))
+    several = known(search, starts, starts[best])
+    message = "; ".join(filter(None, [message, *doubts, several, *map(str, model.changes)]))
     return Fit(
         search.named(found.x), search.named(np.sqrt(np.diag(covariance))), covariance, residuals,
-        float(np.sqrt(np.nanmean(residuals**2))), found.status > 0, message, model.changes,
-        model.history, run, model.runs,
+        float(np.sqrt(np.nanmean(residuals**2))), starts[best].success and doubt.ok, message,
+        model.changes, model.history, run, runs, starts, doubt,
     )  # fmt: skip
 
 
@@ -282,10 +350,11 @@ def _data(t: Any, data: Any, sigma: Any) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _covariance(
-    search: Search, found: Any, J: np.ndarray, m: int, known: bool
+    model: _Model, found: Any, J: np.ndarray, known: bool
 ) -> tuple[np.ndarray, list[str]]:
     """Return the covariance of the values found, and what must be said about it."""
-    names, p = np.array(search.question.wrt), len(found.x)
+    search = model.search
+    names, (m, p) = np.array(search.question.wrt), J.shape
     held = found.active_mask != 0
     doubts = [f"{name} is at its bound, so it has no standard error" for name in names[held]]
     covariance = np.full((p, p), np.nan)
@@ -293,11 +362,21 @@ def _covariance(
     if not len(free):
         return covariance, doubts
     scale = search.scale[free]
-    _, s, Vt = np.linalg.svd(J[:, free] * scale, full_matrices=False)
+    r = model.residuals(found.x)
+    z = (r / model.scale) ** 2
+    _, first, second = LOSSES[model.loss](z)
+    # psi' of the data that still pull; of the linear loss 1
+    bent = np.maximum(first + 2 * z * second, 0.0)
+    _, s, Vt = np.linalg.svd(np.sqrt(bent)[:, None] * J[:, free] * scale, full_matrices=False)
     weak = s <= 1e-9 * max(s[0], 1e-300)
-    variance = 1.0 if known else (2 * found.cost / (m - p) if m > p else np.nan)
     inverse = np.where(weak, 0.0, 1 / np.where(weak, 1.0, s)) ** 2
-    part = variance * (Vt.T * inverse) @ Vt * np.outer(scale, scale)
+    bread = (Vt.T * inverse) @ Vt
+    if model.loss == "linear":
+        part = (1.0 if known else (2 * found.cost / (m - p) if m > p else np.nan)) * bread
+    else:
+        pull = (first * r)[:, None] * J[:, free] * scale
+        part = bread @ (pull.T @ pull) @ bread * (m / (m - p) if m > p else np.nan)
+    part = part * np.outer(scale, scale)
     if weak.any():
         lost = (np.abs(Vt[weak]) > 1e-3).any(axis=0)
         part[np.ix_(lost, lost)] = np.inf

@@ -3,11 +3,13 @@
 min psi(rho) over low <= rho <= high by L-BFGS-B (Byrd, Lu, Nocedal and Zhu, SIAM J. Sci. Comput. 16
 (1995) 1190) with the gradient through every event (Corner et al. 2019, eq. (20)). psi is smooth
 only where the event sequence stays: at a change the search begins anew, without the curvature that
-it learned on the other side, and the result says so.
+it learned on the other side, and the result says so. A descent finds a stationary point of its own
+valley; `starts` looks into others.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,9 +19,11 @@ from scipy import optimize
 
 from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.search import Change, Search, met
+from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
-from explorer.sensitivity.direct import ask, gradient_of
+from explorer.sensitivity.direct import Question, ask, gradient_of
+from explorer.sensitivity.trust import Trust, trust
 from explorer.systems import System
 from explorer.trajectory import Trajectory
 
@@ -37,12 +41,16 @@ class Minimum:
     parameters : dict, the values found by name
     cost : float
     gradient : dict, derivative of the cost by name, on the event sequence of `trajectory`
-    success : bool, whether the projected gradient is below the tolerance
+    success : bool
+        Whether the projected gradient is below the tolerance, and can be trusted: at a kink, where
+        an event grazes or several meet, a small gradient says nothing.
     message : str
     changes : list of Change, changes of the event sequence between iterates
     history : list of dict, one for each iterate: parameters, cost, gradient (projected), events
     trajectory : Trajectory at the values found
     evaluations : int, runs
+    starts : list of Start, what each descent found
+    trust : Trust in the gradient at the values found
     """
 
     parameters: dict[str, float]
@@ -54,6 +62,8 @@ class Minimum:
     history: list[dict[str, float]]
     trajectory: Trajectory
     evaluations: int
+    starts: list[Start]
+    trust: Trust
 
     def __repr__(self) -> str:
         values = ", ".join(f"{k} = {v:.7g}" for k, v in self.parameters.items())
@@ -67,6 +77,7 @@ class _Point:
     slope: np.ndarray
     events: tuple
     run: Trajectory
+    question: Question
 
 
 class _NoRun(Exception):
@@ -114,7 +125,9 @@ class _Descent:
             while len(self.recent) > 3:
                 self.recent.pop(next(iter(self.recent)))
             events = met(run, question.until)
-            self.recent[key] = _Point(z.copy(), cost, gradient * search.scale, events, run)
+            self.recent[key] = _Point(
+                z.copy(), cost, gradient * search.scale, events, run, question
+            )
         return self.recent[key]
 
     def trial(self, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -161,7 +174,7 @@ class _Descent:
         for _ in range(ROUNDS):
             if self.projected <= self.tol:
                 flat = [n for n, d in self.search.named(self.best.slope).items() if d == 0]
-                return "converged" + (
+                return "converged to a stationary point" + (
                     f", but the cost does not depend on {', '.join(flat)} here" if flat else ""
                 )
             if self.left <= 0:
@@ -206,6 +219,8 @@ def minimize(
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
     start: Any = None,
+    starts: int = 1,
+    seed: int = 0,
     tol: float = 1e-7,
     max_iter: int = 100,
     progress: bool = True,
@@ -228,6 +243,8 @@ def minimize(
         Final time in s; or the event that ends the cost, by name and number.
     start : dict by name or sequence, optional
         Where the search begins; by default the values of the system.
+    starts, seed : int
+        Descents: the first from `start`, the others from a Latin hypercube over the bounds.
     tol : float
         Of the projected gradient, each parameter in units of its range.
     max_iter : int
@@ -239,7 +256,8 @@ def minimize(
     Returns
     -------
     Minimum
-        A local minimum; ``success`` and ``message`` say how sure.
+        The best stationary point found. ``message`` says what is known of it: how many starts end
+        there, and what speaks against its gradient.
 
     Raises
     ------
@@ -257,15 +275,44 @@ def minimize(
     question = ask(system, scheme, wrt, cost, t_end, until, None, {**(rho or {}), **parameters})
     search = Search.of(question, bounds, start)
     tol = number(tol, "tol", positive=True)
-    waiting = Progress(max_iter, "Minimizing", progress)
-    descent = _Descent(search, tol, waiting, max_iter)
-    message = descent.go()
+    points = starting_points(search, starts, seed)
+    waiting = Progress(max_iter * len(points), "Minimizing", progress)
+    tried = [_descend(search, x, tol, waiting, max_iter, k == 0) for k, x in enumerate(points)]
     waiting.close()
-    best = descent.best
+    found = [s for s, _ in tried]
+    ended = [(s.cost, k) for k, (s, d) in enumerate(tried) if d is not None]
+    best = tried[min(ended)[1]]
+    descent, message = best[1], best[0].message
+    assert descent is not None
+    point = descent.best
+    gradient = search.named(point.slope / search.scale)
+    doubt = trust(point.question, point.run, np.array(list(gradient.values())))
+    success = best[0].success and doubt.ok
+    if best[0].success and not doubt.ok:
+        message = message.replace("converged to a stationary point", "stopped", 1)
+        message += "; the gradient there is not to be trusted: " + " ".join(doubt.sentences)
     if descent.changes:
         message += "; " + ", ".join(map(str, descent.changes)) + ", and the search restarted there"
-    gradient = search.named(best.slope / search.scale)
+    message = "; ".join(filter(None, [message, known(search, found, best[0])]))
+    runs = sum(d.runs for _, d in tried if d is not None)
     return Minimum(
-        search.named(best.z * search.scale), best.cost, gradient, descent.projected <= tol, message,
-        descent.changes, descent.history, best.run, descent.runs,
+        search.named(point.z * search.scale), point.cost, gradient, success, message,
+        descent.changes, descent.history, point.run, runs, found, doubt,
     )  # fmt: skip
+
+
+def _descend(
+    search: Search, start: np.ndarray, tol: float, progress: Progress, max_iter: int, first: bool
+) -> tuple[Start, _Descent | None]:
+    """Descend from one start; of a later one without a run there is no descent."""
+    begun = search.named(start)
+    try:
+        descent = _Descent(dataclasses.replace(search, start=start), tol, progress, max_iter)
+    except ExplorerError as error:
+        if first:
+            raise
+        return Start(begun, begun, np.inf, False, str(error)), None
+    message = descent.go()
+    best = descent.best
+    end = search.named(best.z * search.scale)
+    return Start(begun, end, best.cost, descent.projected <= tol, message), descent

@@ -72,7 +72,8 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 rate = k == "v0"
                 unit_ = f"{u}/s" if rate and u else u
                 tip = "start velocity" if rate else "start"
-                param = Param(usual[k][i], *ranges[k][i], unit_, tip)
+                value, (low, high) = usual[k][i], ranges[k][i]
+                param = Param(value, min(low, value), max(high, value), unit_, tip)
                 control = slider(f"{k}.{c}", c, param, now)
                 start.append({**control, "label": f"{label(c, dot=rate)}(0)", "beside": ""})
     offered = [

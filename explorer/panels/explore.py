@@ -14,6 +14,7 @@ from explorer.panels import panels
 from explorer.panels.controls import groups, values
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
+from explorer.panels.still import StillPanel
 from explorer.panels.wording import plain, prose_rows
 from explorer.solution import Solution
 from explorer.systems.display import unit
@@ -191,7 +192,7 @@ class SessionAnswer:
                     return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
                 case "export_html":
                     picture = views.explore.picture(session.solution, session.pinned)
-                    page = picture.figure("plotly_white").update_layout(height=720).to_html()
+                    page = picture.page()
                     return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
                 case _:
                     session.problem = f"This panel has no action {action!r}."
@@ -266,7 +267,8 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     -------
     panel
         A widget; ``panel.session`` does by script what the mouse does. With the environment
-        variable ``EXPLORER_STATIC`` set, a plain plotly figure instead (for static pages).
+        variable ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain
+        plotly figure (for static pages).
 
     Raises
     ------
@@ -275,5 +277,5 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     """
     session = Session(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return views.explore(session.solution)
+        return StillPanel(session, lambda: views.explore(session.solution))
     return ExplorePanel(session)

@@ -6,6 +6,7 @@ and nothing of mechanics: an ``answer`` object says what the controls are and dr
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import math
@@ -20,8 +21,10 @@ from typing import Any, ClassVar, Protocol
 
 import anywidget
 import numpy as np
+from IPython.display import display
 
 from explorer.progress import shown_by
+from explorer.views.still import mark, placeholder
 
 # One script: a later part uses names of earlier ones.
 PARTS = (
@@ -171,6 +174,32 @@ class LivePanel(anywidget.AnyWidget):
         self._layout: str | None = None  # last layout sent
         self.on_msg(self._receive)
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the live view, and beside it a still for pages without a kernel."""
+        found = super()._repr_mimebundle_(**kwargs)
+        if found is not None and (figure := self._still()):
+            data = found[0] if isinstance(found, tuple) else found
+            data["text/html"] = mark(figure, self.model_id)
+        return found
+
+    def _ipython_display_(self) -> None:
+        """Display the live view, and below it the still, which the live view hides.
+
+        A page that finds the view of a widget shows nothing else of that output, even if it has
+        no kernel for it: JupyterLab after a restart, nbconvert with the states of widgets.
+        """
+        found = self._repr_mimebundle_()
+        data, metadata = found if isinstance(found, tuple) else (found, {})
+        display(data, metadata=metadata, raw=True)
+        if "text/html" in data:
+            display({"text/html": placeholder(self._still(), self.model_id)}, raw=True)
+
+    def _still(self) -> dict[str, Any] | None:
+        """Return what is drawn now; a picture that fails is told by the panel, not by its still."""
+        with self._lock, contextlib.suppress(Exception):
+            return self._answer.frame().get("figure")
+        return None
+
     def push(self) -> None:
         """Send the schema and the whole picture to every view, after a change by script."""
         with self._lock:
@@ -217,7 +246,7 @@ class LivePanel(anywidget.AnyWidget):
                 self.send({"type": "plotly", "version": release}, [packed])
             if content.get("state"):  # the page was opened by a link that holds a state
                 self._answer.do("load_state", content["state"])
-            self._post({"type": "schema", **self._answer.schema()})
+            self._post({"type": "schema", **self._answer.schema(), "still": self.model_id})
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 
     def _post(self, message: dict[str, Any], full: bool = False) -> None:

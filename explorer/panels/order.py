@@ -17,6 +17,7 @@ from explorer.panels.live import LivePanel
 from explorer.panels.order_state import CURVES, KNOBS, WIDTH, OrderSession, offered
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
+from explorer.panels.still import StillPanel
 from explorer.parameters import Param
 from explorer.solution import Solution
 from explorer.study.work_precision import WorkPrecision
@@ -110,8 +111,7 @@ class _Answer(SessionAnswer):
             text = session.to_csv()
             return [{"type": "file", "name": "order.csv", "mime": "text/csv", "text": text}]
         if action == "export_html":
-            figure = _picture(session).figure("plotly_white")
-            page = figure.update_layout(height=720).to_html()
+            page = _picture(session).page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
@@ -162,7 +162,7 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.diagram()`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
 
     Raises
     ------
@@ -171,5 +171,5 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     """
     session = OrderSession(model, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return _picture(session).figure()
+        return StillPanel(session, lambda: _picture(session).figure())
     return OrderPanel(session)

@@ -24,6 +24,7 @@ from explorer.panels.sensitivity_cards import (
 from explorer.panels.sensitivity_controls import groups
 from explorer.panels.sensitivity_state import SensitivitySession
 from explorer.panels.session import Session
+from explorer.panels.still import StillPanel
 from explorer.sensitivity import Sensitivity
 from explorer.views.picture import steady
 from explorer.views.sensitivity import as_csv
@@ -140,20 +141,18 @@ class _Answer(SessionAnswer):
         status = self._status(sens.solution, seconds)
         if status["level"] == "error":
             return status
-        together = next((e for e in sens.events if e.together > 1), None)
         said, time = "", self.session.system.time_unit
         if refusal:
             said = f"No twins: {refusal}"
-        elif together is not None:
-            said = (
-                f"At t = {together.t:.4g} {time} {together.together} contacts meet at once: beyond "
-                "it the derivative holds in one direction only."
-            )
+        elif not sens.trust.ok:
+            said = f"Do not trust this derivative: {' '.join(sens.trust.sentences)}"
         elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
             said = (
                 f"From t = {twin.until:.4g} {time} on the twins meet different events: no "
                 "derivative exists across, and a smaller δ helps."
             )
+        figures = " · ".join(filter(None, [status.get("detail", ""), sens.trust.summary]))
+        status = {**status, "detail": figures}
         return {**status, "level": "warn", "text": said} if said else status
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
@@ -165,7 +164,7 @@ class _Answer(SessionAnswer):
             see = session.state["see"]
             sens, shown = session.sensitivity, see["coordinate"]
             picture = views.sensitivity.picture(sens, coordinate=shown)
-            page = picture.figure("plotly_white").update_layout(height=720).to_html()
+            page = picture.page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
@@ -215,7 +214,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.sensitivity`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
 
     Raises
     ------
@@ -224,8 +223,10 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     """
     session = SensitivitySession(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        see = session.state["see"]
-        return views.sensitivity(
-            session.sensitivity, coordinate=see["coordinate"], delta=see["delta"]
-        )
+        return StillPanel(session, lambda: _figure(session))
     return SensitivityPanel(session)
+
+
+def _figure(session: SensitivitySession) -> Any:
+    see = session.state["see"]
+    return views.sensitivity(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])

@@ -15,6 +15,7 @@ from explorer.panels.explore import SessionAnswer
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
+from explorer.panels.still import StillPanel
 from explorer.solution import Solution
 from explorer.study.stability import Stability
 from explorer.views.picture import Picture, steady
@@ -99,8 +100,7 @@ class _Answer(SessionAnswer):
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
         session = self.session
         if action == "export_html":
-            figure = _picture(session).figure("plotly_white")
-            page = figure.update_layout(height=720).to_html()
+            page = _picture(session).page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
 
@@ -191,7 +191,7 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.found`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead.
+        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
 
     Raises
     ------
@@ -200,5 +200,5 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     """
     session = StabilitySession(scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return _picture(session).figure()
+        return StillPanel(session, lambda: _picture(session).figure())
     return StabilityPanel(session)

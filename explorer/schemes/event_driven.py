@@ -162,6 +162,7 @@ class EventDriven(Scheme):
                 f"{self.newmark!r} marches second-order equations, and "
                 f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
             )
+        compiled = compiled.by(wrt)
         kind = March if compiled.active_sets is None else SwitchedMarch
         march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
         if q0 is not None or v0 is not None:

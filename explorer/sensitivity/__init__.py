@@ -11,8 +11,9 @@ from typing import Any
 from explorer.sensitivity.cost import Cost
 from explorer.sensitivity.direct import Saltation, Sensitivity
 from explorer.sensitivity.methods import METHODS, sensitivity
+from explorer.sensitivity.trust import Trust
 
-__all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "sensitivity"]
+__all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "Trust", "sensitivity"]
 
 
 class _Callable(ModuleType):

@@ -2,7 +2,12 @@
 
 Corner et al. 2019, eq. (21)-(23) with the sign corrected: dx/drho = Im x(rho + i eps) / eps. It is
 right through an event only if the event time itself is solved in complex arithmetic, by Newton on
-the length of the step that ends there. No derivative formula enters: an independent check.
+the length of the step that ends there.
+
+What it checks is the propagation: tangent steps, event times and saltation. It repeats the steps
+and the event sequence of the run, and it takes from formulas the derivatives of the start (the
+seeds) and of the terminal cost w, and the normals of the contacts. `Sensitivity.verify` repeats
+nothing.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
+from explorer.sensitivity.trust import Trust, trust
 from explorer.sensitivity.unlocated import check_jumps
 from explorer.simulation import begin, choose, named_like_a_start
 from explorer.solution import within
@@ -166,7 +168,35 @@ class Sensitivity:
     mu: np.ndarray | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        return f"Sensitivity({self.method}, wrt={self.wrt}, {len(self.events)} events)"
+        count = len(self.events)
+        many = f"{count} event{'s' * (count != 1)}"
+        return f"Sensitivity({self.method}, wrt={self.wrt}, {many}; {self.trust.summary})"
+
+    @cached_property
+    def trust(self) -> Trust:
+        """What speaks for the derivative and against it: ``.ok``, ``.sentences``, its figures."""
+        return trust(
+            self.question, self.solution, self.cost_gradient, mu=self._adjoints,
+            residuals=self.residuals,
+        )  # fmt: skip
+
+    @property
+    def _adjoints(self) -> np.ndarray | None:
+        return None
+
+    def verify(self, scheme: Any = None) -> Trust:
+        """Ask another method at another tolerance, and difference quotients of its runs.
+
+        Nothing of this run is replayed; see `explorer.sensitivity.verify`.
+
+        Parameters
+        ----------
+        scheme : EventDriven or FESD, optional
+            By default another Runge-Kutta pair at a tenth of the tolerances.
+        """
+        from explorer.sensitivity.verify import verify
+
+        return verify(self, scheme)
 
     @property
     def t(self) -> np.ndarray:

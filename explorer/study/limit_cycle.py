@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
+from explorer.sensitivity.trust import Trust
 from explorer.study.return_map import Return, ReturnMap
 from explorer.systems import System
 from explorer.systems.expressions import expression
@@ -42,6 +43,7 @@ class LimitCycle:
     history : (iterations, n_x + 1) residual, then x, of every iterate
     trajectory : Trajectory over one cycle
     states : names of the entries of x
+    trust : Trust in DP, on which Newton's method and the multipliers stand
     """
 
     x: np.ndarray
@@ -54,6 +56,7 @@ class LimitCycle:
     trajectory: Trajectory
     states: tuple[str, ...]
     map: ReturnMap = field(repr=False)
+    trust: Trust
 
     @property
     def radius(self) -> float:
@@ -75,7 +78,9 @@ class LimitCycle:
         found = ", ".join(_short(m) for m in self.multipliers)
         return (
             f"LimitCycle({self.map.system.name!r}, period {self.period:.7g} s, {x}; "
-            f"{'stable' if self.stable else 'unstable'}, multipliers {found})"
+            f"{'stable' if self.stable else 'unstable'}, multipliers {found}"
+            + ("" if self.trust.ok else "; not to be trusted: " + " ".join(self.trust.sentences))
+            + ")"
         )
 
 
@@ -180,7 +185,7 @@ def limit_cycle(
     free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
     return LimitCycle(
         x, back.T, free, trivial, back.jacobian, history[-1][0], np.array(history),
-        P.cycle(x, back.T), P.states, P,
+        P.cycle(x, back.T), P.states, P, P.trust(back),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ state one period after x and DP = S(T), the monodromy matrix.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,8 @@ import sympy as sp
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
+from explorer.sensitivity.direct import ask
+from explorer.sensitivity.trust import Trust, trust
 from explorer.simulation import choose, simulate
 from explorer.systems import HybridSystem, StepSystem, System
 from explorer.systems.expressions import expression
@@ -39,11 +42,13 @@ class Return:
     x : (n_x,) the state that returns
     T : float, time of the return in s
     jacobian : (n_x, n_x) DP
+    run : Trajectory from x, with its derivatives by x
     """
 
     x: np.ndarray
     T: float
     jacobian: np.ndarray
+    run: Trajectory
 
 
 class ReturnMap:
@@ -175,7 +180,7 @@ class ReturnMap:
                     f"After one period '{self.system.name}' is in the mode "
                     f"{self._name_of(run.mode[-1])!r} and not in {self.mode!r}: no return."
                 )
-            return Return(run.x[-1], self.period, run.S[-1][:n_x])
+            return Return(run.x[-1], self.period, run.S[-1][:n_x], run)
         for span in dict.fromkeys((min(self._span, self.t_max), self.t_max)):
             run = self._run(x, span, n_x)
             hits = [e for e in run.located if self._ends(e)]
@@ -191,8 +196,19 @@ class ReturnMap:
         S = row[lay["s_plus"]].reshape(n_x, n_x + 1).T[:n_x]
         return Return(
             event.x_plus.copy(), event.t,
-            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]),
+            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]), run,
         )  # fmt: skip
+
+    def trust(self, back: Return) -> Trust:
+        """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
+        until = None if self.period is not None else (str(self.section), self.count)
+        question = ask(self.system, self.scheme, self.states, None, None, None, None, self.values)
+        asked = dataclasses.replace(question, until=until)
+        if until is not None:  # the count of the map leaves out what does not end it
+            hits = [e for e in back.run.located if e.contact == self.section]
+            mine = [i for i, e in enumerate(hits, 1) if self._ends(e) and e.t <= back.T]
+            asked = dataclasses.replace(asked, until=(str(self.section), mine[-1]))
+        return trust(asked, back.run, back.jacobian)
 
     def cycle(self, x: np.ndarray, T: float) -> Trajectory:
         """Return the run from x over one return, its last event included."""

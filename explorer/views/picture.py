@@ -30,6 +30,7 @@ INK = "#000000"  # the colour of text: white on a dark ground
 HEIGHT = 490  # px for which words are laid out; a notebook's usual 360 would let them overlap
 _ANY = "#797979"  # ink that is as far from white as from black
 _LINES = "rgba(128,128,128,0.25)"
+_UPLOADS = ("sendChartToCloud", "sendDataToCloud")  # buttons by which plotly would take data away
 TIME = "time t (s)"  # of mechanical systems; else `time_title`
 _MORE = 0.3  # of its length, by which an axis grows for what comes next
 # a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
@@ -156,11 +157,17 @@ class Picture:
         """
         import plotly.graph_objects as go
 
-        layout = {"height": HEIGHT} | {k: v for k, v in self.layout.items() if k != "meta"}
+        layout = {"height": HEIGHT, "modebar": {"remove": list(_UPLOADS)}}
+        layout |= {k: v for k, v in self.layout.items() if k != "meta"}
         data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
         if template is None:
             data = [_neutral(trace) for trace in data]
         return go.Figure(data, layout | {"template": template or _template()})
+
+    def page(self) -> str:
+        """Return the figure as a page of its own, which asks for nothing from a network."""
+        figure = self.figure("plotly_white").update_layout(height=720)
+        return str(figure.to_html(config={"showSendToCloud": False, "displaylogo": False}))
 
 
 def _neutral(trace: dict[str, Any]) -> dict[str, Any]:

@@ -1,3 +1,13 @@
+// Below a panel its output keeps a picture for pages in which no kernel answers: with one that
+// does, the panel takes its place until it is closed.
+function hideStill(name, signal) {
+  const own = `[data-nsx-still="${CSS.escape(name)}"]`;
+  const style = make("style");
+  style.textContent = `${own}, .jp-OutputArea-child:has(${own}) { display: none !important; }`;
+  document.head.append(style);
+  signal.addEventListener("abort", () => style.remove());
+}
+
 // A page opens with a title and text above the panel. In a small window its last lines would lie
 // below the edge: as long as nobody has touched the page, a panel that is seen for the most part is
 // moved up until all of it is. Texts above it are set late and push it down again, so that is done

@@ -116,6 +116,7 @@ class Panel {
   }
 
   schema(content) {
+    if (content.still) hideStill(content.still, this.abort.signal);
     this.toolbar.configure(content);
     this.controls.configure(content.groups ?? [], (key) => this.puller.ahead(key));
     this.root.setAttribute("aria-label", plainLabel(content.title));

@@ -4,6 +4,8 @@
 // else other numbers only: animate; a new layout or style: react.
 
 const CONFIG = {
+  showSendToCloud: false, // nothing that is drawn leaves the page
+  plotlyServerURL: "",
   displaylogo: false,
   responsive: false, // Picture.resize does it, in the same queue as the draws
   displayModeBar: "hover",

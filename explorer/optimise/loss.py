@@ -1,0 +1,62 @@
+"""Robust losses: what a residual costs when some of the data are wrong.
+
+The cost is C^2 / 2 sum l((r / C)^2), r = (y - data) / sigma, as in `scipy.optimize.least_squares`.
+Standard errors are those of an M-estimator, A^-1 B A^-1 with A = J' psi' J, B = J' psi^2 J,
+psi = r l' (Huber, *Robust Statistics*, 1981, section 7.6, doi:10.1002/0471725250).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from explorer.errors import BadValue, suggest
+
+__all__ = ["LOSSES", "check_loss"]
+
+Loss = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+
+
+def _linear(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return z, np.ones_like(z), np.zeros_like(z)
+
+
+def _soft_l1(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t = 1 + z
+    return 2 * (np.sqrt(t) - 1), t**-0.5, -0.5 * t**-1.5
+
+
+def _huber(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    inside, t = z <= 1, np.maximum(z, 1)
+    return (
+        np.where(inside, z, 2 * np.sqrt(t) - 1),
+        np.where(inside, 1, t**-0.5),
+        np.where(inside, 0, -0.5 * t**-1.5),
+    )
+
+
+def _cauchy(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return np.log1p(z), 1 / (1 + z), -1 / (1 + z) ** 2
+
+
+def _arctan(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    t = 1 + z**2
+    return np.arctan(z), 1 / t, -2 * z / t**2
+
+
+LOSSES: dict[str, Loss] = {  # l, l', l'' of z = (r / C)^2
+    "linear": _linear, "soft_l1": _soft_l1, "huber": _huber, "cauchy": _cauchy, "arctan": _arctan,
+}  # fmt: skip
+
+
+def check_loss(name: str) -> Loss:
+    """Return the loss of a name.
+
+    Raises
+    ------
+    BadValue
+    """
+    if name not in LOSSES:
+        raise BadValue(f"There is no loss {name!r}.{suggest(name, LOSSES)}")
+    return LOSSES[name]

@@ -1,0 +1,234 @@
+"""How far a derivative can be trusted: grazing, directions, growth of errors, near misses.
+
+A derivative through events is exact for the run that was marched. Whether that run says anything
+about its neighbours is another question, and four figures answer it:
+
+grazing       an event that its guard barely reaches: dt/drho = -(r_x S + r_rho) / D with a D that
+              the tolerances do not determine (`LocatedEvent.margin`)
+directional   several events meet, and which comes first depends on the side (B-derivatives)
+growth        errors of the run grow as its derivatives do: |S| times the tolerance, both relative,
+              are the digits that are lost; in chaos all of them
+near miss     a guard that almost fires: a small change adds an event
+
+`verify` asks somebody else: another method at another tolerance, and difference quotients of its
+runs to either side. Nothing of the first run is replayed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.certificate import Certificate, Check
+from explorer.schemes.march import March
+from explorer.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from explorer.sensitivity.direct import Question
+
+__all__ = ["DIGITS", "Trust", "growth", "trust"]
+
+DIGITS = 3  # fewer digits than these are no number
+_SAFE = 100.0  # a margin that no error within the tolerances turns into a miss
+
+
+@dataclass(frozen=True, repr=False)
+class Trust:
+    """What speaks for a derivative and against it.
+
+    Attributes
+    ----------
+    margin : float
+        The smallest grazing margin of all events, inf without events: the relative error of a
+        ``dt_drho`` is some 1 / (2 margin).
+    growth : float
+        How much larger a relative error becomes along the run.
+    digits : float
+        Decimal digits of the run that are left, -log10(growth rtol); below `DIGITS` there is no
+        number to rely on.
+    directional : tuple of float
+        Times of the events at which the derivative has two sides.
+    certificate : Certificate
+        Each figure beside its bound.
+    """
+
+    margin: float
+    growth: float
+    digits: float
+    directional: tuple[float, ...]
+    certificate: Certificate
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against the derivative."""
+        return self.certificate.ok
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What speaks against it, one sentence each."""
+        return self.certificate.cautions
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        parts = [f"{self.digits:.0f} digits"]
+        if np.isfinite(self.margin):
+            parts.append(f"grazing margin {self.margin:.2g}")
+        if self.directional:
+            parts.append("directional")
+        return f"{'trusted' if self.ok else 'not trusted'}: {', '.join(parts)}"
+
+    def __repr__(self) -> str:
+        return f"Trust({self.summary})"
+
+    def with_checks(self, *more: Check) -> Trust:
+        """Return the same with further checks."""
+        return dataclasses.replace(self, certificate=Certificate((*self.certificate, *more)))
+
+
+def trust(
+    question: Question, solution: Trajectory, gradient: Any = None, *, mu: np.ndarray | None = None,
+    residuals: Mapping[str, float] | None = None,
+) -> Trust:  # fmt: skip
+    """Judge the derivatives of a run.
+
+    Parameters
+    ----------
+    question : Question
+    solution : Trajectory
+        The run, with its sensitivities or without.
+    gradient : (p,), optional
+        Of the cost.
+    mu : (k, n_x + 1), optional
+        Adjoints along the run, the last one that of the end; they replace the sensitivities.
+    residuals : dict, optional
+        What a method says of its own exactness.
+    """
+    tolerance = float(getattr(question.scheme, "rtol", np.finfo(float).eps))
+    grown = growth(question, solution) if mu is None else _growth_of_adjoint(solution, mu)
+    lost = max(grown, 1.0) * tolerance
+    last = question.last(solution)
+    events = [e for e in solution.located if last is None or e.t <= last.t]
+    margin = min((abs(e.margin) for e in events), default=np.inf)
+    directional = tuple(dict.fromkeys(e.t for e in events if e.directional))
+    checks = [
+        *_grazing(events, solution), _directional(directional, solution), _grown(grown, lost),
+        *_near(solution, lost), *_finite(solution, gradient, mu),
+        *(_own(name, x, tolerance) for name, x in (residuals or {}).items()),
+    ]  # fmt: skip
+    digits = max(-np.log10(lost), 0.0) if lost > 0 else np.inf
+    return Trust(margin, grown, float(digits), directional, Certificate(tuple(checks)))
+
+
+def scales(solution: Trajectory) -> np.ndarray:
+    """Return the largest size of each state along a run, (n_x,)."""
+    return np.abs(_states(solution)[0]).max(axis=0, initial=0.0)
+
+
+def _states(solution: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Return x (k, n_x) and S (k, n_x, p) along the run; rows are made only where none is kept."""
+    march = solution.march
+    if not isinstance(march, March) or not len(march.steps):
+        return solution.x, solution.S[:, : solution.x.shape[1]]
+    steps, n_x = march.steps, march.flow.n_x
+    y = np.vstack([steps[:, 2 : 2 + len(march.y)], march.y]).reshape(len(steps) + 1, -1, n_x + 1)
+    return y[:, 0, :n_x], y[:, 1:, :n_x].transpose(0, 2, 1)
+
+
+def growth(question: Question, solution: Trajectory) -> float:
+    """Return the largest |S| along a run, in units of the largest states and of the parameters.
+
+    A parameter or start value that is zero counts as large as its range, or as the state becomes.
+    """
+    x, S = _states(solution)
+    size = np.abs(x).max(axis=0, initial=0.0)
+    names = [s.name for s in question.cost.flow.states]
+    wide = np.empty(len(question.wrt))
+    for j, (name, place) in enumerate(zip(question.wrt, question.places, strict=True)):
+        if place >= 0:
+            param = question.system.parameters[name]
+            wide[j] = abs(question.rho[place]) or 0.5 * (param.high - param.low)
+        else:
+            wide[j] = size[names.index(name)]
+    moved = np.abs(S).max(axis=0, initial=0.0) * wide
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(moved > 0, moved / size[:, None], 0.0)
+    return float(relative[np.isfinite(relative)].max(initial=0.0)) if moved.size else 0.0
+
+
+def _growth_of_adjoint(solution: Trajectory, mu: np.ndarray) -> float:
+    """Return how much more an error at any time does to the cost than one at the end."""
+    size = np.append(scales(solution), abs(solution.march.end()[2]))
+    weight = np.abs(mu) @ size
+    return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
+
+
+def _grazing(events: list[Any], solution: Trajectory) -> list[Check]:
+    if not events:
+        return []
+    event = min(events, key=lambda e: abs(e.margin))
+    error = 0.5 / abs(event.margin) if event.margin else np.inf
+    unit = solution.system.time_unit
+    known = f"is known to {100 * error:.2g} % only" if error < 1 else "is no number"
+    return [Check(
+        "grazing", error, 0.5 / _SAFE, "",
+        f"The event of {event.contact!r} at t = {event.t:.5g} {unit} grazes: its dt/drho {known}, "
+        "and a small change makes it a miss.",
+    )]  # fmt: skip
+
+
+def _directional(times: tuple[float, ...], solution: Trajectory) -> Check:
+    first = f"{times[0]:.5g} {solution.system.time_unit}" if times else ""
+    return Check(
+        "directional", float(len(times)), 0.0, "events",
+        f"At t = {first} several events meet: beyond it the derivative holds in one direction "
+        "only, and differs in the other.",
+    )  # fmt: skip
+
+
+def _grown(grown: float, lost: float) -> Check:
+    left = max(0, int(-np.log10(lost))) if 0 < lost < np.inf else 0
+    return Check(
+        "growth of errors",
+        lost,
+        10.0**-DIGITS,
+        "",
+        f"Errors grow by {grown:.1g} along the run, so that of its digits {left or 'none'} "
+        f"{'is' if left < 2 else 'are'} left. A shorter t_end or a smaller rtol keeps more.",
+    )
+
+
+def _near(solution: Trajectory, lost: float) -> list[Check]:
+    if getattr(solution.march, "watch", None) is None:
+        return []
+    near, size = solution.nearest, float(scales(solution).max(initial=0.0))
+    return [Check(
+        "near miss", lost * max(size, 1.0) * _SAFE / near if near > 0 else np.inf, 1.0, "",
+        f"A guard comes within {near:.1g} of an event that does not happen: a change that small "
+        "adds the event, and the derivative ends there.",
+    )]  # fmt: skip
+
+
+def _finite(solution: Trajectory, gradient: Any, mu: np.ndarray | None) -> list[Check]:
+    numbers = [np.empty(0) if gradient is None else np.ravel(gradient)]
+    numbers += [_states(solution)[1].ravel() if mu is None else mu.ravel()]
+    lacking = int((~np.isfinite(np.concatenate(numbers))).sum())
+    return [Check(
+        "finite", float(lacking), 0.0, "numbers",
+        "The derivative does not exist, or lies beyond all numbers: an event grazes, or errors "
+        "grow without bound.",
+    )]  # fmt: skip
+
+
+def _own(name: str, value: float, tolerance: float) -> Check:
+    words = {
+        "direct": "The method and the direct one disagree",
+        "duality": "The adjoint and the sensitivities are not dual at an event",
+        "step": "The steps of the adjoint are too long for it",
+    }
+    said = words.get(name, f"The residual {name!r} is large")
+    return Check(name, value, max(1e-4, 1e3 * tolerance), "", f"{said}: {value:.1g}, relative.")

@@ -1,0 +1,117 @@
+"""How far a derivative can be trusted: chaos, grazing, directions, and a second opinion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.models import models
+from explorer.sensitivity.differences import sequence
+from explorer.sensitivity.trust import DIGITS
+from explorer.sensitivity.verify import another
+
+
+def doubling(n: int) -> ex.HybridSystem:
+    """x -> 2 x at t = 1/2, 3/2, ...: after n turns dx/dx0 = 2^n."""
+    return ex.HybridSystem(
+        "doubling", x="x s", params={"x0": ex.Param(0.3, 0, 1)}, modes={"on": ["0", "1"]},
+        guards=[{"mode": "on", "r": "s - 1", "direction": 1, "when": "1", "reset": ["2*x", "0"], "to": "on", "name": "turn"}],
+        start={"x": ["x0", 0.5], "t_end": n},
+    )  # fmt: skip
+
+
+def test_growth_is_that_of_the_closed_form():
+    """|S| x0 / |x|: 2^n x0 over the largest state, 2^n x0: an exact model loses nothing."""
+    sens = ex.sensitivity(doubling(20), wrt="x0")
+    assert sens.trust.growth == pytest.approx(1, rel=1e-6)
+    folded = ex.HybridSystem(
+        "tent", x="x s", params={"x0": ex.Param(0.3, 0, 1)}, modes={"on": ["0", "1"]},
+        guards=[{"mode": "on", "r": "s - 1", "direction": 1, "when": "1", "reset": ["1 - 2*abs(x - 1/2)", "0"], "to": "on"}],
+        start={"x": ["x0", 0.5], "t_end": 20},
+    )  # fmt: skip
+    sens = ex.sensitivity(folded, wrt="x0")
+    grown = 2.0**20 * 0.3 / np.abs(sens.solution.x[:, 0]).max()
+    assert sens.trust.growth == pytest.approx(grown, rel=1e-6)
+    assert sens.trust.digits == pytest.approx(-np.log10(grown * 1e-9), rel=1e-6)
+
+
+def test_chaos_is_not_trusted():
+    """An impact oscillator in chaos: no digit is left, and another method meets other events."""
+    system = models["impact_oscillator"]()
+    short = ex.sensitivity(system, wrt="omega", cost={"w": "x"}, t_end=10)
+    assert short.trust.ok
+    assert "trusted: 8 digits" in repr(short)
+    chaos = ex.sensitivity(system, wrt="omega", cost={"w": "x"}, t_end=300)
+    assert not chaos.trust.ok
+    assert chaos.trust.digits < DIGITS
+    assert "Errors grow by" in chaos.trust.sentences[0]
+    assert "not trusted" in repr(chaos)
+    assert "another method" in {c.name[:14] for c in chaos.verify().certificate.broken}
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "pendulum_wall", "thermostat", "preloaded_stop"])
+def test_a_second_opinion_agrees_where_all_is_well(name):
+    system = models[name]()
+    first = system._state_names()[0]
+    t_end = min(system.t_end, 2.0) if system.time_unit == "s" else system.t_end
+    names = list(system.parameters)[:3]
+    sens = ex.sensitivity(system, wrt=names, cost={"w": f"{first}**2"}, t_end=t_end)
+    seen = sens.verify()
+    assert seen.ok, seen.certificate
+    assert len(seen.certificate) > len(sens.trust.certificate)
+
+
+def test_a_second_opinion_repeats_neither_method_nor_tolerance():
+    for scheme in (ex.EventDriven(), ex.EventDriven("dopri5", rtol=1e-6), ex.EventDriven("radau")):
+        other = another(scheme)
+        assert other.method != scheme.method
+        assert other.rtol < scheme.rtol
+    other = another(ex.FESD(stages=2, h=0.1))
+    assert (other.stages, other.h) == (3, 0.05)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+def test_a_second_opinion_finds_a_wrong_gradient(method):
+    """A gradient with a wrong entry, whatever method claims it."""
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt=("g", "e"), cost={"w": "y"}, t_end=1.0,
+                          method=method)  # fmt: skip
+    sens.cost_gradient = sens.cost_gradient * [1.0, -1.0]
+    broken = [c.name for c in sens.verify().certificate.broken]
+    assert "difference quotients by e" in broken
+    assert "difference quotients by g" not in broken
+
+
+def test_events_that_meet_are_directional():
+    """A column of balls: which pair strikes first depends on the side."""
+    system = models["column"]()
+    sens = ex.sensitivity(system, wrt="g", t_end=2.0)
+    together = [e for e in sens.events if e.directional]
+    assert bool(together) == bool(sens.trust.directional)
+    assert sens.trust.ok != bool(together)
+
+
+def test_a_grazing_event_is_named():
+    """The margin of an event is the one that the run gives it; below 100 it is a caution."""
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt="g", t_end=1.0)
+    object.__setattr__(sens.events[0], "margin", 2.0)
+    assert not sens.trust.ok
+    assert sens.trust.margin == 2.0
+    (sentence,) = sens.trust.sentences
+    assert "'floor' at t = 0.45" in sentence
+    assert "25 % only" in sentence
+
+
+def test_the_derivative_of_time_stepping_is_not_trusted():
+    """The lesson: it converges to another number."""
+    lesson = ex.sensitivity(models["bouncing_ball"](), wrt="y0", method="discrete", t_end=1.0)
+    assert not lesson.trust.ok
+    assert "disagree" in " ".join(lesson.trust.sentences)
+
+
+def test_what_is_compared_has_the_same_events():
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt="g", t_end=1.0)
+    assert sequence(sens.solution) == [("impact", "floor")]
+    assert sens.verify(ex.EventDriven("radau", rtol=1e-8)).ok
+    with pytest.raises(ex.BadValue, match="does not differentiate"):
+        sens.verify(ex.MoreauJean(h=1e-3))
