@@ -310,3 +310,10 @@ def test_a_reload_brings_the_panel_back_alive(lab):
         lab.slider("rho.e").press("ArrowRight")
     assert lab.field("rho.e").input_value() == "0.41"
     assert lab.curve("y")[0] == 1.5
+
+
+def test_a_live_panel_takes_the_place_of_its_still(lab):
+    """Only a page without its kernel shows the still."""
+    boxes = "() => [...document.querySelectorAll('[data-nsx-still]')].map((s) => s.getClientRects().length)"
+    assert lab.page.evaluate(boxes)
+    assert not any(lab.page.evaluate(boxes))
