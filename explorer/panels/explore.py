@@ -14,7 +14,7 @@ from explorer.panels import panels
 from explorer.panels.controls import groups, values
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
-from explorer.panels.still import StillPanel
+from explorer.panels.still import static
 from explorer.panels.wording import plain, prose_rows
 from explorer.solution import Solution
 from explorer.systems.display import unit
@@ -267,8 +267,8 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     -------
     panel
         A widget; ``panel.session`` does by script what the mouse does. With the environment
-        variable ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain
-        plotly figure (for static pages).
+        variable ``EXPLORER_STATIC`` set, a plain plotly figure with the same ``session`` (for
+        static pages).
 
     Raises
     ------
@@ -277,5 +277,5 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     """
     session = Session(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return StillPanel(session, lambda: views.explore(session.solution))
+        return static(session, lambda: views.explore(session.solution))
     return ExplorePanel(session)

@@ -17,7 +17,7 @@ from explorer.panels.live import LivePanel
 from explorer.panels.order_state import CURVES, KNOBS, WIDTH, OrderSession, offered
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
-from explorer.panels.still import StillPanel
+from explorer.panels.still import static
 from explorer.parameters import Param
 from explorer.solution import Solution
 from explorer.study.work_precision import WorkPrecision
@@ -162,7 +162,7 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.diagram()`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
 
     Raises
     ------
@@ -171,5 +171,5 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     """
     session = OrderSession(model, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return StillPanel(session, lambda: _picture(session).figure())
+        return static(session, lambda: _picture(session).figure())
     return OrderPanel(session)

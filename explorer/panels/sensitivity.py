@@ -24,7 +24,7 @@ from explorer.panels.sensitivity_cards import (
 from explorer.panels.sensitivity_controls import groups
 from explorer.panels.sensitivity_state import SensitivitySession
 from explorer.panels.session import Session
-from explorer.panels.still import StillPanel
+from explorer.panels.still import static
 from explorer.sensitivity import Sensitivity
 from explorer.views.picture import steady
 from explorer.views.sensitivity import as_csv
@@ -214,7 +214,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.sensitivity`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     """
     session = SensitivitySession(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return StillPanel(session, lambda: _figure(session))
+        return static(session, lambda: _figure(session))
     return SensitivityPanel(session)
 
 

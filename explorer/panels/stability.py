@@ -15,7 +15,7 @@ from explorer.panels.explore import SessionAnswer
 from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
-from explorer.panels.still import StillPanel
+from explorer.panels.still import static
 from explorer.solution import Solution
 from explorer.study.stability import Stability
 from explorer.views.picture import Picture, steady
@@ -191,7 +191,7 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     panel
         A widget; ``panel.session`` does by script what the mouse does, and
         ``panel.session.found`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a `StillPanel` of the same session, shown as a plain figure.
+        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
 
     Raises
     ------
@@ -200,5 +200,5 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     """
     session = StabilitySession(scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return StillPanel(session, lambda: _picture(session).figure())
+        return static(session, lambda: _picture(session).figure())
     return StabilityPanel(session)

@@ -1,39 +1,26 @@
-"""What stands for a panel on static pages: its session, and the picture of it."""
+"""What stands for a panel on static pages: the plain figure of its session, which it follows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from explorer.views.still import show
-
-__all__ = ["StillPanel"]
+__all__ = ["static"]
 
 
-class StillPanel:
-    """A panel without controls: a notebook shows the plain figure of what its session holds then.
+def static(session: Any, draw: Callable[[], Any]) -> Any:
+    """Return the figure that `draw` makes, with the session as its attribute ``session``.
 
-    Attributes
-    ----------
-    session
-        As of the live panel.
-    figure : plotly.graph_objects.Figure
-        Drawn anew whenever it is asked for; its attributes are those of the panel too.
+    What a script sets there changes the figure in place, as it would change a panel.
     """
+    figure = draw()
 
-    def __init__(self, session: Any, draw: Callable[[], Any]) -> None:
-        self.session = session
-        self._draw = draw
+    def follow() -> None:
+        now = draw()
+        figure.data = ()
+        figure.add_traces(now.data)
+        figure.layout = now.layout
 
-    @property
-    def figure(self) -> Any:
-        """Return the figure."""
-        return self._draw()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return getattr(self.figure, name)
-
-    def _ipython_display_(self) -> None:
-        show(self.figure)
+    object.__setattr__(figure, "session", session)  # plotly itself refuses names that it lacks
+    session.on_change(follow)
+    return figure
