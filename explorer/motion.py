@@ -20,18 +20,24 @@ class Motion(SteppedSolution):
     Attributes
     ----------
     a : (n_t, n) accelerations, m/s2
-    error : (n_t,) estimate of the local error of d, (beta - 1/6) h^2 max |a1 - a0|, m
+    error : (n_t,) local error of the step, see `Newmark`, m; zeros with fixed steps
     slip : (n_t, k) how far each hysteretic spring has slipped, m
+    imbalance : (n_t,) residual of the step in its equations of motion, at the state that was
+        accepted, beside the terms that cancel in it; the largest of all coordinates
+    parts : (n_t,) int32 parts in which the step was taken: more than 1 where Newton's method failed
+        for the whole of it
 
-    A scheme for impacts estimates no error and has no such springs: both are empty then, and `a`
+    A scheme for impacts estimates no error and has no such springs: these are empty then, and `a`
     is the acceleration of the smooth part of the motion.
     """
 
-    KEPT: ClassVar[tuple[str, ...]] = ("a", "error", "slip")
+    KEPT: ClassVar[tuple[str, ...]] = ("a", "error", "slip", "imbalance", "parts")
 
     a: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     error: np.ndarray = field(default_factory=lambda: np.empty(0))
     slip: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    imbalance: np.ndarray = field(default_factory=lambda: np.empty(0))
+    parts: np.ndarray = field(default_factory=lambda: np.empty(0, np.int32))
 
     @property
     def quantities(self) -> list[Quantity]:

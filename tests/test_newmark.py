@@ -327,3 +327,139 @@ def test_the_exact_tangent_is_what_sympy_says():
     assert sol.iterations.max() <= 2
     energy = 0.5 * (1 + sol.q**2) * sol.v**2 + 0.5 * sol.q**2
     assert np.ptp(energy) < 1e-6
+
+
+# -- a step that is accepted is solved, and is as exact as asked ---------------------------------
+
+
+def anharmonic():
+    return MechanicalSystem("d", q="x", force=["-x - x**3"], start={"q": [2.0], "t_end": 5.0})
+
+
+SIMPLE = {
+    "oscillator": lambda: LinearMechanicalSystem(
+        "o", [[1.0]], [[4.0]], start={"q": [1.0], "t_end": 5.0}
+    ),
+    "Duffing": anharmonic,
+    "pendulum": pendulum,
+}
+
+
+@pytest.mark.parametrize("kind", SIMPLE)
+@settings(deadline=None, max_examples=6, derandomize=True)
+@given(
+    beta=st.sampled_from([0, 1 / 12, 1 / 6, 1 / 4]) | st.floats(0.25, 0.5),
+    gamma=st.just(0.5) | st.floats(0.5, 0.8), alpha_f=st.floats(0, 0.5), below=st.floats(0, 1),
+    alphas=st.booleans(), third=st.booleans(), digits=st.floats(4, 6),
+)  # fmt: skip
+def test_errors_add_up_to_no_more_than_tolerances(
+    kind, beta, gamma, alpha_f, below, alphas, third, digits
+):
+    """Whatever the coefficients: the error at the end is at most twice the sum of the tolerances.
+
+    `third`: beta for which the displacement of a step has order 3.
+    """
+    alpha_m = min(alpha_f, 0.4) - below
+    tol, scheme = 10**-digits, Newmark(beta=beta, gamma=gamma, error_tol=10**-digits)
+    if alphas:
+        beta = max(1 / 6 - (alpha_m - alpha_f) / 2, 0.25) if third else None
+        scheme = GeneralizedAlpha(alpha_m=alpha_m, alpha_f=alpha_f, beta=beta, error_tol=tol)
+    if kind == "oscillator" and not scheme.coefficients.unconditional and alphas:
+        return  # refused
+    system = SIMPLE[kind]()
+    truth = ex.simulate(system, TIGHT).q[-1]
+    run = ex.simulate(system, scheme)
+    assert np.abs(run.q[-1] - truth).max() <= 2 * tol * (len(run.t) - 1)
+    assert run.error.max() <= tol
+    assert run.certificate.ok
+
+
+@pytest.mark.parametrize("method", [Newmark, GeneralizedAlpha])
+def test_errors_add_up_through_the_march_to_events_too(method):
+    """The error estimate of `EventDriven` is that of the scheme itself."""
+    tol = 1e-6
+    more = {"beta": 1 / 6} if method is Newmark else {"rho_inf": 0.6}
+    for make in SIMPLE.values():
+        system, scheme = make(), method(error_tol=tol, **more)
+        alone, run = ex.simulate(system, scheme), ex.simulate(system, EventDriven(scheme))
+        truth = ex.simulate(system, TIGHT).q[-1]
+        assert run.march.counts[0] > 0.4 * len(alone.t)
+        assert np.abs(run.q[-1] - truth).max() <= 2 * tol * len(alone.t)
+
+
+def balance(run, force, share=1.0):
+    """Return the residual of each step beside its force, of M = 1 and force(q)."""
+    a, F = run.a[1:], force(run.q[1:])
+    return (np.abs(a - F) / np.maximum(np.abs(a), np.abs(F))).max()
+
+
+@pytest.mark.parametrize("h", [0.03, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("power", [3, 5])
+def test_a_step_far_too_long_is_solved_all_the_same(power, h):
+    """Where a first guess is off by 1e4 lengths its forces say nothing of the residual."""
+    system = MechanicalSystem("stiffening", q="u", force=[f"-1000*u**{power}"], start={"q": [3.0]})
+    run = ex.simulate(system, Newmark(h=h), t_end=100 * h)
+    assert balance(run, lambda u: -1000 * u**power) <= 1e-11
+    assert run.imbalance.max() <= 1e-12
+    assert run.certificate["Newton residual"].ok
+
+
+def test_the_residual_is_that_of_the_state_that_is_accepted():
+    """Also where Newton's last correction is not looked at again, for it converges quadratically.
+
+    So a looser tolerance leaves a larger residual, and says how large.
+    """
+    for tol in (1e-3, 1e-6):
+        run = ex.simulate(anharmonic(), Newmark(h=0.2, newton_tol=tol))
+        off = np.abs(run.a + run.q + run.q**3)[:, 0]
+        clear = off > 1e-11
+        assert clear.sum() > 3
+        assert (run.residuals[clear, 1] < 100 * off[clear]).all()
+        assert (off[clear] < 100 * run.residuals[clear, 1]).all()
+        assert run.imbalance.max() <= tol
+
+
+def test_soft_rows_are_solved_beside_stiff_ones():
+    """Each coordinate in the scale of its own forces: 1e9 N in one excuse nothing in the other."""
+    system = MechanicalSystem(
+        "two", q="x y", force=["-1e9*x - 1e9*x**3", "-1e-3*(y + y**3)"],
+        start={"q": [1.0, 1.0], "t_end": 50.0},
+    )  # fmt: skip
+    run = ex.simulate(system, Newmark(h=0.5))
+    y = run.q[1:, 1]
+    assert np.abs(run.a[1:, 1] + 1e-3 * (y + y**3)).max() <= 1e-11 * 1e-3
+
+
+def storeys(n, f_y=2.0):
+    return MechanicalSystem(
+        "storeys", q=n, mass=np.eye(n).tolist(),
+        force=[f"-0.2*v_q{i + 1} + 3*sin(2*t)" for i in range(n)],
+        springs=[
+            BilinearSpring(f"q{i + 1}" + f" - q{i}" * (i > 0), 400.0, f_y, 0.05) for i in range(n)
+        ],
+        start={"t_end": 10.0},
+    )  # fmt: skip
+
+
+def test_yielding_storeys_are_solved_where_newton_cycles():
+    """A step in which Newton's method finds nothing is taken in parts; rows stay where they were.
+
+    The path of a spring that yields is that of the parts, so it is nearer to that of short steps.
+    """
+    system = storeys(10)
+    fine = ex.simulate(system, Newmark(h=1e-3))
+    for h in (0.1, 0.25):
+        run = ex.simulate(system, Newmark(h=h))
+        assert run.parts.max() > 1
+        assert run.t == pytest.approx(np.arange(len(run.t)) * h)
+        assert run.imbalance.max() <= 1e-12
+    rough = ex.simulate(system, Newmark(h=0.1))
+    assert np.abs(rough.q - fine.q[::100]).max() < 0.2 * np.abs(fine.q).max()
+
+
+def test_a_spring_knows_only_its_own_coordinates():
+    """The tangent of a storey has three entries, and so have the functions that are compiled."""
+    kind = ex.compiled.compile_system(storeys(30)).structural
+    assert kind.pattern.size == 31 + 59
+    assert kind.bundles[1].size == 4 * 30 + 59
+    assert (kind.bands[-2:] == 1).all()

@@ -281,7 +281,7 @@ class Compiled:
         from explorer.kernels.hysteresis import spring_forces
 
         kind, plastic = self.structural, np.zeros((2, len(self.system.springs)))
-        spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, F, K)
+        spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, kind.pattern, F, K)
 
     def matrices(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector.

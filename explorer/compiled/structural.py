@@ -29,6 +29,8 @@ class Structural(NamedTuple):
         Addresses: those of `Compiled.table`, (M a)_q in row 4, the springs in row 5.
     inertia : (k,) int64
         Flat places of the entries of (M a)_q.
+    pattern : (springs + 1 + entries,) int64
+        Where the elongations depend on coordinates, see `explorer.kernels.hysteresis.bilinear`.
     bands : (6,) int64
         Lower and upper bandwidth of M, of M and C, and of all matrices together.
     moves, analytic : bool
@@ -40,6 +42,7 @@ class Structural(NamedTuple):
 
     table: np.ndarray
     inertia: np.ndarray
+    pattern: np.ndarray
     bands: np.ndarray
     moves: bool
     analytic: bool
@@ -61,19 +64,23 @@ def structural(compiled: Compiled) -> Structural:
     springs = [
         [smooth(getattr(s, k)) for s in system.springs] for k in ("elongation", "k", "f_y", "b")
     ]
-    along = [u.diff(x) for u in springs[0] for x in q]
+    along, places = compiled.jacobian(springs[0], q)
+    spring, stretched = places // n, places % n
+    count = len(springs[0])
+    ends = np.searchsorted(spring, np.arange(count + 1))
+    pattern = np.append(count + 1 + ends, stretched).astype(np.int64)
     bundles = (
         Bundle([*compiled.args, *a], entries),
         compiled.bundle([x for row in springs for x in row] + along),
     )
-    stretched = np.reshape([x != 0 for x in along], (-1, n))
-    coupled = np.flatnonzero((stretched.T.astype(int) @ stretched.astype(int)).ravel())
+    sets = np.split(stretched, ends[1:-1]) if count else []
+    coupled = np.concatenate([places[:0], *(np.add.outer(n * x, x).ravel() for x in sets)])
     explicit = np.append(compiled.place_M, compiled.place_C)
     tangent = np.concatenate([explicit, compiled.place_K, inertia, coupled])
     bands = [side for x in (compiled.place_M, explicit, tangent) for side in _band(x, n)]
     more = np.array([[b.address, b.data] for b in bundles])
     return Structural(
-        np.concatenate([compiled.table, more]), inertia,
+        np.concatenate([compiled.table, more]), inertia, pattern,
         np.array(bands), moves,
         not any(_sharp(x, state) for x in formulas),
         max(compiled.most, *(b.size for b in bundles)), bundles,

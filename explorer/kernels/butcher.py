@@ -93,15 +93,16 @@ METHODS = {
 }  # fmt: skip
 
 
-def newmark(*coefficients: Any) -> Tableau:
+def newmark(order: int, *coefficients: Any) -> Tableau:
     """Return the tableau whose first row are these coefficients of `explorer.kernels.newmark_flow`.
 
     Parameters
     ----------
+    order : int
     coefficients : alpha_m, alpha_f, beta, gamma, whether interpolated, weight of the local error
-        (constant / tolerance, 0: fixed steps), most iterations
+        (1 / tolerance, 0: fixed steps), most iterations
     """
     return Tableau(
         3, 1, 2, _place((16, 16), (0, np.array(coefficients, float))),
-        _times(np.zeros(1), _ONE), np.zeros((2, 16)), np.zeros((4, 16)), -1 / 3, 0.0,
+        _times(np.zeros(1), _ONE), np.zeros((2, 16)), np.zeros((4, 16)), -1 / (order + 1), 0.0,
     )  # fmt: skip

@@ -9,22 +9,24 @@ from explorer.kernels.jit import call, kernel
 
 __all__ = ["bilinear", "spring_forces"]
 
-SPRINGS = 5  # row of the bundles: elongations u, then k, f_y, b of each, then du/dq row by row
+SPRINGS = 5  # row of the bundles: elongations u, then k, f_y, b of each, then du/dq by `pattern`
 
 
 @kernel(
-    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], float64[::1],"
-    " float64[::1], boolean)",
+    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], int64[::1],"
+    " float64[::1], float64[::1], boolean)",
     inline=True,
 )
-def bilinear(table, inp, out, n, plastic, F, K, tangent):
+def bilinear(table, inp, out, n, plastic, pattern, F, K, tangent):
     """Subtract the springs' forces at the state in `inp` from F, and add their stiffness to K.
 
     plastic[0] is the committed slip, plastic[1] becomes that of this state. K is flat (n, n).
+    `pattern`: pattern[s] to pattern[s + 1] are the places, in `pattern` itself, of the coordinates
+    on which the elongation of spring s depends, and of du/dq among the outputs behind the first.
     """
     springs = plastic.shape[1]
     call(table[SPRINGS, 0], table[SPRINGS, 1], out, inp)
-    at = 4 * springs
+    at = 4 * springs - (springs + 1)  # the pattern begins with its own places
     for s in range(springs):
         u = out[s]
         k, yields, b = out[springs + s], out[2 * springs + s], out[3 * springs + s]
@@ -38,19 +40,18 @@ def bilinear(table, inp, out, n, plastic, F, K, tangent):
             stiffness = b * k
         plastic[1, s] = z
         pull = b * k * u + trial
-        for i in range(n):
-            g = out[at + s * n + i]
-            if g != 0.0:
-                F[i] -= g * pull
-                if tangent:
-                    for j in range(n):
-                        K[i * n + j] += stiffness * g * out[at + s * n + j]
+        for p in range(pattern[s], pattern[s + 1]):
+            i, g = pattern[p], out[at + p]
+            F[i] -= g * pull
+            if tangent:
+                for r in range(pattern[s], pattern[s + 1]):
+                    K[i * n + pattern[r]] += stiffness * g * out[at + r]
 
 
 @kernel(
-    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], float64[::1],"
-    " float64[::1])"
+    "void(int64[:, ::1], float64[::1], float64[::1], int64, float64[:, ::1], int64[::1],"
+    " float64[::1], float64[::1])"
 )
-def spring_forces(table, inp, out, n, plastic, F, K):
+def spring_forces(table, inp, out, n, plastic, pattern, F, K):
     """`bilinear` with its stiffness, for a call from Python."""
-    bilinear(table, inp, out, n, plastic, F, K, True)
+    bilinear(table, inp, out, n, plastic, pattern, F, K, True)

@@ -32,13 +32,16 @@ from explorer.kernels.flows import (
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.newmark_error import local_error, middle
 
 __all__ = ["newmark_step"]
 
-# places in the first row of the tableau
-ALPHA_M, ALPHA_F, BETA, GAMMA, INTERPOLATED, ERROR, MOST = 0, 1, 2, 3, 4, 5, 6
-# rows of K: y' at the start (a0 as the scheme carries it) and at the end, the error, slopes
-START, END, OFF, SLOPE, FIRST = 0, 1, 2, 3, 4
+# places in the first row of the tableau; a0 is carried for the step STEP_SIZE that begins at BEGUN
+ALPHA_M, ALPHA_F, BETA, GAMMA, INTERPOLATED, ERROR, MOST, BEGUN, STEP_SIZE = range(9)
+# rows of K: y' at the start (a0 as the scheme carries it) and at the end, the error, slopes; y' of
+# the flow itself at the start, at the end and in the middle
+START, END, OFF, SLOPE, FIRST, TRUE_START, TRUE_END, MIDDLE = range(8)
+FAR = 1e3  # steps over which an error of a velocity moves a displacement at most
 
 
 @kernel(
@@ -176,6 +179,21 @@ def newmark_step(
         size += state[CLOSED + c]
     of_d, of_v = h * h * beta, h * gamma
     new[0] = np.nan
+    adapts, carries = A[0, ERROR] > 0.0, am != 0.0 or af != 0.0
+    if adapts:
+        for m in range(block):
+            K[TRUE_START, m] = K[START, m]
+        if carries:
+            status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[TRUE_START], 0)
+            if status != SUCCESS:
+                return status
+            # a0 is off by what is proportional to the step
+            begun, was = A[0, BEGUN], A[0, STEP_SIZE]
+            if was > 0.0 and (t == begun or t == begun + was):
+                for i in range(n, 2 * n):
+                    true = K[TRUE_START, i]
+                    K[START, i] = true + h / was * (K[START, i] - true)
+            A[0, BEGUN], A[0, STEP_SIZE] = t, h
     if past != 0.0:  # K[START] carries a0, which is not the acceleration at the start
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[FIRST], width)
         if status != SUCCESS:
@@ -227,12 +245,26 @@ def newmark_step(
         factored, slow, before = True, rate > 0.1 and factored, change
     if not converged:
         return SUCCESS
-    error = 0.0
     at_stage(y, h, 1.0, beta, gamma, n, 0, 0, K, new)
     for i in range(n):
         K[END, i] = new[n + i]
-        error = max(error, abs(K[END, n + i] - K[START, n + i]))
-    K[OFF, 0] = A[0, ERROR] * h * h * error
+    K[OFF, 0] = 0.0
+    if adapts:
+        for m in range(block):
+            K[TRUE_END, m] = K[END, m]
+        if carries:
+            status = flow(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[TRUE_END], 0)
+            if status != SUCCESS:
+                return status
+        middle(n, h, y, y[n:], K[TRUE_START, n:], new, new[n:], K[TRUE_END, n:], stage)
+        status = flow(
+            table, shape, inp, out, W, pivots, vec, state, t + 0.5 * h, stage, K[MIDDLE], 0
+        )
+        if status != SUCCESS:
+            return status
+        K[OFF, 0] = A[0, ERROR] * local_error(
+            n, h, FAR * h, y, y[n:], K[TRUE_START, n:], K[MIDDLE, n:], K[TRUE_END, n:], new, new[n:]
+        )
     if width > 0:
         at_stage(y, h, w, beta, gamma, n, 0, 0, K, stage)
         status = columns(table, shape, inp, out, W, pivots, vec, state, A, lu, lpiv, size, w,

@@ -120,9 +120,16 @@ class EventDriven(Scheme):
         if scheme is None:
             return METHODS[str(self.method)]
         co = scheme.coefficients
-        error = 0.0 if scheme.error_tol == 0 else abs(co.beta - 1 / 6) / scheme.error_tol
+        error = 0.0 if scheme.error_tol == 0 else 1 / scheme.error_tol
         return newmark(
-            co.alpha_m, co.alpha_f, co.beta, co.gamma, scheme.interpolated, error, scheme.newton_max
+            co.order,
+            co.alpha_m,
+            co.alpha_f,
+            co.beta,
+            co.gamma,
+            scheme.interpolated,
+            error,
+            scheme.newton_max,
         )
 
     def certify(self, solution: Any) -> list[Check]:

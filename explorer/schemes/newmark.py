@@ -47,9 +47,13 @@ class Newmark(NewmarkFamily, Structural):
     a0 : str
         "consistent": a_0 = M^-1 F at the start; "zero" costs an order.
     error_tol : float
-        If positive, h adapts so that (beta - 1/6) h^2 |a1 - a0| stays below it, in m.
+        If positive, h adapts so that the local error of each step stays below it, in m: that of d
+        and, over the frequency of the motion, that of v, both against Simpson's rule
+        (`explorer.kernels.newmark_error`).
     newton_tol, newton_max : float, int
-        Relative tolerance of the Newton residual; cap of the iterations.
+        Tolerance of the Newton residual at the accepted state, in each coordinate, beside the
+        terms that cancel in it; cap of the iterations. A step in which Newton's method fails is
+        taken in up to 1024 parts.
     """
 
     @classmethod

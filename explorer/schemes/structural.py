@@ -67,7 +67,7 @@ class _Record:
         self.q, self.v, self.a = zeros(3 * rows * n).reshape(3, rows, n)
         self.slip = np.zeros((rows, springs))
         self.iterations = np.ones(rows, np.int32)
-        self.residuals = np.zeros((rows, 2))  # local error in m, Newton residual in N
+        self.residuals = np.zeros((rows, 4))  # see `explorer.kernels.newmark`
 
     def double(self, scheme: Any) -> None:
         for name, x in vars(self).items():
@@ -145,20 +145,21 @@ class Structural(Family):
         rows = 1 + self.steps(t_end, 3 * n + 6, n)
         record = _Record(4096 if self.error_tol > 0 else rows, n, springs)
         record.q[0], record.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
-        record.a[0] = solved(M, compiled.forces(inp)) if self.a0 == "consistent" else 0.0
+        true = solved(M, compiled.forces(inp))
+        record.a[0] = true if self.a0 == "consistent" else 0.0
         co = self.coefficients
         knobs = np.array([
             t_end, co.alpha_m, co.alpha_f, self.newton_tol, self.error_tol,
-            abs(co.beta - 1 / 6), t_end / 10, self.h, self.h,
+            t_end / 10, self.h, self.h,
         ])  # fmt: skip
-        options = np.array(
-            [self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0], np.int64
-        )
+        options = np.array([
+            self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0, co.order,
+        ])  # fmt: skip
         c = unknowns(co.beta, co.gamma, self.form)[1]
         march = self._march if constant else self._iterate
         done = np.zeros(1, np.int64)
         begin = time.perf_counter()
-        code = march(compiled, knobs, options, c, inp, M, K, C, record, done)
+        code = march(compiled, knobs, options, c, inp, M, K, C, true, record, done)
         seconds = time.perf_counter() - begin
         last = int(done[0])
         end = slice(0, last + 1)
@@ -177,26 +178,48 @@ class Structural(Family):
             Status.of(code, last, float(t[-1]), failed, detail), compiled.system, self,
             dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds, a=record.a[end], error=record.residuals[end, 0],
-            slip=record.slip[end],
+            slip=record.slip[end], imbalance=record.residuals[end, 2],
+            parts=record.residuals[end, 3].astype(np.int32),
         )  # fmt: skip
 
     def certify(self, solution: Any) -> list[Check]:
-        """Return the checks: equilibrium of each step, energy that is made, or lost."""
+        """Return the checks: equilibrium, the local error, energy that is made, or lost.
+
+        The kernel's own figure of equilibrium is that of every accepted state, row by row, beside
+        the terms that cancel in it there.
+        """
         co = self.coefficients
         keeps = not co.alpha_m and not co.alpha_f and co.gamma == 0.5
         damped = np.zeros_like(solution.t) if keeps else None
-        return [*equilibrium(solution), *made_and_lost(solution, self.conserved(solution), damped)]
+        off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
+        solved_to = Check(
+            "Newton residual", float(off), self.newton_tol, words=(
+                f"Some steps are in equilibrium to {off:.2g} of their forces, which exceeds "
+                f"newton_tol = {self.newton_tol:g}: round-off allows no more."
+            ),
+        )  # fmt: skip
+        local = Check(
+            "local error", float(error), self.error_tol, "m",
+            f"A step has a local error of {error:.2g} m, which exceeds error_tol = "
+            f"{self.error_tol:g} m: no step is short enough.",
+        )  # fmt: skip
+        return [
+            solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
+            *made_and_lost(solution, self.conserved(solution), damped),
+        ]  # fmt: skip
 
     def _march(
         self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, record: _Record, done: np.ndarray,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: _Record,
+        done: np.ndarray,
     ) -> int:  # fmt: skip
         """March with constant matrices; a step of another size is factored here."""
         from explorer.kernels.newmark import FULL, STEP
-        from explorer.kernels.newmark_linear import UNFACTORED, run
+        from explorer.kernels.newmark_linear import TRUE, UNFACTORED, run
 
         am, af = self.coefficients.alpha_m, self.coefficients.alpha_f
-        mass, vec, out = rows_of(M), np.empty((3, compiled.n)), np.empty(compiled.most + 1)
+        mass, vec, out = rows_of(M), np.empty((7, compiled.n)), np.empty(compiled.most + 1)
+        vec[TRUE] = true
         code = UNFACTORED
         while code in (UNFACTORED, FULL):
             if code == FULL:
@@ -217,22 +240,25 @@ class Structural(Family):
 
     def _iterate(
         self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, record: _Record, done: np.ndarray,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: _Record,
+        done: np.ndarray,
     ) -> int:  # fmt: skip
         """March with Newton's method."""
-        from explorer.kernels.newmark import FULL, run, workspaces
+        from explorer.kernels.newmark import FULL, TRUE, run, workspaces
 
         kind = compiled.structural
         plastic = np.zeros((2, len(compiled.system.springs)))
         explicit = self.coefficients.beta == 0  # d does not depend on x, v does
-        options[3:] = kind.analytic, kind.moves, explicit and compiled.place_C.size == 0
+        options[3:6] = kind.analytic, kind.moves, explicit and compiled.place_C.size == 0
         bands = kind.bands[[0, 1, 2, 3] if explicit else [0, 1, 4, 5]]
         work = workspaces(compiled.n, kind.most)
+        work[1][TRUE] = true
         while True:
             code = run(
                 kind.table, knobs, options, c, inp, compiled.place_M, compiled.place_K,
-                compiled.place_C, kind.inertia, bands, M, K, C, plastic, record.t, record.q,
-                record.v, record.a, record.slip, record.iterations, record.residuals, *work, done,
+                compiled.place_C, kind.inertia, bands, kind.pattern, M, K, C, plastic, record.t,
+                record.q, record.v, record.a, record.slip, record.iterations, record.residuals,
+                *work, done,
             )  # fmt: skip
             if code != FULL:
                 return code

@@ -31,9 +31,17 @@ def equilibrium(run: Any) -> list[Check]:
 
 
 def _free(run: Any) -> np.ndarray:
-    """Return the steps without a contact, before, in and behind them: (n_steps,) bool."""
+    """Return the steps between rows as the scheme has them, (n_steps,) bool.
+
+    Without a contact, before, in and behind them; not taken in parts; and with alphas not before a
+    change of h, where the acceleration that is carried is moved.
+    """
     if not run.p.shape[1]:
-        return np.ones(len(run.t) - 1, bool)
+        co, h = run.scheme.coefficients, np.diff(run.t)
+        whole = np.ones(len(h), bool) if not run.parts.size else run.parts[1:] <= 1
+        if co.alpha_m != co.alpha_f:
+            whole[:-1] &= np.abs(np.diff(h)) <= 1e-6 * h[1:]
+        return np.asarray(whole)
     away = (run.gap > 0).all(axis=1) & ~(run.p > 0).any(axis=1)
     free = away[1:] & away[:-1]
     free[1:] &= away[:-2]
