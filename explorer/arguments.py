@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from explorer.errors import BadArgument, suggest
 
-__all__ = ["Checked", "a", "checked", "entries", "items", "mapping"]
+__all__ = ["Checked", "Named", "a", "checked", "entries", "items", "mapping"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -59,6 +59,42 @@ class Checked(type):
         """Return an instance."""
         _check(cls, cls.__name__, len(args), kwargs)
         return super().__call__(*args, **kwargs)
+
+
+class Named(Checked):
+    """Metaclass of a class whose arguments have names: only the first may stand without.
+
+    A class says in `leading` which one that is, wherever it stands among its fields.
+    """
+
+    leading: str
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of ``__init__``, with the leading argument first and all others by name."""
+        found = {p.name: p for p in super().__signature__.parameters.values()}
+        first = [found.pop(cls.leading)] if cls.leading in found else []
+        rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in found.values()]
+        return inspect.Signature([*first, *rest])
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return an instance.
+
+        Raises
+        ------
+        BadArgument
+            More than one argument without a name.
+        """
+        if len(args) > 1 or (args and cls.leading not in inspect.signature(cls).parameters):
+            known = [name for name in inspect.signature(cls).parameters if name != cls.leading]
+            raise BadArgument(
+                f"{cls.__name__} takes no argument but {cls.leading} without a name: write "
+                f"{cls.__name__}({cls.leading}=..., {known[0]}=...). By name there is: "
+                f"{', '.join((cls.leading, *known))}."
+            )
+        if args and cls.leading in kwargs:
+            raise BadArgument(f"{cls.__name__} is given {cls.leading} twice.")
+        return super().__call__(**dict(zip((cls.leading,), args, strict=False)), **kwargs)
 
 
 def checked(function: F, more: str = "") -> F:

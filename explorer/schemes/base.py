@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from explorer.arguments import Checked
+from explorer.arguments import Named
 from explorer.certificate import Check
 from explorer.errors import BadValue
 from explorer.parameters import check_knobs, knobs_of, roomy
@@ -24,7 +24,7 @@ MOST_BYTES = 2**30  # of the record of one run
 
 
 @dataclass(frozen=True)
-class Scheme(metaclass=Checked):
+class Scheme(metaclass=Named):
     """Base of the schemes.
 
     Attributes
@@ -40,7 +40,8 @@ class Scheme(metaclass=Checked):
     rewrites : tuple of system types
         Those of `accepts` that it takes through an exact rewriting; others come first then.
     order : int
-        Order of convergence on a smooth stretch with the default knobs.
+        Order of convergence on a smooth stretch: of a class with the default knobs, of an instance
+        with its own.
     order_across_events : int
         The same across impacts.
     impact_steps : int
@@ -52,6 +53,7 @@ class Scheme(metaclass=Checked):
         taken only by name.
     """
 
+    leading: ClassVar[str] = "h"  # the one argument that needs no name
     accepts: ClassVar[tuple[type[System], ...]] = ()
     rewrites: ClassVar[tuple[type[System], ...]] = ()
     takes: ClassVar[str] = ""
@@ -73,6 +75,14 @@ class Scheme(metaclass=Checked):
 
     def __post_init__(self) -> None:
         check_knobs(self)
+        smooth, across = self.orders
+        object.__setattr__(self, "order", smooth)
+        object.__setattr__(self, "order_across_events", across)
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Orders on a smooth stretch and across events, with these knobs."""
+        return type(self).order, type(self).order_across_events
 
     @property
     def caution(self) -> str:

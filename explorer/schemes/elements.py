@@ -21,10 +21,24 @@ if TYPE_CHECKING:
     from explorer.schemes.fesd import FESD
     from explorer.schemes.theta_rk import ThetaRK
 
-__all__ = ["SIGNS", "Elements"]
+__all__ = ["SIGNS", "Elements", "order"]
 
 _RULES = {"plus": 1, "minus": -1, "slide": 0}
 SIGNS = 6  # first column of the signs in a row of `switches`
+
+
+def order(scheme: FESD | ThetaRK) -> int:
+    """Return the order of the collocation method of a scheme.
+
+    Raises
+    ------
+    BadValue
+        Stages that the method cannot have.
+    """
+    try:
+        return collocation(scheme.tableau, scheme.stages).order
+    except ValueError as error:
+        raise BadValue(f"{type(scheme).__name__}: {error}, not {scheme.stages}.") from None
 
 
 class Elements(Equations):

@@ -169,6 +169,11 @@ class EulerMoreau(Scheme):
             seconds=seconds,
         )  # fmt: skip
 
+    @property
+    def orders(self) -> tuple[int, int]:
+        """2 of the trapezoidal rule, else 1."""
+        return 2 if self.theta == 0.5 else 1, 1
+
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: the step's equations, the laws, growth below theta = 1/2."""
         return euler_moreau(solution, self.compile(solution.system))

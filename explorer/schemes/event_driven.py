@@ -35,9 +35,12 @@ from explorer.schemes.sliding import SwitchedMarch
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
 from explorer.trajectory import Trajectory
+from explorer.verification.located import by_steps, flow_energy, located, switched
 
 __all__ = ["EventDriven"]
 
+_LAXER = 100.0  # the error of a run over the sum of those of its steps
+_COARSE = 1e-2  # where the user sets a step and no tolerance
 _MOST = 1_000_000  # rows besides the events
 _NEWMARK = {"newmark": Newmark, "generalized-alpha": GeneralizedAlpha}
 _CHOICES = (*METHODS, *_NEWMARK)
@@ -73,6 +76,7 @@ class EventDriven(Scheme):
     order = 8
     order_across_events = 8
     located = True
+    leading = "method"
 
     method: str | Newmark | GeneralizedAlpha = knob(  # noqa: RUF009
         "dop853", text="method", choices=_CHOICES, types=(Newmark, GeneralizedAlpha)
@@ -133,10 +137,35 @@ class EventDriven(Scheme):
         )
 
     def certify(self, solution: Any) -> list[Check]:
-        """Return how often a solution through active sets could have gone on otherwise."""
+        """Return the checks: laws at impacts, gaps, sides of surfaces, energy between events.
+
+        Bounds follow from `rtol` and `atol`: the errors of as many steps as there are.
+        """
+        march = solution.march
+        accuracy = self._accuracy(solution)
         if isinstance(solution, SwitchedTrajectory):
-            return [solution.uniqueness]
-        return []
+            return [*switched(solution, accuracy), solution.uniqueness]
+        if not march.flow.mechanical:
+            return []
+        found = located(solution, accuracy)
+        if self.newmark is None:
+            return [*found, *flow_energy(solution, march.steps[:, :2], accuracy)]
+        return [*found, *(by_steps(solution) if solution.potential is not None else ())]
+
+    def _accuracy(self, solution: Any) -> float:
+        """Return what the tolerances let come together over a run, relative; at most 1e-2."""
+        size = float(np.abs(solution.x).max(initial=0.0)) or 1.0
+        each = self.rtol + self.atol / size
+        if self.newmark is not None:
+            return _COARSE
+        return min(_COARSE, _LAXER * len(solution.march.steps) * each)
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Those of the method."""
+        newmark = self.newmark
+        order = METHODS[str(self.method)].order if newmark is None else newmark.order
+        return order, order
 
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,

@@ -32,6 +32,12 @@ class Family(Scheme):
         """Whether F is interpolated, not the state."""
         return False
 
+    @property
+    def orders(self) -> tuple[int, int]:
+        """2 if gamma = 1/2 - alpha_m + alpha_f and a_0 is that of the equations, else 1."""
+        order = self.coefficients.order if getattr(self, "a0", "consistent") != "zero" else 1
+        return order, min(order, type(self).order_across_events)
+
     def conserved(self, solution: Any) -> Any:
         """Return what it keeps besides T + V of a linear system without damping, (n_t,) in J."""
         co = self.coefficients

@@ -157,6 +157,12 @@ class MoreauJean(Capturing):
         more |= {"partner": partner} if partner.size else {}
         return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
 
+    @property
+    def orders(self) -> tuple[int, int]:
+        """2 of the midpoint rule, with M and G in the middle of the step; else 1."""
+        middle = self.theta == 0.5 and self.mass_point == "q_star" and self.gamma == 0.5
+        return 2 if middle else 1, 1
+
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: laws and momentum of each step, positions, energy, growth."""
         return [

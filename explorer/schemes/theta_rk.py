@@ -13,15 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from explorer.certificate import Check
 from explorer.compiled import Switched, compile_switched
-from explorer.errors import BadValue
-from explorer.kernels.collocation import TABLEAUX, collocation
+from explorer.kernels.collocation import TABLEAUX
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
+from explorer.schemes.elements import order
 from explorer.schemes.fixed_steps import FixedSteps
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import StepSystem
+from explorer.verification.located import elements
 
 __all__ = ["ThetaRK"]
 
@@ -58,12 +60,14 @@ class ThetaRK(Scheme):
     representation: str = knob("step", text="multipliers", choices=("step", "stewart"))
     newton_max: int = knob(30, 5, 100, text="Newton cap", positive=True, minor=True)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        try:
-            collocation(self.tableau, self.stages)
-        except ValueError as error:
-            raise BadValue(f"ThetaRK: {error}, not {self.stages}.") from None
+    @property
+    def orders(self) -> tuple[int, int]:
+        """That of the collocation method; 1 across switches."""
+        return order(self), 1
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks of the equations of the steps."""
+        return elements(solution, 1e-8, cross=False)
 
     def compile(self, system: Any) -> Switched:  # type: ignore[override]
         """Return the system with the multipliers of this representation."""

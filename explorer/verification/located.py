@@ -1,0 +1,190 @@
+"""Runs that locate their events: penetration, the law of impact, and the energy between events.
+
+Between two events E = T + V changes by the work of forces without potential, of damping, friction
+and moving obstacles, and by nothing else. The work is integrated over each step of the run by four
+points of Gauss, at states of the flow itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.systems import DiscSystem, MechanicalSystem
+from explorer.verification.energy import TOLERATED
+from explorer.verification.energy_balance import energy_balance, evaluated
+from explorer.verification.positions import penetration
+
+__all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switched"]
+
+_NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(4))
+_NODES = _NODES + 0.5
+_DEEP = 1e-6
+
+
+def located(run: Any, accuracy: float) -> list[Check]:
+    """Return the checks of a mechanical run; `accuracy` is relative, that of the whole run."""
+    if len(run.t) < 3:
+        return []
+    with np.errstate(all="ignore"):
+        return [*penetration(run, min(max(accuracy, _DEEP), 0.05)), *impacts(run, accuracy)]
+
+
+def impacts(run: Any, accuracy: float) -> list[Check]:
+    """Return the check of gap'(+) = -e gap'(-) at impacts of one contact on its own."""
+    e = _restitutions(run)
+    off, where = 0.0, None
+    speed = np.abs(run.gap_dot).max(initial=0.0)
+    for event in run.events:
+        alone = event.kind == "impact" and getattr(event, "together", 1) < 2
+        if not alone or abs(event.gap_dot_minus) < 1e-6 * speed:
+            continue
+        missed = abs(event.gap_dot_plus + e[event.index] * event.gap_dot_minus)
+        if not missed / abs(event.gap_dot_minus) <= off:
+            off, where = missed / abs(event.gap_dot_minus), event
+    words = "" if where is None else (
+        f"The impact of {where.contact!r} at t = {where.t:.4g} s gives back "
+        f"{abs(where.gap_dot_plus):.4g} m/s of {abs(where.gap_dot_minus):.4g} m/s, and e = "
+        f"{e[where.index]:.4g}: a smaller h or more stages would obey."
+    )  # fmt: skip
+    return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
+
+
+def _restitutions(run: Any) -> np.ndarray:
+    from explorer.compiled import compile_system
+
+    found: np.ndarray = compile_system(run.system).start(list(run.rho.values()))[2]
+    return found
+
+
+def flow_energy(run: Any, steps: np.ndarray, accuracy: float) -> list[Check]:
+    """Return the check of the energy between events.
+
+    Parameters
+    ----------
+    steps : (k, 2) start and length of the steps
+    accuracy : relative, of the whole run
+    """
+    system = run.system
+    moving = [c for c in system.constraints if system.t in c.phi.free_symbols]
+    if not len(steps) or system.springs or moving or isinstance(system, DiscSystem):
+        return []
+    start, h = steps[:, 0], steps[:, 1]
+    nodes = (start[:, None] + _NODES * h[:, None]).ravel()
+    times = np.union1d(nodes, np.append(start, run.march.t_last))
+    rows = run.march.trajectory(np.minimum(times, run.march.t_last))
+    rows.observe = run.observe
+    with np.errstate(all="ignore"):
+        return _balanced(run, rows, nodes, (_WEIGHTS * h[:, None]).ravel(), accuracy)
+
+
+def _balanced(
+    run: Any, rows: Any, nodes: np.ndarray, weights: np.ndarray, accuracy: float
+) -> list[Check]:
+    place = np.searchsorted(nodes, rows.t)
+    inside = (place < len(nodes)) & (nodes[np.minimum(place, len(nodes) - 1)] == rows.t)
+    share = np.where(inside, weights[np.minimum(place, len(nodes) - 1)], 0.0)
+    power = _power(run, rows)
+    work = np.cumsum(share * power)
+    energy = rows.kinetic + _potential(rows)
+    ends = np.unique([0, len(rows.t) - 1, *(e.row for e in rows.located),
+                      *(e.row - 1 for e in rows.located)])  # fmt: skip
+    jumps = np.zeros_like(energy)
+    for event in rows.located:
+        jumps[event.row] = energy[event.row] - energy[event.row - 1]
+    left = (energy - energy[0] - work - np.cumsum(jumps))[ends]
+    size = rows.kinetic.max() + np.ptp(_potential(rows)) + np.abs(work).max()
+    off = float(np.abs(left).max() / (size or 1.0))
+    return [Check(
+        "energy", off, min(accuracy, TOLERATED), "",
+        f"Between its events the motion gains or loses {100 * off:.2g} % of its energy, which no "
+        "force explains: a smaller tolerance or h, or more stages, would keep it.",
+    )]  # fmt: skip
+
+
+def _potential(rows: Any) -> np.ndarray:
+    found = rows.potential
+    if found is not None:
+        return np.asarray(found)
+    if isinstance(rows.system, MechanicalSystem):
+        return np.zeros_like(rows.t)
+    return np.einsum("ti,ti->t", rows.q, (rows.system.K @ rows.q.T).T) / 2
+
+
+def _power(run: Any, rows: Any) -> np.ndarray:
+    """Return the power of all that has no potential, (n_t,) in W."""
+    n, system = rows.q.shape[1], rows.system
+    if isinstance(system, MechanicalSystem):
+        found = evaluated(rows, "power")
+        power = (found[:, :n] * rows.v).sum(axis=1) + found[:, n]
+    else:
+        q, v = rows.q, rows.v
+        skew = ((system.K.T - system.K) @ q.T).T / 2 - (system.C @ v.T).T
+        if rows.potential is None:
+            skew = skew + evaluated(rows, "force")
+        power = (skew * v).sum(axis=1)
+    if system.records:
+        power = power + (evaluated(rows, "recorded") * rows.v).sum(axis=1)
+    nc = rows.gap.shape[1]
+    if not nc:
+        return np.asarray(power)
+    gap = evaluated(rows, "gap")
+    power = power - (rows.lam * gap[:, nc : 2 * nc]).sum(axis=1)
+    still = evaluated(rows, "gap")[:, 2 * nc : 2 * nc + len(system.tangents)]
+    for j, (a, direction, _) in enumerate(system.tangents):
+        if direction == 0:
+            power = power + rows.lam_t[:, a] * (rows.slip[:, a] - still[:, j])
+    return np.asarray(power)
+
+
+def by_steps(run: Any) -> list[Check]:
+    """Return the check of energy that is made by a run whose steps are all that is known."""
+    with np.errstate(all="ignore"):
+        found = energy_balance(run)
+        size = found.kinetic.max() + np.ptp(found.potential)
+        left = found.numerical
+        made = float((left - np.minimum.accumulate(left)).max() / (size or 1.0))
+    return [Check(
+        "energy made", made, TOLERATED, "",
+        f"The motion gains {100 * made:.2g} % of its energy from nothing. A smaller step helps.",
+    )]  # fmt: skip
+
+
+def switched(run: Any, accuracy: float) -> list[Check]:
+    """Return the check that each switching function has the sign of its side, or is slid on."""
+    if not run.c.size:
+        return []
+    size = np.maximum(np.abs(run.c).max(axis=0), 1e-300)
+    off = np.where(run.signs == 0, np.abs(run.c), np.maximum(-run.signs * run.c, 0.0)) / size
+    row, k = divmod(int(off.argmax()), off.shape[1])
+    part = float(off[row, k])
+    return [Check(
+        "sides", part, accuracy, "",
+        f"At t = {run.t[row]:.4g} s {run.system.guard_names[k]} is {part:.2g} of its largest value "
+        "beyond its surface.",
+    )]  # fmt: skip
+
+
+def elements(run: Any, accuracy: float, *, cross: bool = True) -> list[Check]:
+    """Return the checks of the equations of `FESD`, each block in its own scale."""
+    march, residual = run.march, run.fesd_residual
+    if not len(march.times):
+        return []
+    rates = float(np.abs(march.slopes).max(initial=0.0)) or 1.0
+    states = float(np.abs(march.states).max(initial=0.0))
+    values = float(np.abs(march.functions(march.times[:, 0], march.states[:-1])[0]).max(initial=0))
+    h = float(march.times[:, 1].max())
+    sizes = {"collocation": rates + states, "complementarity": values or 1.0}
+    if cross:
+        sizes |= {"cross": values or 1.0, "equilibration": h, "time": h}
+    found = []
+    for name, size in sizes.items():
+        part = residual[name] / size
+        words = (
+            f"The equations of the elements ({name}) are left with {part:.2g} of their terms: "
+            "a smaller h, or more stages, would be solved."
+        )
+        found.append(Check(name, float(part), accuracy, "", words))
+    return found
