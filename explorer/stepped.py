@@ -25,6 +25,11 @@ class SteppedSolution(Solution):
         """Mean contact force of the step that ends at the row, impacts left out, (n_t, n_c), N."""
         return self._by_time(self.p)
 
+    @property
+    def friction_work(self) -> np.ndarray:
+        """Work of each contact's friction since the start in J, (n_t, n_c): without it none."""
+        return np.zeros_like(self.p)
+
     def _means(self, impulse: np.ndarray) -> np.ndarray:
         force = np.zeros_like(impulse)
         force[1:] = (impulse[1:].T / np.diff(self.t)).T

@@ -36,6 +36,8 @@ _ACTIONS = [
     {"name": "export_html", "label": "Save HTML", "title": "This picture as a page of its own"},
     {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
 ]
+_SAID = 1  # cautions that are said at once; all are among the checks
+_QUICK = 20_000  # numbers of a run whose checks cost no picture
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
@@ -117,7 +119,7 @@ class SessionAnswer:
         return {
             "values": values(session),
             "errors": dict(session.errors),
-            "status": _with_undrawn(self._status(run, time.perf_counter() - begin), picture),
+            "status": _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture),
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
             "mechanism": film,
@@ -130,7 +132,7 @@ class SessionAnswer:
         system = self.session.system
         return bool(system.contacts or getattr(system, "guard_names", ()))
 
-    def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
+    def _status(self, run: Solution, seconds: float, drag: bool) -> dict[str, Any]:
         session = self.session
         if session.errors:
             text = f"{self._drawn_with()} {session.problem or next(iter(session.errors.values()))}"
@@ -138,8 +140,8 @@ class SessionAnswer:
         if session.problem:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
         if isinstance(run, Trajectory):
-            text = " · ".join([*_located(run), f"answered in {_ms(seconds)}"])
-            return {"level": "ok", "text": text, "detail": cache.notice()}
+            parts = [*_located(run), f"answered in {_ms(seconds)}"]
+            return _judged(session.solution, parts, drag)
         lcp, newton = run.residuals.max(axis=0)
         parts = [
             f"{_many(len(run.t) - 1)} steps in {_ms(run.seconds)}",
@@ -151,10 +153,7 @@ class SessionAnswer:
             )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
-        if run.cautions:
-            detail = " · ".join(filter(None, [*parts, cache.notice()]))
-            return {"level": "warn", "text": " ".join(run.cautions), "detail": detail}
-        return {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
+        return _judged(session.solution, parts, drag)
 
     def _drawn_with(self) -> str:
         """Say where the picture differs from what the controls show: at what was refused."""
@@ -213,6 +212,25 @@ def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
     if status["level"] == "ok":
         return {**status, "level": "warn", "text": said, "detail": status["text"]}
     return {**status, "text": f"{said} {status['text']}"}
+
+
+def _judged(run: Solution, parts: list[str], drag: bool) -> dict[str, Any]:
+    """Return the status of a run that reached its end: its cautions, and what was checked.
+
+    While a slider is dragged the checks of a run that costs much are left out.
+    """
+    if drag and (isinstance(run, Trajectory) or run.q.size > _QUICK):
+        cautions, checked = run.warned, None
+    else:
+        cautions = run.cautions
+        checked = {"text": run.certificate.summary, "lines": [str(c) for c in run.certificate]}
+    status = {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
+    if cautions:
+        more = len(cautions) - _SAID
+        text = " ".join(cautions[:_SAID]) + (f" And {more} more: see the checks." * (more > 0))
+        detail = " · ".join(filter(None, [*parts, cache.notice()]))
+        status = {"level": "warn", "text": text, "detail": detail}
+    return status if not checked or not checked["lines"] else {**status, "checks": checked}
 
 
 def _located(run: Trajectory) -> list[str]:

@@ -19,10 +19,12 @@ from explorer.solution import Solution
 from explorer.stepped import SteppedSolution
 from explorer.systems import StateSpaceSystem
 from explorer.verification.energy_balance import EnergyBalance, balance
+from explorer.verification.forces import inverse_masses
 
 __all__ = ["TOLERATED", "made_and_lost"]
 
 TOLERATED = 1e-2  # of the energy of the motion, where the user sets a step and no tolerance
+_ROUND_OFF = 1e-12  # of a potential
 _BLOWN = 1e12  # times the first kinetic energy: beyond use, if nothing explains it
 
 
@@ -84,6 +86,10 @@ def _scale(found: EnergyBalance) -> float:
     potential = found.potential
     works = (found.external, found.damping, found.yielding)
     size = found.kinetic.max() + np.ptp(potential) + max(float(np.abs(w).max()) for w in works)
+    size += _ROUND_OFF * np.abs(potential).max()
+    run = found.solution
+    if isinstance(run, SteppedSolution) and run.p.shape[1]:  # at rest: what a step's forces do
+        size += (run.p**2 * inverse_masses(run)[: run.p.shape[1]]).max()
     return float(size) or 1.0
 
 

@@ -43,7 +43,8 @@ def contact_problem(solution: Solution, tolerance: float, residual: Any = None) 
     left = solution.residuals[:, 0] if residual is None else residual
     with np.errstate(all="ignore"):
         speeds = _speeds(solution)
-        parts = np.where(left > 0, left / np.maximum(speeds, 1e-300), 0.0)
+        least = 1e2 * _EPS * speeds.max()  # what velocities round to
+        parts = np.where(left <= least, 0.0, left / np.maximum(speeds, 1e-300))
     row = int(parts.argmax())
     return [Check(
         "contact laws", float(parts[row]), tolerance + 1e3 * _EPS, "",
@@ -138,7 +139,8 @@ class _Step:
         rounds = (
             momentum(run, v=np.abs(self.end) / h, size=True, **place) + h * np.abs(moved) / 1e-7
         )
-        rounds = 1e2 * _EPS * (size + np.abs(rounds).max(axis=1))
+        late = self.t * (np.abs(F0) + np.abs(F1)).max(axis=1)  # h is a difference of two times
+        rounds = 1e2 * _EPS * (size + late + np.abs(rounds).max(axis=1))
         left, tol = np.abs(off).max(axis=1), run.scheme.newton_tol
         size = np.maximum(size, 1e-300)
         row = int((left / (tol * size + rounds + 1e-300)).argmax())

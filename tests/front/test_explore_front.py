@@ -9,6 +9,7 @@ from explorer.panels import Session
 from explorer.panels.explore import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
+from shots import JUPYTER_DARK
 from stage import Stage, chromium
 
 pytestmark = pytest.mark.browser
@@ -208,3 +209,28 @@ def test_a_number_is_seen_whole(stage, typed_, shown):
     one = field(stage, "v0.y" if typed_.startswith("-") else "q0.y")
     assert one.input_value() == shown
     assert one.evaluate("(n) => n.scrollWidth <= n.clientWidth")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_what_was_checked_stands_beside_the_status(stage, dark):
+    checks = stage.page.locator(".nsx-checks")
+    assert checks.inner_text() == "5 checks hold"
+    typed(stage, "knob.h", "0.1")
+    assert level(stage) == "warn"
+    assert said(stage).startswith("'floor' is penetrated by")
+    assert checks.inner_text() == "1 of 5 checks does not hold"
+    title = checks.get_attribute("title")
+    assert len(title.split("\n")) == 5
+    assert "penetration" in title
+    assert title in checks.get_attribute("aria-label")
+    if dark:
+        stage.js(JUPYTER_DARK)
+    inside = stage.js("""() => { const bar = document.querySelector(".nsx-status");
+      const r = document.querySelector(".nsx-checks").getBoundingClientRect();
+      const b = bar.getBoundingClientRect();
+      return r.width > 0 && r.bottom <= b.bottom && r.right <= b.right
+        && bar.scrollHeight <= bar.clientHeight; }""")
+    assert inside
+    typed(stage, "knob.h", "0.002")
+    assert level(stage) == "ok"
+    assert checks.inner_text() == "5 checks hold"

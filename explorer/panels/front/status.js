@@ -5,18 +5,20 @@ class Status {
     this.dot = make("span", { class: "nsx-dot", "aria-hidden": "true" });
     this.text = make("span", { class: "nsx-said" });
     this.detail = make("span", { class: "nsx-detail" });
+    // what was checked of the run, each figure beside its bound: on hover, on focus, read aloud
+    this.checks = make("span", { class: "nsx-checks", role: "note", tabindex: 0, hidden: true });
     this.bar = make("progress", { max: 1, hidden: true, "aria-label": "Progress" });
     this.node = make(
       "div",
       { class: "nsx-status", role: "status", "aria-live": "polite" },
-      this.dot, this.text, this.bar, this.detail,
+      this.dot, this.text, this.bar, this.detail, this.checks,
     );
     this.say({ level: "busy", text: "Starting" });
   }
 
-  say({ level, text, detail }) {
+  say({ level, text, detail, checks }) {
     clearTimeout(this.timer);
-    this.last = { level, text, detail };
+    this.last = { level, text, detail, checks };
     this.write(this.last);
     this.bar.hidden = true;
   }
@@ -26,12 +28,17 @@ class Status {
     this.node.setAttribute("aria-busy", String(dragging));
   }
 
-  write({ level, text, detail }) {
+  write({ level, text, detail, checks }) {
     this.node.dataset.level = level;
     setText(this.text, text ?? "");
     this.text.title = text ?? "";
     setText(this.detail, detail ?? "");
     this.detail.title = detail ?? "";
+    const lines = checks?.lines ?? [];
+    this.checks.hidden = !lines.length;
+    setText(this.checks, checks?.text ?? "");
+    this.checks.title = lines.join("\n");
+    this.checks.setAttribute("aria-label", [checks?.text ?? "", ...lines].join("\n"));
   }
 
   busy({ text, done, total }) {
