@@ -132,7 +132,7 @@ class SessionAnswer:
         system = self.session.system
         return bool(system.contacts or getattr(system, "guard_names", ()))
 
-    def _status(self, run: Solution, seconds: float, drag: bool) -> dict[str, Any]:
+    def _status(self, run: Solution, seconds: float, drag: bool = False) -> dict[str, Any]:
         session = self.session
         if session.errors:
             text = f"{self._drawn_with()} {session.problem or next(iter(session.errors.values()))}"
@@ -141,7 +141,8 @@ class SessionAnswer:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
         if isinstance(run, Trajectory):
             parts = [*_located(run), f"answered in {_ms(seconds)}"]
-            return _judged(session.solution, parts, drag)
+            whole = session.solution if fine(session.solution) is run else run
+            return _judged(whole, parts, drag)
         lcp, newton = run.residuals.max(axis=0)
         parts = [
             f"{_many(len(run.t) - 1)} steps in {_ms(run.seconds)}",
@@ -153,7 +154,7 @@ class SessionAnswer:
             )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
-        return _judged(session.solution, parts, drag)
+        return _judged(run, parts, drag)
 
     def _drawn_with(self) -> str:
         """Say where the picture differs from what the controls show: at what was refused."""

@@ -79,8 +79,8 @@ class _Answer(SessionAnswer):
             "table": None,
         }
 
-    def _status(self, run: Solution, seconds: float) -> dict[str, Any]:
-        status = super()._status(run, seconds)
+    def _status(self, run: Solution, seconds: float, drag: bool = False) -> dict[str, Any]:
+        status = super()._status(run, seconds, drag)
         session = self.session
         if status["level"] == "error":
             return status

@@ -25,6 +25,7 @@ __all__ = ["TOLERATED", "made_and_lost"]
 
 TOLERATED = 1e-2  # of the energy of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12  # of a potential
+_AT_REST = 1e-9  # of the energy that the impulse of a step could give: less is no motion
 _BLOWN = 1e12  # times the first kinetic energy: beyond use, if nothing explains it
 
 
@@ -89,7 +90,7 @@ def _scale(found: EnergyBalance) -> float:
     size += _ROUND_OFF * np.abs(potential).max()
     run = found.solution
     if isinstance(run, SteppedSolution) and run.p.shape[1]:  # at rest: what a step's forces do
-        size += (run.p**2 * inverse_masses(run)[: run.p.shape[1]]).max()
+        size += _AT_REST * (run.p**2 * inverse_masses(run)[: run.p.shape[1]]).max()
     return float(size) or 1.0
 
 
