@@ -85,6 +85,8 @@ class Jump:
     slope, r_x, r_rho : float, (n_x,), (n_rho,)
         dr/dt before it, and the derivatives of r.
     h_x, h_t, h_rho : (n_x, n_x), (n_x,), (n_x, n_rho)
+    chained : bool
+        Whether it happened beyond the zero of r, caused by the event before: `dt_drho` is its.
     """
 
     t: float
@@ -100,6 +102,7 @@ class Jump:
     h_x: np.ndarray
     h_t: np.ndarray
     h_rho: np.ndarray
+    chained: bool = False
 
 
 @dataclass(repr=False)
@@ -143,9 +146,17 @@ class Trajectory(Solution):
     def of(cls, march: Any, fill: Callable[[], dict[str, Any]], **known: Any) -> Self:
         """Return a trajectory whose rows are made by `fill` when first looked at."""
         new = cls.__new__(cls)
-        new.__dict__.update(known, march=march, _fill=fill)
+        new.__dict__.update(known, march=march, _fill=fill, _made_by=fill)
         new.__post_init__()
         return new
+
+    def forget_rows(self) -> None:
+        """Make the rows anew when they are looked at: what they come from has changed."""
+        for name in self.ROWS:
+            self.__dict__.pop(name, None)
+        for name in ("events", "event_rows", "jump_rows"):
+            self.__dict__.pop(name, None)
+        self.__dict__["_fill"] = self.__dict__["_made_by"]
 
     def __getattr__(self, name: str) -> Any:
         fill = self.__dict__.get("_fill")

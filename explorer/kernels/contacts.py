@@ -9,6 +9,8 @@ An impact is the reset v+ = v- + dv with M dv = G' p + H' p_t,
 velocity afterwards; its derivative follows from the saddle system over the rows held by impulses.
 """
 
+import numpy as np
+
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.coefficients import IMPROPER, improper
 from explorer.kernels.flows import (
@@ -39,8 +41,10 @@ LCP_WORK = (
     " int64[:, ::1], int8[::1]"
 )
 # rows of `ints`: touching rows, what `solve` needs (3), 0 1 2 ..., sigma of each of them (FREE: it
-# may stick), where the tangent of a contact stands among them, contacts held before the event
-ACT, ORDER, SIGMA, PLACE, PRIOR = 0, 4, 5, 6, 7
+# may stick), where the tangent of a contact stands among them, contacts held before the event,
+# how many open contacts met, then which of the touching ones an impulse can reach
+ACT, ORDER, SIGMA, PLACE, PRIOR, MET = 0, 4, 5, 6, 7, 8
+UNCOUPLED = 1e-12  # an entry of G M^-1 G' this small beside the diagonal is round-off
 # rows of `vectors`: right side, solution, what `solve` needs (2), speeds of all rows, forces of
 # the touching rows
 SPEED, FORCE = 4, 5
@@ -94,6 +98,35 @@ def delassus(
                 sum_ += out[2 * rows + act[j] * n + i] * vec[1, i]
             matrix[j, k] = sum_
     return total
+
+
+@kernel("int64(float64[:, ::1], int64[:, ::1], int64, int64, int64)", inner=True)
+def reached(matrix, ints, m, total, now):
+    """Mark in ints[MET, 1:] which of the `m` touching contacts are coupled with contact `now`.
+
+    There is a path from one to the other through entries of G M^-1 G', normals or tangents. Returns
+    how many they are.
+    """
+    met, of = ints[MET], ints[ORDER]  # the contact, among the touching ones, of each row
+    for k in range(m):
+        met[1 + k] = 1 if ints[ACT, k] == now else 0
+        of[k] = k
+        if ints[PLACE, k] >= 0:
+            of[ints[PLACE, k]] = k
+    count, grown = 1, True
+    while grown:
+        grown = False
+        for i in range(total):
+            a = of[i]
+            for j in range(total):
+                b = of[j]
+                if met[1 + a] == 1 and met[1 + b] == 0:
+                    size = np.sqrt(matrix[i, i] * matrix[j, j])
+                    if abs(matrix[i, j]) > UNCOUPLED * size:
+                        met[1 + b] = 1
+                        count += 1
+                        grown = True
+    return count
 
 
 @kernel(f"int64({PROBLEM}, float64, float64[::1])", inner=True)
@@ -222,17 +255,18 @@ def settle(
 
 @kernel(
     f"int64({PROBLEM}, {LCP_WORK}, float64, float64[::1], float64[:, ::1], float64[::1],"
-    " int64[::1], int64)",
+    " int64[::1], int64, int64)",
     inner=True,
 )
 def impact(
     table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
-    band, e, e_rho, row, lay, width,
+    band, e, e_rho, row, lay, width, now,
 ):  # fmt: skip
-    """Let all touching contacts share the impulses of an impact; fill the reset of the record.
+    """Let the touching contacts that the impact of `now` can reach share its impulses.
 
-    `e` are the restitutions that count here (0 for a contact that closes). `state` is left with
-    the rows held by impulses; `settle` says what follows.
+    Fills the reset of the record. `e` are the restitutions that count here (0 for a contact that
+    closes). Contacts that no impulse of `now` can reach keep their velocities, so their impacts are
+    events of their own. `state` is left with the rows held by impulses; `settle` says what follows.
     """
     nx, n, nc, nr, rows = shape[NX], shape[N], shape[NC], shape[NR], shape[ROWS]
     act, w = ints[ACT], vectors[0]
@@ -252,8 +286,20 @@ def impact(
             m += 1
     total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
                      ints, member, m)  # fmt: skip
+    if total >= 0 and m > 1 and reached(matrix, ints, m, total, now) < m:
+        kept = 0
+        for k in range(m):
+            if ints[MET, 1 + k] == 1:
+                act[kept] = act[k]
+                kept += 1
+        m = kept
+        total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
+                         ints, member, m)  # fmt: skip
     if total < 0:
         return SINGULAR
+    ints[MET, 0] = 0
+    for k in range(m):
+        ints[MET, 0] += 1 - state[CLOSED + act[k]]
     for k in range(total):
         w[k] = vectors[SPEED, act[k]]
         if k < m:

@@ -26,6 +26,7 @@ from explorer.kernels.flows import (
 )  # fmt: skip
 from explorer.kernels.jit import kernel
 from explorer.kernels.jumps import (
+    BEND,
     F_MINUS,
     F_PLUS,
     REST,
@@ -35,6 +36,7 @@ from explorer.kernels.jumps import (
     X_PLUS,
     P,
     T,
+    bend,
     guard_gradient,
     largest,
     saltate,
@@ -45,6 +47,7 @@ from explorer.kernels.locate import (
     FRACTION,
     LENGTH,
     SAMPLES,
+    SIGN,
     UNARMED,
     first_event,
     land,
@@ -109,7 +112,8 @@ def march(
     steps, step_state : record of the steps: t, h, y at the start (and, if there is room, the
         accelerations that the method carries); mode or closed contacts
     lay, record, record_kind : events: places in a row; numbers; (guard, kind, mode before, mode
-        after, number of the first step behind it, how many guards fired together)
+        after, number of the first step behind it, how many guards fired together, 0: reached by the
+        flow, 1: on its zero at once, 2: beyond its zero at once)
     counts : (4,) steps, events, right-hand sides, rejected steps
     """
     nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
@@ -148,7 +152,7 @@ def march(
             return status
 
     while True:
-        now = -1
+        now, how = -1, 0
         if fresh:
             status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
             if status != SUCCESS:
@@ -164,6 +168,9 @@ def march(
             )  # fmt: skip
             for j in range(count):
                 samples[0, j] = values[j]
+            if now >= 0:
+                beyond = shape[KIND] == 0 and watch[now, SIGN] * values[now] < -band
+                how = 2 if beyond else 1
             fresh = False
             if h <= 0.0:
                 h = first_step(
@@ -303,7 +310,11 @@ def march(
         for a in range(rows):
             row[lay[P] + a] = 0.0
         guard_gradient(table, shape, inp, out, W, pivots, vec, state, now, row, lay)
-        kind[0], kind[2], kind[5] = now, state[MODE], 1
+        row[BEND] = 0.0
+        if width > 0:
+            bend(table, shape, inp, out, W, pivots, vec, state, now, t, y, 1e-3 * h, row, lay,
+                 stage, new)  # fmt: skip
+        kind[0], kind[2], kind[5], kind[6] = now, state[MODE], 1, how
         ends = GOES_ON
         if shape[KIND] == 0:
             ends = switch(
@@ -329,7 +340,7 @@ def march(
         for i in range(block):
             row[lay[F_PLUS] + i] = K[0, i]
             y[i] = row[lay[X_PLUS] + i]
-        saltate(shape, row, lay, width)
+        saltate(shape, row, lay, width, record[max(events - 1, 0)], kind[6] == 2)
         for k in range(width * block):
             y[block + k] = row[lay[S_PLUS] + k]
         kind[3], kind[4] = state[MODE], taken

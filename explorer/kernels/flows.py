@@ -30,8 +30,9 @@ ROWS, OWNERS = 14, 15
 WRT = 16
 # of each guard: direction, mode that follows, flags, mode behind an accumulation, how many modes
 # may follow, row of `table` with their conditions, place in `shape` of their numbers: of each the
-# mode, its guard that is left, its first condition and one past its last
-EACH, TO, FLAGS, BEYOND, BRANCHES, BRANCH_ROW, BRANCH_AT = 7, 1, 2, 3, 4, 5, 6
+# mode, its guard that is left, its first condition and one past its last; which guard of the mode
+# that follows has the same zero (-1: none)
+EACH, TO, FLAGS, BEYOND, BRANCHES, BRANCH_ROW, BRANCH_AT, SAME = 8, 1, 2, 3, 4, 5, 6, 7
 # rows of `table` for a mechanical system
 DYN, CON, GAP, STEP, IMPACT, GAP_RHO = 0, 1, 2, 3, 4, 5
 # `state`: the mode, how many rows are held, the guard whose event has just happened (-1: of another

@@ -31,12 +31,13 @@ from explorer.kernels.flows import (
     WRT,
     N,
     accelerate,
+    flow,
     tangent,
 )  # fmt: skip
 from explorer.kernels.jit import call, kernel
 
 # places in a row of the event record; what follows them is laid out by `Layout` of the scheme
-T, D, REST, R_T = 0, 1, 2, 3
+T, D, REST, R_T, BEND = 0, 1, 2, 3, 4
 X_MINUS, X_PLUS, F_MINUS, F_PLUS, R_X, R_RHO = 0, 1, 2, 3, 4, 5
 H_T, H_X, H_RHO, DTAU, P, S_MINUS, S_PLUS = 6, 7, 8, 9, 10, 11, 12
 
@@ -159,9 +160,39 @@ def identity(shape, row, lay):
             row[lay[H_RHO] + i * nr + k] = 0.0
 
 
-@kernel("void(int64[::1], float64[::1], int64[::1], int64)", inner=True)
-def saltate(shape, row, lay, width):
-    """Event-time sensitivity and the jump of every column, from what the record holds."""
+@kernel(
+    f"void({PROBLEM}, int64, float64, float64[::1], float64, float64[::1], int64[::1],"
+    " float64[::1], float64[::1])",
+    inner=True,
+)
+def bend(table, shape, inp, out, W, pivots, vec, state, j, t, y, back, row, lay, x, dx):
+    """Write d2r/dt2 of guard `j` along the flow: D here less D a time `back` before, over `back`.
+
+    F_MINUS and D of the record, where the flow is at (t, y), are left as they are. `x`, `dx` are
+    workspaces. NaN where the flow has nothing before.
+    """
+    nx = shape[NX]
+    for i in range(nx + 1):
+        x[i] = y[i] - back * row[lay[F_MINUS] + i]
+    before = np.nan
+    if flow(table, shape, inp, out, W, pivots, vec, state, t - back, x, dx, 0) == SUCCESS:
+        for i in range(nx + 1):
+            row[lay[F_MINUS] + i] = dx[i]
+        guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)
+        before = row[D]
+    flow(table, shape, inp, out, W, pivots, vec, state, t, y, dx, 0)
+    for i in range(nx + 1):
+        row[lay[F_MINUS] + i] = dx[i]
+    guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)
+    row[BEND] = (row[D] - before) / back
+
+
+@kernel("void(int64[::1], float64[::1], int64[::1], int64, float64[::1], boolean)", inner=True)
+def saltate(shape, row, lay, width, cause, chained):
+    """Event-time sensitivity and the jump of every column, from what the record holds.
+
+    Of what is `chained` to the event `cause` the time is that one's: it happens beyond its zero.
+    """
     nx, nr = shape[NX], shape[NR]
     block = nx + 1
     minus, plus = lay[F_MINUS], lay[F_PLUS]
@@ -171,7 +202,7 @@ def saltate(shape, row, lay, width):
         total = row[lay[R_RHO] + w] if w >= 0 else 0.0
         for i in range(nx):
             total += row[lay[R_X] + i] * row[at_minus + i]
-        tau = -total / row[D]
+        tau = cause[lay[DTAU] + k] if chained else -total / row[D]
         row[lay[DTAU] + k] = tau
         for i in range(nx):
             value = row[lay[H_RHO] + i * nr + w] if w >= 0 else 0.0

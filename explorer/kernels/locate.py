@@ -27,9 +27,10 @@ from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value
 SAMPLES = 8
 END = 1 / 512
 NOISE = 1e-13  # a guard is no surer than this
-UNARMED, ARMED, LEAVING = 0, 1, 2
-# columns of the watch list, one row a guard
-SIGN, SHIFT, ARM, NEAREST = 0, 1, 2, 3
+# a guard that has passed its zero fires no more until it was seen on its side again
+PASSED, UNARMED, ARMED, LEAVING = -1, 0, 1, 2
+# columns of the watch list, one row a guard; of the nearest miss the value and the time
+SIGN, SHIFT, ARM, NEAREST, MISS_AT = 0, 1, 2, 3, 4
 # what is found in a step: fraction at which a guard fires, how badly the samples show the guards
 # (> 1: not), least value of a near miss, slope of the guard there, length of the step to the event
 FRACTION, BLUR, LEAST, SLOPE, LENGTH = 0, 1, 2, 3, 4
@@ -232,11 +233,11 @@ def first_event(
             if (k - 1) / SAMPLES >= best and not (two > one and one < g and k >= 2):
                 break  # but what turns at the last sample may have dipped before it
             low, high, g_low, g_high = -1.0, k / SAMPLES, one, g
-            if arm == UNARMED:
+            if arm <= UNARMED:
                 if g > band:
                     arm, shift = ARMED, 0.0
                     g = sign * samples[k, j]
-                elif g < -band and (flags & (BOUNDS | HAS_WHEN)) == BOUNDS:
+                elif arm == UNARMED and g < -band and (flags & (BOUNDS | HAS_WHEN)) == BOUNDS:
                     low = (k - 1) / SAMPLES  # it has never left, and never falls through
             elif g <= 0.0 or (final and k == SAMPLES and g <= band and g < one):
                 low = (k - 1) / SAMPLES
@@ -251,10 +252,10 @@ def first_event(
                             begin, k / SAMPLES, j, sign, shift, x, values, found)  # fmt: skip
                 if touch >= 0.0:
                     low, high, g_low, g_high = begin, touch, above, found[LEAST]
-                else:
-                    watch[j, NEAREST] = min(watch[j, NEAREST], found[LEAST])
+                elif found[LEAST] < watch[j, NEAREST] and above > found[LEAST] + band:
+                    watch[j, NEAREST], watch[j, MISS_AT] = found[LEAST], t + k / SAMPLES * h
             if (
-                low < 0.0 and k == 1 and watch[j, ARM] != UNARMED and one < 0.01 * abs(g)
+                low < 0.0 and k == 1 and watch[j, ARM] > UNARMED and one < 0.01 * abs(g)
                 and not leaves(samples, j, sign, sign * samples[0, j])
             ):  # fmt: skip
                 # it may leave and come back, or dip, long before the first sample or around it
@@ -346,7 +347,7 @@ def land(
         if abs(tau - first) > FAR * h:
             for i in range(guard_count(shape, state)):
                 beyond = watch[i, SIGN] * values[i] - watch[i, SHIFT] < -NOISE
-                far = far or (i != j and watch[i, ARM] != UNARMED and beyond)
+                far = far or (i != j and watch[i, ARM] > UNARMED and beyond)
         if far:
             target, back = first, True
         elif misses > 2 or (misses > 0 and abs(g) <= NOISE):

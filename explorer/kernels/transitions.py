@@ -8,7 +8,7 @@ a geometric series or by a rest too short or too low to be told from contact.
 import numpy as np
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS, ZENO
-from explorer.kernels.contacts import LCP_WORK, impact, settle
+from explorer.kernels.contacts import LCP_WORK, MET, impact, settle
 from explorer.kernels.flows import (
     BEYOND,
     BRANCH_AT,
@@ -29,6 +29,7 @@ from explorer.kernels.flows import (
     OWNERS,
     PROBLEM,
     ROWS,
+    SAME,
     N,
     accelerate,
     guard_count,
@@ -109,7 +110,7 @@ def switch(
         if chosen < 0:
             return NO_ACTIVE_SET
         left = shape[chosen + 1]
-    state[FIRED] = now if state[MODE] == before else -1
+    state[FIRED] = now if state[MODE] == before else shape[at + SAME]
     if left >= 0:
         state[FIRED] = guard_count(shape, state) + left
     if zeno:
@@ -177,14 +178,10 @@ def touch(
     accelerate(table, shape, inp, out, W, pivots, vec, state)
     call(table[CON, 0], table[CON, 1], out, inp)
     fall = -out[2 * rows + rows * n + now]
-    together = 0
     for i in range(n):
         fall -= out[2 * rows + now * n + i] * inp[1 + nx + shape[NR] + n + i]
     for a in range(nc):
         e_now[a] = e[a]
-        if out[a] <= band and state[CLOSED + a] == 0:
-            together += 1
-    kind[5] = max(together, 1)
     rest = np.inf
     speed = -e[now] * row[D]
     if fall > 0.0 and e[now] < 1.0 and row[D] < 0.0:
@@ -203,10 +200,11 @@ def touch(
         kind[1] = ACCUMULATION
     status = impact(
         table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
-        band, e_now, e_rho, row, lay, width,
+        band, e_now, e_rho, row, lay, width, now,
     )  # fmt: skip
     if status != SUCCESS:
         return status
+    kind[5] = max(ints[MET, 0], 1)
     for i in range(nx):
         inp[1 + i] = row[lay[X_PLUS] + i]
     if row[D] >= 0.0:  # it never left: a bounce below the resolution of the gap

@@ -25,6 +25,8 @@ from explorer.kernels.locate import (
     BOUNDS,
     HAS_WHEN,
     LEAVING,
+    NOISE,
+    PASSED,
     SHIFT,
     SIGN,
     UNARMED,
@@ -76,6 +78,8 @@ def rewatch(
                     pass
                 elif speed > slow:
                     watch[j, ARM], watch[j, SHIFT] = LEAVING, min(values[j], 0.0)
+                elif speed < -slow and values[j] > NOISE:
+                    watch[j, ARM] = ARMED  # it has its own time
                 elif speed < -slow and at_once < 0:
                     at_once = j  # touching and approaching: an impact
             continue
@@ -100,15 +104,22 @@ def rewatch(
         elif r >= -band:
             if slope > 1e-12:
                 watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
+            elif slope < -1e-12 and j == fired:
+                watch[j, ARM] = PASSED  # the state goes through, maybe with a reset
             else:
                 watch[j, ARM] = UNARMED
                 # a guard that only watches does not fire for being started on
                 counts_now = (flags & BOUNDS) != 0 or fired > -2
-                if slope < -1e-12 and j != fired and open_ and counts_now and at_once < 0:
-                    at_once = j
+                if slope < -1e-12 and open_ and counts_now:
+                    if r > NOISE:
+                        watch[j, ARM] = ARMED  # it has its own time
+                    elif at_once < 0:
+                        at_once = j
         else:
-            # landed beyond it: an event at once, unless it is on its way back
-            watch[j, ARM] = UNARMED
-            if (flags & BOUNDS) and not flags & HAS_WHEN and slope <= 0.0 and at_once < 0:
-                at_once = j
+            # landed beyond it: an event at once, unless it is on its way back, or started there
+            watch[j, ARM] = PASSED
+            if (flags & (BOUNDS | HAS_WHEN)) == BOUNDS and slope <= 0.0 and fired > -2:
+                watch[j, ARM] = UNARMED
+                if at_once < 0:
+                    at_once = j
     return at_once

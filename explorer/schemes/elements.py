@@ -144,7 +144,7 @@ class Elements(Equations):
         self.switches, self.moments = switches[:phases].copy(), moments[:phases].copy()
         self.t_last, self.tally = float(knobs[2]), counts
         self.counts = np.array([count, phases - 1, int(work[17][2])])
-        self.watch = np.full((1, 4), np.inf)
+        self.watch = np.full((1, 5), np.inf)
         self.residual_of_newton = float(work[17][1])
         if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
             self.switches, self.moments = self.switches[:-1], self.moments[:-1]

@@ -65,7 +65,7 @@ class FixedSteps(Elements):
         self.slopes = slopes[:count].reshape(count, s, n)
         self.mult = mult[:count].reshape(count, s, nsel)
         self.t_last, self.counts = self._end, counts
-        self.watch = np.full((1, 4), np.inf)
+        self.watch = np.full((1, 5), np.inf)
         self.residual_of_newton = float(residual[0])
         self._phases()
 

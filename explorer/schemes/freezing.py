@@ -107,7 +107,7 @@ class Freezing(ABC):
     def __init__(self, compiled: Frozen, scheme: FESD, rho: Any, t_end: float) -> None:
         self.compiled, self.scheme, self.t_end = compiled, scheme, t_end
         self.rho = np.asarray(rho, float)
-        self.watch = np.full((1, 4), np.inf)
+        self.watch = np.full((1, 5), np.inf)
         scheme.steps(t_end, 1, 1)  # refuses a span that is shorter than h
 
     # -- pseudo-time --------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from explorer.compiled import Bundle, Flow, short
 from explorer.compiled.checks import check_friction
 from explorer.errors import BadModel, BadValue
 from explorer.schemes.ended import ended
+from explorer.schemes.meetings import BAND, margins, meetings
 from explorer.schemes.workspace import Workspace, workspace
 from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["March"]
 
-BAND = 1e-10  # a guard this close to zero has been reached
+CHAINED = 2  # in the record of an event: it happened beyond its zero, because of the one before
 REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 
@@ -153,7 +155,18 @@ class March:
             float(row[0]), part["x_minus"], part["f_minus"], part["f_plus"], s_minus, s_plus,
             part["dtau"].copy(), float(row[1]), part["r_x"], part["r_rho"],
             part["h_x"].reshape(n_x, n_x), part["h_t"], part["h_rho"].reshape(n_x, -1),
+            int(self.kinds[k, 6]) == CHAINED,
         )  # fmt: skip
+
+    @cached_property
+    def margins(self) -> np.ndarray:
+        """Grazing margins of the events (`explorer.schemes.meetings`)."""
+        return margins(self)
+
+    @cached_property
+    def meetings(self) -> dict[int, np.ndarray]:
+        """Events at which the order may decide, and the columns that change it."""
+        return meetings(self)
 
     def end(self) -> tuple[float, np.ndarray, float, np.ndarray]:
         """Return t, x, z at the end, and the derivatives (n_x + 1, p) of (x, z)."""
@@ -344,25 +357,32 @@ class March:
                 float(row[0] + row[2]), KINDS[kind[1]], flow.guard_name(who), who, i,
                 x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
                 x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
-                self._motion(k) if self.wrt else None,
-                directional=flow.mechanical and int(kind[5]) > 1,
+                self.motion(k) if self.wrt else None,
+                int(kind[6]) == CHAINED, k in self.meetings, float(self.margins[k]),
             ))  # fmt: skip
         return found
 
-    def _motion(self, k: int) -> np.ndarray:
-        """Event-time sensitivity; of an accumulation, the limit of those of its impacts.
+    def motion(self, k: int) -> np.ndarray:
+        """Event-time sensitivity; of an accumulation, the limit of those of its impacts."""
+        part = self.record[:, self.lay["dtau"]]
+        return np.array([weight * part[i] for i, weight in self.accumulation(k)]).sum(axis=0)
 
-        Near it the intervals are (A + j B) r^j with r = e: two of them tell A and B, and the rest
-        of the series is A r / (1 - r) + B r / (1 - r)^2.
+    def accumulation(self, k: int) -> list[tuple[int, float]]:
+        """Return whose event-time sensitivities, with which weights, make that of event `k`.
+
+        Near an accumulation the derivatives of the intervals are (A + j B) r^j, r the ratio of the
+        intervals (e of a contact): two of them tell A and B, and the rest of the series is
+        A r / (1 - r) + B r / (1 - r)^2.
         """
-        part = self.lay["dtau"]
-        dtau = self.record[k, part].copy()
-        who = self.kinds[k, 0]
-        mine = [i for i in range(k) if self.kinds[i, 0] == who and self.kinds[i, 1] in (1, 2, 4)]
-        if self.flow.mechanical and self.record[k, 2] > 0 and len(mine) >= 2:
-            r = self.e[who]
-            last, before = self.record[mine[-1], part], self.record[mine[-2], part]
-            A = dtau - last
-            B = A - r * (last - before)
-            dtau += A * r / (1 - r) + B * r / (1 - r) ** 2
-        return dtau
+        who, kinds = self.kinds[k, 0], (1, 2, 4) if self.flow.mechanical else (0, 4)
+        mine = [i for i in range(k) if self.kinds[i, 0] == who and self.kinds[i, 1] in kinds][-2:]
+        if not self.record[k, 2] > 0 or len(mine) < 2:
+            return [(k, 1.0)]
+        before, last = mine
+        if self.flow.mechanical:
+            r = float(self.e[who])
+        else:
+            t = self.record[:, 0]
+            r = float((t[k] - t[last]) / (t[last] - t[before]))
+        a, b = r / (1 - r), r / (1 - r) ** 2
+        return [(k, 1 + a + b), (last, -a - b - r * b), (before, r * b)]

@@ -50,7 +50,7 @@ class Workspace:
             block, block, block, block, n_x, nr, n_x, n_x * n_x, n_x * nr, p, rows, p * block,
             p * block,
         )  # fmt: skip
-        at = np.cumsum([4, *sizes])
+        at = np.cumsum([5, *sizes])
         self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
         wide_state = 2 * rows - nc  # every tangent has a direction besides, and two guards
         guards = len(flow.guards) if not flow.mechanical else wide_state
@@ -70,7 +70,7 @@ class Workspace:
             self.A, tableau.c, tableau.stages, np.empty(lu), np.empty(pivots, np.int64),
         )  # fmt: skip
         w = max(wide_state, 1)
-        self.watch = np.zeros((max(guards, 1), 4))
+        self.watch = np.zeros((max(guards, 1), 5))
         self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
         self.knobs = np.zeros(12)
         self.caps = np.array([steps, events, 0])
@@ -79,14 +79,14 @@ class Workspace:
         self.steps = np.empty((steps, 2 + size + (flow.n * (p + 1) if carries else 0)))
         self.step_state = np.empty((steps, 1 + wide_state), np.int64)
         self.record = np.empty((events, int(at[-1])))
-        self.kinds = np.empty((events, 6), np.int64)
+        self.kinds = np.empty((events, 7), np.int64)
         self.counts = np.zeros(4, np.int64)
         self.nbytes = self.steps.nbytes + self.step_state.nbytes + self.record.nbytes
         self.march = march
         self.arguments = (
             *self.problem, *self.method, tableau.last, p, tableau.code, tableau.E, tableau.D,
             np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
-            np.empty((6, w + 8)), np.zeros((8, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
+            np.empty((6, w + 8)), np.zeros((9, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
             self.caps, self.y, self.e, self.e_rho, self.K,
             self.dense, self.watch, np.empty((SAMPLES + 3, len(self.watch))), self.bench,
             self.steps, self.step_state, at.astype(np.int64), self.record, self.kinds, self.counts,

@@ -9,8 +9,9 @@ from types import ModuleType
 from typing import Any
 
 from explorer.sensitivity.cost import Cost
-from explorer.sensitivity.direct import Saltation, Sensitivity
+from explorer.sensitivity.direct import Sensitivity
 from explorer.sensitivity.methods import METHODS, sensitivity
+from explorer.sensitivity.saltation import Saltation
 from explorer.sensitivity.trust import Trust
 
 __all__ = ["METHODS", "Cost", "Saltation", "Sensitivity", "Trust", "sensitivity"]

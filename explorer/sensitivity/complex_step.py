@@ -2,7 +2,7 @@
 
 Corner et al. 2019, eq. (21)-(23) with the sign corrected: dx/drho = Im x(rho + i eps) / eps. It is
 right through an event only if the event time itself is solved in complex arithmetic, by Newton on
-the length of the step that ends there.
+the length of the step that ends there; of what is chained to another event it is that one's.
 
 What it checks is the propagation: tangent steps, event times and saltation. It repeats the steps
 and the event sequence of the run, and it takes from formulas the derivatives of the start (the
@@ -20,6 +20,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import NotApplicable
+from explorer.schemes.march import CHAINED
 from explorer.sensitivity.direct import Question, Sensitivity, solve
 from explorer.trajectory import KINDS
 
@@ -152,6 +153,17 @@ class _Replay:
             new = self.step(t, y, h, mode)
         return h, new
 
+    def at_once(self, k: int, t: complex, y: np.ndarray) -> tuple:
+        """Return the time of an event without a step before it, and the state there.
+
+        On its own zero it has its own time: the imaginary part moves by the flow between them.
+        """
+        if self.march.kinds[k, 6] == CHAINED:
+            return t, y
+        row, mode = self.march.record[k], np.zeros(1 + 2 * self.flow.rows, np.int64)
+        h = -1j * np.imag(self.guard(k, t, y, mode)) / row[1]
+        return t + h, y + h * row[self.march.lay["f_minus"]]
+
     def jump(self, k: int, t: complex, y: np.ndarray) -> np.ndarray:
         n, n_x = self.flow.n, self.flow.n_x
         kind = self.march.kinds[k]
@@ -186,8 +198,8 @@ class _Replay:
         i = 0
         while True:
             while begins[k] <= i and k < len(march.kinds):
-                if i == 0 or begins[k] < i:  # an event at once, without a step before it
-                    pass
+                if k == 0 or begins[k - 1] == begins[k]:
+                    t, y = self.at_once(k, t, y)
                 sides.append([y, self.jump(k, t, y)])
                 times.append(t)
                 if last == k:
@@ -225,8 +237,12 @@ def solve_complex(question: Question) -> Sensitivity:
     direct = solve(question)
     solution = direct.solution
     replay = _Replay(question, solution)
-    last = question.last(solution)
-    which = None if last is None else solution.located.index(last)
+    which = question.last_place(solution)
+    if which is not None and solution.march.accumulation(which)[0][1] != 1.0:
+        raise NotApplicable(
+            "The complex step repeats impacts one by one, and infinitely many lead to this final "
+            "time: use method='direct' or 'adjoint'."
+        )
     n_x, p = question.cost.flow.n_x, len(question.wrt)
     gradient, apart = np.zeros(p), 0.0
     seeds = question.seeds()

@@ -24,9 +24,19 @@ from explorer.trajectory import Trajectory
 __all__ = ["sequence", "solve_difference", "solve_discrete", "twins"]
 
 
-def sequence(solution: Trajectory) -> list[tuple[str, str]]:
-    """Return (kind, name) of every event: what two runs must share to be compared."""
-    return [(e.kind, e.contact) for e in solution.located]
+def sequence(solution: Trajectory, like: Trajectory | None = None) -> list[tuple[str, str]]:
+    """Return (kind, name) of every event: what two runs must share to be compared.
+
+    Those that are at one time in the run `like` are put in the order of their names: where they do
+    not depend on each other, either may come first.
+    """
+    found = [(e.kind, e.contact) for e in solution.located]
+    if like is None:
+        return found
+    times = np.array([e.t for e in like.located][: len(found)])
+    at = np.append(0, np.cumsum(np.diff(times) > 1e-9 * (1 + times[1:]))).tolist()
+    order = sorted(range(len(times)), key=lambda i: (at[i], found[i]))
+    return [found[i] for i in order] + found[len(times) :]
 
 
 def twins(question: Question, j: int, delta: float) -> tuple[Trajectory, Trajectory]:
@@ -61,7 +71,8 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     for j, place in enumerate(question.places):
         size = delta * max(1.0, abs(question.rho[place]) if place >= 0 else 1.0)
         low, high = twins(fixed, j, size)
-        if not sequence(low) == sequence(high) == sequence(direct.solution):
+        base = direct.solution
+        if not sequence(low, base) == sequence(high, base) == sequence(base, base):
             raise BadValue(
                 f"The runs at {question.wrt[j]} ± {size / 2:g} and between meet different events "
                 f"({len(low.located)}, {len(high.located)} and {len(direct.solution.located)} of "

@@ -23,6 +23,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
+from explorer.sensitivity.saltation import Saltation, final, saltation
 from explorer.sensitivity.trust import Trust, trust
 from explorer.sensitivity.unlocated import check_jumps
 from explorer.simulation import begin, choose, named_like_a_start
@@ -30,39 +31,7 @@ from explorer.solution import within
 from explorer.systems import System, check_system
 from explorer.trajectory import LocatedEvent, Trajectory
 
-__all__ = ["Question", "Saltation", "Sensitivity", "columns", "solve"]
-
-
-@dataclass(frozen=True)
-class Saltation:
-    """How one event changes sensitivities: S+ = Xi S- + Pi, over (x, z).
-
-    Attributes
-    ----------
-    Xi : (n_x + 1, n_x + 1), Pi : (n_x + 1, p)
-    S_minus, S_plus : (n_x + 1, p) left and right limits
-    dt_drho : (p,) event-time sensitivity
-    slope : float
-        D = r_t + r_x f-; its smallness is grazing.
-    event : LocatedEvent
-    states, wrt : names of rows and columns
-    """
-
-    Xi: np.ndarray
-    Pi: np.ndarray
-    S_minus: np.ndarray
-    S_plus: np.ndarray
-    dt_drho: np.ndarray
-    slope: float
-    event: LocatedEvent
-    states: tuple[str, ...]
-    wrt: tuple[str, ...]
-
-    @property
-    def residual(self) -> float:
-        """Largest entry of S+ - (Xi S- + Pi), relative to S+."""
-        defect = np.abs(self.S_plus - self.Xi @ self.S_minus - self.Pi).max(initial=0.0)
-        return float(defect / (1 + np.abs(self.S_plus).max(initial=0.0)))
+__all__ = ["Question", "Sensitivity", "columns", "gradient_of", "solve"]
 
 
 @dataclass(frozen=True)
@@ -132,10 +101,15 @@ class Question:
 
     def last(self, solution: Trajectory) -> LocatedEvent | None:
         """Return the event that ends the cost, or None for the fixed final time."""
+        place = self.last_place(solution)
+        return None if place is None else solution.located[place]
+
+    def last_place(self, solution: Trajectory) -> int | None:
+        """Return which of the located events ends the cost, or None for the fixed final time."""
         if self.until is None:
             return None
         name, count = self.until
-        hits = [e for e in solution.located if e.contact == name]
+        hits = [k for k, e in enumerate(solution.located) if e.contact == name]
         if len(hits) < count:
             raise BadValue(
                 f"The final time is event {count} of {name!r}, but only {len(hits)} happen up to "
@@ -155,6 +129,11 @@ class Sensitivity:
     wrt : names of the parameters (or of the states whose start is meant)
     cost, cost_gradient : float, (p,) psi and its gradient
     residuals : dict of what the method can say of its own exactness
+    doubts : tuple of Doubt
+        Events that graze, or that meet in an order that decides: behind them the columns that they
+        concern are NaN.
+    left, right : OneSided or None
+        With ``directional="both"``, where there is such a meeting: the derivatives to either side.
     """
 
     method: str
@@ -166,6 +145,41 @@ class Sensitivity:
     own: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
     residuals: dict[str, float] = field(default_factory=dict)
     mu: np.ndarray | None = field(default=None, repr=False)
+    doubts: tuple[Any, ...] = field(default=(), repr=False)
+    left: Any = field(default=None, repr=False)
+    right: Any = field(default=None, repr=False)
+
+    @property
+    def directional(self) -> bool:
+        """Whether some derivative is another one to either side of its parameter."""
+        return any(doubt.kind == "directional" for doubt in self.doubts)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on what is not known of the derivative, and why."""
+        return tuple(doubt.sentence for doubt in self.doubts)
+
+    def along(self, direction: Any) -> float:
+        """Return the derivative of the cost along a direction (p,) of the parameters.
+
+        Where events meet it is the limit from that side (Bouligand derivative), which is not linear
+        in the direction.
+
+        Raises
+        ------
+        BadValue
+            If the direction is not one number for each parameter, not all 0.
+        """
+        d = np.asarray(direction, float)
+        if d.shape != (len(self.wrt),) or not np.isfinite(d).all() or not d.any():
+            raise BadValue(
+                f"A direction needs {len(self.wrt)} numbers ({', '.join(self.wrt)}), not all 0."
+            )
+        if not self.directional:
+            return float(self.cost_gradient @ d)
+        from explorer.sensitivity.one_sided import limit
+
+        return limit(self.question, d).slope
 
     def __repr__(self) -> str:
         count = len(self.events)
@@ -264,29 +278,6 @@ class Sensitivity:
         return saltation(self.solution, k, self.wrt, self.question.places)
 
 
-def saltation(
-    solution: Trajectory, k: int, wrt: tuple[str, ...], places: tuple[int, ...]
-) -> Saltation:
-    """Return Xi and Pi of an event from what the march recorded."""
-    jump = solution.march.jump(k)
-    n_x, D = len(jump.r_x), jump.slope
-    full = np.eye(n_x + 1)
-    full[:n_x, :n_x] = jump.h_x
-    # f+ - h_x f- - h_t, last row for the running cost: g+ - g-
-    kick = jump.f_plus - full @ jump.f_minus
-    kick[:n_x] -= jump.h_t
-    Xi = full + np.outer(kick, np.append(jump.r_x, 0.0)) / D
-    Pi = np.zeros((n_x + 1, len(wrt)))
-    for j, place in enumerate(places):
-        if place >= 0:
-            Pi[:n_x, j] = jump.h_rho[:, place]
-            Pi[:, j] += kick * jump.r_rho[place] / D
-    names = (*solution.system._state_names(), "z")
-    return Saltation(
-        Xi, Pi, jump.s_minus, jump.s_plus, jump.dt_drho, D, solution.located[k], names, wrt
-    )
-
-
 def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the checked names, and each one's place in rho (-1: the start of a state)."""
     names = list(system.parameters)
@@ -383,18 +374,17 @@ def solve(question: Question, jumps: bool = False) -> Sensitivity:
 
 def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
     """Return psi and its gradient from the state and its sensitivities at the final time."""
-    last, n_x = question.last(solution), question.cost.flow.n_x
+    last, n_x = question.last_place(solution), question.cost.flow.n_x
+    march = solution.march
     if last is None:
-        t, x, z, S = solution.march.end()
+        t, x, z, S = march.end()
     else:
-        jump = solution.march.jump(solution.located.index(last))
-        t, x, z, S = jump.t, jump.y[:n_x], jump.y[n_x], jump.s_minus
+        t, x, z, S, rates, dt_drho = final(solution, last)
     if last is None and question.cost.cost.w is None:
         return float(z), S[n_x].copy()
     w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
     by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
     gradient = S[n_x] + w_x @ S[:n_x] + by_rho
     if last is not None:
-        rates = jump.f_minus
-        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * jump.dt_drho
+        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * dt_drho
     return float(z + w), gradient

@@ -11,6 +11,7 @@ from explorer.sensitivity.adjoint import solve_adjoint
 from explorer.sensitivity.complex_step import solve_complex
 from explorer.sensitivity.differences import solve_difference, solve_discrete
 from explorer.sensitivity.direct import Sensitivity, ask, solve
+from explorer.sensitivity.doubts import judged
 from explorer.systems import System
 
 __all__ = ["METHODS", "sensitivity"]
@@ -41,6 +42,7 @@ def sensitivity(
     rho: Mapping[str, Any] | None = None,
     delta: float = 1e-6,
     h: float | None = None,
+    directional: str = "refuse",
     **parameters: Any,
 ) -> Sensitivity:
     """Differentiate a trajectory and a cost by parameters.
@@ -71,10 +73,16 @@ def sensitivity(
         Parameters by name; those not given keep their default.
     delta, h : float
         Step of the finite difference (relative to a parameter > 1); step size of "discrete" in s.
+    directional : str
+        What to do where events meet in an order that a parameter decides, so that the derivative is
+        another one to either side: "refuse", or "both", which returns them as `left` and `right`,
+        with NaN in `cost_gradient`, and any direction by `along`.
 
     Returns
     -------
     Sensitivity
+        Behind an event that grazes so closely that the tolerances do not tell its derivative there
+        is no number but NaN; `cautions` says so.
 
     Raises
     ------
@@ -92,13 +100,17 @@ def sensitivity(
     """
     if method not in METHODS:
         raise BadValue(f"There is no method {method!r}.{suggest(method, METHODS)}")
+    if directional not in ("refuse", "both"):
+        raise BadValue(f"directional must be 'refuse' or 'both', not {directional!r}.")
     values = {**(rho or {}), **parameters}
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     stepping = scheme if method == "discrete" and isinstance(scheme, MoreauJean) else None
     scheme = scheme if stepping is None else None
     question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values, start)
     if method == "finite_difference":
-        return solve_difference(question, delta)
-    if method == "discrete":
+        found = solve_difference(question, delta)
+    elif method == "discrete":
         return solve_discrete(question, h, stepping)
-    return METHODS[method](question)
+    else:
+        found = METHODS[method](question)
+    return judged(found, directional == "both")

@@ -235,12 +235,18 @@ class HybridSystem(StateSpaceSystem):
             that may follow and a formula (or a list of them) that must be > 0 for it. The first one
             for which that holds follows; where none does but for round-off, the nearest to it.
         direction : int
-            -1: r falls through zero, +1: it rises, 0: both.
+            -1: r falls through zero, +1: it rises, 0: both. A state that starts beyond the zero has
+            not crossed it: no event before it has come back. A state may pass through the zero,
+            also with a reset that leaves it there: one event. A guard that ends its mode or has a
+            reset (and no `when`) is met at once where another event puts the state beyond its zero,
+            by a reset or a change of mode, and the flow does not lead back.
         reset : sequence or dict, optional
             The state after the event as formulas of (t, x-, rho): all of it, or
             ``{state: formula}`` for those that jump. None: nothing jumps.
         when : formula, optional
-            Must be > 0 for the event to count.
+            Must be > 0 where r crosses zero for the event to count. With it the event is the
+            crossing and nothing else: a state that is put beyond the zero does not meet it
+            (``when=1``: whatever the state is).
         name : str
             Shown in event lists; "guard 1", ... if empty.
         terminal : bool

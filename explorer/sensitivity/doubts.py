@@ -1,0 +1,234 @@
+"""Where a run has no derivative, or another one to either side: events that graze or meet.
+
+At a grazing event D = r_t + r_x f- goes to zero, and dt/drho = -(r_x S- + r_rho) / D with the root
+of the depth that the guard would reach: it is as good as that depth is known. The depth is compared
+with the tolerances first; where they leave it open, with that of a run at another tolerance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.errors import BadValue, ExplorerError
+from explorer.schemes.event_driven import EventDriven
+from explorer.sensitivity.direct import Question, Sensitivity, gradient_of
+from explorer.sensitivity.one_sided import OneSided, limit, side
+from explorer.trajectory import Trajectory
+
+__all__ = ["Doubt", "examine", "forget", "judged"]
+
+SURE = 100.0  # a grazing margin beyond which tolerances cannot matter
+SAME = 1e-3  # how far D may differ from that of a run at another tolerance
+FINEST = 1e-13  # tolerance of that run
+COARSER = 30.0  # or, over one's own, where that is as fine
+CLOSE = 1e-5  # derivatives to both sides that differ by no more are one
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What is not known of a derivative.
+
+    Attributes
+    ----------
+    kind : str
+        "grazing": there is no number; "directional": there is another one to either side.
+    event : int
+        Index among the located events; of a miss that may be none, the next one.
+    t : float
+        Time, in its unit.
+    columns : (p,) bool
+        Parameters whose derivative it concerns, from there on.
+    sentence : str
+    """
+
+    kind: str
+    event: int
+    t: float
+    columns: np.ndarray
+    sentence: str
+
+
+def examine(question: Question, run: Trajectory) -> tuple[Doubt, ...]:
+    """Return what is doubtful in the derivative of a run that has its columns.
+
+    Costs nothing where no event grazes or meets another one; else some runs more.
+    """
+    if not isinstance(question.scheme, EventDriven) or not question.wrt:
+        return ()
+    found = [*_grazing(question, run), *_directional(question, run)]
+    return tuple(sorted(found, key=lambda doubt: doubt.event))
+
+
+def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
+    march, scheme = run.march, question.scheme
+    record, kinds = march.record, march.kinds
+    tau = record[:, march.lay["dtau"]]
+    suspects = np.flatnonzero((march.margins < SURE) | ~np.isfinite(tau).all(axis=1))
+    miss = march.watch[:, 3].min(initial=np.inf)
+    size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
+    near = miss < SURE * (scheme.atol + scheme.rtol * size)
+    if not len(suspects) and not near:
+        return []
+    unit = question.system.time_unit
+    cure = (
+        "A smaller rtol may decide it" if scheme.rtol > FINEST else "No tolerance here decides it"
+    )
+    try:
+        other = dataclasses.replace(question, scheme=_other(scheme), t_eval=None).run(wrt=False)
+    except ExplorerError:
+        other = None
+    theirs = None if other is None else other.march
+    found = []
+    for k in suspects:
+        columns = ~(tau[k] == 0)
+        agrees = (
+            theirs is not None and march.margins[k] > 0 and np.isfinite(tau[k]).all()
+            and len(theirs.kinds) > k
+            and np.array_equal(theirs.kinds[: k + 1, :2], kinds[: k + 1, :2])
+            and abs(theirs.record[k, 1] / record[k, 1] - 1) <= SAME
+        )  # fmt: skip
+        if not agrees and columns.any():
+            event = run.located[k]
+            found.append(Doubt(
+                "grazing", int(k), event.t, columns,
+                f"At t = {event.t:.6g} {unit} the run grazes {event.contact!r}: it goes beyond the "
+                f"zero so little that rtol = {scheme.rtol:g} does not say how far, and the "
+                f"derivative behind it is not known. {cure}.",
+            ))  # fmt: skip
+    if near and not found:
+        j = int(march.watch[:, 3].argmin())
+        same = theirs is not None and theirs.sequence == march.sequence
+        seen = np.inf if theirs is None else theirs.watch[j, 3]
+        if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
+            t = float(march.watch[j, 4])
+            end = np.abs(march.end()[3]).max(axis=0) > 0
+            found.append(Doubt(
+                "grazing", int(np.searchsorted(record[:, 0], t)), t, end,
+                f"At t = {t:.6g} {unit} a guard comes to {miss:.2g} of its zero and turns back: "
+                f"rtol = {scheme.rtol:g} does not say whether it is met, and the derivative behind "
+                f"it is not known. {cure}.",
+            ))  # fmt: skip
+    return found
+
+
+def _other(scheme: EventDriven) -> EventDriven:
+    """Return the scheme at another tolerance or step: finer where that is possible."""
+    if scheme.newmark is not None:
+        return dataclasses.replace(
+            scheme, method=dataclasses.replace(scheme.newmark, h=scheme.newmark.h / 2)
+        )
+    method = "radau" if scheme.method == "radau" else "dop853"
+    if scheme.rtol >= 10 * FINEST:
+        rtol = FINEST if method == "dop853" else max(FINEST, 1e-3 * scheme.rtol)
+        return dataclasses.replace(scheme, method=method, rtol=rtol, atol=min(scheme.atol, FINEST))
+    return dataclasses.replace(
+        scheme, method=method, rtol=COARSER * scheme.rtol, atol=min(COARSER * scheme.atol, 1e-3)
+    )
+
+
+def _directional(question: Question, run: Trajectory) -> list[Doubt]:
+    """Return the events that meet and at which the derivatives to both sides differ."""
+    march = run.march
+    meetings = march.meetings
+    if not meetings:
+        return []
+    cost, gradient = gradient_of(question, run)
+    ends = march.end()[3]
+    asked = np.any(list(meetings.values()), axis=0)
+    differ = np.zeros(len(asked), bool)
+    for j in np.flatnonzero(asked):
+        differ[j] = not _smooth(question, int(j), cost, np.append(ends[:, j], gradient[j]))
+    march.meetings = {k: both for k, one in meetings.items() if (both := one & differ).any()}
+    if march.meetings.keys() != meetings.keys():
+        run.forget_rows()
+    found = []
+    for k, columns in march.meetings.items():
+        event, unit = run.located[k], question.system.time_unit
+        names = ", ".join(repr(question.wrt[j]) for j in np.flatnonzero(columns))
+        found.append(Doubt(
+            "directional", k, event.t, columns,
+            f"At t = {event.t:.6g} {unit} {event.contact!r} meets {_other_one(run, k)}, and "
+            f"{names} decides which comes first: the derivative is another one to either side.",
+        ))  # fmt: skip
+    return found
+
+
+def _other_one(run: Trajectory, k: int) -> str:
+    """Say what event `k` meets."""
+    march = run.march
+    if run.located[k].together > 1:
+        return "another contact"
+    near = [j for j in range(k) if (march.record[k, 0] - march.record[j, 0]) <= 1e-9]
+    if near:
+        return repr(run.located[near[-1]].contact)
+    return "the start" if k == 0 and march.kinds[k, 6] else "the end of the run"
+
+
+def _smooth(question: Question, j: int, cost: float, here: np.ndarray) -> bool:
+    """Whether cost and derivative (n_x + 2,) by parameter `j` are their limits from both sides."""
+    for sign in (1, -1):
+        try:
+            one = limit(question, sign * np.eye(len(question.wrt))[j])
+        except ExplorerError:
+            return False
+        there = sign * np.append(one.S, one.slope)
+        size = 1 + np.abs(here).max()
+        if not (np.abs(there - here) <= (CLOSE + 10 * one.error) * size).all():
+            return False
+        if not abs(one.cost - cost) <= CLOSE * (1 + abs(cost)):
+            return False
+    return True
+
+
+def forget(run: Trajectory, doubts: tuple[Doubt, ...]) -> None:
+    """Make NaN of the columns of `run` that are not known, behind each doubt."""
+    march, n_x = run.march, run.march.flow.n_x
+    block, lay = n_x + 1, march.lay
+    for doubt in doubts:
+        k, columns = doubt.event, doubt.columns
+        wide = np.repeat(np.concatenate([[False], columns]), block)
+        behind = march.steps[:, 0] >= doubt.t
+        march.steps[np.ix_(behind, 2 + np.flatnonzero(wide))] = np.nan
+        march.y[wide] = np.nan
+        for name, first, many in (("s_minus", k + 1, block), ("s_plus", k, block), ("dtau", k, 1)):
+            march.record[first:, lay[name]][:, np.repeat(columns, many)] = np.nan
+    run.forget_rows()
+
+
+def judged(found: Sensitivity, both: bool) -> Sensitivity:
+    """Return a sensitivity whose doubtful columns are NaN, with the derivatives to both sides.
+
+    Raises
+    ------
+    BadValue
+        If some are other ones to either side, and `both` are not wanted.
+    """
+    question, run = found.question, found.solution
+    doubts = examine(question, run)
+    if not doubts:
+        return found
+    last = question.last_place(run)
+    columns = np.zeros(len(question.wrt), bool)
+    for doubt in doubts:
+        if doubt.kind == "directional" and not both and (last is None or doubt.event <= last):
+            raise BadValue(
+                f"{doubt.sentence} directional='both' returns both; or leave it out of wrt, or "
+                "start beside it."
+            )
+        if last is None or doubt.event <= last:
+            columns |= doubt.columns
+    gradient = np.where(columns, np.nan, found.cost_gradient)
+    split = np.any([d.columns for d in doubts if d.kind == "directional"], axis=0)
+    sides: list[OneSided | None] = [None, None]
+    if split.any():
+        for k, sign in enumerate((-1, 1)):
+            one = side(question, found.cost, split, sign)
+            own = np.where(split, one.cost_gradient, gradient)
+            sides[k] = dataclasses.replace(one, cost_gradient=own)
+    forget(run, doubts)
+    return dataclasses.replace(
+        found, cost_gradient=gradient, doubts=doubts, left=sides[0], right=sides[1]
+    )
