@@ -35,6 +35,8 @@ from explorer.kernels.locate import (
 
 __all__ = ["rewatch"]
 
+WATCHED = 3  # in `state`: the mode whose guards the watches are of
+
 
 @kernel(f"int64({PROBLEM}, float64, float64[::1], float64[:, ::1], float64, float64[::1],"
         " float64[::1], float64[::1], int64[::1])", inner=True)  # fmt: skip
@@ -97,15 +99,16 @@ def rewatch(
         watch[j, SIGN] = sign
         r, slope = sign * r, sign * slope
         open_ = rates[count + j] > 0.0
+        passed = watch[j, ARM] == PASSED and fired > -2 and state[WATCHED] == state[MODE]
         if r > band:
             watch[j, ARM] = ARMED
         elif fired == j + count:  # the event was on its zero, which is left, maybe tangentially
             watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
+        elif passed or (j == fired and (r < -band or slope < -1e-12)):
+            watch[j, ARM] = PASSED  # the state goes through, maybe with a reset
         elif r >= -band:
             if slope > 1e-12:
                 watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
-            elif slope < -1e-12 and j == fired:
-                watch[j, ARM] = PASSED  # the state goes through, maybe with a reset
             else:
                 watch[j, ARM] = UNARMED
                 # a guard that only watches does not fire for being started on
@@ -122,4 +125,5 @@ def rewatch(
                 watch[j, ARM] = UNARMED
                 if at_once < 0:
                     at_once = j
+    state[WATCHED] = state[MODE]
     return at_once

@@ -11,6 +11,7 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 
 from explorer.errors import BadValue, ExplorerError
 from explorer.schemes.event_driven import EventDriven
@@ -104,7 +105,7 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
         seen = np.inf if theirs is None else theirs.watch[j, 3]
         if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
             t = float(march.watch[j, 4])
-            end = np.abs(march.end()[3]).max(axis=0) > 0
+            end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
             found.append(Doubt(
                 "grazing", int(np.searchsorted(record[:, 0], t)), t, end,
                 f"At t = {t:.6g} {unit} a guard comes to {miss:.2g} of its zero and turns back: "
@@ -112,6 +113,16 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
                 f"it is not known. {cure}.",
             ))  # fmt: skip
     return found
+
+
+def _in_guards(question: Question) -> np.ndarray:
+    """Return which parameters (p,) the guards depend on."""
+    flow = question.cost.flow
+    formulas = [g.r for g in flow.guards]
+    for contact in question.system.contacts:
+        formulas += [contact.gap, contact.mu, contact.mu_s, *contact.slips]
+    symbols = {s.name for f in formulas if f is not None for s in sp.sympify(f).free_symbols}
+    return np.array([name in symbols for name in question.wrt])
 
 
 def _other(scheme: EventDriven) -> EventDriven:
