@@ -104,7 +104,7 @@ def rewatch(
             watch[j, ARM] = ARMED
         elif fired == j + count:  # the event was on its zero, which is left, maybe tangentially
             watch[j, ARM], watch[j, SHIFT] = LEAVING, min(r, 0.0)
-        elif passed or (j == fired and (r < -band or slope < -1e-12)):
+        elif passed or (j == fired and slope < -1e-12):
             watch[j, ARM] = PASSED  # the state goes through, maybe with a reset
         elif r >= -band:
             if slope > 1e-12:

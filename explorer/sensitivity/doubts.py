@@ -84,14 +84,16 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
     theirs = None if other is None else other.march
     found = []
     for k in suspects:
-        columns = ~(tau[k] == 0)
-        agrees = (
+        columns, apart = ~(tau[k] == 0), np.inf
+        if (
             theirs is not None and march.margins[k] > 0 and np.isfinite(tau[k]).all()
             and len(theirs.kinds) > k
             and np.array_equal(theirs.kinds[: k + 1, :2], kinds[: k + 1, :2])
-            and abs(theirs.record[k, 1] / record[k, 1] - 1) <= SAME
-        )  # fmt: skip
-        if not agrees and columns.any():
+        ):  # fmt: skip
+            apart = abs(float(theirs.record[k, 1] / record[k, 1]) - 1)
+        if apart <= SAME:  # the depth is known better than the tolerances promise
+            march.margins[k] = max(march.margins[k], 0.5 / max(apart, 1e-12))
+        elif columns.any():
             event = run.located[k]
             found.append(Doubt(
                 "grazing", int(k), event.t, columns,
@@ -99,6 +101,8 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
                 f"zero so little that rtol = {scheme.rtol:g} does not say how far, and the "
                 f"derivative behind it is not known. {cure}.",
             ))  # fmt: skip
+    if len(suspects):
+        run.forget_rows()
     if near and not found:
         j = int(march.watch[:, 3].argmin())
         same = theirs is not None and theirs.sequence == march.sequence
