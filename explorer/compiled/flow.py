@@ -28,7 +28,6 @@ from explorer.compiled.saddle import gradient, saddle
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
-from explorer.systems.hybrid import Guard
 
 __all__ = ["Flow", "compile_flow"]
 
@@ -355,12 +354,14 @@ class Flow(Remade):
         ptr = np.searchsorted([g.mode for g in self.guards], range(modes + 1)).tolist()
         # the numbers of the branches stand behind those of the guards, 8 of each
         row, place = self.offsets["branch"], at + len(ptr) + 8 * len(self.guards)
+        zeros = {(g.mode, g.r, g.direction): k - ptr[g.mode] for k, g in enumerate(self.guards)}
         each: list[int] = []
         branches: list[int] = []
         for g in self.guards:
             each += [
                 g.direction, g.to, g.bounds + 2 * g.terminal + 4 * (g.when is not None), g.zeno,
-                len(g.branches), row, place + len(branches), self._same(g),
+                len(g.branches), row, place + len(branches),
+                zeros.get((g.to, g.r, g.direction), -1),
             ]  # fmt: skip
             row += bool(g.branches)
             first = 0
@@ -370,12 +371,6 @@ class Flow(Remade):
                 branches += [b.to, left, first, first + len(b.when)]
                 first += len(b.when)
         return np.array([*head, *ptr, *each, *branches], np.int64)
-
-    def _same(self, guard: Guard) -> int:
-        """Return which guard of the mode that follows has the same zero and direction, or -1."""
-        there = [g for g in self.guards if g.mode == guard.to]
-        zero = guard.r, guard.direction
-        return next((k for k, g in enumerate(there) if (g.r, g.direction) == zero), -1)
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""
