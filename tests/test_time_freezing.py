@@ -285,3 +285,61 @@ def test_impacts_in_a_corner_are_listed_once_each(e):
     hits = {e.contact: e.impulse for e in sol.events if e.kind in ("impact", "closed")}
     assert len(sol.events) == 2
     assert hits == pytest.approx({"wall": 1 + e[0], "floor": 1 + e[1]})
+
+
+def rod(mu, inertia, places, q, v, t_end):
+    """Return a rod that falls on several points, none of which rebounds."""
+    system = ex.MechanicalSystem(
+        "rod", q="x y a", mass=[[1, 0, 0], [0, 1, 0], [0, 0, inertia]], force=[0, -9.81, 0]
+    )
+    for k, u in enumerate(places):
+        slip = {"mu": mu, "slip": f"v_x - ({u})*sin(a)*v_a"} if mu else {}
+        system.contact(ex.Contact(f"y + ({u})*sin(a)", e=0, name=f"point {k}", **slip))
+    system.start(q=q, v=v, t_end=t_end)
+    return system
+
+
+@pytest.mark.parametrize(
+    ("mu", "inertia", "places", "q", "v"),
+    [
+        (0.3, 1 / 12, (-0.5, 0.5), [0, 0.2, 0.3], [1, 0, 0]),
+        (0.0, 1 / 12, (-0.5, 0.5), [0, 0.2, 0.3], [1, 0, 0]),
+        (0.0, 1 / 2, (-0.5, 0.5), [0, 0.2, 0.3], [1, 0, 0]),
+        (0.2, 0.15, (-0.4, 0.3), [0, 0.3, -0.2], [-0.5, -0.3, 0.4]),
+        (0.9, 0.3, (-0.5, 0.25), [0, 0.35, 0.4], [0.8, 0, -1]),
+    ],
+)
+def test_contacts_that_push_each_other_without_rebound(mu, inertia, places, q, v):
+    """A rod that comes to lie, with friction or without: event location is the other scheme."""
+    system = rod(mu, inertia, places, q, v, 1.2)
+    frozen = ex.simulate(system, ex.FESD(h=0.02, stages=3))
+    located = ex.simulate(system, ex.EventDriven(rtol=1e-10))
+    assert frozen.q[-1] == pytest.approx(located.q[-1], abs=5e-8)
+    assert frozen.v[-1] == pytest.approx(located.v[-1], abs=5e-8)
+
+
+def test_a_tower_falls_without_rebound():
+    """Two bodies, one above the other: the upper one's impact pushes the lower one's contact."""
+    system = ex.MechanicalSystem("tower", q="x y", mass=[[1, 0], [0, 2]], force=[-9.81, -19.62])
+    system.contact(ex.Contact("x", e=0, name="floor"))
+    system.contact(ex.Contact("y - x", e=0, name="pair"))
+    system.start(q=[0.5, 1.2], v=[0, -1], t_end=1.0)
+    run = ex.simulate(system, ex.FESD(h=0.02))
+    v = np.sqrt(1 + 2 * 9.81 * 1.2)  # of the upper body where it meets the lower one at rest
+    hit = [e for e in run.events if e.t > 0.35]
+    assert hit[0].t == pytest.approx((v - 1) / 9.81, abs=1e-9)
+    assert max(e.impulse for e in hit if e.contact == "pair") == pytest.approx(2 * v, rel=1e-8)
+    assert max(e.impulse for e in hit if e.contact == "floor") == pytest.approx(2 * v, rel=1e-8)
+    assert np.abs(run.q[-1]).max() <= 1e-10
+
+
+def test_an_impact_that_is_not_newtons_ends_the_run():
+    """Two points strike at once and one opens the other: no number goes beyond it."""
+    level = {"q": [0, 0.3, 0], "v": [0, 0, 0], "t_end": 0.6}
+    even = ex.simulate(rod(0, 0.8, (-0.5, 0.5), **level), ex.FESD(h=0.02))
+    assert np.abs(even.v[-1]).max() <= 1e-12
+    with pytest.raises(ex.StepFailed, match="Newton's law for all of them") as failed:
+        ex.simulate(rod(0, 0.8, (-0.3, 0.5), **level), ex.FESD(h=0.02))
+    run = failed.value.solution
+    assert run.status.name == "impact_law"
+    assert run.t[-1] <= np.sqrt(0.6 / 9.81) + 1e-9

@@ -18,7 +18,10 @@ contact that stays closed slides on c = 0 and gap' = 0 at once, with the contact
 G) times the share of what is frozen; where the force falls to zero it opens. Where impacts
 accumulate the slide is what they come to. Friction pushes by -mu times the normal push along the
 slip, with a step function of its own, in the frozen phases as in the slide. Several contacts are
-covered where none moves another, G_i' M^-1 G_j = 0, or where they are opposite to each other.
+covered where none moves another, G_i' M^-1 G_j = 0, where they are opposite to each other, or where
+both have e = 0: then all that approach are pushed until none does, and one that another push has
+closed is pushed as well. That is Newton's law, gap' >= 0 perp p >= 0, unless a contact that was
+pushed is opened by another one (G_i' M^-1 G_j > 0 and both strike at once): `Impacts` checks it.
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
 d' = -100 d (once gap' is of the size of b: d takes up what the discretised gap drifts by in a
@@ -120,7 +123,8 @@ def misses(system: MechanicalSystem) -> str:
         if not _independent(system, one, two):
             return (
                 f"{one.name!r} and {two.name!r} push each other: time freezing takes impacts one "
-                "after the other, and Newton's law takes those of several contacts at once."
+                "after the other, and with e > 0 Newton's law takes those of several contacts at "
+                "once. With e = 0 for both (as a number) it covers them."
             )
     for contact in (system.contacts[k] for k in system.rough):
         if contact.mu_s is not None and contact.mu_s != contact.mu:
@@ -163,7 +167,12 @@ def _coupled(system: MechanicalSystem, contact: Any) -> bool:
 
 
 def _independent(system: MechanicalSystem, one: Any, two: Any) -> bool:
-    """Whether two contacts are never closed at once (opposite walls), or do not move each other."""
+    """Whether two contacts may be taken one after the other.
+
+    They are never closed at once (opposite walls), do not move each other, or both do not rebound.
+    """
+    if one.e == 0 and two.e == 0:
+        return True
     if all(_vanishes((one.gap + two.gap).diff(q)) for q in system.q):
         return True
     moved = _solve(system.mass, _directions(system, two))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.codes import NO_ACTIVE_SET
 from explorer.compiled.checks import improper
 from explorer.schemes.base import stopped
 from explorer.schemes.freezing import SIGNS, Freezing, Jump
@@ -18,6 +19,7 @@ __all__ = ["Impacts"]
 _USUAL = 10.0  # the push, m/s2, where nothing else sets a scale
 _TOUCHES = 1e-9  # m
 _STILL = 1e-11  # of a, m/s and m/s2
+_LEAVES = 1e-6  # of the fastest contact of an impact
 
 
 class Impacts(Freezing):
@@ -52,6 +54,27 @@ class Impacts(Freezing):
             x[self.compiled.n : n_x] += 4 * (1 + k) * _STILL * a * G / (G @ G)
         return x, rho
 
+    def go(self, start: np.ndarray) -> None:
+        """March, up to the first impact of several contacts that breaks Newton's law."""
+        super().go(start)
+        for jump in self.jumps():
+            opened = self._opened(jump)
+            if opened.any():
+                self.broken = self.compiled.system.contacts[int(opened.argmax())].name
+                self.status_code, self.t_last = NO_ACTIVE_SET, float(self.clock[jump.first])
+                return
+
+    def _opened(self, jump: Jump) -> np.ndarray:
+        """Tell which contacts with e = 0 were pushed and leave all the same, (n_c,) bool."""
+        plastic = np.array([c.e == 0 for c in self.compiled.system.contacts])
+        struck = (self.signs[jump.before + 1 : jump.phase, :, 0] < 0).any(axis=0) & plastic
+        if jump.first == jump.after or struck.sum() < 2:
+            return np.zeros(len(plastic), bool)
+        x = self.elements.states[[jump.first, jump.after]]
+        before, after = self.observed(x, np.zeros((2, self.elements.mult.shape[2])))["gap_dot"]
+        fastest = np.abs([before, after]).max()
+        return struck & (self._impulses(jump)[0] > 0) & (after > _LEAVES * fastest)
+
     def lawful(self, count: int) -> int:
         """Return how many elements, of `count`, a coefficient of friction is not negative in."""
         from explorer.kernels.coefficients import IMPROPER
@@ -69,6 +92,13 @@ class Impacts(Freezing):
     @property
     def status(self) -> Status:
         """How the run ended, at its physical time."""
+        if hasattr(self, "broken"):
+            return stopped(
+                self.status_code, "impact_law", len(self.elements.times), self.t_last,
+                f"several contacts strike at once here, and {self.broken!r}, which was pushed, is "
+                "opened by another one: Newton's law for all of them gives another outcome. "
+                "EventDriven and MoreauJean solve for it",
+            )  # fmt: skip
         if not hasattr(self, "wrong"):
             return super().status
         contact, mu = self.wrong
