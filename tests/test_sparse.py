@@ -79,6 +79,15 @@ def test_every_kind_of_factors_is_the_recursion(kind, shape, form):
         assert np.abs(mine - true).max() <= 1e-10 * (1 + np.abs(true).max())
 
 
+def test_factors_are_chosen_by_what_they_cost_in_all():
+    """A plate: its band solves a little faster than its columns, and is made much slower."""
+    n, m = 20, 30
+    L = grid(n, m)
+    A = sparse.csr_array(sparse.kron(L @ L, np.ones((3, 3))) + 9 * sparse.eye_array(3 * n * m))
+    assert factorise(A, 10)[4].size == 3 * n * m + 1
+    assert factorise(A, 1e6)[4].size == 0
+
+
 def test_a_membrane_keeps_its_mode():
     """Average acceleration swings a mode with tan(w h / 2) = omega h / 2, and nothing else."""
     n, h = 50, 0.02

@@ -1,8 +1,9 @@
-"""Factors of a constant matrix for `explorer.kernels.factors`, of the kind that solves fastest.
+"""Factors of a constant matrix for `explorer.kernels.factors`, of the kind that costs least.
 
 A band (LAPACK's gbtrf; a full matrix is the widest band) costs n (kl + ku) at every step, sparse
-columns (SuperLU) their entries, each some 2.5 times as much, for the next one lies elsewhere. A
-diagonal is not factored at all.
+columns (SuperLU) their entries, each some 2.5 times as much, for the next one lies elsewhere. What
+no cache holds costs what memory takes, 8 bytes an entry or 12. A band costs n kl ku besides, once.
+A diagonal is not factored at all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,9 @@ __all__ = [
 
 Factors = tuple[np.ndarray, ...]
 _SCATTERED = 2.5  # cost of an entry of a sparse column beside one of a band
+_CACHE = 2**24  # bytes of factors beyond which each entry comes from memory
+_BYTE = 0.45  # cost of a byte from memory beside that of an entry of a band
+_MADE = 2.0  # cost of n kl ku in the factors of a band
 
 
 def rows_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,12 +62,19 @@ def solved(A: Any, b: np.ndarray) -> np.ndarray:
     return b / A.diagonal() if np.count_nonzero(A) == len(A) else np.linalg.solve(A, b)
 
 
-def factorise(A: Any) -> Factors | None:
+def _per_solution(entries: int, each: float, size: int) -> float:
+    """Return the cost of a solution with factors of so many entries, `size` bytes each."""
+    return entries * (max(each, _BYTE * size) if entries * size > _CACHE else each)
+
+
+def factorise(A: Any, solutions: float = 1000) -> Factors | None:
     """Return the factors of a matrix; None if it is singular to rounding.
 
     Parameters
     ----------
     A : (n, n) float64 array or scipy.sparse.csr_array
+    solutions : float
+        How many times it will be solved with: what the factors cost is shared by them.
     """
     n = A.shape[0]
     if n == 1:
@@ -80,7 +91,10 @@ def factorise(A: Any) -> Factors | None:
     banded = n * (kl + ku)
     if banded > _SCATTERED * (A.nnz if hasattr(A, "nnz") else np.count_nonzero(A)):
         found = _sparse(A)
-        if found is None or _SCATTERED * (found[6].size + found[9].size) < banded:
+        if found is None:
+            return None
+        sparse = _per_solution(found[6].size + found[9].size, _SCATTERED, 12)
+        if solutions * sparse < solutions * _per_solution(banded, 1.0, 8) + _MADE * kl * n * ku:
             return found
     return _banded(A, kl, ku)
 

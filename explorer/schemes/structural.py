@@ -214,12 +214,13 @@ class Structural(Family):
         done: np.ndarray,
     ) -> int:  # fmt: skip
         """March with constant matrices; a step of another size is factored here."""
-        from explorer.kernels.newmark import FULL, STEP
+        from explorer.kernels.newmark import FULL, STEP, T_END
         from explorer.kernels.newmark_linear import TRUE, UNFACTORED, run
 
         am, af = self.coefficients.alpha_m, self.coefficients.alpha_f
         mass, vec, out = rows_of(M), np.empty((7, compiled.n)), np.empty(compiled.most + 1)
         vec[TRUE] = true
+        most = 100 if self.error_tol > 0 else np.inf  # steps of one size
         code = UNFACTORED
         while code in (UNFACTORED, FULL):
             if code == FULL:
@@ -227,7 +228,8 @@ class Structural(Family):
             else:
                 c_d, c_v, c_a = c * knobs[STEP] ** (options[1] - np.arange(3.0))
                 factors = factorise(
-                    combined(((1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d), (M, C, K))
+                    combined(((1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d), (M, C, K)),
+                    min((knobs[T_END] - record.t[done[0]]) / knobs[STEP], most),
                 )
                 if factors is None:
                     return SINGULAR
