@@ -463,3 +463,72 @@ def test_a_spring_knows_only_its_own_coordinates():
     assert kind.pattern.size == 31 + 59
     assert kind.bundles[1].size == 4 * 30 + 59
     assert (kind.bands[-2:] == 1).all()
+
+
+# -- the paper as it is printed, and corrected ---------------------------------------------------
+
+
+def test_b_of_the_displacement_form_as_printed_is_no_newmark_method():
+    """Last row: printed (+1/(beta h^2), -1/(beta h), 1 + 1/(2 beta)); two signs are wrong."""
+    beta, gamma, (d0, v0, a0, a1) = 0.3, 0.6, (0.7, -1.1, 0.4, 2.0)
+    d1 = d0 + v0 + (0.5 - beta) * a0 + beta * a1
+    B, c = unknowns(beta, gamma, "d")
+    printed = np.array([1 / beta, -1 / beta, 1 + 1 / (2 * beta)])
+    assert B[2] @ [d0, v0, a0] + c[2] * d1 == pytest.approx(a1, abs=1e-13)
+    assert abs(printed @ [d0, v0, a0] + c[2] * d1 - a1) > 1
+
+
+def order_of(step, h=(0.02, 0.01)):
+    """Return the order of a step (h, n) -> error at the end, by two step sizes."""
+    one, other = (step(x) for x in h)
+    return np.log2(one / other)
+
+
+def test_the_residual_as_printed_holds_for_alpha_zero_alone():
+    """At t_1, whatever the alphas, gamma and beta of Chung, Hulbert are of order 1, not 2."""
+    scheme = GeneralizedAlpha(rho_inf=0.5)
+    co = scheme.coefficients
+
+    def printed(h):
+        d, v = 1.0, 0.0
+        a = -4 * d - 0.4 * v
+        for _ in range(round(2 / h)):
+            pd, pv = d + h * v + h * h * (0.5 - co.beta) * a, v + h * (1 - co.gamma) * a
+            a = (-4 * pd - 0.4 * pv) / (1 + 0.4 * co.gamma * h + 4 * co.beta * h * h)
+            d, v = pd + co.beta * h * h * a, pv + co.gamma * h * a
+        return abs(d - truth)
+
+    def corrected(h):
+        run = ex.simulate(system, GeneralizedAlpha(h=h, rho_inf=0.5))
+        return abs(run.q[-1, 0] - truth)
+
+    system = LinearMechanicalSystem("o", [[1.0]], [[4.0]], [[0.4]], start={"q": [1], "t_end": 2})
+    decay, swing = 0.2, np.sqrt(4 - 0.04)
+    truth = np.exp(-2 * decay) * (np.cos(2 * swing) + decay / swing * np.sin(2 * swing))
+    assert order_of(printed) == pytest.approx(1, abs=0.1)
+    assert order_of(corrected) == pytest.approx(2, abs=0.1)
+
+
+def test_damping_counts_once():
+    """Printed: C v beside p(d, v), which has it already; a run decays as by C, not by 2 C."""
+    system = MechanicalSystem("o", q="x", force=["-4*x - 0.4*v_x"], start={"q": [1], "t_end": 5})
+    run = ex.simulate(system, Newmark(h=1e-3))
+
+    def decayed(c):
+        swing = np.sqrt(4 - c * c / 4)
+        wave = np.cos(swing * run.t) + c / 2 / swing * np.sin(swing * run.t)
+        return np.exp(-c / 2 * run.t) * wave
+
+    assert np.abs(run.q[:, 0] - decayed(0.4)).max() < 1e-5
+    assert np.abs(run.q[:, 0] - decayed(0.8)).max() > 0.1
+
+
+def test_interpolated_forces_know_the_spring_from_the_start():
+    """With F between both ends, F_0 has the springs too: the first step of a stretched one."""
+    system = MechanicalSystem(
+        "s", q="x", springs=[BilinearSpring("x", 4.0, 100.0, 0.1)], start={"q": [1.0]}
+    )
+    elastic = MechanicalSystem("e", q="x", force=["-4*x"], start={"q": [1.0]})
+    scheme = GeneralizedAlpha(h=0.05, rho_inf=0.5, force="interpolated")
+    one, other = (ex.simulate(s, scheme, t_end=2) for s in (system, elastic))
+    assert np.abs(one.q - other.q).max() < 1e-12
