@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadModel, BadValue
+from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.systems.modal import natural_modes, pivots
 
 __all__ = [
@@ -126,3 +127,27 @@ def check_friction(name: str, mu: float, mu_s: float, e_t: float = 0.0) -> None:
             f"The tangential restitution of {name!r} is e_t = {e_t:g}, but it must lie in [0, 1] "
             "(0: a contact that grips stops, 1: it leaves as fast as it came)."
         )
+
+
+def warn_of_growth(name: str, pushed: float, driven: float) -> None:
+    """Warn of a linear system that grows: legitimate (a buckled beam), or a sign that is wrong.
+
+    Parameters
+    ----------
+    pushed : -omega^2 of a mode that its stiffness pushes away, 1/s2, or 0
+    driven : rate at which damping or a stiffness that is not symmetric drives it, 1/s, or 0
+    """
+    words = ""
+    if pushed > 0:
+        words = (
+            f"K of '{name}' is indefinite: its lowest mode has omega^2 = {-pushed:.4g} 1/s2 and "
+            f"grows by itself, undamped like exp({pushed**0.5:.4g} t). If that is not meant, look "
+            "at the signs in K."
+        )
+    elif driven > 0:
+        words = (
+            f"'{name}' grows by itself, like exp({driven:.4g} t): C, or what of K is not "
+            "symmetric, gives energy to a mode. If that is not meant, look at their signs."
+        )
+    if words:
+        warnings.warn(words, ModelWarning, stacklevel=6)

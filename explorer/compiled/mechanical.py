@@ -7,7 +7,6 @@ outputs; their places in the matrices are integer arrays.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -20,9 +19,9 @@ from explorer.compiled import checks
 from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
 from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
-from explorer.errors import BadModel, BadValue, ModelWarning
+from explorer.errors import BadModel, BadValue
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
-from explorer.systems.modal import lowest_square, natural_modes
+from explorer.systems.modal import driven_growth, lowest_square, natural_modes
 
 __all__ = ["Compiled"]
 
@@ -357,7 +356,7 @@ class Compiled:
             )
         checks.check_mass(system.name, M, self._where(inp))
         if self.linear:
-            self._warn_of_growth()
+            checks.warn_of_growth(system.name, self.growth, self.driven)
         e_t, compliance = self.coefficients(inp)
         for contact, g, soft in zip(system.contacts, gap, compliance, strict=True):
             checks.check_compliance(contact.name, soft)
@@ -376,22 +375,17 @@ class Compiled:
             checks.check_constraints(system, phi, self.constrained(G), phi_t, v)
         return matrices
 
-    def _warn_of_growth(self) -> None:
-        """Warn of a stiffness that pushes: legitimate (a buckled beam), or a sign that is wrong."""
-        if self.growth > 0:
-            warnings.warn(
-                f"K of '{self.system.name}' is indefinite: its lowest mode has omega^2 = "
-                f"{-self.growth:.4g} 1/s2 and grows by itself, undamped like "
-                f"exp({self.growth**0.5:.4g} t). If that is not meant, look at the signs in K.",
-                ModelWarning, stacklevel=5,
-            )  # fmt: skip
-
     @cached_property
     def growth(self) -> float:
         """-omega^2 in 1/s2 of a mode of a linear system that grows by itself, or 0."""
         M, K, _ = self._given
         symmetric = abs(K - K.T).max() <= 1e-9 * abs(K).max()
         return -lowest_square(M, K) if symmetric else 0.0
+
+    @cached_property
+    def driven(self) -> float:
+        """Rate in 1/s at which C, or a K that is not symmetric, lets a linear system grow, or 0."""
+        return driven_growth(*self._given)
 
     @cached_property
     def highest(self) -> tuple[np.ndarray, np.ndarray]:

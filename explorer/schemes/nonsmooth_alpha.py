@@ -25,6 +25,7 @@ from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.stability import check_step
 from explorer.systems import System
 from explorer.verification.energy import made_and_lost
+from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
 from explorer.verification.positions import penetration
 from explorer.verification.steps import contact_problem
@@ -50,7 +51,7 @@ class Alpha(Capturing, Family):
         return [
             *contact_problem(solution, self.lcp_tol), *penetration(solution),
             *made_and_lost(solution, self.conserved(solution), rows=rows),
-            *equilibrium(solution),
+            *equilibrium(solution), *newmark_growth(solution),
         ]  # fmt: skip
 
     def kernel(

@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.systems.modal import natural_modes
+from explorer.verification.growth import step_growth
 
 __all__ = [
     "Coefficients",
@@ -26,6 +27,9 @@ __all__ = [
     "radius_at_infinity",
     "roots",
 ]
+
+
+_FULL = 200  # coordinates up to which the matrix of a step is formed
 
 
 @dataclass(frozen=True)
@@ -201,9 +205,21 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
     BadValue
     """
     co = scheme.coefficients
-    if co.unconditional or not abs(K).sum() or abs(K - K.T).max() > 1e-9 * abs(K).max():
-        return  # without modes there is no limit to be named
+    if co.unconditional or not abs(K).sum():
+        return
     n = K.shape[0]
+    if abs(K - K.T).max() > 1e-9 * abs(K).max():  # without modes: the step itself
+        if n > _FULL:
+            return
+        full = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, C, K))
+        if (rate := step_growth(co, *full, scheme.h)) > 0:
+            raise BadValue(
+                f"h = {scheme.h:g} s is not stable with {scheme!r} here: what the equations do not "
+                f"let grow does, {np.exp(rate):.4g} times a step (K is not symmetric, so no mode "
+                "names a limit). A smaller h would do, or an unconditionally stable scheme such as "
+                "Newmark(beta=1/4, gamma=1/2)."
+            )
+        return
     squares, shapes = highest() if highest else natural_modes(M, K, 3, highest=True)
     omega = np.sqrt(np.maximum(squares, 0))
     damping = np.sum(shapes * (C @ shapes), axis=0)

@@ -27,6 +27,7 @@ from explorer.schemes.stability import check_step
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 from explorer.verification.energy import made_and_lost
+from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
 
 __all__ = ["Structural", "unknowns"]
@@ -206,6 +207,7 @@ class Structural(Family):
         return [
             solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
             *made_and_lost(solution, self.conserved(solution), damped),
+            *newmark_growth(solution),
         ]  # fmt: skip
 
     def _march(

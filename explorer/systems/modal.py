@@ -18,7 +18,18 @@ from scipy.sparse import csr_array, diags_array
 from explorer.errors import BadValue
 from explorer.parameters import number
 
-__all__ = ["lowest_square", "modal_damping", "natural_modes", "pivots", "rayleigh"]
+_HALF = 1e-7  # what eigenvalues that meet round to
+_FULL = 200  # coordinates up to which all eigenvalues are looked for
+
+__all__ = [
+    "driven_growth",
+    "lowest_square",
+    "modal_damping",
+    "natural_modes",
+    "own_growth",
+    "pivots",
+    "rayleigh",
+]
 
 _MOST = 5000  # coordinates of a full matrix
 _DENSE = 300  # below, LAPACK is quicker than any iteration
@@ -185,3 +196,25 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
         )
     momentum = M @ shapes
     return (momentum * (2 * xi * np.sqrt(np.maximum(squares, 0)))) @ momentum.T
+
+
+def own_growth(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> float:
+    """Return the largest real part of an eigenvalue of M q'' + C q' + K q = 0, 1/s, at least 0.
+
+    Less than what eigenvalues round to is 0: they lose half their digits where they meet.
+    """
+    n = len(M)
+    below = -np.linalg.solve(M, np.hstack([K, C]))
+    values = np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), below]))
+    largest = float(values.real.max(initial=0.0))
+    return largest if largest > _HALF * np.abs(values).max() else 0.0
+
+
+def driven_growth(M: Any, K: Any, C: Any) -> float:
+    """Return `own_growth` if C is indefinite or K not symmetric, else 0; of few coordinates."""
+    if K.shape[0] > _FULL:
+        return 0.0
+    M, K, C = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, K, C))
+    skew = np.abs(K - K.T).max() > 1e-9 * np.abs(K).max()
+    drives = np.linalg.eigvalsh(C + C.T)[0] < -1e-9 * np.abs(C).max()
+    return own_growth(M, C, K) if skew or drives else 0.0

@@ -59,6 +59,13 @@ def checked(record: Record, system: LagrangianSystem) -> Record:
     """
     label = record.name or f"record {len(system.records) + 1}"
     dt = number(record.dt, f"dt of {label!r}", "s", positive=True)
+    masked = np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(record.values)))
+    if masked.size:
+        raise BadModel(
+            f"Sample {masked[0]} of {label!r} (t = {masked[0] * dt:g} s) is masked, and "
+            f"{masked.size} are in all; a record needs every sample. Fill the gaps, such as "
+            "by numpy.interp between their neighbours."
+        )
     try:
         if np.iscomplexobj(record.values):
             raise TypeError

@@ -14,14 +14,25 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import compile_system
+from explorer.systems.modal import own_growth
 from explorer.trajectory import Trajectory
 
-__all__ = ["grown", "mechanical_growth", "theta_growth"]
+__all__ = [
+    "grown",
+    "mechanical_growth",
+    "newmark_growth",
+    "own_growth",
+    "step_growth",
+    "theta_growth",
+]
 
 _FIRST_AND_LAST = [0, 1, 2, -1]  # rows
 _BLOWN = 1e6  # times the largest of the first states
 
 _STEADY = 1e-3  # Re(lambda) / |lambda| up to which a mode is none that grows by itself
+_FEW = 60  # coordinates up to which the matrix of a step is formed
+_HALF = 1e-7  # what eigenvalues that meet round to
+_RIGHT = 1.2  # what the equation lets grow may grow a little faster
 _FULL = 200  # coordinates up to which all modes are looked at
 _SAMPLES = 5
 _TOLERATED = 0.05  # growth of an amplitude over the run, where it should stay or decay
@@ -83,3 +94,48 @@ def mechanical_growth(solution: Any) -> list[Check]:
             below = -np.linalg.solve(M, np.hstack([K, C]))
             matrices.append(np.vstack([np.eye(n, 2 * n, n), below]))
     return theta_growth(matrices, solution.scheme.h, last, theta)
+
+
+def step_growth(co: Any, M: np.ndarray, C: np.ndarray, K: np.ndarray, h: float) -> float:
+    """Return by how much a step of the Newmark family grows beyond the equation, ln of a factor.
+
+    M, C, K may be any matrices: the step (d, v, a)_1 = T (d, v, a)_0 is formed.
+    """
+    n, af, am = len(M), co.alpha_f, co.alpha_m
+    eye, zero = np.eye(n), np.zeros((n, n))
+    D0 = np.hstack([eye, h * eye, h * h * (0.5 - co.beta) * eye])
+    V0 = np.hstack([zero, eye, h * (1 - co.gamma) * eye])
+    S = (1 - am) * M + (1 - af) * (co.gamma * h * C + co.beta * h * h * K)
+    old = np.hstack([af * K, af * C, am * M]) + (1 - af) * (K @ D0 + C @ V0)
+    A = -np.linalg.solve(S, old)
+    T = np.vstack([D0 + h * h * co.beta * A, V0 + h * co.gamma * A, A])
+    scale = np.repeat([1.0, h, h * h], n)
+    radius = np.abs(np.linalg.eigvals(T * scale[:, None] / scale)).max()
+    beyond = float(np.log(max(radius, 1e-300))) - _RIGHT * h * own_growth(M, C, K)
+    return beyond if beyond > _HALF else 0.0
+
+
+def newmark_growth(solution: Any) -> list[Check]:
+    """Return the check of growth that a scheme of the Newmark family makes by itself."""
+    scheme, system, n = solution.scheme, solution.system, solution.q.shape[1]
+    if scheme.coefficients.unconditional or n > _FEW or len(solution.t) < 2:
+        return []
+    compiled: Any = compile_system(system)
+    last = len(solution.t) - 1
+    even = {*np.linspace(0, last, _SAMPLES).astype(int).tolist()}
+    rates = []
+    for row in sorted({0} if compiled.constant else even):
+        inp = compiled.input(list(solution.rho.values()))
+        inp[: 1 + 2 * n] = solution.t[row], *solution.q[row], *solution.v[row]
+        M, K, C = (
+            np.asarray(x.todense() if hasattr(x, "todense") else x) for x in compiled.tangents(inp)
+        )
+        if np.isfinite(M.sum() + K.sum() + C.sum()):
+            rates.append(step_growth(scheme.coefficients, M, C, K, scheme.h))
+    growth = last * float(np.mean(rates)) if rates else 0.0
+    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else f"{np.exp(growth):.3g}"
+    return [Check(
+        "growth", growth, _TOLERATED, "",
+        f"h = {scheme.h:g} s is not stable here: what should not grow does, {times} times over "
+        "the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
+    )]  # fmt: skip

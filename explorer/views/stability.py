@@ -28,7 +28,7 @@ _FAR = 12.0  # of a growing run so much is shown
 _FEW = 120  # more steps than these are no marks
 _CURVES = (  # attribute, what it is, what of it is shown at most, what is shown at least
     ("radius", "spectral radius", (0.0, 1.5), (0.0, 1.5)),
-    ("damping", "damping ratio", (-0.5, 1.0), (-0.05, 0.05)),
+    ("damping", "damping ratio − ξ", (-0.5, 1.0), (-0.05, 0.05)),
     ("period_error", "period error", (-0.5, 1.0), (-0.1, 0.1)),
     ("overshoot_d", "overshoot", (1.0, 5.0), (0.9, 1.5)),
 )
