@@ -9,11 +9,13 @@ import time
 import numpy as np
 import pytest
 from hybrids import HYBRIDS
+from scipy.optimize import brentq
 from test_panels import Wire, size
 
 import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
+from explorer.panels.sensitivity_cards import cost_along
 from explorer.panels.sensitivity_state import SensitivitySession, offered
 
 
@@ -179,12 +181,16 @@ def test_the_cost_is_interrupted_where_the_walker_falls_instead():
     drawn = next(t for t in content["figure"]["data"] if t["name"] == "cost ψ")
     gamma, cost = (np.frombuffer(buffers[drawn[k]["buf"]], "<f4") for k in "xy")
     assert np.isnan(gamma).tolist() == np.isnan(cost).tolist()
-    parts = np.split(cost, np.flatnonzero(np.isnan(cost)))
-    assert len(parts) == 3, "it falls back, it walks, it falls forward"
-    steps = [
-        np.abs(np.diff(part)).max() for part in (p[np.isfinite(p)] for p in parts) if len(part) > 1
-    ]
-    assert max(steps) < 0.2 * np.nanmax(cost)
+    cuts = gamma[np.flatnonzero(np.isnan(gamma)) - 1]
+    # it falls back, walks, falls forward; in a window of slopes beyond, it walks once more
+    for slope in (0.0020112, 0.0143738, 0.0164795):
+        (i,) = np.flatnonzero(np.abs(cuts - slope) < 1e-6)
+        ends = [
+            ex.simulate(models["simplest_walker"](), ex.EventDriven, t_end=25.2, gamma=g)
+            for g in (cuts[i] - 2e-6, cuts[i] + 2e-6)
+        ]
+        met = [[(e.kind, e.contact) for e in run.located] for run in ends]
+        assert met[0] != met[1]
 
 
 def test_an_event_that_does_not_happen_is_said():
@@ -269,3 +275,35 @@ def test_a_script_opens_it():
     assert panel.session.sensitivity.wrt == ("y0",)
     with pytest.raises(ex.ExplorerError, match="locate"):
         ex.explore_sensitivity("bouncing_ball", "MoreauJean")
+
+
+def test_the_cost_is_broken_where_it_jumps():
+    """v_y at 1.5 s over e: bounce n falls on the end where t1 (1 + 2 e + ... + 2 e^n) = 1.5."""
+    session = SensitivitySession("bouncing_ball", wrt="e", t_end=1.5,
+                                 **{"cost.w": "v_y", "cost.g": ""})  # fmt: skip
+    curve = cost_along(session.sensitivity, 0)
+    t1 = np.sqrt(2 / 9.81)
+    hits = {n: brentq(lambda e, n=n: t1 * (1 + 2 * sum(e**k for k in range(1, n + 1))) - 1.5, 0, 1)
+            for n in (2, 3, 4)}  # fmt: skip
+    jumps = [b for b in curve.breaks if b.kind == "jump"]
+    for n, e in hits.items():
+        found = min(jumps, key=lambda b, e=e: abs(b.value - e))
+        assert found.value == pytest.approx(e, abs=2e-5)
+        speed = 9.81 * t1 * e**n  # before the bounce it falls with the speed that it left with
+        assert (found.left, found.right) == pytest.approx((speed * e, -speed), rel=1e-3)
+        (gap,) = np.flatnonzero(np.isnan(curve.psi) & (np.roll(curve.rho, 1) < e)
+                                & (np.roll(curve.rho, -1) > e))  # fmt: skip
+        assert np.isnan(curve.rho[gap])
+    steps = np.abs(np.diff(curve.psi))
+    assert np.nanmax(steps) < 1.0  # no line is drawn through a jump
+    figure = ex.views.sensitivity(session.sensitivity, along=curve)
+    assert any("jump at 0.6878" in str(t.text) for t in figure.data if t.text is not None)
+
+
+def test_the_cost_has_a_kink_where_it_is_continuous():
+    """The height at 1.5 s is 0 where a bounce falls on the end: continuous, with another slope."""
+    session = SensitivitySession("bouncing_ball", wrt="e", t_end=1.5,
+                                 **{"cost.w": "y", "cost.g": ""})  # fmt: skip
+    breaks = cost_along(session.sensitivity, 0).breaks
+    assert {b.kind for b in breaks} == {"kink"}
+    assert all(abs(b.left) < 1e-3 for b in breaks)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 
 from explorer.errors import ExplorerError
+from explorer.optimise.cost_curve import CostCurve, cost_curve
 from explorer.panels.wording import prose, prose_rows
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import METHODS, Sensitivity
-from explorer.sensitivity.direct import gradient_of
 from explorer.systems.display import unit
 from explorer.systems.units import event_unit
 from explorer.views.events import slope_title
@@ -107,31 +106,17 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     })  # fmt: skip
 
 
-def cost_along(sens: Sensitivity, j: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the cost over a parameter, NaN where the run fails or jumps; None for a start."""
+def cost_along(sens: Sensitivity, j: int) -> CostCurve | None:
+    """Return the cost over a parameter, broken where it jumps; None for a start."""
     question, name = sens.question, sens.wrt[j]
     param = question.system.parameters.get(name)
     if param is None:
         return None
-    place = question.places[j]
-    here = float(question.rho[place])
+    here = float(question.rho[question.places[j]])
     low, high = min(param.low, here), max(param.high, here)
     points = int(np.clip(_CALLS / max(sens.solution.march.counts[2], 1), *_POINTS))
     at = np.unique(np.append(np.linspace(low, high, points), here))
-    found, ends = np.full(len(at), np.nan), [-1] * len(at)
-    for i, value in enumerate(at):
-        rho = question.rho.copy()
-        rho[place] = value
-        moved = dataclasses.replace(question, rho=rho, wrt=(), places=())
-        try:
-            run = moved.run()
-            found[i] = gradient_of(moved, run)[0]
-        except ExplorerError:
-            continue
-        if run.march.t_last < question.t_end:  # the cost jumps where another guard ends the run
-            ends[i] = int(run.march.kinds[-1, 0])
-    gaps = np.flatnonzero(np.diff(ends)) + 1
-    return np.insert(at, gaps, np.nan), np.insert(found, gaps, np.nan)
+    return cost_curve(question, j, at, 2 * points)
 
 
 def _short(x: float) -> str:

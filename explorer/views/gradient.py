@@ -14,7 +14,7 @@ from explorer.views.slopes import SLOPE, STATE, parameter
 __all__ = ["cost_plot"]
 
 
-def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
+def cost_plot(sens: Sensitivity, j: int, along: Any | None) -> Plot:
     """Draw psi over the parameter, and the gradient as an arrow uphill along the tangent."""
     by, by_unit = parameter(sens, j)
     question = sens.question
@@ -50,9 +50,29 @@ def cost_plot(sens: Sensitivity, j: int, along: tuple[Any, Any] | None) -> Plot:
               hoverinfo="skip"),
         {**curve(_float([here]), _float([psi]), STATE, name="cost ψ"),
          "mode": "markers", "marker": {"color": STATE, "size": 8}},
+        _marked(along, cost_unit),
     ]  # fmt: skip
     titles = titled(by, u), titled("cost ψ", cost_unit)
     return Plot(traces, *titles, (low, high), (bottom, top), time=False)
+
+
+def _marked(along: Any, cost_unit: str) -> dict[str, Any]:
+    """Return the trace of the jumps and kinks: a dotted line between the two limits."""
+    breaks = along[2] if along is not None and len(along) > 2 else ()
+    x: list[Any] = []
+    y: list[Any] = []
+    words: list[str] = []
+    for b in breaks:
+        x += [b.value, b.value, np.nan]
+        y += [b.left, b.right, np.nan]
+        said = f"{b.kind} at {b.value:.5g}: ψ = {b.left:.5g} | {b.right:.5g} {cost_unit}".strip()
+        words += [said, said, ""]
+    at = (_float(x), _float(y)) if x else OFF
+    return {
+        **curve(*at, GREY, name="jump or kink", line={"dash": "dot", "width": 1.2},
+                text=words, hovertemplate="%{text}<extra></extra>"),
+        "mode": "lines+markers", "marker": {"color": GREY, "size": 6, "symbol": "circle-open"},
+    }  # fmt: skip
 
 
 def _float(values: Any) -> np.ndarray:

@@ -46,7 +46,7 @@ def sensitivity(
     window: tuple[float, float] | None = None,
     twin: Twins | None = None,
     twinned: bool = True,
-    along: tuple[Any, Any] | None = None,
+    along: Any | None = None,
     pinned: Sensitivity | None = None,
     arrows: float | None = None,
 ) -> Picture:
@@ -69,8 +69,8 @@ def sensitivity(
         Runs that were made before, to be drawn.
     twinned : bool
         Whether twins are made if none are given.
-    along : (rho, psi), optional
-        The cost over the parameter.
+    along : CostCurve or (rho, psi), optional
+        The cost over the parameter, with its jumps and kinks.
     pinned : Sensitivity, optional
         To compare with: dotted grey.
     arrows : float, optional
