@@ -370,3 +370,38 @@ def test_numbers_are_those_of_the_family():
         ex.simulate(
             chain(), NonsmoothGeneralizedAlpha(h=0.09, alpha_m=0, alpha_f=0, beta=0, gamma=0.5)
         )
+
+
+def stiffening(gap, **more):
+    """A mass on a spring that stiffens, above a floor whose gap is no linear function of it."""
+    return MechanicalSystem(
+        "stiffening", q="x y", force=["-20*x - 9*x**3", "-30*y - 5*(y - x)**3"],
+        contacts=[ex.Contact(gap, e=0.5)],
+        start={"q": [1.0, 0.4], "v": [-2.0, 1.0], "t_end": 1.0}, **more,
+    )  # fmt: skip
+
+
+def test_the_first_row_has_the_speed_of_its_gap():
+    """Of gaps that are no linear functions too: G(q0) v0 + gap_t, before any step."""
+    for scheme in (NonsmoothGeneralizedAlpha(h=1e-2), MoreauJean(h=1e-2)):
+        run = ex.simulate(stiffening("sin(x) + y**2 + 0.1*t"), scheme)
+        assert run.gap_dot[0, 0] == pytest.approx(np.cos(1.0) * -2 + 2 * 0.4 * 1.0 + 0.1)
+
+
+def test_the_force_of_a_contact_belongs_to_its_step_where_no_law_of_impact_does():
+    """M a1 = F1 + G' lam with gamma = 1, p = h lam; impulses leave the smooth equation alone."""
+    with pytest.warns(LessonWarning):
+        run = ex.simulate(stiffening("x**3 + y + 0.2"), ContactInNewmark(h=1e-2, beta=0.5, gamma=1))
+    x, y = run.q[1:].T
+    F = np.column_stack([-20 * x - 9 * x**3, -30 * y - 5 * (y - x) ** 3])
+    G = np.column_stack([3 * x**2, np.ones_like(x)])
+    assert (run.p > 0).any()
+    assert np.abs(run.a[1:] - F - G * run.p[1:] / 1e-2).max() < 1e-7
+    free = ex.simulate(
+        stiffening("x**3 + y + 0.2"),
+        NonsmoothGeneralizedAlpha(h=1e-2, alpha_m=0, alpha_f=0, level="velocity"),
+    )
+    x, y = free.q[1:].T
+    F = np.column_stack([-20 * x - 9 * x**3, -30 * y - 5 * (y - x) ** 3])
+    assert (free.p > 0).any()
+    assert np.abs(free.a[1:] - F).max() < 1e-7
