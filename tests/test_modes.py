@@ -115,3 +115,18 @@ def test_modal_damping_decays_each_mode_on_its_own():
 def test_what_has_no_modes_is_said(ask, words):
     with pytest.raises((BadValue, NotApplicable), match=words):
         ask()
+
+
+def test_the_shapes_are_drawn():
+    """One line a mode with its frequency, through the entries beside the largest; no run needed."""
+    found = modes(models["shear_building"](5), m=2, k=1000)
+    figure = ex.views.modes(found)
+    assert len(figure.data) == 5
+    for k, line in enumerate(figure.data):
+        shape = found.shapes[:, k] / np.abs(found.shapes[:, k]).max()
+        assert np.asarray(line.y) == pytest.approx(shape, abs=1e-6)
+        assert line.name == f"{k + 1}: {found.frequencies[k]:.4g} Hz"
+    upright = MechanicalSystem("p", q="th", force=["9.81*sin(th)"], start={"q": [0.0]})
+    assert "-9.81 1/s" in ex.views.modes(modes(upright, about="start")).data[0].name
+    many = ex.views.modes(modes(LinearMechanicalSystem("c", np.eye(40), chain(40).toarray())))
+    assert [line.mode for line in many.data] == ["lines"] * 6

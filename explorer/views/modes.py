@@ -1,4 +1,4 @@
-"""The modes of a run, or its active sets, against time, and the events between them."""
+"""The modes of a run, or its active sets, against time; or natural modes over the coordinates."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
+from explorer.study.modes import Modes
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
+from explorer.views.mode_shapes import shapes_plot
 from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
 
 __all__ = ["modes", "modes_plot"]
@@ -81,14 +83,18 @@ def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @view
-def modes(solution: Solution) -> Picture:
+def modes(solution: Solution | Modes) -> Picture:
     """Draw the modes of a hybrid system, the active sets of step functions or of laws.
+
+    Of what `study.modes` returns: the shapes of the lowest natural modes over the coordinates.
 
     Raises
     ------
     NotApplicable
         Any other system has none.
     """
+    if isinstance(solution, Modes):
+        return compose([[shapes_plot(solution)]], [1])
     if not solution.mode_names:
         raise NotApplicable(f"'{solution.system.name}' is a {solution.system.kind}: no modes.")
     return compose([[modes_plot(solution)]], [1])

@@ -1,0 +1,36 @@
+"""The shapes of natural modes over the coordinates, each with its frequency."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.study.modes import Modes
+from explorer.views.picture import COLOURS, Plot, curve, extent
+
+__all__ = ["shapes_plot"]
+
+_MOST = len(COLOURS)  # modes that are drawn: the lowest
+_NAMES = 12  # more coordinates than these have no mark each
+
+
+def shapes_plot(found: Modes) -> Plot:
+    """Draw a line through the entries of each shape, the largest of each being 1."""
+    names, count = found.system.coordinates, len(found.q)
+    x, traces, seen = np.arange(1, count + 1), [], [np.array([-1.0, 1.0])]
+    for k, shape in enumerate(found.shapes.T[:_MOST]):
+        y = shape / np.abs(shape).max()
+        square = found.squares[k]
+        what = f"{found.frequencies[k]:.4g} Hz" if square >= 0 else f"ω² = {square:.4g} 1/s²"
+        seen.append(y)
+        traces.append({
+            **curve(
+                x.astype(np.float32), y.astype(np.float32), COLOURS[k], name=f"{k + 1}: {what}",
+                text=list(names), hovertemplate=f"%{{text}}: %{{y:.4g}}<extra>mode {k + 1}</extra>",
+            ),
+            "mode": "lines+markers" if count <= _NAMES else "lines", "showlegend": True,
+        })  # fmt: skip
+    room = 0.02 * max(count - 1, 10)
+    return Plot(
+        traces, "coordinate", "shape (largest entry 1)", (1 - room, count + room), extent(*seen),
+        time=False,
+    )  # fmt: skip
