@@ -187,3 +187,13 @@ def test_a_circuit_has_an_order_diagram_too():
         ex.study.order_diagram(circuit)
     found = ex.study.order_diagram(circuit, reference=ex.EulerMoreau(h=1e-5))
     assert [curve.order > 0.9 for curve in found.curves] == [True]
+
+
+@pytest.mark.parametrize("name", ["switched_oscillator", "stribeck_belt"])
+def test_an_order_that_coarse_steps_do_not_tell_is_found_with_finer_ones(name):
+    """One stage is of order 1; with the usual steps its errors are as large as the state."""
+    schemes = {"FESD": ex.FESD(stages=1), "ThetaRK": ex.ThetaRK(stages=1)}
+    found = ex.study.order_diagram(getattr(ex.models, name)(), schemes)
+    for curve in found.curves:
+        assert curve.order == pytest.approx(1, abs=0.3)
+        assert len(curve.error) == 8

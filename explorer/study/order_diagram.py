@@ -34,6 +34,7 @@ STAGED = {kind.__name__: kind for kind in (FESD, ThetaRK)}
 _SMOOTHED = EventDriven()
 _TOLERANCES = tuple(10.0**-k for k in range(3, 11))
 _SENSE, _ROUND_OFF, _FINEST = 0.3, 2e-12, 5  # the finest runs with an error between are fitted
+_FEWEST, _MORE = 3, 6  # so many of them at least, of so many with finer steps
 
 
 def order_diagram(
@@ -76,7 +77,8 @@ def order_diagram(
     -------
     WorkPrecision
         The error is the largest of any state at the end, relative to the largest state there. Runs
-        that fail or are refused are left out and said in ``refused``.
+        that fail or are refused are left out and said in ``refused``. An order that these steps do
+        not tell yet is fitted to runs with finer ones, which the curve does not show.
 
     Raises
     ------
@@ -202,6 +204,13 @@ def _varied(scheme: Any, steps: Sequence[float]) -> list[Any]:
     return [dataclasses.replace(scheme, rtol=x, atol=x / 10) for x in _TOLERANCES]
 
 
+def _told(errors: np.ndarray) -> np.ndarray:
+    """Return the runs that tell an order: behind the last without sense, up to round-off."""
+    wild = np.flatnonzero(~(errors < _SENSE))
+    first = wild[-1] + 1 if len(wild) else 0
+    return first + np.flatnonzero(errors[first:] > _ROUND_OFF)
+
+
 def _curve(
     name: str, scheme: Any, system: Any, steps: Sequence[float], truth: np.ndarray,
     asked: dict[str, Any], repeats: int, refused: list[str],
@@ -209,7 +218,10 @@ def _curve(
     kept: list[tuple[Scheme, int, float, float]] = []
     size, stepped = np.abs(truth).max() or 1.0, "h" in knobs_of(scheme)
     per = getattr(scheme, "elements", 1)
-    for one in _varied(scheme, steps):
+    varied = _varied(scheme, steps)
+    asked_for = len(varied)
+    while varied:
+        one = varied.pop(0)
         which = f"h = {one.h / per:.3g} s" if stepped else f"rtol = {one.rtol:.0e}"
         try:
             runs = [simulate(system, one, **asked) for _ in range(repeats)]
@@ -224,10 +236,15 @@ def _curve(
             refused.append(f"{name}, {which}: it grew beyond all numbers.")
             continue
         kept.append((one, max(runs[0].status.step, 1), min(r.seconds for r in runs), off))
+        # where the steps asked for tell no order finer ones may
+        coarse = off > _ROUND_OFF and len(_told(np.array([k[3] for k in kept]))) < _FEWEST
+        if stepped and not varied and coarse and len(kept) < asked_for + _MORE:
+            varied.append(dataclasses.replace(one, h=one.h / 2))
     schemes, count, seconds, errors = zip(*kept, strict=True) if kept else ((),) * 4
     x, y = np.array(count, int), np.array(errors, float)
-    fitted = np.flatnonzero((y < _SENSE) & (y > _ROUND_OFF))[-_FINEST:]
+    fitted = _told(y)[-_FINEST:]
     law = None
-    if stepped and np.unique(x[fitted]).size >= 3:  # a tolerance has no order
+    if stepped and np.unique(x[fitted]).size >= _FEWEST:  # a tolerance has no order
         law = power_law(x[fitted], y[fitted])
-    return WorkCurve(name, schemes, x, np.array(seconds, float), y, law)
+    own = slice(0, asked_for)
+    return WorkCurve(name, schemes[own], x[own], np.array(seconds, float)[own], y[own], law)
