@@ -19,6 +19,8 @@ from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.remade import Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
+from explorer.systems.filippov import Subsystem
+from explorer.systems.own_side import own_side
 
 __all__ = ["Switched", "compile_switched"]
 
@@ -60,10 +62,10 @@ class Switched(Remade):
         x = [se.sympify(s) for s in system.x]
         rho = [se.Symbol(k) for k in system.parameters]
         if isinstance(system, FilippovSystem) and stewart:
-            regions = [r for s in system.subsystems for r in s.regions]
-            multipliers = [sp.Symbol(f"_theta_{k}") for k in range(len(regions))]
+            fields = [field for s in system.subsystems for field in _fields(system, s)]
+            multipliers = [sp.Symbol(f"_theta_{k}") for k in range(len(fields))]
             flow = [
-                sum((a * r.field[i] for a, r in zip(multipliers, regions, strict=True)), sp.S.Zero)
+                sum((a * field[i] for a, field in zip(multipliers, fields, strict=True)), sp.S.Zero)
                 for i in range(system.n)
             ]
         else:
@@ -235,6 +237,21 @@ class Switched(Remade):
             return 0.0
         sums = [multipliers[..., regions].sum(axis=-1) for _, _, regions, _ in self._sides]
         return float(np.abs(np.array(sums) - 1).max(initial=0.0))
+
+
+def _fields(system: FilippovSystem, subsystem: Subsystem) -> list[list[sp.Expr]]:
+    """Return the fields of regions, each kept to its own side of the functions that bound it."""
+    moving, found = {system.t, *system.x}, []
+    for k, region in enumerate(subsystem.regions):
+        cells = [b for b, r in enumerate(subsystem.cells) if r == k]
+        field = list(region.field)
+        for j in range(subsystem.count):
+            sides = {1 if (b >> j) & 1 else -1 for b in cells}
+            if len(sides) == 1:
+                c, side = system.switches[subsystem.first + j].c, sides.pop()
+                field = [own_side(f, c, side, moving) for f in field]
+        found.append(field)
+    return found
 
 
 def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> list[Any]:

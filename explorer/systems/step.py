@@ -19,6 +19,7 @@ from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
+from explorer.systems.own_side import sided
 from explorer.systems.rewriting import rewrite
 from explorer.systems.state_space import StateSpaceSystem
 
@@ -188,6 +189,7 @@ class StepSystem(StateSpaceSystem):
         self.rewritten = {}
         moving = {self.t, *self.x}
         flow = tuple(rewrite(g, moving, self._step, what, self.rewritten) for g in given)
+        flow = tuple(sided(g, self.switches, moving) for g in flow)
         self._given, self._flow = given, flow
         self.touch()
 
