@@ -280,3 +280,57 @@ def test_a_slide_ends_to_the_order_of_the_states(stages):
     measured = (8 * (sides[0] - sides[1]) - (sides[2] - sides[3])) / (12 * d)
     assert sens.events[k].dt_drho[0] == pytest.approx(measured, rel=1e-7)
     assert sens.saltation(k).residual <= 1e-12
+
+
+def test_the_panel_offers_what_else_a_run_could_do():
+    """A choice where the solution is not unique, none where it is; a session takes it by name."""
+    from explorer.panels.controls import groups
+    from explorer.panels.session import Session
+
+    system = ex.FilippovSystem(
+        "two ways", x="x", c=["x"], S=[[1], [-1]], modes={"up": ["1"], "down": ["-2"]},
+        start={"x": [0.0], "t_end": 1.0},
+    )  # fmt: skip
+    session = Session(system, ex.FESD(h=0.1))
+
+    def picker():
+        scheme = next(g for g in groups(session) if g["name"] == "scheme")
+        return [c for c in scheme["controls"] if c["key"] == "knob.picks"]
+
+    (control,) = picker()
+    offered = dict(control["choices"])
+    assert any("down" in text for text in offered.values())
+    key = next(k for k, text in offered.items() if text.endswith("down"))
+    session.set(picks=key)
+    assert session.solution.x[-1, 0] == pytest.approx(-2)
+    session = Session(system, ex.FESD(h=0.1))
+    session.set(**{"x0.x": 0.5})
+    assert not picker()
+
+
+@pytest.mark.parametrize(
+    ("signs", "expected"), [((0, 1), "bd"), ((0, -1), "ac"), ((1, 0), "cd"), ((-1, 0), "ab")]
+)
+def test_a_slide_mixes_the_regions_that_meet_there(signs, expected):
+    """Stewart's theta on one surface: of four regions the two on the side of the other."""
+    from explorer.compiled import compile_switched
+    from explorer.kernels.continuations import arranged
+
+    shape = compile_switched(two_roots(), True).shape(2)
+    base, B = np.empty(4), np.empty((4, 2))
+    count = arranged(shape, np.array(signs), np.zeros(3, np.int64), base, B, 0)
+    assert count == 1
+    assert base.sum() == 1
+    mixed = np.flatnonzero((base != 0) | (B[:, :1] != 0).any(axis=1))
+    assert "".join("abcd"[k] for k in mixed) == expected
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_where_nothing_moves_the_value_tells_the_side(side):
+    """c = x - w is round-off beside x, and dc/dt is zero: its sign decides."""
+    system = ex.FilippovSystem(
+        "still", x="x w y", c=["x - w"], S=[[1], [-1]],
+        modes={"up": ["0", "0", "1"], "down": ["0", "0", "-1"]},
+        start={"x": [1.0, 1.0 - side * 1e-13, 0.0], "t_end": 1.0},
+    )  # fmt: skip
+    assert ex.simulate(system, ex.FESD(h=0.1)).x[-1, 2] == pytest.approx(side)
