@@ -47,7 +47,8 @@ def solve_adjoint(question: Question) -> Sensitivity:
     first_behind = len(march.steps)  # the steps that count end before this one
     marched = march.steps
     if last is None:
-        t, x, events = solution.t[-1], solution.x[-1], count
+        events = count
+        t, x, _, _ = march.end()  # the rows of the run are not looked at
         _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
     else:
         t, x, _, _, rates, _ = final(solution, last)
