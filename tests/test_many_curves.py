@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
-import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.views.decimate import drawn, fine
-from explorer.views.friction import friction_plot, friction_rows
+from explorer.views.decimate import drawn
 from explorer.views.picture import COLOURS, label
 
 MANY = {"column": {"n": 10}, "disc_pile": {"n": 5}, "stack": {"n": 3}, "elastic_bar": {}}
@@ -66,29 +62,3 @@ def test_contacts_that_are_left_out_are_counted():
     assert one.startswith("disc ")
     _, found = picture("column")
     assert any(t["name"] == "all 10 contacts" and t["showlegend"] for t in found.data)
-
-
-@pytest.mark.parametrize("name", ["woodpecker", "stack"])
-def test_friction_is_drawn_with_fewer_points_and_the_same_lines(name, monkeypatch):
-    run = fine(ex.simulate(getattr(ex.models, name)()))
-    points = friction_rows(run)
-    few = friction_plot(run, points).traces
-    monkeypatch.setattr(
-        sys.modules["explorer.views.friction"],
-        "_bent",
-        lambda least, first, *_: np.ones(len(first), bool),
-    )
-    every = friction_plot(run, points)
-    tall = every.y_range[1] - every.y_range[0]
-    for less, more in zip(few, every.traces, strict=True):
-        # each point of all has a twin among the few, or lies on the level line between two of them
-        place = 0
-        for x, y in zip(more["x"], more["y"], strict=True):
-            here = less["x"][place], less["y"][place]
-            if np.array_equal(here, (x, y), equal_nan=True):
-                level, place = y, min(place + 1, len(less["x"]) - 1)
-            elif less["name"] != "sticks":
-                np.testing.assert_allclose(y, level, atol=1e-3 * tall)
-        assert place == len(less["x"]) - 1, "and none is out of order"
-    count = [sum(len(t["x"]) for t in traces) for traces in (few, every.traces)]
-    assert count[0] < 0.9 * count[1]

@@ -22,8 +22,7 @@ from explorer.models import models
 from explorer.parameters import knobs_of
 from explorer.systems import StateSpaceSystem
 from explorer.trajectory import Trajectory
-from explorer.views.decimate import drawn as spread
-from explorer.views.decimate import fine, rows, usual
+from explorer.views.decimate import fine
 from explorer.views.mechanism import frames
 from explorer.views.picture import COLOURS, GREY, INK, label, nice, steady
 
@@ -295,9 +294,12 @@ def test_the_closed_form_of_many_coordinates_is_drawn_for_three():
 # -- jumps ----------------------------------------------------------------------------------------
 
 
-def large(solution, budget: int | None = None) -> np.ndarray:
+SEEN = 0.02  # of the range: a smaller jump is not seen to be one
+
+
+def large(solution) -> np.ndarray:
     """Rows of the jumps that have to be left open: all, or the largest of very many."""
-    jumps, most = solution.jump_rows, (budget or usual(solution.q.shape[1])) // 8
+    jumps, most = solution.jump_rows, 40
     if len(jumps) <= most:
         return jumps
     size = np.abs(solution.v[jumps] - solution.v[jumps - 1]).max(axis=1)
@@ -313,7 +315,7 @@ def crossings(x, y, solution, j) -> list[float]:
     found = []
     for i in large(solution):
         before, after = np.float32(solution.v[i - 1, j]), np.float32(solution.v[i, j])
-        if before == after:
+        if abs(before - after) < SEEN * np.ptp(solution.v):
             continue
         left, right = slice(None, -1), slice(1, None)
         starts = (x[left] < t[i]) | ((x[left] == t[i]) & (y[left] == before))
@@ -357,6 +359,9 @@ def test_the_energy_is_open_at_jumps(name, preset, scheme):
             continue
         x, y = trace["x"], trace["y"]
         for i in large(solution):
+            values = solution.kinetic if trace["name"] == "T" else solution.energy
+            if abs(values[i] - values[i - 1]) < SEEN * np.ptp([*solution.energy, 0.0]):
+                continue
             inside = (x[:-1] < t[i]) & (x[1:] > t[i])
             assert not (inside & np.isfinite(y[:-1]) & np.isfinite(y[1:])).any()
 
@@ -410,7 +415,7 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
             drawn = np.isfinite(y[:-1]) & np.isfinite(y[1:])
             for event in apart:
                 before, after = values[[event.row - 1, event.row], j].astype(np.float32)
-                if before != after:
+                if abs(before - after) > SEEN * np.ptp(values):
                     starts = (x[:-1] < t[event.row]) | (
                         (x[:-1] == t[event.row]) & (y[:-1] == before)
                     )
@@ -418,22 +423,6 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
                     assert not (starts & ends & drawn).any(), (view, event.t)
                     resets += 1
     assert resets or all(np.array_equal(e.x_minus, e.x_plus) for e in apart)
-
-
-@pytest.mark.parametrize(("name", "preset", "scheme"), HYBRID)
-@pytest.mark.parametrize(("budget", "seen"), [(None, 0.03), (200, 0.15)])
-def test_the_drawn_states_follow_the_run(name, preset, scheme, budget, seen):
-    solution = fine(run(name, preset, scheme))
-    points = rows(solution, budget)
-    located = solution.events if isinstance(solution, ex.Trajectory) else []
-    events = np.array([np.inf, *(e.t for e in located)])
-
-    far = np.abs(solution.t[:, None] - events).min(axis=1) >= 1e-2
-    for j in range(solution.x.shape[1]):
-        drawn = np.isfinite(points.q[j])
-        at = points.t[drawn].astype(float)
-        off = np.abs(np.interp(solution.t, at, points.q[j][drawn]) - solution.x[:, j])
-        assert off[far].max() <= seen * np.ptp(solution.x[:, j]) + 1e-6
 
 
 @pytest.mark.parametrize(("name", "units"), [("thermostat", ["degC"]), ("ball_with_reset", ["m", "m/s"]),
@@ -501,41 +490,6 @@ def test_what_a_reset_moves_does_not_glide():
 # -- decimation -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), MOVES)
-@pytest.mark.parametrize("budget", [None, 120, 1000])
-def test_few_points_with_the_extremes_and_the_events(name, preset, scheme, budget):
-    solution = fine(run(name, preset, scheme))
-    points = rows(solution, budget)
-    n = solution.q.shape[1]
-    wanted = budget or usual(n)
-    assert len(points.t) <= 2.4 * wanted
-    assert (np.diff(points.position) >= 0).all()
-    assert (points.position[0], points.position[-1]) == (0, len(solution.t) - 1)
-    for j in spread(solution.system.coordinates):
-        drawn, real = points.v[j], solution.v[:, j].astype(np.float32)
-        assert (np.nanmin(drawn), np.nanmax(drawn)) == (real.min(), real.max())
-        slack = (0.15 if budget == 120 else 0.04) * np.ptp(solution.q[:, j])
-        real = solution.q[:, j].astype(np.float32)
-        assert points.q[j].min() <= real.min() + slack
-        assert points.q[j].max() >= real.max() - slack
-    assert set(large(solution, budget)) <= set(points.position)
-
-
-@pytest.mark.parametrize(("name", "preset", "scheme"), MOVES)
-def test_the_drawn_positions_follow_the_run(name, preset, scheme):
-    """Between two drawn points a curve is a straight line: it must not be seen."""
-    solution = fine(run(name, preset, scheme))
-    points = rows(solution)
-    kept, first = np.unique(points.position, return_index=True)
-    for j in range(min(solution.q.shape[1], len(COLOURS))):
-        drawn = np.interp(solution.t, solution.t[kept], points.q[j][first])
-        error = np.abs(drawn - solution.q[:, j]).max()
-        dense = len(solution.jump_rows) > len(points.t)  # more kinks than points
-        still = 1e-6 * np.abs(solution.q).max()  # what rests is drawn in single precision
-        seen = max(np.ptp(solution.q[:, j]), 0.3 * np.ptp(solution.q))  # they share an axis
-        assert error <= (0.25 if dense else 0.05) * seen + still
-
-
 @pytest.mark.parametrize(("name", "scheme"), [c for c in MECHANICAL if c[0] in ROUGH])
 def test_the_laws_of_contacts_go_through_the_run(name, scheme):
     """Every point of a run lies on its graph; the graph, the points and the lanes say the same."""
@@ -588,58 +542,6 @@ def test_lanes_tell_sticking_from_sliding():
     assert np.nanmin(bars["sticks"]["x"]) == pytest.approx(stop, abs=2 * run.scheme.h)
     assert np.nanmax(bars["sticks"]["x"]) == pytest.approx(run.t[-1])
     assert not bars["slides −"]["showlegend"]
-
-
-@pytest.mark.parametrize(
-    ("name", "preset", "scheme"),
-    [("newtons_cradle", "", "SchatzmanPaoli"), ("rocking_block", "", "EventDriven"),
-     ("portal_frame", "", "MoreauJean"), ("shear_building", "", "EventDriven"),
-     ("bouncing_ball", "", "EventDriven"), ("woodpecker", "", "MoreauJean")],
-)  # fmt: skip
-def test_every_drawn_curve_follows_the_run(name, preset, scheme):
-    """Velocities and energies too: between two drawn points no arc is left out."""
-    solution = fine(run(name, preset, scheme))
-    points = rows(solution)
-    t = solution.t + 1e-9 * solution.t[-1] * np.arange(len(solution.t))
-    kept = np.unique([points.velocity, points.position])
-    for values in (*solution.q.T, *solution.v.T, solution.energy):
-        seen = np.ptp(solution.v) if values.base is solution.v else np.ptp(values)
-        error = np.abs(np.interp(t, t[kept], values[kept]) - values)
-        assert error.max() <= 0.04 * seen + 1e-9
-
-
-@pytest.mark.parametrize("scheme", ["MoreauJean", "EventDriven"])
-@pytest.mark.parametrize("name", ["column", "rocking_block", "bouncing_ball"])
-def test_of_very_many_jumps_a_curve_is_left(name, scheme):
-    """A point with a gap on both sides is no curve."""
-    points = rows(fine(run(name, scheme=scheme)))
-    for values in points.v:
-        open_ = np.isnan(np.pad(values, 1, constant_values=np.nan))
-        alone = open_[:-2] & open_[2:] & ~open_[1:-1]
-        assert alone.sum() <= 0.1 * len(values)
-
-
-def test_a_short_run_is_drawn_whole():
-    solution = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=0.01), t_end=0.4)
-    points = rows(solution)
-    np.testing.assert_array_equal(points.position, np.arange(41))
-    np.testing.assert_array_equal(points.v[0], solution.v[:, 0].astype(np.float32))
-
-
-def test_a_run_of_one_step_is_drawn():
-    solution = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=0.01), t_end=0.01)
-    for view in VIEWS:
-        if applies(view, "bouncing_ball"):
-            assert type(getattr(ex.views, view)(solution)) is go.Figure
-
-
-@pytest.mark.parametrize(("name", "scheme"), CASES)
-def test_equal_arrays_are_shared(name, scheme):
-    """Each travels to the browser once (points on a law have rows of their own)."""
-    picture = ex.views.explore.picture(run(name, scheme=scheme))
-    times = {id(t["x"]) for t in picture.data if t["name"] in ("V", "T + V")}
-    times |= {id(t["meta"]["t"]) for t in picture.data if "meta" in t and t["mode"] == "lines"}
-    assert len(times) == 1
 
 
 # -- impulses and table ---------------------------------------------------------------------------

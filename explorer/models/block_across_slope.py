@@ -16,7 +16,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import line
+from explorer.systems.sketch import arrow, line
 
 _LEVEL = 1e-3  # rad: a slope that bends no path within millimetres
 
@@ -86,9 +86,9 @@ def block_across_slope() -> MechanicalSystem:
     def square(x, y, half):
         return ((x + i * half, y + j * half) for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1)))
 
-    # downhill is down; the launch is marked
+    # downhill is down; an arrow marks the launch
     system.sketch(
-        line((0, 0), (0.3 * sp.sin(heading), -0.3 * sp.cos(heading)), role="ground"),
+        arrow((0, 0), (0.3 * sp.sin(heading), -0.3 * sp.cos(heading))),
         line(*square(y, -x, 0.06), closed=True),
     )
     system.preset("level", "A straight line of length v0^2 / (2 mu g).", alpha=0)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +23,11 @@ from explorer.solution import Solution
 from explorer.systems.display import unit
 from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
-from explorer.views.decimate import fine
+from explorer.views.decimate import seen
 from explorer.views.events import event_table
 from explorer.views.mechanism import frames
 from explorer.views.picture import Picture, steady
+from explorer.views.polyline import PANEL, Look
 
 __all__ = ["ExplorePanel", "SessionAnswer", "explore"]
 
@@ -38,6 +42,8 @@ _ACTIONS = [
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
 _QUICK = 20_000  # numbers of a run whose checks cost no picture
+_BYTES, _COARSER = 13_000, (0.75, 0.5)
+_LARGEST = 5000  # px of a picture
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
@@ -50,6 +56,41 @@ class SessionAnswer:
         self._controls: Any = None
         self._layout: dict[str, Any] | None = None
         self._drawn: Any = None
+        self._look: dict[str, Any] = {"of": None, "size": [0, 0], "ranges": {}}
+
+    def look(self, look: dict[str, Any]) -> None:
+        """Take note of the size of the plots, and of the windows of those that are zoomed."""
+        size, ranges = look.get("size"), look.get("ranges")
+        known = isinstance(size, list) and len(size) == 2 and all(map(_finite, size))
+        windows = ranges.items() if isinstance(ranges, dict) else ()
+        self._look = {
+            "of": look.get("of"),
+            "size": size if known else [0, 0],
+            "ranges": {k: w for k, w in windows
+                       if isinstance(w, list) and len(w) == 2 and all(map(_finite, w))},
+        }  # fmt: skip
+
+    def _looked(self) -> Look:
+        """Return how the next picture will be seen; a window is that of its own model's plots."""
+        wide, tall = (float(np.clip(s, 0, _LARGEST)) for s in self._look["size"])
+        if min(wide, tall) < 100:  # not laid out yet
+            wide, tall = PANEL.width, PANEL.height
+        ranges, zoom, layout = {}, 1.0, self._layout or {}
+        windows = self._look["ranges"] if self._look["of"] == self._of() else {}
+        timed = {a for pair in layout.get("meta", {}).get("time_axes", ()) for a in pair}
+        for name, (low, high) in windows.items():
+            if name in layout and low != high:
+                ranges[name] = (float(low), float(high))
+                if name.replace("axis", "") not in timed:
+                    whole = layout[name]["range"]
+                    zoom = max(zoom, abs((whole[1] - whole[0]) / (high - low)))
+        return Look(wide, tall, ranges, float(2.0 ** np.ceil(np.log2(min(zoom, 64.0)))))
+
+    def _of(self) -> str:
+        """Return what a zoom holds for: as long as it stays the same, the axes mean the same."""
+        session = self.session
+        state = session.state
+        return json.dumps([state["model"], state["sizes"], type(session.solution).__name__])
 
     def schema(self) -> dict[str, Any]:
         session = self.session
@@ -61,6 +102,7 @@ class SessionAnswer:
             "time_unit": system.time_unit,
             "groups": self.groups(),
             "actions": _ACTIONS,
+            "looks": True,
             "presets": [
                 {"name": k, "label": k, "text": p["text"]} for k, p in system.presets.items()
             ],
@@ -105,8 +147,15 @@ class SessionAnswer:
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session = self.session
-        run, pinned = fine(session.solution), session.pinned
-        picture = views.explore.picture(run, pinned)
+        look = self._looked()
+        run, pinned = seen(session.solution, look), session.pinned
+        picture = views.explore.picture(run, pinned, look=look)
+        for share in _COARSER:  # of very many jumps: drawn for a smaller size
+            if _much(picture) <= _BYTES * max(look.width / PANEL.width, 1.0):
+                break
+            smaller = replace(look, width=share * look.width, height=share * look.height)
+            picture = views.explore.picture(run, pinned, look=smaller)
+        picture.layout["uirevision"] = self._of()
         drawn = (session.system, session.state["t_end"])
         same = self._drawn == drawn
         self._layout = steady(picture.layout, self._layout if same else None, moving=drag)
@@ -122,6 +171,7 @@ class SessionAnswer:
             "status": _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture),
             **self._history(),
             "figure": {"data": picture.data, "layout": self._layout},
+            "double": bool(look.ranges),
             "mechanism": film,
             "table": prose_rows(event_table(run, 20 if drag else 30))
             if self._has_events()
@@ -141,7 +191,7 @@ class SessionAnswer:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
         if isinstance(run, Trajectory):
             parts = [*_located(run), f"answered in {_ms(seconds)}"]
-            whole = session.solution if fine(session.solution) is run else run
+            whole = vars(run).get("_whole", run)  # its own rows, not those that are drawn
             return _judged(whole, parts, drag)
         lcp, newton = run.residuals.max(axis=0)
         parts = [
@@ -201,6 +251,16 @@ class SessionAnswer:
         finally:
             self.answering = False
         return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
+
+
+def _much(picture: Picture) -> int:
+    """Return about how many bytes the curves of a picture take."""
+    sizes = {id(t[k]): len(t[k]) for t in picture.data for k in "xy"}
+    return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
+
+
+def _finite(x: Any) -> bool:
+    return isinstance(x, (int, float)) and math.isfinite(x)
 
 
 def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:

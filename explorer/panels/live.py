@@ -33,6 +33,8 @@ PARTS = (
     *("toolbar", "status", "share", "opening", "panel"),
 )
 _FRONT = Path(__file__).parent / "front"
+_MANY = 40  # numbers in a row
+_MUCH = 24_000  # bytes of all
 
 
 class Answer(Protocol):
@@ -51,7 +53,12 @@ class Answer(Protocol):
         """Messages to send after an action."""
 
     def frame(self) -> dict[str, Any]:
-        """Return the current picture in full."""
+        """Return the current picture in full.
+
+        A panel that has ``look(look)`` too, and says so in its schema (``looks``), is told the size
+        of the plots, ``{"size": [width, height], "of": the layout's uirevision, "ranges": {axis:
+        [from, to]}}``, and the windows of the axes that are zoomed.
+        """
 
 
 def source() -> str:
@@ -61,8 +68,8 @@ def source() -> str:
     )
 
 
-def pack(content: Any) -> tuple[Any, list[bytes]]:
-    """Move numpy arrays out of a message into little-endian float32 buffers.
+def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, list[bytes]]:
+    """Move numpy arrays out of a message into little-endian buffers.
 
     Parameters
     ----------
@@ -70,6 +77,12 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
         Nested dicts and lists. An array (any shape, numeric) becomes ``{"buf": i}``; the same
         array object at several places becomes the same buffer. NumPy scalars become plain
         numbers, numbers that JSON cannot hold become ``None``; what float32 cannot hold, NaN.
+        Numbers are float32.
+    double : bool
+        Whether rows of float64 stay so: in a small window single precision is seen.
+    short : bool
+        Whether of a large message many numbers in a row (more than 40) are 16-bit parts of their
+        range (a hundredth of a pixel), whose ends stand before them in float32.
 
     Returns
     -------
@@ -81,7 +94,12 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
     ({'x': {'buf': 0}, 'n': 3}, [b'\\x00\\x00\\x80?\\x00\\x00\\x00@'])
     """
     buffers: list[bytes] = []
+    curves: dict[int, bool] = {}
+    if short and _bytes(content) > _MUCH:
+        figure = content.get("figure") or {"data": []}
+        curves = {id(t[k]): True for t in figure["data"] for k in "xy"}
     index: dict[int, int] = {}
+    how: dict[int, dict[str, Any]] = {}
 
     def walk(value: Any) -> Any:
         kind = type(value)
@@ -92,11 +110,9 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             if id(value) not in index:
                 index[id(value)] = len(buffers)
-                with np.errstate(over="ignore"):
-                    flat = value.astype("<f4", order="C")
-                flat[np.isinf(flat)] = np.nan  # beyond float32 there is nothing to draw
-                buffers.append(flat.tobytes())
-            return {"buf": index[id(value)]}
+                how[id(value)], data = _encoded(value, double, id(value) in curves)
+                buffers.append(data)
+            return {"buf": index[id(value)], **how[id(value)]}
         if isinstance(value, np.ndarray | np.generic):
             return walk(value.tolist())
         if isinstance(value, dict):
@@ -106,6 +122,40 @@ def pack(content: Any) -> tuple[Any, list[bytes]]:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return walk(content), buffers
+
+
+def _bytes(content: Any) -> int:
+    """Return how many bytes all arrays would have in single precision."""
+    found: dict[int, int] = {}
+
+    def walk(value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            found[id(value)] = 4 * value.size
+        elif isinstance(value, dict):
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list) and value and not isinstance(value[0], str | float | int):
+            for item in value:
+                walk(item)
+
+    walk(content)
+    return sum(found.values())
+
+
+def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, Any], bytes]:
+    """Return how numbers are written, and their bytes."""
+    if double and values.ndim == 1 and values.dtype == np.float64:
+        return {"kind": "f8"}, values.astype("<f8").tobytes()
+    with np.errstate(over="ignore"):
+        flat = values.astype("<f4", order="C")
+    flat[np.isinf(flat)] = np.nan  # beyond float32 there is nothing to draw
+    known = np.isfinite(flat)
+    if not much or values.ndim > 1 or len(flat) <= _MANY or not known.any():
+        return {}, flat.tobytes()
+    low, high = float(flat[known].min()), float(flat[known].max())
+    parts = np.full(len(flat), 65535, "<u2")
+    parts[known] = np.rint((flat[known].astype(float) - low) * (65534 / ((high - low) or 1.0)))
+    return {"kind": "u2"}, np.array([low, high], "<f4").tobytes() + parts.tobytes()
 
 
 @cache
@@ -228,7 +278,12 @@ class LivePanel(anywidget.AnyWidget):
 
     def _respond(self, content: dict[str, Any], origin: dict[str, Any]) -> None:
         kind = content.get("type")
-        if kind == "pull":
+        looks = getattr(self._answer, "look", None)
+        if looks is not None and isinstance(content.get("look"), dict):
+            looks(content["look"])
+        if kind == "look":
+            self._post({"type": "frame", **self._answer.frame(), **origin})
+        elif kind == "pull":
             schema = None
             if ended := content.get("ended"):  # a gesture that was over before this one began
                 schema = self._answer.pull(ended, False).get("schema")
@@ -255,7 +310,7 @@ class LivePanel(anywidget.AnyWidget):
             message = dict(message)
             self.send(message, [message.pop("data")])
             return
-        content, buffers = pack(message)
+        content, buffers = pack(message, bool(message.get("double")), hasattr(self._answer, "look"))
         figure = content.get("figure")
         if figure and "layout" in figure:
             layout = json.dumps(figure["layout"], sort_keys=True)

@@ -255,8 +255,6 @@ class Elements(Equations):
     def _end(self) -> float:
         return float(self.times[-1].sum()) if len(self.times) else 0.0
 
-    # -- rows ---------------------------------------------------------------------------------
-
     def sample(
         self, t: np.ndarray, *, exact: bool = True
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -312,11 +310,12 @@ class Elements(Equations):
             raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
         return self._lazy(times[times <= self._end], exact=True)
 
-    def rows(self, solution: SwitchedTrajectory, points: int) -> SwitchedTrajectory:
-        """Return `solution` with `points` even rows besides those at the ends of elements."""
-        even = np.linspace(0.0, self._end, points + 1)
-        ends = np.append(self.times[:, 0], self._end)
-        finer = self._lazy(even if len(ends) > points else np.union1d(even, ends), exact=False)
+    def rows(self, solution: SwitchedTrajectory, points: int | np.ndarray) -> SwitchedTrajectory:
+        """Return `solution` with rows at these times, or so many even ones and the knots."""
+        if isinstance(points, int):
+            even, ends = np.linspace(0.0, self._end, points + 1), [*self.knots, self._end]
+            points = even if len(ends) > points else np.union1d(even, ends)
+        finer = self._lazy(points, exact=False)
         finer.observe = solution.observe
         return finer
 

@@ -28,6 +28,16 @@ class Equations:
     times: np.ndarray
     places: np.ndarray
 
+    @property
+    def knots(self) -> np.ndarray:
+        """Times at which elements begin."""
+        return self.times[:, 0]
+
+    @property
+    def n_x(self) -> int:
+        """Number of states."""
+        return self.compiled.n_x
+
     def _along(self, native: Any, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         from explorer.kernels.rows import evaluate
 

@@ -256,8 +256,27 @@ class Freezing(ABC):
             raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
         return self._lazy(times[times <= self.t_last], exact=True)
 
-    def rows(self, solution: FrozenTrajectory, points: int) -> FrozenTrajectory:
-        """Return `solution` with `points` even rows besides those at the ends of elements."""
+    @property
+    def n_x(self) -> int:
+        """Number of states of the source."""
+        return self.compiled.n_x
+
+    @property
+    def knots(self) -> np.ndarray:
+        """Physical times at which elements begin that are not frozen."""
+        return self.clock[self.running]
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Physical times at which something happens."""
+        return self.clock[[j.first for j in self.jumps()]]
+
+    def rows(self, solution: FrozenTrajectory, points: int | np.ndarray) -> FrozenTrajectory:
+        """Return `solution` with rows at these times, or so many even ones and ends of elements."""
+        if isinstance(points, np.ndarray):
+            finer = self._lazy(points, exact=False)
+            finer.observe = solution.observe
+            return finer
         even = np.linspace(0.0, self.t_last, points + 1)
         ends = np.append(self.clock[self.running], self.t_last)
         ends = ends[ends <= self.t_last]

@@ -142,6 +142,16 @@ class March:
         return self.record[:, 0] + self.record[:, 2]
 
     @property
+    def knots(self) -> np.ndarray:
+        """Times at which steps begin."""
+        return self.steps[:, 0]
+
+    @property
+    def n_x(self) -> int:
+        """How many of what `sample` returns are states."""
+        return self.flow.n_x
+
+    @property
     def sequence(self) -> list[list[int]]:
         """What happened at each event, in numbers that two runs can compare."""
         return self.kinds[:, :2].tolist()
@@ -187,6 +197,7 @@ class March:
         """
         from explorer.kernels.between import evaluate
 
+        exact = exact or self.grid > 0
         which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps) - 1, 0))
         size, block, tableau = len(self.y), self.flow.n_x + 1, self.tableau
@@ -239,9 +250,9 @@ class March:
             raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
         return self._lazy(times[times <= self.t_last])
 
-    def rows(self, solution: Trajectory, points: int) -> Trajectory:
-        """Return `solution` with `points` even rows."""
-        finer = self._lazy(points)
+    def rows(self, solution: Trajectory, points: int | np.ndarray) -> Trajectory:
+        """Return `solution` with so many even rows, or with rows at these times."""
+        finer = self._lazy(points, exact=False)
         finer.observe = solution.observe
         return finer
 
@@ -254,18 +265,18 @@ class March:
         """Return what the result has besides its rows."""
         return {}
 
-    def _lazy(self, times: np.ndarray | int) -> Trajectory:
+    def _lazy(self, times: np.ndarray | int, exact: bool = True) -> Trajectory:
         system = self.flow.system
         return self.result.of(
-            self, lambda: self._rows(times), system=system, scheme=self.scheme,
+            self, lambda: self._rows(times, exact), system=system, scheme=self.scheme,
             status=ended(self),
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
             route=self.route, seconds=self.seconds, **self._known(),
         )  # fmt: skip
 
-    def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
+    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
         flow, lay, record = self.flow, self.lay, self.record
-        exact = not isinstance(times, int) or self.grid > 0
+        exact = exact and not isinstance(times, int)
         if isinstance(times, int):
             times = np.linspace(0.0, self.t_last, times + 1)
         n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(self.wrt)

@@ -110,8 +110,8 @@ class SwitchedMarch(March):
             "names": tuple(system.mode_name(s.tolist()) for s in distinct),  # type: ignore[attr-defined]
         }
 
-    def _rows(self, times: np.ndarray | int) -> dict[str, Any]:
-        rows = super()._rows(times)
+    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
+        rows = super()._rows(times, exact)
         modes = rows["mode"]
         both = np.empty((len(modes), 2 * self._signs.shape[1]))
         for mode in np.unique(modes):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Shape", "circle", "ground", "line", "spring"]
+__all__ = ["Shape", "arrow", "circle", "ground", "line", "spring"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Shape:
     kind : str
         "line" or "circle".
     role : str
-        "body", "ground", "link" or "spring": decides the colour and the stroke.
+        "body", "ground", "link", "spring" or "arrow": decides the colour and the stroke.
     closed : bool
         Whether a line is a filled polygon.
     radius : formula
@@ -46,6 +46,11 @@ def circle(x: Any, y: Any, radius: Any, role: str = "body") -> Shape:
 def spring(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
     """Return a zigzag from `start` to `end`."""
     return Shape((start, end), "line", "spring")
+
+
+def arrow(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+    """Return a direction, from `start` to its head at `end`."""
+    return Shape((start, end), "line", "arrow")
 
 
 def ground(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from explorer.views.picture import HEIGHT, Picture, Plot
+from explorer.views.polyline import STATIC, Axis, Box, Look, draw
 
 __all__ = ["compose", "plain"]
 
@@ -29,9 +30,13 @@ _FOOT = 44  # px of tick labels and title below a plot
 
 
 def compose(
-    columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None
-) -> Picture:
-    """Put columns of plots side by side; time plots of a column share their time axis."""
+    columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None,
+    look: Look = STATIC,
+) -> Picture:  # fmt: skip
+    """Put columns of plots side by side; time plots of a column share their time axis.
+
+    `look` says for what size and window the points of the curves are chosen.
+    """
     beside = [max(map(_beside, column)) for column in columns]
     inner = _WIDTH - sum(beside) - _RIGHT
     wide = [inner * w / sum(widths) for w in widths]
@@ -49,6 +54,8 @@ def compose(
         "font": {"size": 12}, **({} if height is None else {"height": height}),
     }  # fmt: skip
     picture = Picture([], layout)
+    shared: dict[Any, np.ndarray] = {}
+    seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
     time_axes: list[list[str]] = []
     k, left = 0, 0.0
     for c, column in enumerate(columns):
@@ -68,6 +75,14 @@ def compose(
             across, up = _axes(plot, shown)
             across |= {"domain": [round(left, 4), round(right, 4)], "anchor": y}
             up |= {"domain": [round(low, 4), round(high, 4)], "anchor": x}
+            zoomed = [look.ranges.get(f"{a}axis{suffix}") for a in "xy"]
+            sizes = seen[0] * (right - left), seen[1] * (high - low)
+            x_scale = _scale(across, zoomed[0], sizes[0], plot.log)
+            y_scale = _scale(up, zoomed[1], sizes[1], plot.log_y)
+            box = Box(x_scale, y_scale, plot.time)
+            since = draw(drawn[c][i], box, shared, double=bool(look.ranges))
+            if since is not None:
+                across["title"]["text"] += f" · from t = {since:.4g} {plot.time_unit} on"
             if plot.time:
                 time_axes.append([x, y])
             if (plot.time or plot.log) and leader.setdefault(plot.log, x) != x:
@@ -86,6 +101,14 @@ def compose(
         left = right
     layout["meta"] = {"time_axes": time_axes}
     return picture
+
+
+def _scale(
+    axis: dict[str, Any], zoomed: tuple[float, float] | None, size: float, log: bool
+) -> Axis:
+    """Return the scale of an axis, in the window that is looked at."""
+    low, high = zoomed or axis.get("range") or (0.0, 1.0)
+    return Axis(float(low), float(high), max(size, 10.0), log)
 
 
 def _traces(plot: Plot) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 from explorer.frictional import FrictionalSolution
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
-from explorer.views.decimate import Rows
+from explorer.views.decimate import Rows, few
 from explorer.views.friction import Rough, has_friction
 from explorer.views.lanes import bars
 from explorer.views.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
@@ -65,7 +65,7 @@ def doing(solution: Solution) -> np.ndarray:
 
 def contact_law_plot(solution: Solution, points: Rows) -> Plot:
     """Draw 0 <= y perp lam >= 0 of the contacts, y and lam as the scheme has them."""
-    at = points.position[points.position > 0]
+    at = np.arange(1, len(points.t))
     chosen = _loaded(solution)
     traces, seen, some = [], [], _some_of(chosen, solution.p.shape[1])
     if isinstance(solution, Trajectory):
@@ -80,7 +80,7 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
         y[solution.active[:, : y.shape[1]] == 0] = np.nan  # open: its law was not asked
     for k, a in enumerate(chosen):
         name = solution.system.contacts[a].name
-        on = _some(at[np.isfinite(y[at, a])], max(4 * _POINTS // len(chosen), 20))
+        on = few(at[np.isfinite(y[at, a])], max(4 * _POINTS // len(chosen), 20))
         x, f = y[on, a].astype(np.float32), lam[on, a].astype(np.float32)
         seen.append((x, f))
         text = f"{names[0]} = %{{x:.4g}} {units[0]}<br>{names[1]} = %{{y:.4g}} {units[1]}"
@@ -97,12 +97,12 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
 def friction_law_plot(solution: Rough, points: Rows) -> Plot:
     """Draw -Sgn(slip) and on it friction over the most that it can be, of each rough contact."""
     rough = [a for a in _loaded(solution) if a in solution.system.rough]
-    at = points.position[points.position > 0]  # no step has ended in the first row
+    at = np.arange(1, len(points.t))  # no step has ended in the first row
     top = solution.lam_max[at].max(initial=0.0)
     traces, widest, some = [], 1e-9, _some_of(rough, len(solution.system.rough))
     for k, a in enumerate(rough):
         on = at[solution.lam_max[at, a] > _SEEN * top]
-        on = _some(on, max(_POINTS // len(rough), 20))
+        on = few(on, max(_POINTS // len(rough), 20))
         x = solution.slip[on, a].astype(np.float32)
         share = (solution.lam_t[on, a] / solution.lam_max[on, a]).astype(np.float32)
         widest = max(widest, float(np.abs(x).max(initial=0.0)))
@@ -138,11 +138,6 @@ def doing_plot(solution: Solution) -> Plot:
 def _some_of(chosen: list[int], count: int) -> str:
     """Return what a title says where not all contacts are drawn; these have one colour then."""
     return f", {len(chosen)} of {count} contacts" if len(chosen) < count else ""
-
-
-def _some(at: np.ndarray, most: int) -> np.ndarray:
-    """Return at most so many rows, spread over all."""
-    return at[np.linspace(0, len(at) - 1, most).astype(int)] if len(at) > most else at
 
 
 def _graph(corners: np.ndarray) -> dict[str, Any]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from explorer.solution import Solution
 from explorer.views.compose import compose
-from explorer.views.decimate import Rows, fine, rows
+from explorer.views.decimate import NONE, Rows, fine, rows
 from explorer.views.picture import (
     COLOURS,
     GREY,
@@ -25,29 +23,23 @@ def energy_plot(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
     """Kinetic energy T, potential energy V and their sum (T alone if no potential is known)."""
-    gap = points.broken.any(axis=1)
-    kinetic = solution.kinetic[points.velocity].astype(np.float32)
-    curves = [("T", kinetic, COLOURS[1], 1.2)]
+    curves = [("T", solution.kinetic, COLOURS[1], 1.2)]
     if solution.potential is not None:
-        total = solution.energy[points.velocity].astype(np.float32)
-        potential = solution.potential[points.position].astype(np.float32)
-        curves += [("V", potential, COLOURS[2], 1.2), ("T + V", total, COLOURS[0], 2.0)]
-    for name, values, *_ in curves:
-        if name != "V":
-            values[gap] = np.nan
+        curves += [("V", solution.potential, COLOURS[2], 1.2),
+                   ("T + V", solution.energy, COLOURS[0], 2.0)]  # fmt: skip
     seen = [values for _, values, *_ in curves]
     traces = []
     if pinned is not None:
-        other = pinned[0].energy[pinned[1].velocity].astype(np.float32)
-        other[pinned[1].broken.any(axis=1)] = np.nan
+        other = pinned[0].energy
         traces.append(
-            curve(pinned[1].t, other, GREY, name="pinned T + V", line={"dash": "dot", "width": 1.2})
-        )
+            curve(pinned[1].t, other, GREY, name="pinned T + V", breaks=pinned[1].jumps,
+                  line={"dash": "dot", "width": 1.2})
+        )  # fmt: skip
         seen.append(other)
     traces += [
         curve(
-            points.t, values, colour, name=name, line={"width": width},
-            showlegend=True,
+            points.t, values, colour, name=name, line={"width": width}, showlegend=True,
+            breaks=NONE if name == "V" else points.jumps,
             hovertemplate=f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>",
         )
         for name, values, colour, width in curves

@@ -10,12 +10,11 @@ from explorer.solution import Solution
 from explorer.verification.energy_balance import EnergyBalance
 from explorer.verification.energy_balance import energy_balance as study
 from explorer.views.compose import compose
-from explorer.views.decimate import rows
+from explorer.views.decimate import NONE, rows
 from explorer.views.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view
 
 __all__ = ["energy_balance"]
 
-_POINTS = 500
 _WORKS = {  # name, colour and dash of each curve
     "external": ("external forces", COLOURS[5], "solid"),
     "damping": ("damping", COLOURS[4], "solid"),
@@ -41,14 +40,12 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
         A system x' = ..., or forces whose potential is not known.
     """
     found = solution if isinstance(solution, EnergyBalance) else study(solution)
-    points = rows(found.solution, _POINTS)
-    at, gap, span = points.velocity, points.broken.any(axis=1), (0.0, float(found.t[-1]))
+    points, span = rows(found.solution), (0.0, float(found.t[-1]))
 
     def drawn(values: np.ndarray, colour: str, name: str, **line: Any) -> dict:
-        y = values[at].astype(np.float32)
-        y[gap] = np.nan
         text = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>"
-        return curve(points.t, y, colour, name=name, line=line, showlegend=True,
+        return curve(points.t, values, colour, name=name, line=line, showlegend=True,
+                     breaks=NONE if values is found.potential else points.jumps,
                      hovertemplate=text)  # fmt: skip
 
     energies = [

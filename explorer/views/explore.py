@@ -8,23 +8,24 @@ from explorer.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
 from explorer.views.compose import compose
 from explorer.views.contact_laws import friction_law_plot
-from explorer.views.decimate import Rows, fine, usual
+from explorer.views.decimate import Rows, rows, seen
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
-from explorer.views.friction import friction_plot, friction_rows, has_friction
+from explorer.views.friction import friction_plot, has_friction
 from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import multipliers_plot
 from explorer.views.phase import phase_plot
 from explorer.views.phase_plane import phase_plane_plot
 from explorer.views.picture import Picture, view
+from explorer.views.polyline import STATIC, Look
 from explorer.views.trajectory import positions_plots, velocities_plot
 
 __all__ = ["explore"]
 
 
 @view
-def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
+def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = STATIC) -> Picture:
     """Draw positions, velocities, impulses (friction, if there is any), phase portrait, energy.
 
     Of a system x' = ...: its states, its modes and the phase portrait; of one with laws also the
@@ -36,22 +37,17 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
     solution : Solution
     pinned : Solution, optional
         A run to compare with: dotted grey.
+    look : Look
+        The size and the window that the points of the curves are chosen for.
     """
-    solution = fine(solution)
-    n = solution.q.shape[1]
+    solution, n = seen(solution, look), solution.q.shape[1]
     hybrid = not solution.v.shape[1]
-    budget = usual(n, hybrid)
-    if isinstance(solution, SwitchedTrajectory):  # leaves room for regions and multipliers
-        budget = 2 * budget // 3
-    if has_friction(solution):  # the same for its force and its law
-        budget = 4 * budget // 5
-    points = friction_rows(solution, budget if pinned is None else budget // 2)
-    other = None
+    points, other = rows(solution), None
     if pinned is not None and pinned.q.shape[1] == n:
-        pinned = fine(pinned)
-        other = (pinned, friction_rows(pinned, budget // 2 if hybrid else 240 // (1 + n)))
+        pinned = seen(pinned, look)
+        other = (pinned, rows(pinned))
     if isinstance(solution, SwitchedTrajectory):
-        return _switched(solution, points, other)
+        return _switched(solution, points, other, look)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt
     portrait = phase_plot(solution, points, few)
     time = positions_plots(solution, points, other)
@@ -69,11 +65,11 @@ def explore(solution: Solution, pinned: Solution | None = None) -> Picture:
                 side.append(friction_law_plot(solution, points))
         elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
-    return compose([time, side], [1.25, 1])
+    return compose([time, side], [1.25, 1], look=look)
 
 
 def _switched(
-    solution: SwitchedTrajectory, points: Rows, other: tuple[Solution, Rows] | None
+    solution: SwitchedTrajectory, points: Rows, other: tuple[Solution, Rows] | None, look: Look
 ) -> Picture:
     ghost = None if other is None else other[0]
     few = other if solution.system.n <= 3 else None
@@ -87,4 +83,4 @@ def _switched(
         plane = phase_plot(solution, points, other)
     else:
         plane = phase_plane_plot(solution, points, few)
-    return compose([time, [plane]], [1.25, 1])
+    return compose([time, [plane]], [1.25, 1], look=look)

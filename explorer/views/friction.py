@@ -11,7 +11,7 @@ from explorer.frictional import FrictionalSolution
 from explorer.solution import Solution
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
-from explorer.views.decimate import Rows, fine, rows
+from explorer.views.decimate import NONE, Rows, fine, rows
 from explorer.views.picture import (
     COLOURS,
     GREY,
@@ -24,26 +24,16 @@ from explorer.views.picture import (
     view,
 )
 
-__all__ = ["cone_plot", "friction", "friction_plot", "friction_rows", "has_friction", "slip_plot"]
+__all__ = ["cone_plot", "friction", "friction_plot", "has_friction", "slip_plot"]
 
 _MOST = 100
-_ROUND = 600  # points of a friction force that goes round
 _CONTACTS = 6  # of more only one is drawn
-_LEVEL = 1e-6  # of the height of the plot
 Rough = Trajectory | FrictionalSolution
 
 
 def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
     """Whether the run records friction."""
     return isinstance(solution, Rough) and bool(solution.system.rough)
-
-
-def friction_rows(solution: Solution, budget: int | None = None) -> Rows:
-    """Choose about `budget` points, for the friction forces too."""
-    if not has_friction(solution):
-        return rows(solution, budget)
-    forces = [f[:, _loaded(solution)] for f in (_size(solution.lam_t), solution.lam_max)]
-    return rows(solution, budget, np.hstack([_steady(solution, f) for f in forces]))
 
 
 def friction_plot(
@@ -57,35 +47,31 @@ def friction_plot(
     traces, top = [], 0.0
     ghost = pinned[0] if pinned is not None else None
     if has_friction(ghost):
-        at, gaps = _rows(ghost, pinned[1])  # type: ignore[index]
-        t, force = _torn(ghost.t, at, gaps), _forces(ghost, _size(ghost.lam_t)[:, _loaded(ghost)])
-        top = float(np.nanmax(np.abs(force[at]), initial=0.0))
+        force = _forces(ghost, _size(ghost.lam_t)[:, _loaded(ghost)])
+        top, gaps = float(np.nanmax(np.abs(force), initial=0.0)), _events(ghost)
         for k in range(force.shape[1]):
             ghostly = {"dash": "dot", "width": 1.2}
-            traces.append(curve(t, _torn(force[:, k], at, gaps), GREY, name="pinned",
+            traces.append(curve(ghost.t, force[:, k], GREY, name="pinned", breaks=gaps,
                                 line=ghostly, hoverinfo="skip"))  # fmt: skip
-    at, gaps = _rows(solution, points)
-    t, rough = _torn(solution.t, at, gaps), _loaded(solution)
+    t, gaps, rough = points.t, _events(solution), _loaded(solution)
     bounds, force = (_forces(solution, f) for f in (solution.lam_max, _size(solution.lam_t)))
-    most = np.nanmax(bounds[at][:, rough], initial=0.0)
+    most = np.nanmax(bounds[:, rough], initial=0.0)
     top = nice(0.0, max(top, float(most), 1e-9))[1]
     depth = 1.0 if solution.lam_t.ndim == 2 else 0.0  # a size is bounded by zero
     many = len(solution.system.rough)
     for k, a in enumerate(rough):
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
         name += f" (1 of {many})" if len(rough) < many else ""
-        bound, own = _torn(bounds[:, a], at, gaps), _torn(force[:, a], at, gaps)
-        bent = _bent(_LEVEL * top, bound, own)
-        x, bound, own = t[bent], bound[bent], own[bent]
+        bound, own = bounds[:, a], force[:, a]
         edge = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         said = {"showlegend": k == 0}
         traces += [
-            curve(x, bound, colour, name="± μ λ", line=edge, opacity=0.6,
+            curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6, breaks=gaps,
                   hoverinfo="skip", **said),
-            *([curve(x, -bound, colour, name="− μ λ", line=edge, opacity=0.6,
+            *([curve(t, -bound, colour, name="− μ λ", line=edge, opacity=0.6, breaks=gaps,
                      hoverinfo="skip")] if depth else []),
-            curve(x, own, colour, name=name,
+            curve(t, own, colour, name=name, breaks=gaps,
                   hovertemplate=text, showlegend=many > 1),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
                   line={"width": 5}, hoverinfo="name", **said),
@@ -97,27 +83,27 @@ def friction_plot(
 
 def slip_plot(solution: Rough, points: Rows) -> Plot:
     """Draw the sliding velocity of each contact with friction, in space its size."""
-    at, gaps = _rows(solution, points)
-    t, slip, traces = _torn(solution.t, at, gaps), _size(solution.slip), []
+    slip, gaps, traces = _size(solution.slip), _events(solution), []
     for k, a in enumerate(_loaded(solution)):
         name = solution.system.contacts[a].name
         text = f"t = %{{x:.5g}} s<br>slip = %{{y:.4g}} m/s<extra>{name}</extra>"
-        traces.append(curve(t, _torn(slip[:, a], at, gaps), COLOURS[k % len(COLOURS)],
+        traces.append(curve(points.t, slip[:, a], COLOURS[k % len(COLOURS)], breaks=gaps,
                             name=name, hovertemplate=text))  # fmt: skip
-    low, high = slip[at].min(initial=0.0), slip[at].max(initial=0.0)
+    low, high = slip.min(initial=0.0), slip.max(initial=0.0)
     return Plot(traces, TIME, "slip (m/s)", (0.0, float(solution.t[-1])), nice(low, high))
 
 
 def cone_plot(solution: FrictionalSolution) -> Plot:
     """Draw the friction in space over the most that it can be: inside the circle it sticks."""
-    at = np.unique(np.linspace(1, len(solution.t) - 1, _ROUND).astype(int))
+    at = np.arange(1, len(solution.t))
     turn = np.linspace(0, 2 * np.pi, 73, dtype=np.float32)
     traces = [curve(np.cos(turn), np.sin(turn), GREY, name="± μ λ", hoverinfo="skip")]
     for k, a in enumerate(solution.system.rough):
         most = np.where(solution.p_max[at, a] > 0, solution.p_max[at, a], np.nan)
-        x, y = (solution.p_t[at, a].T / most).astype(np.float32)
-        traces.append(curve(x, y, COLOURS[k % len(COLOURS)], hoverinfo="name",
-                            name=solution.system.contacts[a].name))  # fmt: skip
+        x, y = solution.p_t[at, a].T / most
+        traces.append(curve(x, y, COLOURS[k % len(COLOURS)], hoverinfo="name", breaks=NONE,
+                            name=solution.system.contacts[a].name,
+                            meta={"t": solution.t[at]}))  # fmt: skip
     sides = ("first direction", "second direction")
     x_title, y_title = (f"friction / μλ, {side}" for side in sides)
     return Plot(traces, x_title, y_title, (-1.1, 1.1), (-1.1, 1.1), time=False)
@@ -157,27 +143,9 @@ def _loaded(solution: Rough) -> list[int]:
     return rough.tolist()
 
 
-def _rows(solution: Rough, points: Rows) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows to draw, with both sides of the events, and the places of gaps in them."""
-    jumps = np.unique([row for row, *_ in solution.event_rows][:_MOST]).astype(int)
-    behind = np.minimum(jumps + 1, len(solution.t) - 1)
-    at = np.unique(np.concatenate([points.velocity, jumps, jumps - 1, behind]))
-    return at, np.searchsorted(at, jumps)
-
-
-def _torn(values: np.ndarray, at: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    return np.insert(values[at].astype(np.float32), gaps, np.nan)
-
-
-def _bent(least: float, *curves: np.ndarray) -> np.ndarray:
-    """Return where one of some curves is not level: what lies between would not be seen."""
-    found = np.zeros(len(curves[0]), bool)
-    found[[0, -1]] = True
-    for y in curves:
-        step = ~((np.abs(np.diff(y)) <= least) | (np.isnan(y[1:]) & np.isnan(y[:-1])))
-        found[1:] |= step
-        found[:-1] |= step
-    return found
+def _events(solution: Rough) -> np.ndarray:
+    """Return the rows at which forces and sliding velocities may jump."""
+    return np.unique([row for row, *_ in solution.event_rows]).astype(np.int64)
 
 
 def _sticking(solution: Rough, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -208,7 +176,7 @@ def friction(solution: Solution) -> Picture:
         )
     finer = fine(solution)
     assert isinstance(finer, Rough)
-    points = friction_rows(finer)
+    points = rows(finer)
     time = [friction_plot(finer, points), slip_plot(finer, points)]
     if not (isinstance(finer, FrictionalSolution) and finer.p_t.ndim > 2):
         return compose([time], [1])

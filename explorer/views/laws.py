@@ -17,7 +17,7 @@ from explorer.solution import Solution
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
 from explorer.views.contact_laws import contact_law_plot, friction_law_plot, has_contacts
-from explorer.views.decimate import Rows, fine, rows
+from explorer.views.decimate import NONE, Rows, few, fine, rows
 from explorer.views.friction import has_friction
 from explorer.views.picture import (
     COLOURS,
@@ -34,14 +34,16 @@ from explorer.views.picture import (
 __all__ = ["law_plot", "laws", "one_step_problem", "quantities", "quantity_plots"]
 
 _MOST = 6  # laws drawn
+_MARKS = 400  # points of a run on a law
 
 
 def law_plot(solution: ComplementaritySolution, points: Rows, k: int = 0) -> Plot:
     """Draw the graph of law k, set-valued parts included, and the run on it."""
     (y_name, y_unit), (name, unit), (low, high) = _named(solution)[k]
-    y = solution.y[points.position, k].astype(np.float32)
-    lam = solution.lam[points.position, k].astype(np.float32)
+    y, lam = solution.y[:, k], solution.lam[:, k]
     y_range, lam_range = extent(y, [0.0]), extent(lam, [b for b in (low, high) if np.isfinite(b)])
+    at = few(np.arange(len(points.t)), _MARKS)
+    y, lam = y[at].astype(np.float32), lam[at].astype(np.float32)
     bottom = low if np.isfinite(low) else lam_range[0]
     top = high if np.isfinite(high) else lam_range[1]
     # y < 0: lam = ub; y = 0: all between; y > 0: lam = lb
@@ -57,7 +59,8 @@ def law_plot(solution: ComplementaritySolution, points: Rows, k: int = 0) -> Plo
               hoverinfo="skip"),
         curve(y, lam, COLOURS[k % len(COLOURS)], name=label(name), mode="markers",
               marker={"size": 4, "color": COLOURS[k % len(COLOURS)]},
-              hovertemplate=f"{text}<extra></extra>", meta={"t": points.t}),
+              hovertemplate=f"{text}<extra></extra>",
+              meta={"t": points.t[at].astype(np.float32)}),
     ]  # fmt: skip
     return Plot(
         traces, label(y_name) + _in(y_unit), label(name) + _in(unit), y_range, lam_range, time=False
@@ -79,15 +82,15 @@ def _named(solution: ComplementaritySolution) -> list[tuple[Any, Any, tuple[floa
 
 def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot]:
     """Draw every named quantity against time, one plot for each unit."""
-    system, at = solution.system, points.position
+    system = solution.system
     time = system.time_unit
     found = list(zip(system.coordinates, system.units, points.q, strict=True))
     for k, (y, lam, _) in enumerate(_named(solution)):
-        found.append((*lam, solution.lam[at, k].astype(np.float32)))
-        found.append((*y, solution.y[at, k].astype(np.float32)))
+        found.append((*lam, solution.lam[:, k]))
+        found.append((*y, solution.y[:, k]))
     units = {o.name: o.unit for o in getattr(system, "outputs", ())}
     for name, values in solution.outputs.items():
-        found.append((name, units[name], values[at].astype(np.float32)))
+        found.append((name, units[name], values))
     plots = []
     for unit in dict.fromkeys(unit for _, unit, _ in found):
         here = [(name, values) for name, of, values in found if of == unit]
@@ -95,7 +98,8 @@ def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot
         for k, (name, values) in enumerate(here):
             text = f"t = %{{x:.5g}} {time}<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
             traces.append(
-                curve(points.t, values, COLOURS[k % len(COLOURS)], name=label(name),
+                curve(points.t, np.ascontiguousarray(values), COLOURS[k % len(COLOURS)],
+                      name=label(name), breaks=NONE,
                       line={"dash": ("solid", "dash", "dot")[k // len(COLOURS) % 3]},
                       hovertemplate=text, showlegend=True, meta={"t": points.t})
             )  # fmt: skip
@@ -178,20 +182,19 @@ def one_step_problem(solution: Solution) -> Picture:
         "contacts, or EulerMoreau"
     )
     run = solution if mechanical else _with_laws(solution, drawn)
-    at = rows(run).position
-    t, end = run.t[at].astype(np.float32), float(run.t[-1])
+    t, end = run.t, float(run.t[-1])
     traces = [
-        curve(t, np.maximum(run.residuals[at, k], 1e-18).astype(np.float32), COLOURS[k],
-              name=name, showlegend=True)
+        curve(t, np.maximum(run.residuals[:, k], 1e-18), COLOURS[k], breaks=NONE, name=name,
+              showlegend=True)
         for k, name in enumerate(("contacts (m/s)" if mechanical else "laws", "Newton"))
     ]  # fmt: skip
     top = max(float(run.residuals.max()), 1e-15)
     what = "residual" if mechanical else "relative residual"
     time, limits = time_title(run.system), (1e-18, 10 * top)
     residuals = Plot(traces, time, what, (0.0, end), limits, log_y=True)
-    counts = run.iterations[at].astype(np.float32)
+    counts = run.iterations.astype(float)
     iterations = Plot(
-        [curve(t, counts, COLOURS[2], name="iterations")], time, "Newton iterations", (0.0, end),
-        (0.0, float(counts.max()) + 1),
+        [curve(t, counts, COLOURS[2], breaks=NONE, name="iterations")], time, "Newton iterations",
+        (0.0, end), (0.0, float(counts.max()) + 1),
     )  # fmt: skip
     return compose([[residuals, iterations]], [1])

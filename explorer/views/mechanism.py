@@ -65,6 +65,13 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
     }
 
 
+def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the head of an arrow, drawn on from its end: one barb, the end, the other."""
+    along = 0.2 * (end - start)
+    across = 0.5 * np.array([-along[1], along[0]])
+    return np.array([end - along + across, end, end - along - across])
+
+
 class _Part:
     """Some rows of a solution, as `Solution.observe` wants them."""
 
@@ -88,6 +95,8 @@ def mechanism(solution: Solution, t: float = 0.0) -> Picture:
             if item["kind"] == "circle":
                 turn = np.linspace(0, 2 * np.pi, 49)
                 points = points + item["radius"] * np.column_stack([np.cos(turn), np.sin(turn)])
+            elif item["role"] == "arrow":
+                points = np.vstack([points, _head(*points)])
             elif item["closed"]:
                 points = np.vstack([points, points[:1]])
             traces.append(

@@ -24,7 +24,7 @@ __all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
 MOST_LANES = 8
 _ROOM = 0.16  # between two lanes, in parts of one
 _SEEN = 1e-5  # less is level
-_MOST, _FEW = 240, 40  # points of all edges, and of one at least
+_MOST, _FEW = 320, 90  # points of all edges, and of one at least
 
 
 def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:

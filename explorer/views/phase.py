@@ -31,7 +31,7 @@ def phase_plot(
     states = not solution.v.shape[1] and len(names) > 1
     shown = [0] if states else drawn(names).tolist()
     traces, xs, ys = [], [], []
-    for run, which, ghost in ((pinned, None, True), ((solution, points), points, False)):
+    for run, ghost in ((pinned, True), ((solution, points), False)):
         if run is None:
             continue
         q, v = run[1].q, run[1].q[1:] if states else run[1].v
@@ -44,9 +44,10 @@ def phase_plot(
             traces.append(
                 curve(
                     q[j], v[j], GREY if ghost else COLOURS[rank], name=label(name),
+                    breaks=run[1].torn if states else run[1].jumps, held=not states,
                     line={"width": 1.0, "dash": "dot"} if ghost else {"width": 1.4},
                     hovertemplate=hover,
-                    **({} if which is None else {"meta": {"t": which.t}}),
+                    meta={"t": run[1].t},
                 )
             )  # fmt: skip
             xs.append(q[j])
@@ -54,7 +55,7 @@ def phase_plot(
     if states:
         return Plot(
             traces, x_text + unit_of(solution, which=[0]), y_text + unit_of(solution, which=[1]),
-            extent(*xs), extent(*ys), time=False,
+            extent(*xs), extent(*ys), time=False, time_unit=solution.system.time_unit,
         )  # fmt: skip
     single = len(names) == 1
     x_title = label(names[0]) if single else "q"

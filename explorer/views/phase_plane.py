@@ -14,11 +14,10 @@ from explorer.solution import Solution
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import StepSystem, System
 from explorer.views.compose import compose
-from explorer.views.decimate import Rows, fine, rows
+from explorer.views.decimate import NONE, Rows, fine, rows
 from explorer.views.picture import (
     GREY,
     INK,
-    OFF,
     Picture,
     Plot,
     curve,
@@ -30,7 +29,6 @@ from explorer.views.regions import SIDES, Regions
 
 __all__ = ["phase_plane", "phase_plane_plot", "regions", "switched"]
 
-_MOST = 100  # points of the slides
 _DOUBLINGS = 20  # of the plane about the start, until every region is seen
 
 
@@ -71,14 +69,15 @@ def phase_plane_plot(
     if pinned is not None:
         ghost = pinned[1].q
         traces.append(curve(ghost[i], ghost[j], GREY, name="pinned", hoverinfo="skip",
+                            breaks=pinned[1].torn, held=False, meta={"t": pinned[1].t},
                             line={"width": 1.0, "dash": "dot"}))  # fmt: skip
         xs.append(ghost[i])
         ys.append(ghost[j])
     traces += [
         curve(*_slides(solution, i, j), SIDES[0], name="slides", hoverinfo="skip",
-              line={"width": 5}),
+              line={"width": 5}, breaks=NONE, meta={"t": points.t}),
         curve(q[i], q[j], INK, name="run", line={"width": 1.4}, hovertemplate=hover,
-              meta={"t": points.t}),
+              breaks=points.torn, held=False, meta={"t": points.t}),
     ]  # fmt: skip
     for trace in traces:
         trace["showlegend"] = named
@@ -87,7 +86,8 @@ def phase_plane_plot(
     t = float(solution.t[-1]) if at is None else at
     rho = [*solution.rho.values()]
     ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, named)
-    return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground)
+    return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground,
+                time_unit=system.time_unit)  # fmt: skip
 
 
 def _titles(system: Any, i: int, j: int, when: str) -> tuple[str, str]:
@@ -108,20 +108,9 @@ def _usual(system: Any) -> tuple[int, int]:
 
 
 def _slides(solution: SwitchedTrajectory, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the parts of the run on a surface."""
+    """Return the run, NaN where it is on no surface."""
     slides = (solution.signs == 0).any(axis=1)
-    if not slides.any():
-        return OFF
-    here = np.flatnonzero(slides)
-    ends = np.flatnonzero(np.diff(here, prepend=-2) > 1)
-    x = np.insert(solution.x[here][:, [i, j]], ends[1:], np.nan, axis=0)
-    kept = np.ones(len(x), bool)
-    if len(x) > _MOST:  # every so many, and all ends
-        kept[:] = np.arange(len(x)) % -(-len(x) // _MOST) == 0
-        torn = np.flatnonzero(np.isnan(x[:, 0]))
-        kept[np.concatenate([torn, torn - 1, torn + 1, [0, len(x) - 1]])] = True
-    across, up = x[kept].astype(np.float32).T
-    return np.ascontiguousarray(across), np.ascontiguousarray(up)
+    return np.where(slides, solution.x[:, i], np.nan), solution.x[:, j]
 
 
 def _pair(system: Any, x: str, y: str) -> tuple[int, int]:

@@ -76,7 +76,13 @@ def titled(name: str, u: str) -> str:
 
 
 def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
-    """Return a line trace."""
+    """Return a line trace.
+
+    With `breaks`, the rows before which it is interrupted (none: an empty array), x, y and
+    ``meta["t"]`` are all points there are, (k,) each, of which `compose` keeps those that are seen;
+    the value of y before a break lasts up to it unless `held` is False. Other lines are drawn as
+    they are.
+    """
     return {
         "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
         "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
@@ -115,6 +121,8 @@ class Plot:
     ground : callable, optional
         Returns for the ranges of x and y the traces that lie under the others and fill the axes;
         always as many.
+    time_unit : str
+        Of the curves' own times, if the x axis is not time.
     """
 
     traces: list[dict[str, Any]]
@@ -128,6 +136,7 @@ class Plot:
     ticks: list[str] | dict[float, str] | None = None
     share: float = 1.0
     ground: Ground | None = None
+    time_unit: str = "s"
 
 
 @dataclass

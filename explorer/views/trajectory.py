@@ -65,6 +65,7 @@ def _curves(
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[rank],
+                breaks=points.jumps if dot else points.torn,
                 name=f"pinned {text}" if ghost else text,
                 line={"dash": "dot", "width": 1.2} if ghost else {},
                 hovertemplate=hover,
@@ -82,17 +83,15 @@ def _exact(solution: Solution, points: Rows) -> np.ndarray | None:
     """Return the closed form at the points, (k, n), if the run has the model's own start."""
     if solution.system.exact is None:
         return None
-    t = points.t.astype(float) + 1e-6 * float(solution.t[-1]) * points.side
+    t = points.t.copy()
+    t[points.torn] += 1e-6 * float(t[-1])  # at a reset: before and behind it
+    t[points.torn - 1] -= 1e-6 * float(t[-1])
     form = solution.system.exact(np.maximum(t, 0), solution.rho)
-    shape = form["x"] if "x" in form else form["q"]
+    shape: np.ndarray = form["x"] if "x" in form else form["q"]
     away = np.abs(solution.q[0] - shape[0]).max()
     if "v" in form:
         away = max(away, np.abs(solution.v[0] - form["v"][0]).max())
-    if not away <= 1e-6:
-        return None
-    shape = shape.astype(np.float32)
-    shape[points.torn] = np.nan
-    return shape
+    return shape if away <= 1e-6 else None
 
 
 def positions_plot(
@@ -119,7 +118,7 @@ def positions_plot(
         few = set(drawn(names, 3 if len(chosen) > MOST_CURVES else MOST_CURVES).tolist())
         exact = [
             curve(
-                points.t, np.ascontiguousarray(form[:, j]), GREY, name="exact",
+                points.t, np.ascontiguousarray(form[:, j]), GREY, breaks=points.torn, name="exact",
                 showlegend=j == 0, line={"dash": "dash", "width": 4}, hoverinfo="skip",
             )
             for j in chosen

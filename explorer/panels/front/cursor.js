@@ -39,8 +39,12 @@ class Cursor {
     for (const { x, y, t, trace, colour } of this.marks) {
       pen.beginPath();
       if (trace) {
+        if (time < t[0]) continue; // of a portrait of the last turns
         const i = lastIndex(t, time);
-        const [across, along] = [pixel(x, trace.x[i]), pixel(y, trace.y[i])];
+        const part = t[i + 1] > t[i] ? (time - t[i]) / (t[i + 1] - t[i]) : 0;
+        const at = (values) => (part && Number.isFinite(values[i + 1])
+          ? values[i] + part * (values[i + 1] - values[i]) : values[i]);
+        const [across, along] = [pixel(x, at(trace.x)), pixel(y, at(trace.y))];
         if (across === null || along === null) continue;
         pen.arc(across, along, 4.5, 0, 2 * Math.PI);
         pen.fillStyle = colour;

@@ -95,22 +95,31 @@ function inTextField(target) {
   return target.tagName === "INPUT" && !["range", "checkbox", "button"].includes(target.type);
 }
 
-// Replace every {buf: i} by a Float32Array; a buffer named twice is decoded once.
+// Whole numbers as parts of a range, whose ends stand before them; the largest stands for none.
+function steps(bytes) {
+  const [from, to] = new Float32Array(bytes, 0, 2);
+  const step = (to - from) / 65534;
+  return Float32Array.from(new Uint16Array(bytes, 8), (one) => (one === 65535 ? NaN : from + one * step));
+}
+
+// Replace every {buf: i} by an array of numbers; a buffer named twice is decoded once.
 function decode(content, buffers) {
   const seen = new Map();
-  const array = (i) => {
+  const array = ({ buf: i, kind }) => {
     if (!seen.has(i)) {
       const raw = buffers[i];
       const start = raw.byteOffset ?? 0;
       const bytes = raw.buffer ?? raw;
-      seen.set(i, new Float32Array(bytes.slice(start, start + raw.byteLength))); // slice: aligned
+      const own = bytes.slice(start, start + raw.byteLength); // slice: aligned
+      seen.set(i, kind === "f8" ? new Float64Array(own) : kind === "u2" ? steps(own)
+        : new Float32Array(own));
     }
     return seen.get(i);
   };
   const walk = (value) => {
     if (Array.isArray(value)) return value.map(walk);
     if (value === null || typeof value !== "object") return value;
-    if (typeof value.buf === "number") return array(value.buf);
+    if (typeof value.buf === "number") return array(value);
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
   };
   return walk(content);

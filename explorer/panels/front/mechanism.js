@@ -39,7 +39,7 @@ class Stage {
     const parts = this.parts(mechanism, mechanism);
     for (const part of parts) if (part.item.role === "ground") this.ground(part.points);
     if (mechanism.ghost) this.ghost(mechanism);
-    for (const role of ["trace", "link", "spring", "body"]) {
+    for (const role of ["trace", "link", "spring", "body", "arrow"]) {
       for (const part of parts) if (part.item.role === role) this[role](part);
     }
     for (const { item, points } of parts) if (item.label) this.label(item.label, points[0]);
@@ -108,6 +108,16 @@ class Stage {
     this.stroke(this.theme.border, 1);
   }
 
+  // A direction: its head is as large on every screen.
+  arrow({ points: [[ax, ay], [bx, by]] }) {
+    const turn = Math.atan2(by - ay, bx - ax);
+    const barb = (side) => [bx - 9 * Math.cos(turn + side), by - 9 * Math.sin(turn + side)];
+    this.path([[ax, ay], [bx, by]], false);
+    this.stroke(this.theme.text, 1.5);
+    this.path([barb(0.45), [bx, by], barb(-0.45)], false);
+    this.stroke(this.theme.text, 1.5);
+  }
+
   spring({ points }) {
     for (let k = 0; k + 1 < points.length; k++) {
       this.path(zigzag(points[k], points[k + 1]), false);
@@ -118,7 +128,7 @@ class Stage {
   ghost(mechanism) {
     this.pen.globalAlpha = 0.35;
     for (const part of this.parts(mechanism, mechanism.ghost)) {
-      if (part.item.role === "ground" || part.item.role === "trace") continue;
+      if (["ground", "trace", "arrow"].includes(part.item.role)) continue;
       if (part.item.role === "spring") this.spring(part);
       else {
         this.outline(part);

@@ -87,7 +87,9 @@ class Panel {
     const plotly = await versionOnPage();
     if (this.abort.signal.aborted) return;
     if (plotly) this.usePlotly(LIBRARIES[plotly]);
-    this.puller.send({ type: "hello", view: this.view, plotly, state: stateInLink() });
+    const { look } = this.picture;
+    this.told = look;
+    this.puller.send({ type: "hello", view: this.view, plotly, state: stateInLink(), look });
   }
 
   async usePlotly(promise) {
@@ -117,6 +119,7 @@ class Panel {
 
   schema(content) {
     if (content.still) hideStill(content.still, this.abort.signal);
+    this.looks = Boolean(content.looks); // whether the kernel draws what is looked at anew
     this.toolbar.configure(content);
     this.controls.configure(content.groups ?? [], (key) => this.puller.ahead(key));
     this.root.setAttribute("aria-label", plainLabel(content.title));
@@ -202,12 +205,14 @@ class Panel {
 
   placeCursor() {
     const { picture, plot } = this;
+    this.tell();
     this.cursor.place(plot, picture.layout, picture.data, this.theme);
     if (this.wired || !plot.on) return;
     this.wired = true;
     const again = () => {
       this.cursor.place(plot, picture.layout, picture.data, this.theme);
       picture.catchUp();
+      this.tell();
     };
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
@@ -216,6 +221,19 @@ class Panel {
       if (t) this.clock.seek(t[point.pointIndex]);
       if (key) this.set(key, at ? at[Math.floor(point.pointIndex / each)] : point.x);
     });
+  }
+
+  // Another window, or a size for which the points that there are do not do: ask for others.
+  tell() {
+    if (!this.looks || this.picture.moving) return;
+    const { look } = this.picture;
+    const { told } = this;
+    const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.5 * told.size[i]);
+    const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
+    const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
+    if (!grown && (same || !zoomed)) return;
+    this.told = look;
+    this.puller.look(look);
   }
 
   // A number that came as float32 has seven digits.

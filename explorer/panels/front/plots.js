@@ -123,12 +123,29 @@ class Picture {
     this.strokes.learn(node, data);
   }
 
-  // New ranges; an axis that was zoomed by hand stays unless the kernel moves that one.
+  // How large the plots are, and the windows of the axes that were zoomed by hand.
+  get look() {
+    const { node, layout, applied } = this;
+    const ranges = {};
+    for (const [key, axis] of Object.entries(node._fullLayout ?? {})) {
+      if (this.zoomed(key)) ranges[key] = [...axis.range];
+    }
+    return { of: (applied ?? layout)?.uirevision, size: [node.clientWidth, node.clientHeight], ranges };
+  }
+
+  zoomed(key) {
+    const [own, now] = [this.applied?.[key]?.range, this.node._fullLayout?.[key]?.range];
+    if (!isAxis(key) || !own || !now) return false;
+    const far = 1e-4 * Math.abs(own[1] - own[0]);
+    return Math.abs(now[0] - own[0]) > far || Math.abs(now[1] - own[1]) > far;
+  }
+
+  // New ranges, but of the axes that were zoomed by hand.
   async moveAxes() {
     const { node, layout, applied } = this;
     const changes = {};
     for (const [key, { range }] of Object.entries(layout)) {
-      if (isAxis(key) && String(applied[key].range) !== String(range)) {
+      if (isAxis(key) && String(applied[key].range) !== String(range) && !this.zoomed(key)) {
         changes[`${key}.range`] = [...range];
       }
     }

@@ -15,6 +15,7 @@ class Puller {
     this.flying = new Map(); // seq -> {sent, timer}
     this.pending = new Map(); // key -> newest value not yet sent
     this.ended = {}; // where gestures ended whose end could not be sent before the next began
+    this.looking = null; // size and window to be told with the next question
     this.drag = false;
     this.asked = new Map(); // key -> seq of the last question that set it
     this.trips = [];
@@ -37,6 +38,12 @@ class Puller {
     this.flush();
   }
 
+  // The same run, seen otherwise: larger, or a part of it.
+  look(look) {
+    this.looking = look;
+    this.flush();
+  }
+
   act(action, value) {
     if (this.pending.size) this.pull(); // what was typed comes before what is clicked
     const message = { type: "do", view: this.view, seq: ++this.seq, action };
@@ -45,7 +52,7 @@ class Puller {
   }
 
   flush() {
-    if (this.pending.size && this.flying.size < this.window) this.pull();
+    if ((this.pending.size || this.looking) && this.flying.size < this.window) this.pull();
   }
 
   pull() {
@@ -54,9 +61,12 @@ class Puller {
     for (const key of this.pending.keys()) this.asked.set(key, seq);
     this.pending.clear();
     this.flying.set(seq, { sent: performance.now(), timer: this.expire(seq) });
-    const { ended, drag } = this;
+    const { ended, drag, looking: look } = this;
     this.ended = {};
-    this.send({ type: "pull", view: this.view, seq, ended, set, drag });
+    this.looking = null;
+    const own = { view: this.view, seq, ...(look && { look }) };
+    if (Object.keys(set).length) this.send({ type: "pull", ...own, ended, set, drag });
+    else this.send({ type: "look", ...own });
   }
 
   send(message) {

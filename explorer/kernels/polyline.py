@@ -1,0 +1,209 @@
+"""Polylines in pixels: which points of a curve have to be drawn, so that no more are seen.
+
+`candidates` keeps of each pixel column the first, lowest, highest and last point (M4: Jugel et al.
+2014, Proc. VLDB Endow. 7(10), 797); `thin` ends a segment where it would leave the cone of
+directions that pass every point within a tolerance (Williams 1978, Comput. Graph. Image Process.
+8(2), 286); `envelope` is the range of the curve in each column. All are one pass over the points.
+"""
+
+import math
+
+from explorer.kernels.jit import kernel
+
+__all__ = ["candidates", "envelope", "thin"]
+
+_PARTS = 40
+_OPEN = 1.2  # px: a smaller jump is not seen to be one
+
+
+@kernel(
+    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int64[::1], int64[::1],"
+    " int8[::1], int64)",
+    inner=True,
+)
+def _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count):
+    """Write first, lowest and highest in their order, and last; none of them twice."""
+    low_first = sx < hx or (sx == hx and sy <= hy)
+    for k in range(4):
+        x, y = fx, fy
+        if k == 3:
+            x, y = lx, ly
+        elif (k == 1) == low_first and k > 0:
+            x, y = sx, sy
+        elif k > 0:
+            x, y = hx, hy
+        if k > 0:
+            if across[count - 1] == x and up[count - 1] == y:
+                continue
+            lift[count] = 0
+        across[count], up[count] = x, y
+        count += 1
+    return count
+
+
+@kernel("float64(float64)", inline=True)
+def _wrapped(angle):
+    """Return an angle in (-pi, pi]."""
+    return angle - 2 * math.pi * math.ceil((angle - math.pi) / (2 * math.pi))
+
+
+@kernel("void(float64[:, ::1], int64, float64)", inline=True)
+def _widen(ends, c, y):
+    """Let the column hold a value; the extreme that was met last stands second."""
+    if math.isnan(ends[c, 0]):
+        ends[c, 0] = ends[c, 1] = y
+        return
+    low, high = min(ends[c, 0], ends[c, 1]), max(ends[c, 0], ends[c, 1])
+    if y > high:
+        ends[c, 0], ends[c, 1] = low, y
+    elif y < low:
+        ends[c, 0], ends[c, 1] = high, y
+
+
+@kernel(
+    "int64(float64[::1], float64[::1], int64[::1], int64, int64, int64[::1], int64[::1], int8[::1])"
+)
+def candidates(px, py, breaks, held, columns, across, up, lift):
+    """Write the points worth looking at, as rows for x and rows for y; return how many.
+
+    A row in `breaks` begins anew: `lift` is 1 there. With `held` the value before lasts up to it.
+    NaN lifts the pen too. With `columns` the curve runs from left to right, and of each part of it
+    in a column of a pixel at most four points are kept; what has more than `_PARTS` there is drawn
+    through.
+    """
+    n, count, b = px.size, 0, 0
+    column, lifts, pen = -(1 << 62), 0, 1
+    fx = fy = lx = ly = sx = sy = hx = hy = -1  # first, last, lowest, highest of the column
+    for i in range(n):
+        breaking = False
+        while b < breaks.size and breaks[b] < i:
+            b += 1
+        if b < breaks.size and breaks[b] == i and i > 0:
+            breaking = abs(py[i] - py[i - 1]) > _OPEN
+            breaking = breaking or (not columns and not held and abs(px[i] - px[i - 1]) > _OPEN)
+        for part in range(2):
+            row = i
+            if part == 0:  # the left limit, where it lasts
+                if not (breaking and held and px[i] != px[i - 1]):
+                    continue
+                row = i - 1
+            elif breaking:
+                if not columns:
+                    pen = 1
+                elif math.floor(px[i]) != column or lifts < _PARTS:
+                    lifts += math.floor(px[i]) == column
+                    pen = 1
+            if not (math.isfinite(px[i]) and math.isfinite(py[row])):
+                pen = 1
+                continue
+            if not columns:
+                across[count], up[count], lift[count] = i, row, pen
+                count += 1
+                pen = 0
+                continue
+            here = math.floor(px[i])
+            if fx >= 0 and (here != column or pen):  # the part before is complete
+                count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+                fx = -1
+            if here != column:
+                column, lifts = here, 0
+            if fx < 0:
+                fx = sx = hx = i
+                fy = sy = hy = row
+                lift[count] = pen
+                pen = 0
+            if py[row] < py[sy]:
+                sx, sy = i, row
+            if py[row] > py[hy]:
+                hx, hy = i, row
+            lx, ly = i, row
+    if fx >= 0:
+        count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+    return count
+
+
+@kernel("int64(float64[::1], float64[::1], int8[::1], float64, float64, float64, int8[::1])")
+def thin(px, py, lift, tolerance, reach, turn, kept):
+    """Mark the points to draw; return how many.
+
+    Every point lies within `tolerance` px of the lines between those. No line reaches further to
+    the side than `reach` px, if the points allow it, and along none that is longer than two pixels
+    does the curve turn by more than `turn`.
+    """
+    n, count, a = px.size, 0, 0
+    low = high = reference = far = turned = way = before = 0.0
+    known = False
+    k = 0
+    while k < n:
+        if k == 0 or lift[k]:
+            if k > 0 and not kept[k - 1]:
+                kept[k - 1] = 1
+                count += 1
+            kept[k], a = 1, k
+            count += 1
+            known, far, turned, way = False, 0.0, 0.0, math.nan
+            k += 1
+            continue
+        x, y = px[k] - px[a], py[k] - py[a]
+        d = math.hypot(x, y)
+        fits = d >= far - tolerance
+        direction = wide = 0.0
+        if d > tolerance:
+            wide = math.asin(tolerance / d)
+            direction = math.atan2(y, x)
+            if known:
+                direction = _wrapped(direction - reference)
+                fits = fits and low <= direction <= high
+        if k - 1 > a:
+            fits = fits and abs(x) <= reach
+        bend = 0.0
+        if turn < math.inf:
+            sx, sy = px[k] - px[k - 1], py[k] - py[k - 1]
+            if sx != 0.0 or sy != 0.0:
+                before = math.atan2(sy, sx)
+                if not math.isnan(way):
+                    bend = abs(_wrapped(before - way))
+                if turned + bend > turn and math.hypot(px[k - 1] - px[a], py[k - 1] - py[a]) > 2.0:
+                    fits = False
+        if not fits and k - 1 > a:
+            a = k - 1
+            kept[a] = 1
+            count += 1
+            known, far, turned = False, 0.0, 0.0
+            continue
+        if turn < math.inf and (px[k] != px[k - 1] or py[k] != py[k - 1]):
+            turned, way = turned + bend, before
+        if d > tolerance:
+            if known:
+                low, high = max(low, direction - wide), min(high, direction + wide)
+            else:
+                reference, low, high, known = direction, -wide, wide, True
+        far = max(far, d)
+        k += 1
+    if n > 0 and not kept[n - 1]:
+        kept[n - 1] = 1
+        count += 1
+    return count
+
+
+@kernel(
+    "void(float64[::1], float64[::1], int64[::1], int64[::1], int8[::1], float64, float64[:, ::1])"
+)
+def envelope(px, values, across, up, lift, left, ends):
+    """Write the two extremes of the curve in each column of a pixel from `left` on, in their order.
+
+    `ends` (columns, 2) is NaN where there is no curve.
+    """
+    for c in range(ends.shape[0]):
+        ends[c, 0] = ends[c, 1] = math.nan
+    for k in range(across.size):
+        x, y = px[across[k]] - left, values[up[k]]
+        here = min(max(math.floor(x), 0), ends.shape[0] - 1)
+        if k > 0 and not lift[k]:  # what the line is at the borders of the columns on its way
+            x0, y0 = px[across[k - 1]] - left, values[up[k - 1]]
+            first = min(max(math.floor(x0), 0), ends.shape[0] - 1)
+            for c in range(first, here):
+                border = y0 + (y - y0) * (c + 1 - x0) / (x - x0)
+                _widen(ends, c, border)
+                _widen(ends, c + 1, border)
+        _widen(ends, here, y)
