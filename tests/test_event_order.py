@@ -324,6 +324,19 @@ def test_what_a_grazing_event_does_not_move_keeps_its_derivative():
     assert np.isnan(sens.at(t_end)).all()
 
 
+def test_a_guard_that_only_watches_loses_no_more_than_its_time():
+    """It grazes the top of sin t by 1e-13; the state does not care."""
+    system = HybridSystem(
+        "watched", x="x v", params={"w": 1.0}, modes={"on": ["v", "-w**2*x"]},
+        guards=[{"mode": "on", "r": "1 - 2e-12 - x", "name": "top"}],
+        start={"x": [0, 1], "t_end": 3.0},
+    )  # fmt: skip
+    sens = ex.sensitivity(system, ex.EventDriven(rtol=1e-6, atol=1e-7), "w", {"w": "x"})
+    wanted = 3 * np.cos(3) - np.sin(3)
+    assert sens.cost_gradient == pytest.approx([wanted], rel=1e-4)
+    assert all(np.isnan(e.dt_drho).all() for e in sens.events)
+
+
 def test_a_bounce_without_grazing_has_an_infinite_margin():
     sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, t_end=2.0)
     assert all(e.margin == np.inf for e in sens.events)

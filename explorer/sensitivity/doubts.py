@@ -43,6 +43,8 @@ class Doubt:
     columns : (p,) bool
         Parameters whose derivative it concerns, from there on.
     sentence : str
+    alone : bool
+        Whether it concerns the time of the event only, since nothing jumps there.
     """
 
     kind: str
@@ -50,6 +52,7 @@ class Doubt:
     t: float
     columns: np.ndarray
     sentence: str
+    alone: bool = False
 
 
 def examine(question: Question, run: Trajectory) -> tuple[Doubt, ...]:
@@ -70,7 +73,10 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
     suspects = np.flatnonzero((march.margins < SURE) | ~np.isfinite(tau).all(axis=1))
     miss = march.watch[:, 3].min(initial=np.inf)
     size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
+    j = int(march.watch[:, 3].argmin())
+    here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
     near = miss < SURE * (scheme.atol + scheme.rtol * size)
+    near = near and not (len(here) and all(_watches(question, g) for g in here))
     if not len(suspects) and not near:
         return []
     unit = question.system.time_unit
@@ -94,17 +100,17 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
         if apart <= SAME:  # the depth is known better than the tolerances promise
             march.margins[k] = max(march.margins[k], 0.5 / max(apart, 1e-12))
         elif columns.any():
-            event = run.located[k]
+            event, alone = run.located[k], _watches(question, kinds[k, 0])
+            what = "its dt/drho" if alone else "the derivative behind it"
             found.append(Doubt(
                 "grazing", int(k), event.t, columns,
                 f"At t = {event.t:.6g} {unit} the run grazes {event.contact!r}: it goes beyond the "
-                f"zero so little that rtol = {scheme.rtol:g} does not say how far, and the "
-                f"derivative behind it is not known. {cure}.",
+                f"zero so little that rtol = {scheme.rtol:g} does not say how far, and "
+                f"{what} is not known. {cure}.", alone,
             ))  # fmt: skip
     if len(suspects):
         run.forget_rows()
     if near and not found:
-        j = int(march.watch[:, 3].argmin())
         same = theirs is not None and theirs.sequence == march.sequence
         seen = np.inf if theirs is None else theirs.watch[j, 3]
         if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
@@ -117,6 +123,12 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
                 f"it is not known. {cure}.",
             ))  # fmt: skip
     return found
+
+
+def _watches(question: Question, k: int) -> bool:
+    """Whether nothing jumps at guard `k`: it only watches. (Contacts do more.)"""
+    guards = question.cost.flow.guards
+    return k < len(guards) and not guards[k].jumps and guards[k].targets == (guards[k].mode,)
 
 
 def _in_guards(question: Question) -> np.ndarray:
@@ -204,6 +216,9 @@ def forget(run: Trajectory, doubts: tuple[Doubt, ...]) -> None:
     block, lay = n_x + 1, march.lay
     for doubt in doubts:
         k, columns = doubt.event, doubt.columns
+        if doubt.alone:
+            march.record[k, lay["dtau"]][columns] = np.nan
+            continue
         wide = np.repeat(np.concatenate([[False], columns]), block)
         behind = march.steps[:, 0] >= doubt.t
         march.steps[np.ix_(behind, 2 + np.flatnonzero(wide))] = np.nan
@@ -233,7 +248,7 @@ def judged(found: Sensitivity, both: bool) -> Sensitivity:
                 f"{doubt.sentence} directional='both' returns both; or leave it out of wrt, or "
                 "start beside it."
             )
-        if last is None or doubt.event <= last:
+        if doubt.event == last or (not doubt.alone and (last is None or doubt.event < last)):
             columns |= doubt.columns
     gradient = np.where(columns, np.nan, found.cost_gradient)
     split = np.any([d.columns for d in doubts if d.kind == "directional"], axis=0)
