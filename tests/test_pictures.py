@@ -266,3 +266,13 @@ def test_numbers_arrive_as_they_were_sent(values, double):
     assert sent.get("kind") == ("u2" if short else "f8" if double else None)
     slack = 3e-5 * np.nanmax(np.abs(values)) if short else 0
     np.testing.assert_allclose(back, values, atol=slack, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("name", "planar"), [("irma", False), ("switched_oscillator", True)])
+def test_arrows_stand_beside_a_run_only_where_they_are_true_of_all_of_it(name, planar):
+    picture = ex.views.phase_plane.picture(run(name, 1))
+    assert {len(picture.data[first : first + 1]) for first, *_ in picture.grounds} == {1}
+    arrows = [t for t in picture.data if "0.8)" in t.get("fillcolor", "")]
+    assert arrows
+    assert any(len(t["x"]) > 1 for t in arrows) == planar
+    assert ("flow at" in picture.layout["xaxis"]["title"]["text"]) is False

@@ -260,7 +260,7 @@ def test_two_states_are_chosen():
     usual = ex.views.phase_plane(solution)
     assert usual.layout.xaxis.title.text.startswith("v<sub>1</sub> (m/s)")
     chosen = ex.views.phase_plane(solution, "q3", "v3", at=0.0)
-    assert chosen.layout.xaxis.title.text == "q<sub>3</sub> (m) · flow at t = 0 s"
+    assert chosen.layout.xaxis.title.text == "q<sub>3</sub> (m) · surfaces at t = 0 s"
     assert chosen.layout.yaxis.title.text == "v<sub>3</sub> (m/s)"
     with pytest.raises(ex.BadValue, match="Did you mean"):
         ex.views.phase_plane(solution, "v33")

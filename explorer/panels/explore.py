@@ -200,7 +200,8 @@ class SessionAnswer:
         ]
         if run.system.contacts:
             parts.append(
-                f"LCP residual {lcp:.1e} m/s, deepest penetration {-min(0, run.gap.min()):.1e} m"
+                f"LCP residual {_small(lcp)} m/s, "
+                f"deepest penetration {_small(-min(0, run.gap.min()))} m"
             )
         if newton > 0:
             parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
@@ -257,6 +258,10 @@ def _much(picture: Picture) -> int:
     """Return about how many bytes the curves of a picture take."""
     sizes = {id(t[k]): len(t[k]) for t in picture.data for k in "xy"}
     return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
+
+
+def _small(x: float) -> str:
+    return f"{x:.1e}" if x else "0"
 
 
 def _finite(x: Any) -> bool:

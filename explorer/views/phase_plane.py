@@ -82,20 +82,26 @@ def phase_plane_plot(
     for trace in traces:
         trace["showlegend"] = named
     when = "the end" if at is None else f"t = {at:g} {system.time_unit}"
-    across, up = _titles(system, i, j, when)
+    across, up = _titles(system, i, j, when, "surfaces")
     t = float(solution.t[-1]) if at is None else at
     rho = [*solution.rho.values()]
-    ground = Regions(solution.march.compiled, rho, solution.state(t), i, j, t, named)
+    ground = Regions(
+        solution.march.compiled, rho, solution.state(t), i, j, t, named, not _varies(system)
+    )
     return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground,
                 time_unit=system.time_unit)  # fmt: skip
 
 
-def _titles(system: Any, i: int, j: int, when: str) -> tuple[str, str]:
-    """Return what stands at the axes of two states: units, and when the flow is as drawn."""
+def _titles(system: Any, i: int, j: int, when: str, what: str = "flow") -> tuple[str, str]:
+    """Return what stands at the axes of two states: units, and when `what` is as drawn."""
     units = [f" ({u})" if (u := system.units[k]) else "" for k in (i, j)]
     across, up = (label(system.coordinates[k]) + u for k, u in zip((i, j), units, strict=True))
-    varies = system.n > 2 or any(system.t in g.free_symbols for g in system.f)
-    return across + (f" · flow at {when}" if varies else ""), up
+    return across + (f" · {what} at {when}" if _varies(system) else ""), up
+
+
+def _varies(system: Any) -> bool:
+    """Whether the flow in the plane of two states is another from time to time."""
+    return system.n > 2 or any(system.t in g.free_symbols for g in system.f)
 
 
 def _usual(system: Any) -> tuple[int, int]:

@@ -66,13 +66,15 @@ class Regions:
         Time in s for which it is drawn.
     named : bool
         Whether a legend names the surfaces, and more than two regions.
+    flow : bool
+        Whether arrows show it: beside a run only where it is that of the whole run.
     """
 
     def __init__(
         self, compiled: Switched, rho: Any, base: np.ndarray, across: int, up: int, t: float,
-        named: bool = False,
+        named: bool = False, flow: bool = True,
     ) -> None:  # fmt: skip
-        self.axes, self.t, self.named = (across, up), t, named
+        self.axes, self.t, self.named, self.flow = (across, up), t, named, flow
         system = compiled.system
         self.base = np.asarray(base, float)
         self.equations = Equations()
@@ -193,7 +195,7 @@ class Regions:
         for name, colour, signs in self.cells:
             here = np.any([_least(c, one) > 0 for one in signs], axis=0) & known
             drawn = OFF
-            if here.any():
+            if here.any() and self.flow:
                 drawn = tuple(a[here].ravel().astype(np.float32) for a in shapes)
             found.append(
                 curve(*drawn, colour, name=name, fill="toself", line={"width": 0},

@@ -114,12 +114,12 @@ def positions_plot(
     form, exact = _exact(solution, points), []
     if form is not None:
         seen += [form[:, j] for j in shown]  # a coarse run may be far from it
-        # wide dashes hide curves
+        # many wide lines hide curves
         few = set(drawn(names, 3 if len(chosen) > MOST_CURVES else MOST_CURVES).tolist())
         exact = [
             curve(
                 points.t, np.ascontiguousarray(form[:, j]), GREY, breaks=points.torn, name="exact",
-                showlegend=j == 0, line={"dash": "dash", "width": 4}, hoverinfo="skip",
+                showlegend=j == 0, line={"width": 6}, opacity=0.35, hoverinfo="skip",
             )
             for j in chosen
             if j in few
