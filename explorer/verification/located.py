@@ -21,7 +21,9 @@ __all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switche
 
 _NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(4))
 _NODES = _NODES + 0.5
-_DEEP = 1e-6
+_DEEP = 1e-6  # below, positions and energies of contacts that come to rest are not told apart
+_STILL = 1e-10  # m: what a force does over less is no motion
+_AT_REST, _ROUND_OFF = 1e-4, 1e-6
 
 
 def located(run: Any, accuracy: float) -> list[Check]:
@@ -96,9 +98,10 @@ def _balanced(
         jumps[event.row] = energy[event.row] - energy[event.row - 1]
     left = (energy - energy[0] - work - np.cumsum(jumps))[ends]
     size = rows.kinetic.max() + np.ptp(_potential(rows)) + np.abs(work).max()
+    size += _STILL * np.abs(rows.lam).max(initial=0.0)
     off = float(np.abs(left).max() / (size or 1.0))
     return [Check(
-        "energy", off, min(accuracy, TOLERATED), "",
+        "energy", off, min(max(accuracy, _DEEP), TOLERATED), "",
         f"Between its events the motion gains or loses {100 * off:.2g} % of its energy, which no "
         "force explains: a smaller tolerance or h, or more stages, would keep it.",
     )]  # fmt: skip
@@ -176,9 +179,10 @@ def elements(run: Any, accuracy: float, *, cross: bool = True) -> list[Check]:
     states = float(np.abs(march.states).max(initial=0.0))
     values = float(np.abs(march.functions(march.times[:, 0], march.states[:-1])[0]).max(initial=0))
     h = float(march.times[:, 1].max())
-    sizes = {"collocation": rates + states, "complementarity": values or 1.0}
+    values = max(values, _AT_REST * states, _ROUND_OFF)  # on a surface, or at rest, c is round-off
+    sizes = {"collocation": rates + states, "complementarity": values}
     if cross:
-        sizes |= {"cross": values or 1.0, "equilibration": h, "time": h}
+        sizes |= {"cross": values, "equilibration": h, "time": h}
     found = []
     for name, size in sizes.items():
         part = residual[name] / size
