@@ -161,7 +161,7 @@ class Trajectory(Solution):
     def __getattr__(self, name: str) -> Any:
         fill = self.__dict__.get("_fill")
         if fill is None or name not in self.ROWS:
-            return super().__getattr__(name)
+            return super().__getattr__(name)  # type: ignore[misc]
         del self.__dict__["_fill"]
         self.__dict__.update(fill())
         return self.__dict__[name]

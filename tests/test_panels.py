@@ -34,7 +34,7 @@ CASES = [
 ]  # fmt: skip
 # every control of everything that can be opened, but where a run with closed contacts takes too long
 SLOW = [("explore", "column", "EventDriven"), ("explore", "elastic_bar", "EventDriven"),
-        *(("sensitivity", m, None) for m in ("column", "elastic_bar", "rocking_block", "stick_slip"))]  # fmt: skip
+        *(("sensitivity", m, None) for m in ("column", "elastic_bar", "stick_slip"))]  # fmt: skip
 MOVED = sorted({*CASES, *(("sensitivity", m, None) for m in filter(offered, models))} - {*SLOW},
                key=str)  # fmt: skip
 DRAWN = [c for c in CASES if c[2] is None or c[2] in of_each_kind(c[1], BUILDS[c[1]]())]

@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadValue, suggest
+from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
 from explorer.panels.state import START, State, States
 from explorer.parameters import number
 from explorer.schemes import schemes
-from explorer.sensitivity import Cost, Sensitivity
+from explorer.sensitivity import Cost, Sensitivity, sensitivity
 from explorer.sensitivity.direct import ask, event_names, locating, solve
+from explorer.sensitivity.unlocated import sharp_formulas
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
 from explorer.systems import StateSpaceSystem, System, from_spec
@@ -34,14 +35,25 @@ _CROWD = 6  # so many events tell all that a first picture has to tell
 
 
 def offered(name: str) -> bool:
-    """Tell whether a model of the gallery has located events to differentiate across."""
+    """Tell whether a model of the gallery has located events to differentiate across.
+
+    Not so a model whose own run meets a jump of its formulas at an event: it has no derivatives.
+    """
     return _located(models[name])
 
 
 @functools.cache  # to build every model takes a tenth of a second
 def _located(build: Callable[[], System]) -> bool:
     system = build()
-    return any(kind.differentiates(system) for kind in schemes.values())
+    if not any(kind.differentiates(system) for kind in schemes.values()):
+        return False
+    if not sharp_formulas(system):
+        return True
+    try:
+        sensitivity(system)
+    except NotApplicable:
+        return False
+    return True
 
 
 def default_delta(system: System, wrt: str) -> float:

@@ -211,8 +211,8 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
     if abs(K - K.T).max() > 1e-9 * abs(K).max():  # without modes: the step itself
         if n > _FULL:
             return
-        full = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, C, K))
-        if (rate := step_growth(co, *full, scheme.h)) > 0:
+        m, c, k = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, C, K))
+        if (rate := step_growth(co, m, c, k, scheme.h)) > 0:
             raise BadValue(
                 f"h = {scheme.h:g} s is not stable with {scheme!r} here: what the equations do not "
                 f"let grow does, {np.exp(rate):.4g} times a step (K is not symmetric, so no mode "

@@ -21,7 +21,7 @@ from explorer.trajectory import Trajectory
 if TYPE_CHECKING:
     from explorer.sensitivity.direct import Question
 
-__all__ = ["check_jumps"]
+__all__ = ["check_jumps", "sharp_formulas"]
 
 _SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod)
 _WITHIN = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # places of a step that are looked at
@@ -77,7 +77,7 @@ def _surfaces(question: Question) -> list[sp.Expr]:
     if key not in kept:
         found: dict[sp.Expr, None] = {}
         g = question.cost.cost.g
-        sharp = [e for f in _formulas(system) for e in f.atoms(*_SHARP)]
+        sharp = [e for f in sharp_formulas(system) for e in f.atoms(*_SHARP)]
         if g is not None:
             sharp += list(question.cost._read(g, _names(question), "the cost").atoms(*_SHARP))
         for e in sharp:
@@ -92,7 +92,8 @@ def _names(question: Question) -> dict[str, Any]:
     return {**question.system.symbols(), **rates}
 
 
-def _formulas(system: Any) -> list[sp.Expr]:
+def sharp_formulas(system: Any) -> list[sp.Expr]:
+    """Return the formulas of a system's motion that may jump or have a kink."""
     flows = [x for mode in getattr(system, "modes", ()) for x in getattr(mode, "flow", ())]
     mass = list(getattr(system, "inertia", {}).values())
     own = [*getattr(system, "force", ()), *mass, *flows]

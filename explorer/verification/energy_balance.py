@@ -280,7 +280,7 @@ def _springs(solution: Solution, declared: np.ndarray) -> tuple[np.ndarray, np.n
     if not solution.system.springs:
         return np.zeros_like(solution.t), np.zeros_like(solution.t)
     u, k, b = (declared[:, i::3] for i in range(3))
-    slip = solution.slip
+    slip = solution.slip  # type: ignore[attr-defined]
     elastic = (1 - b) * k * (u - slip)
     stored = 0.5 * (b * k * u**2 + elastic * (u - slip)).sum(axis=1)
     return stored, -_trapezoids(elastic, slip)

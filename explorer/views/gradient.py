@@ -69,7 +69,7 @@ def _marked(along: Any, cost_unit: str) -> dict[str, Any]:
         words += [said, said, ""]
     at = (_float(x), _float(y)) if x else OFF
     return {
-        **curve(*at, GREY, name="jump or kink", line={"dash": "dot", "width": 1.2},
+        **curve(at[0], at[1], GREY, name="jump or kink", line={"dash": "dot", "width": 1.2},
                 text=words, hovertemplate="%{text}<extra></extra>"),
         "mode": "lines+markers", "marker": {"color": GREY, "size": 6, "symbol": "circle-open"},
     }  # fmt: skip
