@@ -14,7 +14,7 @@ from explorer.stepped import SteppedSolution
 __all__ = ["ConstrainedSolution", "DiscSolution", "FrictionalSolution"]
 
 _STICK = 2  # of `doing`; +1 and -1 slide
-_MISSED = 1e-2  # of the largest speed of a contact: solvers stay far below it
+_MISSED = 1e-2  # of the largest speed at a contact: solvers stay far below it
 _AT_REST = 1e-9  # m/s
 _SHORT = 3  # rows of rest between sliding one way and the other that are part of the turn
 
@@ -82,7 +82,7 @@ class FrictionalSolution(ConstrainedSolution):
     def wedged(self) -> str:
         """Say in which steps no impulses obey the laws of the contacts; empty: in none."""
         missed = self.residuals[:, 0]
-        speed = np.abs(self.gap_dot).max(initial=0.0)
+        speed = max(np.abs(x).max(initial=0.0) for x in (self.gap_dot, self.slip))
         rows = np.flatnonzero(missed > max(_MISSED * speed, _AT_REST))
         if not len(rows):
             return ""

@@ -5,7 +5,11 @@ With the projections on P_n >= 0 and on the disc of radius mu P_n, in the unit o
     P_n - proj(P_n - w_n) = 0,   P_T - proj(P_T - w_T) = 0,   w = D P + q
 
 (Alart, Curnier, CMAME 92 (1991) 353.) Near a solution it needs a few steps. Far from one it may run
-in circles; then contacts are made soft, w + soft P, and hardened again: a path to the solution.
+in circles, and redundant contacts make its matrix singular. There are two ways round::
+
+    approach   w + soft (P - P_k) = 0 gives P_{k+1}: proximal points (Rockafellar, SIAM J. Control
+               Optim. 14 (1976) 877), with `soft` the smaller the better this goes
+    harden     w + soft P = 0: soft contacts, which are made harder: a path to the solution
 """
 
 import numpy as np
@@ -18,6 +22,7 @@ from explorer.kernels.friction_blocks import (
     HIGH,
     LOW,
     OLD,
+    ORIGIN,
     PIVOTS,
     RIGHT,
     SIZE,
@@ -29,9 +34,11 @@ from explorer.kernels.friction_blocks import (
 from explorer.kernels.jit import kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 
-__all__ = ["WEDGED", "harden", "polish"]
+__all__ = ["WEDGED", "approach", "harden", "polish"]
 
 MOST_LEVELS = 40  # of softness on the way
+MOST_POINTS = 60
+SOFTEST, HARDEST = 30.0, 1e-11  # proximal terms beside D
 WEDGED = 1e-5  # softness: a contact that gives way no less than before, hardened to this, wedges
 
 
@@ -115,6 +122,47 @@ def polish(B, graph, m, mu, vec, soft, A, off, target, patience):
     for i in range(3 * m):
         x[i] = best[i]
     return off
+
+
+@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
+def approach(B, graph, m, mu, vec, A, off, target):
+    """Go from one proximal point to the next; return the residual, which has not grown.
+
+    Each is solved for by Newton's method from the one before. Where that fails the term is made
+    larger, else smaller: far from a solution it keeps impulses that nothing determines in place,
+    and near one it vanishes.
+    """
+    x, b, before, best, origin = vec[P], vec[RIGHT], vec[DOLD], vec[DY], vec[ORIGIN]
+    least, soft = off, 1e-4
+    for i in range(3 * m):
+        before[i] = best[i] = x[i]
+        origin[i] = b[i]
+    for _ in range(MOST_POINTS):
+        if not least > target:
+            break
+        for i in range(3 * m):
+            b[i] = origin[i] - soft * vec[SIZE, i // 3] * before[i]
+        inner = max(0.1 * off, 0.3 * target)
+        now = residual(B, graph, m, mu, vec, soft)
+        now = polish(B, graph, m, mu, vec, soft, A, now, inner, 8)
+        for i in range(3 * m):
+            b[i] = origin[i]
+        if now <= inner:
+            off = residual(B, graph, m, mu, vec, 0.0)
+            for i in range(3 * m):
+                before[i] = x[i]
+                best[i] = x[i] if off < least else best[i]
+            least = min(least, off)
+            soft = max(0.1 * soft, HARDEST)
+        else:
+            for i in range(3 * m):
+                x[i] = before[i]
+            soft *= 5.0
+            if soft > SOFTEST or not np.isfinite(now):
+                break
+    for i in range(3 * m):
+        x[i] = best[i]
+    return least
 
 
 @kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)

@@ -2,10 +2,11 @@
 
 from explorer.kernels.jit import call, kernel
 
-__all__ = ["TOUCH", "fill", "force", "scatter"]
+__all__ = ["NEAR", "ROUND", "TOUCH", "fill", "force", "scatter"]
 
 # a gap that round-off alone has opened (in m) is closed: else a column at rest starts to tremble
 TOUCH = 1e-13
+ROUND, NEAR = 1e-13, 1e-8  # the same beside coordinates, and beside the way of a gap in a step
 
 
 @kernel("void(float64[::1], float64, float64[::1], int64, int64[::1])", inline=True)

@@ -251,7 +251,7 @@ def coulomb(
     mu : (m,) float, filled here with the coefficients that count
     coefficients : (2, n_t) mu and mu_s of the tangents
     slip, before : (n_rows,) sliding velocities and what the tangents did at the start of the step
-    A, B, T, vec (17, .), ints (7, .), member : workspaces
+    A, B, T, vec (18, .), ints (7, .), member : workspaces
     tangents, state : as `in_space` wants them
     solver : of friction in space, 0 if all friction is along lines
     """

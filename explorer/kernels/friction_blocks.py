@@ -12,7 +12,7 @@ from explorer.kernels.one_contact import off_cone
 __all__ = ["SKYLINE", "gather", "moved", "residual"]
 
 LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5  # rows of `graph`
-RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD = 0, 1, 2, 3, 4, 5, 6, 7  # rows of `vec`
+RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD, ORIGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8  # rows of `vec`
 
 # the blocks, how they are laid out, number of contacts, mu, vectors
 SKYLINE = "float64[::1], int64[:, ::1], int64, float64[::1], float64[:, ::1]"

@@ -24,7 +24,7 @@ D is kept as the blocks of `explorer.kernels.friction_blocks`.
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
-from explorer.kernels.alart_curnier import harden, polish
+from explorer.kernels.alart_curnier import approach, harden, polish
 from explorer.kernels.friction_blocks import (
     AT,
     DOLD,
@@ -91,12 +91,13 @@ def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
         if off <= tol and (m == 1 or polished or off <= FINE * tol):
             return SUCCESS
         if m > 1 and (off <= tol or count >= after):
-            if pause >= HARD and off > tol:
-                now = harden(B, graph, m, mu, vec, A, off, tol)
+            now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
+            if pause > 1 and now > tol:
+                now = approach(B, graph, m, mu, vec, A, now, tol)
+            if pause >= HARD and now > tol:
+                now = harden(B, graph, m, mu, vec, A, now, tol)
                 if now == np.inf:
                     return LCP_RAY
-            else:
-                now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
             polished = now <= tol
             pause *= 2  # though it may have helped: the next sweep can undo it
             after = count + pause
@@ -194,7 +195,7 @@ def in_space(
     ----------
     D, act, m, rows, place, mu, q, z, mode : see `explorer.kernels.friction`
     tangents : (n_c + 1,) contact a has the rows tangents[a] to tangents[a + 1] - 1 of D
-    A, blocks, vec (8, .), graph (6, .), state : workspaces; blocks and graph are made anew if
+    A, blocks, vec (9, .), graph (6, .), state : workspaces; blocks and graph are made anew if
         state[MADE] or the list of active contacts has changed
     """
     B = blocks.reshape(blocks.size)

@@ -6,7 +6,7 @@ gradients of the constraints phi(t, q) = 0.
 Event-capturing schemes, "Lagrangian systems" and its summary, with the corrections listed in the
 docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at velocity level::
 
-    active set   A = {a : gap_a + forecast h gap'_a <= 0 (TOUCH)}, values of the step's start
+    active set   A = {a : gap_a + forecast h gap'_a <= 0 (to round-off)}, of the step's start
     Newton       W = M + h theta C + (h theta)^2 K,  C = -F_v,  K = -F_q
                  v_free = v - W^-1 [M (v - v_i) - h theta F_{i+1} - h (1 - theta) F_i]
     LCP on A     0 <= G v_free + gap_t + e gap'_i + G W^-1 G' p  perp  p >= 0
@@ -27,7 +27,7 @@ import numpy as np
 from explorer.codes import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.contact_graph import GRAPH_WORK, WIDE, WIDEST
 from explorer.kernels.delassus import along, push
-from explorer.kernels.equations import TOUCH, fill, force, scatter
+from explorer.kernels.equations import NEAR, ROUND, fill, force, scatter
 from explorer.kernels.factors import FACTORS
 from explorer.kernels.friction import MADE, STICK
 from explorer.kernels.jit import call, kernel
@@ -43,7 +43,7 @@ UNFACTORED = -1  # factors for the step knobs[H_FACTORED] are wanted: make them 
 H_FACTORED = 7
 MOST_DENSE = 100  # rows of G for which D is formed though the graph of the contacts serves
 
-AT_REST = 1e-9  # a gap in m and a sliding velocity in m/s with which a contact starts sticking
+AT_REST = 1e-9  # sliding beside the velocities that make it, with which a contact starts sticking
 
 
 @kernel(
@@ -109,25 +109,30 @@ def run(
     state[0] = state[MADE] = -1
     width = max(rows - 1, 0)
     h_made = 0.0  # step of the Delassus matrix
-    t0, first = t[0], ints[0, 0]
-    newton = 1
+    t0, first, newton = t[0], ints[0, 0], 1
 
+    far, reach = vec[34, :1], vec[34, 1:2]  # largest coordinate, way of a gap in a step, up to now
+    far[0] = reach[0] = 0.0
     fill(inp, t[first], q[first], v[first], n)
     force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
     call(table[3, 0], table[3, 1], out, inp)
     for a in range(rows):
-        total = out[nc + a]
+        total, rhs[a] = out[nc + a], abs(out[nc + a])
         for k in range(gap_ptr[a], gap_ptr[a + 1]):
             if turns:
                 gap_val[k] = out[at_G + k]
             total += gap_val[k] * v[first, gap_col[k]]
+            rhs[a] = max(rhs[a], abs(gap_val[k] * v[first, gap_col[k]]))
+            if a < nc:
+                far[0] = max(far[0], abs(gap_val[k] * q[first, gap_col[k]]))
         gap_dot[first, a] = total
     for a in range(nc):
         gap[first, a] = out[a]
         s, end = tangents[a], tangents[a + 1] - 1
-        if s <= end and first == 0 and abs(gap[0, a]) <= AT_REST:
-            at_rest = max(abs(gap_dot[0, s]), abs(gap_dot[0, end])) <= AT_REST
-            active[0, s] = STICK if at_rest else 0
+        if s <= end and first == 0 and abs(gap[0, a]) <= ROUND * far[0]:
+            slides = abs(gap_dot[0, s]) > AT_REST * rhs[s]
+            slides = slides or abs(gap_dot[0, end]) > AT_REST * rhs[end]
+            active[0, s] = 0 if slides else STICK
     for k in range(rough):
         coefficients[0, k], coefficients[1, k] = out[at_mu + k], out[at_mu + rough + k]
     for c in range(bound):
@@ -142,10 +147,10 @@ def run(
             knobs[H_FACTORED] = h
             return UNFACTORED
         ht = h * theta
-        m = 0
+        m, touch = 0, ROUND * far[0] + NEAR * reach[0]
         for a in range(nc):
             soft = compliance[a] > 0.0
-            if soft or gap[i, a] + forecast * h * gap_dot[i, a] <= TOUCH:
+            if soft or gap[i, a] + forecast * h * gap_dot[i, a] <= touch:
                 active[i + 1, a] = 0 if soft else 1
                 act[m], place[m], e_dot[m] = a, -1, e[a] * gap_dot[i, a]
                 if soft:
@@ -261,8 +266,7 @@ def run(
                     vf[j] += rhs[j]
             else:
                 residuals[i + 1, 0] = 0.0
-            change = 0.0
-            size = 0.0
+            change, size = 0.0, 0.0
             for j in range(n):
                 change = max(change, abs(vf[j] - v1[j]))
                 v1[j] = vf[j]
@@ -305,8 +309,7 @@ def run(
                     total += M[j, k] * (v1[k] - v[i, k])
                 norm += total * total
                 scale = max(scale, abs(rhs[j]))
-            norm = np.sqrt(norm)
-            residuals[i + 1, 1] = norm
+            residuals[i + 1, 1] = norm = np.sqrt(norm)
             still = still + 1 if change > 0.5 * before else 0
             before = change
             if norm <= knobs[5] * scale or at_round_off(change, size, still):
@@ -326,8 +329,7 @@ def run(
                 return status
             if state_force:
                 force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
-        t[i + 1] = t1
-        iterations[i + 1] = newton
+        t[i + 1], iterations[i + 1] = t1, newton
         for j in range(n):
             q[i + 1, j] = q1[j]
             v[i + 1, j] = v1[j]
@@ -335,6 +337,7 @@ def run(
         for i1 in range(held):
             p[i + 1, act[i1]] = z[i1]
         for i1 in range(m):
+            reach[0] = max(reach[0], h * abs(vec[8, i1]))
             if z[i1] > 0.0:
                 active[i + 1, act[i1]] = 2
                 if held > m and place[i1] >= 0:
@@ -351,9 +354,12 @@ def run(
                     if turns:
                         gap_val[k] = out[at_G + k]
                     total += gap_val[k] * v1[gap_col[k]]
+                    if a < nc:
+                        far[0] = max(far[0], abs(gap_val[k] * q1[gap_col[k]]))
                 gap_dot[i + 1, a] = total
                 if a < nc:
                     gap[i + 1, a] = out[a]
+                    reach[0] = max(reach[0], h * abs(total))
                     total += out[a]
                 if not np.isfinite(total):
                     return NOT_FINITE  # a comparison with NaN would let everything through
@@ -382,7 +388,7 @@ def workspaces(
         np.empty((0, 0) if constant else (N, N)),
         np.empty((3, dense, dense)),
         np.empty((dense, 2 * dense + 2)),
-        np.empty((33, wide)),
+        np.empty((35, wide)),
         np.empty(n_out + 1),
         np.zeros((16, wide), np.int64),
         np.zeros(size, np.int8),

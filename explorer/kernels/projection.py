@@ -22,8 +22,21 @@ from explorer.kernels.linalg import lu_solve
 __all__ = ["CONSTRAINTS", "CONTACTS", "NOTHING", "project", "solve_step"]
 
 NOTHING, CONSTRAINTS, CONTACTS = 0, 1, 2  # what is projected: options[6]
-CLOSE = 1e-13  # m
+CLOSE = 3e-14  # beside what the coordinates add to a gap, and move it by in a step
+STILL = 1e-9  # of where it began: what falls no more there is round-off
 MOST = 20
+
+
+@kernel(
+    "float64(int64[::1], int64[::1], float64[::1], int64, float64[::1], int64, float64)",
+    inline=True,
+)
+def close_to(ptr, col, val, row, inp, n, h):
+    """Return what round-off may leave of a gap or a constraint, in its unit."""
+    size = 0.0
+    for k in range(ptr[row], ptr[row + 1]):
+        size += abs(val[k]) * (abs(inp[1 + col[k]]) + h * abs(inp[1 + n + col[k]]))
+    return CLOSE * size
 
 
 @kernel(f"void(boolean, {FACTORS}, float64[:, ::1], int64, int64[::1], float64[::1])", inline=True)
@@ -53,19 +66,22 @@ def project(
     dq, z, w = vec[0], vec[1], vec[2]
     pivots, near, N = ints[1], ints[9], n + bound
     constant = options[0] == 1
-    pushed = 0
+    pushed, before, first = 0, np.inf, 0.0
     for _ in range(MOST):
         call(table[3, 0], table[3, 1], out, inp)
-        off = 0.0
+        off, done = 0.0, True
         for j in range(n):
             dq[j] = 0.0
         for c in range(bound):
             dq[n + c] = -out[at_phi + c]
             off = max(off, abs(out[at_phi + c]))
+            slack = close_to(gap_ptr, gap_col, gap_val, rows + c, inp, n, knobs[0])
+            done = done and abs(out[at_phi + c]) <= slack
         known = pushed
         for c in range(nc if options[6] == CONTACTS else 0):
-            if compliance[c] == 0.0 and not out[c] >= -CLOSE:
-                off = max(off, -out[c])
+            slack = close_to(gap_ptr, gap_col, gap_val, c, inp, n, knobs[0])
+            if compliance[c] == 0.0 and not out[c] >= -slack:
+                off, done = max(off, -out[c]), False
                 new = True
                 for k in range(pushed):
                     new = new and near[k] != c
@@ -74,8 +90,10 @@ def project(
                     pushed += 1
         if not np.isfinite(off):
             return NOT_FINITE
-        if off <= CLOSE:
+        if done or (off > 0.5 * before and before <= STILL * first):
             return SUCCESS
+        first = max(first, off)
+        before = off
         if bound > 0:
             solve_step(constant, factors, W, N, pivots, dq)
             for j in range(n):

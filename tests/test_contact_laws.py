@@ -1,0 +1,151 @@
+"""Contact problems with redundant contacts, in any units: the laws are checked from outside."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import explorer as ex
+from explorer import Contact, MechanicalSystem, MoreauJean
+
+
+def natural(unit, p, w, unit_t, p_t, slip, mu) -> np.ndarray:
+    """Return how far each contact is from Signorini's and from Coulomb's law, in m/s."""
+    bound = mu * unit_t * p
+    free = np.clip(unit_t * p_t - slip, -bound, bound)
+    return np.maximum(abs(np.minimum(unit * p, w)), abs(unit_t * p_t - free))
+
+
+def bar(n: int, e: float, mu: float, angle: float) -> MechanicalSystem:
+    """Return a bar of n contact points, of which a floor holds two at most."""
+    system = MechanicalSystem("bar", q="x y a", force=[0, -9.81, 0])
+    system.mass = [[1, 0, 0], [0, 1, 0], [0, 0, sp.Rational(1, 12)]]
+    system.params(e=e, mu=mu)
+    for u in np.linspace(-0.5, 0.5, n):
+        slip = f"v_x - {u}*sin(a)*v_a"
+        system.contact(Contact(f"y + {u}*sin(a)", e="e", mu="mu", slip=slip))
+    system.start(q=[0, max(0.2, 0.6 * abs(np.sin(angle))), angle], v=[1, 0, 0])
+    return system
+
+
+def off_bar(run) -> float:
+    """Return how far a run of `bar` is from the laws of its contacts, and from momentum balance."""
+    h, e, mu = run.scheme.h, run.rho["e"], run.rho["mu"]
+    u, v = np.linspace(-0.5, 0.5, run.p.shape[1]), run.v[1:]
+    a = (run.q[:-1] + 0.5 * h * run.v[:-1])[:, 2:]
+    x, y = -u * np.sin(a), u * np.cos(a)
+    w = v[:, 1:2] + y * v[:, 2:] + e * run.gap_dot[:-1]
+    off = natural(1 + 12 * y**2, run.p[1:], w, 1 + 12 * x**2, run.p_t[1:], v[:, :1] + x * v[:, 2:],
+                  mu)  # fmt: skip
+    closed = (run.active[1:, : len(u)] > 0) | (run.p[1:] > 0)
+    given = [run.p_t[1:], run.p[1:], run.p[1:] * y + run.p_t[1:] * x]
+    missing = [1, 1, 1 / 12] * np.diff(run.v, axis=0) - h * np.array([0, -9.81, 0])
+    missing -= np.stack([x.sum(axis=1) for x in given], axis=1)
+    return max(off[closed].max(), abs(missing).max())
+
+
+@pytest.mark.parametrize(
+    ("n", "e", "mu", "angle", "t_end"),
+    [(12, 0.5, 0.3, 0.3, 0.8), (16, 0.5, 0.3, 0.1, 0.6), (24, 0.3, 0.6, 0.1, 0.4),
+     (40, 0.3, 0.6, 0.1, 0.4), (33, 0.37, 1.2, -0.7, 0.9)],
+)  # fmt: skip
+def test_a_bar_with_more_contacts_than_can_hold_it_bounces_to_rest(n, e, mu, angle, t_end):
+    run = ex.simulate(bar(n, e, mu, angle), MoreauJean(h=1e-3), t_end=t_end)
+    assert off_bar(run) < 1e-8
+    assert run.residuals[:, 0].max() < 1e-8
+
+
+def cube(e: float, mu: float, start: list, v: list) -> MechanicalSystem:
+    """Return a cube with 3 x 3 contact points below it."""
+    system = MechanicalSystem("cube", q="x y z a b c", force=[0, 0, -9.81, 0, 0, 0])
+    system.mass = np.diag([1, 1, 1, *[sp.Rational(1, 6)] * 3]).tolist()
+    system.params(e=e, mu=mu)
+    q, speeds = system.q, sp.Matrix(system.v)
+    turn = sp.rot_axis3(-q[5]) * sp.rot_axis2(-q[4]) * sp.rot_axis1(-q[3])
+    for i in (-0.5, 0, 0.5):
+        for j in (-0.5, 0, 0.5):
+            at = sp.Matrix(q[:3]) + turn * sp.Matrix([i, j, -0.5])
+            slip = at.jacobian(list(q)) * speeds
+            system.contact(Contact(at[2], e="e", mu="mu", slip=(slip[0], slip[1])))
+    system.start(q=start, v=v)
+    return system
+
+
+@pytest.mark.parametrize("cone", ["nsgs", "apgd"])
+def test_a_cube_on_nine_points_bounces_to_rest(cone):
+    system = cube(0.6, 0.4, [0, 0, 1.0, 0.2, 0.1, 0.3], [1, 0.5, 0, 0, 0, 0])
+    run = ex.simulate(system, MoreauJean(h=1e-3, cone=cone), t_end=1.5)
+    assert run.residuals[:, 0].max() < 1e-8
+    p, size = run.p[1:], np.linalg.norm(run.p_t[1:], axis=2)
+    assert (size <= 0.4 * p * (1 + 1e-9) + 1e-15).all()
+    assert run.energy[-1] < 0.6 * run.energy[0]
+
+
+def scaled(kind: str, L: float, T: float, M: float) -> MechanicalSystem:
+    """Return a model whose lengths, times and masses are multiplied."""
+    g = 9.81 * L / T**2
+    system = MechanicalSystem(kind, q="x y", mass=[[M, 0], [0, M]], force=[0, -M * g])
+    if kind == "pendulum":
+        system.constraint(f"x**2 + y**2 - {L**2}")
+        system.contact(Contact("x", e=0.5))
+        system.start(q=[0.6 * L, -0.8 * L], v=[0, 0])
+    elif kind == "block":
+        system.force = [f"{0.5 * M * g}*sin({3 / T}*t)", -M * g]
+        system.contact(Contact("y", mu=0.3, mu_s=0.4, slip="v_x"))
+        system.start(q=[0, 0], v=[0.5 * L / T, 0])
+    else:
+        system.contact(Contact("x", e=0.3))
+        system.contact(Contact("y", e=0.8))
+        system.start(q=[0.1 * L, L], v=[-L / T, 0])
+    return system
+
+
+@pytest.mark.parametrize("kind", ["ball", "block", "pendulum"])
+@pytest.mark.parametrize("projection", ["none", "all"])
+@pytest.mark.parametrize(
+    ("L", "T", "M"), [(1e-9, 1, 1), (1e9, 1, 1), (1e6, 1e-6, 1e3), (1e-9, 1e9, 1e-9)]
+)
+def test_a_run_does_not_depend_on_the_units(kind, projection, L, T, M):
+    run, plain = (
+        ex.simulate(
+            scaled(kind, *units), MoreauJean(h=2e-3 * units[1], projection=projection),
+            t_end=2 * units[1],
+        )
+        for units in ((L, T, M), (1, 1, 1))
+    )  # fmt: skip
+    assert np.abs(run.q / L - plain.q).max() < 1e-9
+    assert np.abs(run.v * T / L - plain.v).max() < 1e-9 * np.abs(plain.v).max()
+
+
+@pytest.mark.parametrize("lcp", ["lemke", "pgs", "enumeration"])
+def test_the_residual_of_friction_is_what_the_laws_lack(lcp):
+    """Two feet of a sliding table: solved roughly by sweeps, and the record tells how roughly."""
+    table = MechanicalSystem("table", q="x y a", mass=np.diag([1, 1, 0.2]).tolist())
+    table.params(e=0.0, mu=0.6)
+    table.force = ["4*sin(9*t)", -9.81, 0]
+    for u in (-0.5, 0.5):
+        table.contact(Contact(f"y + {u}*a", mu="mu", slip="v_x + 0.7*v_a"))
+    table.start(q=[0, 0, 0], v=[0.5, 0, 0])
+    run = ex.simulate(table, MoreauJean(h=1e-3, lcp=lcp, lcp_tol=1e-3), t_end=1.0)
+    u, v = np.array([-0.5, 0.5]), run.v[1:]
+    w, slip = v[:, 1:2] + u * v[:, 2:], v[:, :1] + 0.7 * v[:, 2:]
+    off = natural(1 + u**2 / 0.2, run.p[1:], w, 1 + 0.7**2 / 0.2, run.p_t[1:], slip, 0.6)
+    closed = run.active[1:, :2] > 0
+    told = np.where(closed, off, 0).max(axis=1)
+    assert np.abs(told - run.residuals[1:, 0]).max() < 1e-12
+    assert told.max() > 1e-9 or lcp == "lemke"
+
+
+def test_an_impact_on_a_moving_floor_is_differentiated_by_its_speed():
+    """v+ = U + e (U - v-): the contact's own row depends on the parameter."""
+    ball = MechanicalSystem("ball", q="y", force=[-9.81])
+    ball.params(U=0.7, e=0.6)
+    ball.contact(Contact("y - U*t", e="e"))
+    ball.start(q=[1.0], v=[0.0])
+
+    def v_end(U, e=0.6, T=0.6, g=9.81):
+        hit = (-U + (U * U + 2 * g) ** 0.5) / g
+        return U + e * (U + g * hit) - g * (T - hit)
+
+    found = ex.sensitivity(ball, ex.EventDriven(rtol=1e-11), ("U",), "v_y", t_end=0.6)
+    exact = v_end(0.7 + 1e-30j).imag / 1e-30
+    assert found.V[-1, 0, 0] == pytest.approx(exact, rel=1e-8)
