@@ -46,6 +46,8 @@ class Motion(SteppedSolution):
         found = [*super().quantities, Quantity("a", self.a, "state", names, units)]
         if self.error.size:
             found.append(Quantity("error", self.error, units="m"))
+        if self.imbalance.size:
+            found += [Quantity("imbalance", self.imbalance), Quantity("parts", self.parts)]
         if self.system.springs:
             springs = [spring.name for spring in self.system.springs]
             found.append(Quantity("slip", self.slip, "spring", springs, "m"))

@@ -43,7 +43,7 @@ def test_the_picture_is_a_plain_figure_whose_axes_have_names_and_units():
     titles = {k: a["title"].get("text", "") for k, a in figure.layout.to_plotly_json().items()
               if k[1:5] == "axis" and "title" in a}  # fmt: skip
     assert [titles[f"yaxis{k}"] for k in ("", 2, 3)] == [
-        "spectral radius", "damping ratio", "period error"
+        "spectral radius", "damping ratio − ξ", "period error"
     ]  # fmt: skip
     assert titles["yaxis4"] == "overshoot"
     assert titles["xaxis4"] == "step ωh (rad)"

@@ -199,7 +199,7 @@ BAD = {
         lambda: ex.EventDriven(h=0.1), ex.BadValue, ["EventDriven", "'h'", "rtol"],
     ),
     "too many knobs without a name": (
-        lambda: ex.EventDriven(*range(20)), TypeError, ["EventDriven", "20", "rtol"],
+        lambda: ex.EventDriven(*range(20)), TypeError, ["EventDriven", "method", "rtol"],
     ),
     "unknown argument of a contact": (
         lambda: ex.Contact("y", restitution=0.5), TypeError, ["Contact", "'restitution'", "e,"],
