@@ -364,6 +364,10 @@ def test_the_energy_is_open_at_jumps(name, preset, scheme):
         x, y = trace["x"], trace["y"]
         for i in large(solution):
             values = solution.kinetic if trace["name"] == "T" else solution.energy
+            others = solution.t[np.setdiff1d(solution.jump_rows, i)]
+            apart = np.abs(others - solution.t[i]).min(initial=np.inf)
+            if apart < solution.t[-1] / 200:  # some pixels: they are not seen one by one
+                continue
             if abs(values[i] - values[i - 1]) < SEEN * np.ptp([*solution.energy, 0.0]):
                 continue
             inside = (x[:-1] < t[i]) & (x[1:] > t[i])
@@ -426,7 +430,8 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
                     ends = (x[1:] > t[event.row]) | ((x[1:] == t[event.row]) & (y[1:] == after))
                     assert not (starts & ends & drawn).any(), (view, event.t)
                     resets += 1
-    assert resets or all(np.array_equal(e.x_minus, e.x_plus) for e in apart)
+    unseen = SEEN * np.ptp(solution.x, axis=0)
+    assert resets or all((np.abs(e.x_minus - e.x_plus) <= unseen).all() for e in apart)
 
 
 @pytest.mark.parametrize(("name", "units"), [("thermostat", ["degC"]), ("ball_with_reset", ["m", "m/s"]),

@@ -60,7 +60,7 @@ def gap_stop() -> MechanicalSystem:
         m=Param(1, 0.1, 5, "kg", "mass"),
         c=Param(0, 0, 1, "N s/m", "damping"),
         k=Param(1, 0.1, 10, "N/m", "stiffness"),
-        k2=Param(20, 0, 200, "N/m", "stiffness of the stop"),
+        k2=Param(20, 0, 300, "N/m", "stiffness of the stop"),
         s=Param(0.5, 0, 3, "m", "clearance"),
         f=Param(0, 0, 2, "N", "forcing amplitude"),
         omega=Param(1.5, 0.1, 6, "rad/s", "forcing frequency"),
