@@ -149,12 +149,7 @@ def simulate(
             _warn(said, ModelWarning, f"'{system.name}': {found}.")
         if wedged := solution.wedged:
             _warn(said, SchemeWarning, f"'{system.name}': {wedged}.")
-    if solution.status.ok and grown(solution) and (words := solution.certificate.fatal):
-        last = solution.status
-        solution.status = stopped(UNSTABLE, "unstable", last.step, last.t, words)
-    if solution.status.code in _STUCK and (why := _by_sign(system)):
-        last = solution.status
-        solution.status = stopped(last.code, last.name, last.step, last.t, why)
+    solution.status = _status(system, solution)
     if solution.status.ok:
         suspect = mistakes.after(system, solution, bool(given))
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
@@ -163,6 +158,16 @@ def simulate(
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _status(system: System, solution: Solution) -> Status:
+    """Return how a run ended, by its certificate and its formulas too."""
+    last = solution.status
+    if last.ok and grown(solution) and (words := solution.certificate.fatal):
+        return stopped(UNSTABLE, "unstable", last.step, last.t, words)
+    if last.code in _STUCK and (why := _by_sign(system)):
+        return stopped(last.code, last.name, last.step, last.t, why)
+    return last
 
 
 def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:

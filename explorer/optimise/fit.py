@@ -249,14 +249,7 @@ def fit(
         observe = [s.name for s in question.cost.flow.states][: data.shape[1]]
     search = Search.of(question, bounds, start)
     observed = _Observed(search, observe)
-    if len(observed.formulas) != data.shape[1]:
-        raise BadValue(
-            f"The data have {data.shape[1]} columns, but {len(observed.formulas)} observed "
-            f"quantities are named: {', '.join(map(str, observed.formulas))}."
-        )
-    p, m = len(question.wrt), int(np.isfinite(data).sum())
-    if m < p:
-        raise BadValue(f"{m} numbers cannot determine {p} parameters.")
+    _check_data(data, observed, len(question.wrt))
     check_loss(loss)
     if scale is None and sigma is None and loss != "linear":
         raise BadValue(
@@ -274,6 +267,17 @@ def fit(
     ends = [s for s, _, _ in tried]
     best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]
     return _told(ends, *tried[best][1:], best, sigma is not None, sum(m.runs for _, m, _ in tried))
+
+
+def _check_data(data: np.ndarray, observed: _Observed, p: int) -> None:
+    """Refuse data of another width than what is observed, or fewer numbers than unknowns."""
+    if len(observed.formulas) != data.shape[1]:
+        raise BadValue(
+            f"The data have {data.shape[1]} columns, but {len(observed.formulas)} observed "
+            f"quantities are named: {', '.join(map(str, observed.formulas))}."
+        )
+    if (m := int(np.isfinite(data).sum())) < p:
+        raise BadValue(f"{m} numbers cannot determine {p} parameters.")
 
 
 def _search(
