@@ -216,6 +216,7 @@ class LivePanel(anywidget.AnyWidget):
 
     def __init__(self, answer: Answer, *, cache_dir: Path | None = None) -> None:
         super().__init__()
+        self._still_name = str(self.model_id)  # a closed widget has no id any more
         self._answer = answer
         self._cache_dir = cache_dir
         # Jupyter may call from several threads (subshells); a solver is not reentrant. RLock: an
@@ -229,7 +230,7 @@ class LivePanel(anywidget.AnyWidget):
         found = super()._repr_mimebundle_(**kwargs)
         if found is not None and (figure := self._still()):
             data = found[0] if isinstance(found, tuple) else found
-            data["text/html"] = mark(figure, self.model_id)
+            data["text/html"] = mark(figure, self._still_name)
         return found
 
     def _ipython_display_(self) -> None:
@@ -242,7 +243,7 @@ class LivePanel(anywidget.AnyWidget):
         data, metadata = found if isinstance(found, tuple) else (found, {})
         display(data, metadata=metadata, raw=True)
         if "text/html" in data:
-            display({"text/html": placeholder(self._still(), self.model_id)}, raw=True)
+            display({"text/html": placeholder(self._still(), self._still_name)}, raw=True)
 
     def _still(self) -> dict[str, Any] | None:
         """Return what is drawn now; a picture that fails is told by the panel, not by its still."""
@@ -301,7 +302,7 @@ class LivePanel(anywidget.AnyWidget):
                 self.send({"type": "plotly", "version": release}, [packed])
             if content.get("state"):  # the page was opened by a link that holds a state
                 self._answer.do("load_state", content["state"])
-            self._post({"type": "schema", **self._answer.schema(), "still": self.model_id})
+            self._post({"type": "schema", **self._answer.schema(), "still": self._still_name})
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 
     def _post(self, message: dict[str, Any], full: bool = False) -> None:
