@@ -553,6 +553,13 @@ def test_lanes_tell_sticking_from_sliding():
     assert not bars["slides −"]["showlegend"]
 
 
+def test_a_run_of_one_step_is_drawn():
+    solution = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=0.01), t_end=0.01)
+    for view in VIEWS:
+        if applies(view, "bouncing_ball"):
+            assert type(getattr(ex.views, view)(solution)) is go.Figure
+
+
 # -- impulses and table ---------------------------------------------------------------------------
 
 
