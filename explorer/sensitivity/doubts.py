@@ -71,12 +71,15 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
     record, kinds = march.record, march.kinds
     tau = record[:, march.lay["dtau"]]
     suspects = np.flatnonzero((march.margins < SURE) | ~np.isfinite(tau).all(axis=1))
-    miss = march.watch[:, 3].min(initial=np.inf)
-    size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
     j = int(march.watch[:, 3].argmin())
-    here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
-    near = miss < SURE * (scheme.atol + scheme.rtol * size)
-    near = near and not (len(here) and all(_watches(question, g) for g in here))
+    miss = float(march.watch[j, 3])
+    near = miss < np.inf
+    if near:
+        size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
+        near = miss < SURE * (scheme.atol + scheme.rtol * size)
+    if near:
+        here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
+        near = not (len(here) and all(_watches(question, g) for g in here))
     if not len(suspects) and not near:
         return []
     unit = question.system.time_unit

@@ -71,11 +71,16 @@ class Axis:
             with np.errstate(divide="ignore", invalid="ignore"):
                 values = np.log10(values)
         at = (values - self.low) * (self.size / ((self.high - self.low) or 1.0))
-        known = at[np.isfinite(at)]
-        if not known.size:
+        if not at.size:
             return at
+        least, most = float(np.fmin.reduce(at)), float(np.fmax.reduce(at))
+        if not (math.isfinite(least) and math.isfinite(most)):
+            known = at[np.isfinite(at)]
+            if not known.size:
+                return at
+            least, most = float(known.min()), float(known.max())
         room = _OUTSIDE * self.size
-        below, above = max(-known.min(), 0.0), max(known.max() - self.size, 0.0)
+        below, above = max(-least, 0.0), max(most - self.size, 0.0)
         if below > room:
             at[at < 0] *= room / below
         if above > room:
@@ -114,7 +119,8 @@ def draw(
         The time from which on curves are drawn that go round too often to be drawn whole.
     """
     curves = [trace for trace in traces if "breaks" in trace]
-    chosen = [_Chosen(trace, box) for trace in curves]
+    across = {id(t["x"]): box.x.pixels(t["x"]) for t in {id(t["x"]): t for t in curves}.values()}
+    chosen = [_Chosen(trace, box, across[id(trace["x"])]) for trace in curves]
     since = -math.inf
     most = int(_MOST * min(box.x.size / _USUAL, 1.0))
     if not box.over_time and chosen:
@@ -134,13 +140,13 @@ def draw(
 class _Chosen:
     """The points to draw of one curve: rows for x and y, and where the pen is lifted before."""
 
-    def __init__(self, trace: dict[str, Any], box: Box) -> None:
+    def __init__(self, trace: dict[str, Any], box: Box, px: np.ndarray) -> None:
         from explorer.kernels.polyline import candidates, thin
 
         self.x, self.y, self.box = trace["x"], trace["y"], box
         self.t = trace.get("meta", {}).get("t", self.x)
         breaks, held = np.ascontiguousarray(trace.pop("breaks"), np.int64), trace.pop("held", True)
-        self.px = np.ascontiguousarray(box.x.pixels(self.x))
+        self.px = np.ascontiguousarray(px)
         self.py = np.ascontiguousarray(box.y.pixels(self.y))
         n = len(self.px) + len(breaks)
         columns = box.over_time and n > 4 * box.x.size

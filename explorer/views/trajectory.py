@@ -35,6 +35,9 @@ __all__ = [
 ]
 
 
+_EXACT = 20_000  # points of a closed form: more than ten in each column of pixels
+
+
 def unit_of(
     solution: Solution, per_second: bool = False, which: Iterable[int] | None = None
 ) -> str:
@@ -79,19 +82,26 @@ def _curves(
     return traces
 
 
-def _exact(solution: Solution, points: Rows) -> np.ndarray | None:
-    """Return the closed form at the points, (k, n), if the run has the model's own start."""
+def _exact(solution: Solution, points: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Return times, the closed form (k, n) and its breaks, if the run has the model's own start.
+
+    Many rows are passed over where they lie closer than pixels do.
+    """
     if solution.system.exact is None:
         return None
-    t = points.t.copy()
-    t[points.torn] += 1e-6 * float(t[-1])  # at a reset: before and behind it
-    t[points.torn - 1] -= 1e-6 * float(t[-1])
+    t, torn = points.t, points.torn
+    if len(t) > 2 * _EXACT:
+        rows = np.union1d(np.arange(0, len(t), len(t) // _EXACT), [*torn, *(torn - 1), len(t) - 1])
+        t, torn = t[rows], np.searchsorted(rows, torn)
+    times, t = t, t.copy()
+    t[torn] += 1e-6 * float(t[-1])  # at a reset: before and behind it
+    t[torn - 1] -= 1e-6 * float(t[-1])
     form = solution.system.exact(np.maximum(t, 0), solution.rho)
     shape: np.ndarray = form["x"] if "x" in form else form["q"]
     away = np.abs(solution.q[0] - shape[0]).max()
     if "v" in form:
         away = max(away, np.abs(solution.v[0] - form["v"][0]).max())
-    return shape if away <= 1e-6 else None
+    return (times, shape, torn) if away <= 1e-6 else None
 
 
 def positions_plot(
@@ -111,14 +121,15 @@ def positions_plot(
     if pinned is not None:
         ghosts = _curves(*pinned, ghost=True, dot=False, which=which)
         seen += [pinned[1].q[j] for j in shown]
-    form, exact = _exact(solution, points), []
-    if form is not None:
+    known, exact = _exact(solution, points), []
+    if known is not None:
+        t, form, torn = known
         seen += [form[:, j] for j in shown]  # a coarse run may be far from it
         # many wide lines hide curves
         few = set(drawn(names, 3 if len(chosen) > MOST_CURVES else MOST_CURVES).tolist())
         exact = [
             curve(
-                points.t, np.ascontiguousarray(form[:, j]), GREY, breaks=points.torn, name="exact",
+                t, np.ascontiguousarray(form[:, j]), GREY, breaks=torn, name="exact",
                 showlegend=j == 0, line={"width": 6}, opacity=0.35, hoverinfo="skip",
             )
             for j in chosen

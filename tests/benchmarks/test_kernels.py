@@ -129,12 +129,15 @@ def times(run) -> tuple[float, float]:
 
 @pytest.mark.parametrize("wrt", [(), ("g", "e", "y0")])
 def test_an_event_driven_run_adds_little_to_its_kernel(benchmark, wrt):
-    """Rows and events wait until they are wanted; workspaces are used again."""
+    """Rows and events wait until they are wanted; workspaces are used again.
+
+    Derivatives are judged besides: whether an event grazes, or its order matters.
+    """
     run = event_driven(wrt)
     assert len(benchmark(run, 0.8).events) == 3
     whole, kernel = times(run)
     benchmark.extra_info["us around the kernel"] = (whole - kernel) * 1e6
-    assert whole < 4 * kernel
+    assert whole < (7 if wrt else 4) * kernel
 
 
 def test_two_derivatives_cost_about_as_much_as_the_values():

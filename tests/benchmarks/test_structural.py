@@ -53,9 +53,10 @@ def test_the_cost_of_a_building_grows_like_its_height():
 
 def test_a_matrix_that_is_factored_once_beats_newton():
     """The same oscillator, with a spring too weak to matter that makes it nonlinear."""
-    plain = ex.MechanicalSystem("o", q=20, force=[f"-4*q{i + 1}" for i in range(20)])
+    start = {"v": [1.0] * 20}
+    plain = ex.MechanicalSystem("o", q=20, force=[f"-4*q{i + 1}" for i in range(20)], start=start)
     bent = ex.MechanicalSystem(
-        "o", q=20, force=[f"-4*q{i + 1} - 1e-9*q{i + 1}**3" for i in range(20)]
+        "o", q=20, force=[f"-4*q{i + 1} - 1e-9*q{i + 1}**3" for i in range(20)], start=start
     )
     assert per_step(plain, 20.0) < 0.7 * per_step(bent, 20.0)
 
@@ -70,6 +71,7 @@ def test_sparse_factors_beat_the_band():
     from explorer.schemes import factors
 
     system = ex.LinearMechanicalSystem("m", sparse.eye_array(n * n), K)
+    system.start(v=[1.0] * n * n)
     quick = per_step(system, 1.0, rounds=5)
     before, factors._SCATTERED = factors._SCATTERED, 1e9
     try:
