@@ -41,7 +41,7 @@ class Switch(Event):
     to: str = ""
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class ComplementaritySolution(Solution):
     """Result of `EulerMoreau`.
 

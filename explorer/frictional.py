@@ -19,7 +19,7 @@ _AT_REST = 1e-9  # m/s
 _SHORT = 3  # rows of rest between sliding one way and the other that are part of the turn
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class ConstrainedSolution(SteppedSolution):
     """Result of a time-stepping scheme for a system with constraints.
 
@@ -56,7 +56,7 @@ class ConstrainedSolution(SteppedSolution):
         return found
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class FrictionalSolution(ConstrainedSolution):
     """Result of a time-stepping scheme for contacts of which some have friction.
 
@@ -164,7 +164,7 @@ def _friction_events(doing: np.ndarray, a: int) -> list[tuple[int, str, int]]:
     return found
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class DiscSolution(FrictionalSolution):
     """Result of a time-stepping scheme for discs whose contacts are found among neighbours.
 

@@ -13,7 +13,7 @@ from explorer.stepped import SteppedSolution
 __all__ = ["Motion"]
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Motion(SteppedSolution):
     """Result of `Newmark`, `GeneralizedAlpha` and what is made of them for impacts.
 

@@ -71,7 +71,7 @@ class Sample:
     gap: np.ndarray
 
 
-@dataclass
+@dataclass(eq=False)
 class Solution(Certified, export.Columns):
     """Result of `explorer.simulate`.
 

@@ -16,7 +16,7 @@ from explorer.solution import Solution
 __all__ = ["SteppedSolution"]
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class SteppedSolution(Solution):
     """Result of a time-stepping scheme for mechanical systems."""
 

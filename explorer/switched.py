@@ -54,7 +54,7 @@ class Continuations:
         return f"at t = {self.t:.6g} s to {known}; taken is {self.patterns[self.taken]!r}"
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class SwitchedTrajectory(Trajectory):
     """Result of `FESD`, with rows at the ends of elements, or of `EventDriven`; a switch has two.
 
@@ -179,7 +179,7 @@ class SwitchedTrajectory(Trajectory):
         return self.march.residual()
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class FrozenTrajectory(Trajectory):
     """Result of `FESD` through time freezing: rows in physical time, what is frozen cut out."""
 

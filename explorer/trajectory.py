@@ -105,7 +105,7 @@ class Jump:
     chained: bool = False
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Trajectory(Solution):
     """Result of `EventDriven`.
 

@@ -76,7 +76,8 @@ def same(one: ex.Solution, other: ex.Solution) -> bool:
 
 def frozen(session: Session) -> tuple:
     """Everything that a refusal must leave alone."""
-    return json.dumps(session.state), session.solution, session.pinned, session.can_undo
+    runs = [run and id(run.q) for run in (session.solution, session.pinned)]
+    return json.dumps(session.state), *runs, session.can_undo
 
 
 # -- set ------------------------------------------------------------------------------------------

@@ -543,3 +543,14 @@ def test_large_results_use_memory_again_but_never_that_of_a_living_one(monkeypat
     runs = [ex.simulate(ex.models.column(50), t_end=1) for _ in range(4)]
     assert len({run.q.__array_interface__["data"][0] for run in runs}) == 4
     assert all(np.array_equal(run.q, runs[0].q) for run in runs)
+
+
+def test_a_result_is_equal_to_itself_alone():
+    """Arrays have no one truth value: results are compared by identity, on every Python."""
+    ball = models["bouncing_ball"]()
+    runs = [ex.simulate(ball, scheme, t_end=0.1) for scheme in (ex.MoreauJean, ex.EventDriven)]
+    for run in (*runs, ex.simulate(ball, ex.FESD, t_end=0.1), ex.sensitivity(ball, t_end=0.1)):
+        assert run == run
+        assert (run, 1) == (run, 1)
+        assert len({run, *runs}) >= 2
+    assert runs[0] != runs[1]

@@ -118,7 +118,7 @@ class Question:
         return hits[count - 1]
 
 
-@dataclass
+@dataclass(eq=False)
 class Sensitivity:
     """Derivatives of a trajectory, (n_t, ...) along the rows of `solution`.
 
