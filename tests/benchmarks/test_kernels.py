@@ -140,8 +140,11 @@ def test_an_event_driven_run_adds_little_to_its_kernel(benchmark, wrt):
     assert whole < (7 if wrt else 4) * kernel
 
 
-def test_two_derivatives_cost_about_as_much_as_the_values():
-    assert times(event_driven(("g", "e")))[0] < 2.5 * times(event_driven())[0]
+def test_two_derivatives_cost_little_more_than_the_values():
+    """The kernel about twice as much; the whole call judges the derivatives, too."""
+    values, derivatives = times(event_driven()), times(event_driven(("g", "e")))
+    assert derivatives[1] < 2.5 * values[1]
+    assert derivatives[0] < 5 * values[0]
 
 
 def test_time_grows_like_the_number_of_steps():
