@@ -70,7 +70,7 @@ def test_table_of_logical_expressions_corrected(where):
     printed = {"A | B": a + b, "A - B": a - b}  # of the paper: no indicator at some corner
     for corner in itertools.product((0, 1), repeat=2):
         at = dict(zip((a, b), corner, strict=True))
-        inside = eval(where.replace("-", "& ~"), {"A": bool(corner[0]), "B": bool(corner[1])}) & 1
+        inside = eval(where.replace("-", "& ~"), {"A": corner[0], "B": corner[1]}) & 1
         assert region.theta.subs(at) == inside
     if where in printed:
         values = {printed[where].subs({a: p, b: q}) for p in (0, 1) for q in (0, 1)}
