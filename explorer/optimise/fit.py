@@ -250,13 +250,7 @@ def fit(
     search = Search.of(question, bounds, start)
     observed = _Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
-    check_loss(loss)
-    if scale is None and sigma is None and loss != "linear":
-        raise BadValue(
-            f"loss={loss!r} must know which residuals are large: give sigma, the standard "
-            "deviation of the data, or scale, in units of the data."
-        )
-    wide = 1.0 if scale is None else number(scale, "scale", positive=True)
+    wide = _checked_scale(loss, scale, sigma)
     points = starting_points(search, starts, seed)
     waiting = Progress(max_iter * len(points), "Fitting", progress)
     tried = []
@@ -267,6 +261,17 @@ def fit(
     ends = [s for s, _, _ in tried]
     best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]
     return _told(ends, *tried[best][1:], best, sigma is not None, sum(m.runs for _, m, _ in tried))
+
+
+def _checked_scale(loss: str, scale: Any, sigma: Any) -> float:
+    """Return the residual from which on a datum counts as wrong, in units of sigma."""
+    check_loss(loss)
+    if scale is None and sigma is None and loss != "linear":
+        raise BadValue(
+            f"loss={loss!r} must know which residuals are large: give sigma, the standard "
+            "deviation of the data, or scale, in units of the data."
+        )
+    return 1.0 if scale is None else number(scale, "scale", positive=True)
 
 
 def _check_data(data: np.ndarray, observed: _Observed, p: int) -> None:
