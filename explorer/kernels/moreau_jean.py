@@ -36,6 +36,7 @@ from explorer.kernels.newton import at_round_off
 from explorer.kernels.projection import project, solve_step
 from explorer.kernels.step_problem import step_again, step_delassus, step_impulses, without_rebound
 from explorer.kernels.steps import even_step
+from explorer.kernels.turning import retake
 
 __all__ = ["H_FACTORED", "UNFACTORED", "run", "workspaces"]
 
@@ -194,7 +195,7 @@ def run(
             for j in range(held):
                 probe[j] = 0.0
 
-        converged, before, still, lost = False, np.inf, 0, 0.0
+        converged, before, still, lost, turned = False, np.inf, 0, 0.0, 0.0
         for iteration in range(1 if constant else options[3]):
             newton = iteration + 1
             if not constant:
@@ -290,12 +291,10 @@ def run(
                 scatter(M_flat, 1.0, out, 0, place_M)
                 if m > 0 or bound > 0:
                     call(table[3, 0], table[3, 1], out, inp)
-                    for k in range(gap_val.size):
-                        gap_val[k] = out[at_G + k]
-                    for i1 in range(held):
-                        probe[i1] = out[nc + act[i1]]
-                    for c in range(bound):
-                        bias[c] = out[nc + rows + c]
+                    turned = retake(
+                        gap_ptr, gap_col, gap_val, out, nc, rows, act, held, bound, probe, bias, v1,
+                        at_G,
+                    )  # fmt: skip
             for j in range(n):
                 rhs[j] = 0.0
             for i1 in range(held):
@@ -312,7 +311,8 @@ def run(
             residuals[i + 1, 1] = norm = np.sqrt(norm)
             still = still + 1 if change > 0.5 * before else 0
             before = change
-            if norm <= knobs[5] * scale or at_round_off(change, size, still):
+            solved = norm <= knobs[5] * scale and turned <= knobs[5]
+            if solved or at_round_off(change, size, still):
                 converged = True
                 break
         if not converged:

@@ -25,6 +25,7 @@ class Rows:
     Attributes
     ----------
     w : (n_k, n_rows + n_constraints) velocities G v + gap_t of all rows of G
+    size : the same, the moduli of their terms
     """
 
     def __init__(self, solution: Solution, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> None:
@@ -36,8 +37,11 @@ class Rows:
         self.entries = out[:, at : at + len(compiled.gap_col)]
         self.of = np.repeat(np.arange(count), np.diff(compiled.gap_ptr))
         self.w = out[:, compiled.nc : at].copy()
+        self.size = np.abs(self.w)
         for k, (row, column) in enumerate(zip(self.of, compiled.gap_col, strict=True)):
-            self.w[:, row] += self.entries[:, k] * v[:, column]
+            term = self.entries[:, k] * v[:, column]
+            self.w[:, row] += term
+            self.size[:, row] += np.abs(term)
 
     def push(self, p: np.ndarray) -> np.ndarray:
         """Return G' p, (n_k, n), of impulses of all rows of G."""

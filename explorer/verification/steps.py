@@ -69,7 +69,7 @@ def _speeds(solution: Solution) -> np.ndarray:
 
 
 def moreau(solution: Any) -> list[Check]:
-    """Return the checks of a run of `MoreauJean`: contact laws, and balance of momentum."""
+    """Return the checks of a run of `MoreauJean`: laws, constraints, and balance of momentum."""
     scheme, left = solution.scheme, solution.residuals[:, 0].copy()
     if isinstance(solution, DiscSolution) or len(solution.t) < 2:  # contacts of no formulas
         return contact_problem(solution, scheme.lcp_tol)
@@ -77,7 +77,9 @@ def moreau(solution: Any) -> list[Check]:
         step = _Step(solution)
         if solution.p.shape[1]:
             left[1:] = np.maximum(left[1:], step.laws())
-        return [*contact_problem(solution, scheme.lcp_tol, left), *step.balance()]
+        return [
+            *contact_problem(solution, scheme.lcp_tol, left), *step.constraints(), *step.balance()
+        ]  # fmt: skip
 
 
 class _Step:
@@ -122,6 +124,23 @@ class _Step:
             rubbed = np.where(on[:, a], np.linalg.norm(push - kept, axis=1), 0.0)
             found = np.maximum(found, rubbed)
         return np.asarray(found)
+
+    def constraints(self) -> list[Check]:
+        """Return the check of G v1 + phi_t = 0 of the constraints, beside its terms."""
+        first = self.rows.compiled.rows
+        off, size = np.abs(self.rows.w[:, first:]), self.rows.size[:, first:]
+        if not off.size:
+            return []
+        off, size = off.max(axis=1), size.max(axis=1)
+        tol, rounds = self.solution.scheme.newton_tol, 1e3 * _EPS * size.max()
+        size = np.maximum(size, 1e-300)
+        row = int((off / (tol * size + rounds + 1e-300)).argmax())
+        part = float(off[row] / size[row])
+        return [Check(
+            "constraints", part, float(tol + rounds / size[row]), "",
+            f"The step at t = {self.t[row]:.4g} s leaves the constraints at {part:.2g} of the "
+            f"speeds in them, more than newton_tol = {tol:g}.",
+        )]  # fmt: skip
 
     def balance(self) -> list[Check]:
         """Return the check of M (v1 - v0) = h F + G' p beside the size of its terms."""
