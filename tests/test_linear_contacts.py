@@ -154,3 +154,18 @@ def test_rows_and_formulas_may_stand_side_by_side():
         assert np.abs(ends[0] - ends[1]).max() < 1e-12
     with pytest.raises(BadModel, match="called 'contact 2'"):
         two.contact(Contact("q3", name="contact 2"))
+
+
+def test_impacts_of_gaps_given_as_rows_are_events():
+    """A compliance of 0.0, as any number, is none: the contact is rigid, and its impacts are told."""
+    system = ex.LinearMechanicalSystem("wall", [[1.0]], [[90.0]], H=[[1]], b=0.05, e=0.6)
+    by_formula = ex.LinearMechanicalSystem(
+        "wall", [[1.0]], [[90.0]], contacts=[ex.Contact("q1 + 0.05", e=0.6, compliance=0.0)]
+    )
+    runs = [
+        ex.simulate(one, ex.MoreauJean(), q0=[0.1], v0=[-3], t_end=1)
+        for one in (system, by_formula)
+    ]
+    first, second = ([(e.kind, e.t, e.impulse) for e in run.events] for run in runs)
+    assert first == second
+    assert [kind for kind, *_ in first] == ["impact"] * 3

@@ -8,15 +8,32 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadModel, BadValue, ModelWarning
-from explorer.systems.modal import natural_modes, pivots
+from explorer.systems.massless import pivots, plainly_singular
+from explorer.systems.modal import natural_modes
 
 __all__ = [
     "check_compliance", "check_constraints", "check_friction", "check_mass", "improper", "short",
 ]  # fmt: skip
 
 
-def check_mass(name: str, M: Any, where: str) -> None:
+_WITHOUT_MASS = (
+    " Newmark and GeneralizedAlpha take coordinates without mass, if they have stiffness or "
+    "damping; so does MoreauJean where the system is linear."
+)
+
+
+def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool:
     """Refuse a mass matrix, dense or sparse, that is not symmetric and positive definite.
+
+    Parameters
+    ----------
+    singular : bool
+        Whether directions without mass are taken.
+
+    Returns
+    -------
+    bool
+        Whether there are any.
 
     Raises
     ------
@@ -26,9 +43,11 @@ def check_mass(name: str, M: Any, where: str) -> None:
     diagonal = M.diagonal()
     sparse = hasattr(M, "indptr")
     if diagonal.min() > 0 and (M.nnz if sparse else np.count_nonzero(M)) == len(diagonal):
-        return
+        return False
     if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
         raise BadModel(f"The mass matrix of '{name}' is not symmetric {where}.")
+    if singular and plainly_singular(M):
+        return True
     size = np.sqrt(np.abs(diagonal))
     size[size == 0] = 1.0
     if sparse:
@@ -41,13 +60,15 @@ def check_mass(name: str, M: Any, where: str) -> None:
         except np.linalg.LinAlgError:
             smallest = np.nan
     if smallest > 1e-14:
-        return
+        return False
     lowest = natural_modes(None, scaled, 1)[0][0]
     kind = "singular" if lowest > -1e-13 else "indefinite"
+    if singular and kind == "singular":
+        return True
     raise BadModel(
         f"The mass matrix of '{name}' is {kind} {where}: its smallest eigenvalue "
         f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
-        "coordinate that has none, or check the signs."
+        "coordinate that has none, or check the signs." + _WITHOUT_MASS * (kind == "singular")
     )
 
 

@@ -21,6 +21,7 @@ from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.massless import massless
 from explorer.systems.modal import driven_growth, lowest_square, natural_modes
 
 __all__ = ["Compiled"]
@@ -335,8 +336,10 @@ class Compiled:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
         return f"at t = {inp[0]:g} s, q = {checks.short(q)}, v = {checks.short(v)}"
 
-    def check(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
+    def check(self, inp: np.ndarray, *, singular: bool = False) -> tuple[Any, Any, Any, np.ndarray]:
         """Return `matrices` at a state; refuse it if the equations make no sense there.
+
+        `singular`: M may be singular, see `explorer.systems.massless`.
 
         Raises
         ------
@@ -354,7 +357,7 @@ class Compiled:
                 f"'{system.name}':{self.culprit(inp)} A root or logarithm of a negative number, or "
                 "a division by zero, does that."
             )
-        checks.check_mass(system.name, M, self._where(inp))
+        checks.check_mass(system.name, M, self._where(inp), singular=singular)
         if self.linear:
             checks.warn_of_growth(system.name, self.growth, self.driven)
         e_t, compliance = self.coefficients(inp)
@@ -378,7 +381,8 @@ class Compiled:
     @cached_property
     def growth(self) -> float:
         """-omega^2 in 1/s2 of a mode of a linear system that grows by itself, or 0."""
-        M, K, _ = self._given
+        M, K, C = self._given
+        massless(self.system.name, self.system.coordinates, M, C, K)
         symmetric = abs(K - K.T).max() <= 1e-9 * abs(K).max()
         return -lowest_square(M, K) if symmetric else 0.0
 

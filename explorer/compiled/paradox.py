@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.systems.massless import filled
+
 if TYPE_CHECKING:
     from explorer.compiled.mechanical import Compiled
 
@@ -91,7 +93,7 @@ def lifting(
         return out
 
     if compiled.linear:
-        M = compiled.matrices(compiled.input(rho))[0]
+        M = filled(compiled.matrices(compiled.input(rho))[0])
         M = np.broadcast_to(M.toarray() if hasattr(M, "indptr") else M, (count, n, n))
     else:
         M = np.zeros((count, n * n))

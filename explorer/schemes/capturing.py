@@ -12,6 +12,7 @@ import numpy as np
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.checks import improper
+from explorer.compiled.condensation import consistent, directions, follow
 from explorer.errors import BadValue
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.memory import zeros
@@ -22,6 +23,7 @@ from explorer.solution import Solution
 from explorer.status import Status
 from explorer.stepped import SteppedSolution
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.massless import Massless
 
 __all__ = ["LCP", "Capturing"]
 
@@ -44,6 +46,7 @@ class Capturing(Scheme):
     )
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1
+    massless: ClassVar[bool] = False  # whether it takes a singular mass matrix
 
     h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)
     newton_tol: float = knob(
@@ -94,7 +97,11 @@ class Capturing(Scheme):
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
         compiled = compiled.begun(inp)
-        matrices = compiled.check(inp)
+        matrices = compiled.check(inp, singular=self.massless)
+        bare = directions(compiled, inp, matrices[0])
+        if bare is not None:
+            self.check_massless(compiled, bare, matrices[3])
+            consistent(compiled, bare, inp)
         widths = (1, n, n, held, nc, held, 2)
         block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
         parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
@@ -111,6 +118,8 @@ class Capturing(Scheme):
         seconds = time.perf_counter() - begin
         done = int(ints[0, 0])
         failed = float(record["residuals"][min(done + 1, rows - 1)].max())
+        if bare is not None:
+            follow(compiled, bare, rho, t[: done + 1], q[: done + 1], v[: done + 1])
         inp[: 1 + 2 * n] = t[done], *q[done], *v[done]
         found = {name: x[: done + 1] for name, x in (record | more).items()}
         kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else SteppedSolution
@@ -124,6 +133,9 @@ class Capturing(Scheme):
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )  # fmt: skip
+
+    def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
+        """Refuse what the scheme cannot do with directions without mass; G holds entries."""
 
     def _status(
         self, code: int, done: int, residual: float, compiled: Compiled, last: np.ndarray

@@ -19,7 +19,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
-from explorer.errors import BadValue
+from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing, in_space
@@ -88,6 +88,7 @@ class MoreauJean(Capturing):
         "tangential restitution",
     }  # fmt: skip
     takes: ClassVar[str] = "mechanical systems with contacts, impacts, friction and constraints"
+    massless: ClassVar[bool] = True
 
     theta: float = knob(0.5, 0, 1, text="implicitness", strict=True)
     forecast: float = knob(0.5, 0, 1, text="forecast factor of the active set", strict=True)
@@ -156,6 +157,40 @@ class MoreauJean(Capturing):
         more = {"p_max": p_max} if rough else {}
         more |= {"partner": partner} if partner.size else {}
         return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
+
+    def check_massless(self, compiled: Any, bare: Any, G: Any) -> None:
+        """Refuse what cannot be done with directions without mass.
+
+        Raises
+        ------
+        BadValue
+            theta < 1/2, matrices that are not constant.
+        BadModel
+            A contact or a constraint that acts on what has no mass.
+        """
+        system = compiled.system
+        if self.theta < 0.5 or not compiled.constant:
+            why = (
+                f"theta = {self.theta:g} is stable for no step there; theta >= 1/2 is"
+                if self.theta < 0.5
+                else "MoreauJean takes that of a linear system only; Newmark and GeneralizedAlpha "
+                "take it where there are no contacts"
+            )
+            raise BadValue(f"The mass matrix of '{system.name}' is singular: {why}.")
+        ends = zip(compiled.gap_ptr[:-1], compiled.gap_ptr[1:], strict=True)
+        N = abs(bare.all)
+        for a, (first, after) in enumerate(ends):
+            columns = compiled.gap_col[first:after][G[first:after] != 0]
+            if not abs(N[columns]).sum() > 0:
+                continue
+            tangents = [system.contacts[k].name for k, _, _ in system.tangents]
+            names = [c.name for c in system.contacts] + tangents
+            names += [c.name for c in system.constraints]
+            raise BadModel(
+                f"{names[a]!r} of '{system.name}' acts on coordinates without mass, for which "
+                "impulses and the law of impact mean nothing. Give them mass, or let it act on "
+                "coordinates that have mass."
+            )
 
     @property
     def orders(self) -> tuple[int, int]:

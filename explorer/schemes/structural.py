@@ -16,6 +16,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
+from explorer.compiled.condensation import consistent, directions, follow
 from explorer.errors import BadValue
 from explorer.memory import zeros
 from explorer.motion import Motion
@@ -139,14 +140,19 @@ class Structural(Family):
         inp = np.concatenate([compiled.input(rho), np.zeros(n)])
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
-        M, K, C, _ = compiled.check(inp[:-n])
+        M, K, C, _ = compiled.check(inp[:-n], singular=True)
         constant = compiled.constant and not springs
+        bare = directions(compiled, inp[:-n], M)
+        if bare is not None:
+            self._check_massless(compiled)
+            true = consistent(compiled, bare, inp[:-n])
         if constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         rows = 1 + self.steps(t_end, 3 * n + 6, n)
         record = _Record(4096 if self.error_tol > 0 else rows, n, springs)
         record.q[0], record.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
-        true = solved(M, compiled.forces(inp))
+        if bare is None:
+            true = solved(M, compiled.forces(inp))
         record.a[0] = true if self.a0 == "consistent" else 0.0
         co = self.coefficients
         knobs = np.array([
@@ -167,6 +173,8 @@ class Structural(Family):
         failed = float(record.residuals[min(last + 1, len(record.t) - 1), 1])
         detail = ""
         q, v, t = record.q[end], record.v[end], record.t[end]
+        if bare is not None:
+            follow(compiled, bare, rho, t, q, v, record.a[end])
         if code != SUCCESS:
             detail = f" Last state: q = {short(q[-1])}, v = {short(v[-1])}."
             if code == NOT_FINITE:
@@ -182,6 +190,33 @@ class Structural(Family):
             slip=record.slip[end], imbalance=record.residuals[end, 2],
             parts=record.residuals[end, 3].astype(np.int32),
         )  # fmt: skip
+
+    def _check_massless(self, compiled: Compiled) -> None:
+        """Refuse what this scheme cannot do with a singular mass matrix.
+
+        Raises
+        ------
+        BadValue
+        """
+        name = compiled.system.name
+        if not self.coefficients.unconditional:
+            raise BadValue(
+                f"The mass matrix of '{name}' is singular: what has no mass has an infinite "
+                f"frequency, and any step is above the stability limit of {self!r}. An "
+                "unconditionally stable scheme takes it, such as Newmark(beta=1/4, gamma=1/2) or "
+                "GeneralizedAlpha."
+            )
+        if self.error_tol > 0:
+            raise BadValue(
+                f"error_tol estimates errors from accelerations, and '{name}' has coordinates "
+                "without mass, whose accelerations no equation gives: use even steps "
+                "(error_tol=0) and compare two step sizes."
+            )
+        if compiled.structural.moves:
+            raise BadValue(
+                f"The mass matrix of '{name}' is singular and depends on the coordinates, so the "
+                "directions without mass turn: give them mass, or remove them."
+            )
 
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: equilibrium, the local error, energy that is made, or lost.

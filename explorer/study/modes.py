@@ -13,9 +13,11 @@ import numpy as np
 import scipy.optimize
 
 from explorer.compiled import compile_system, short
+from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem, check_system
-from explorer.systems.modal import natural_modes
+from explorer.systems.massless import without_mass
+from explorer.systems.modal import largest_square, natural_modes
 
 __all__ = ["Modes", "modes"]
 
@@ -38,6 +40,9 @@ class Modes:
     ratios : (k,) float
         Damping ratios phi' C phi / (2 omega): those of the modes where C leaves them uncoupled,
         else its part in each mode; NaN where omega^2 <= 0.
+    infinite : int
+        How many infinite frequencies are left out: of directions without mass, which follow the
+        others at rest.
     """
 
     system: Any
@@ -45,6 +50,7 @@ class Modes:
     squares: np.ndarray
     shapes: np.ndarray
     ratios: np.ndarray
+    infinite: int = 0
 
     @property
     def omega(self) -> np.ndarray:
@@ -63,7 +69,13 @@ class Modes:
             return 1 / self.frequencies
 
     def __repr__(self) -> str:
-        return f"Modes({self.system.name!r}, omega = {short(self.omega)} rad/s)"
+        return f"Modes({self.system.name!r}, omega = {short(self.omega)} rad/s{self._left_out})"
+
+    @property
+    def _left_out(self) -> str:
+        if not self.infinite:
+            return ""
+        return f"; {self.infinite} without mass left out, at infinite frequency"
 
     def _repr_markdown_(self) -> str:
         head = (
@@ -76,6 +88,7 @@ class Modes:
             )
         ]
         title = f"**{self.system.name}** — natural modes about q = {short(self.q)}"
+        title += self._left_out
         return f"{title}\n\n" + "\n".join([head, *rows]).replace("nan", "–")
 
 
@@ -89,7 +102,8 @@ def modes(
     ----------
     system : LinearMechanicalSystem or MechanicalSystem
         A mechanical system is linearised at rest: K = -dF/dq, C = -dF/dv at t = 0. Contacts are
-        taken as open, springs that yield as elastic.
+        taken as open, springs that yield as elastic. Directions without mass have infinite
+        frequencies, which are left out.
     count : int, optional
         How many of the lowest modes; all by default.
     about : str or (n,) float
@@ -100,6 +114,8 @@ def modes(
 
     Raises
     ------
+    BadModel
+        A mass matrix that is indefinite; a direction with neither mass nor stiffness.
     BadValue
         No equilibrium is found, a count below one, all modes of a very large system, a stiffness
         that is not symmetric.
@@ -129,6 +145,9 @@ def modes(
     if not isinstance(system, LinearMechanicalSystem):
         inp[1 : 1 + n] = _about(compiled, values, about)
     M, K, C = compiled.tangents(inp)
+    bare = 0
+    if check_mass(system.name, M, "there", singular=True):
+        bare = without_mass(M).shape[1]
     if n > _MOST and (count is None or count > _MOST):
         raise BadValue(
             f"'{system.name}' has {n} modes; ask for some of the lowest, such as modes(system, 10)."
@@ -141,14 +160,14 @@ def modes(
         )
     squares, shapes = natural_modes(M, K, None if count is None else int(count))
     # what is zero but for rounding is a rigid motion
-    top = (abs(K.diagonal()) / M.diagonal()).max()
+    top = largest_square(M, K)
     squares = np.where(np.abs(squares) <= 1e-12 * top, 0.0, squares)
     biggest = np.abs(shapes).argmax(axis=0)
     shapes = shapes * np.sign(shapes[biggest, np.arange(shapes.shape[1])])
     with np.errstate(invalid="ignore", divide="ignore"):
         omega = np.sqrt(np.where(squares > 0, squares, np.nan))
         ratios = np.sum(shapes * (C @ shapes), axis=0) / (2 * omega)
-    return Modes(system, inp[1 : 1 + n].copy(), squares, shapes, ratios)
+    return Modes(system, inp[1 : 1 + n].copy(), squares, shapes, ratios, bare)
 
 
 def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ from explorer.systems.expressions import expression, text
 if TYPE_CHECKING:
     from explorer.systems.lagrangian import LagrangianSystem
 
-__all__ = ["Contact", "checked", "written"]
+__all__ = ["Contact", "checked", "coefficient", "written"]
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,11 @@ def checked(
         raise BadModel(f"{what} depends on a velocity; a gap is a distance.")
     if not gap.free_symbols & set(system.q):
         raise BadModel(f"{what} = {gap} does not depend on any coordinate.")
-    e = expression(contact.e or 0, fixed, f"restitution of {label!r}")
-    soft = expression(contact.compliance, fixed, f"compliance of {label!r}")
-    e_t = expression(contact.e_t, fixed, f"tangential e_t of {label!r}")
+    e = coefficient(contact.e or 0, fixed, f"restitution of {label!r}")
+    soft = coefficient(contact.compliance, fixed, f"compliance of {label!r}")
+    e_t = coefficient(contact.e_t, fixed, f"tangential e_t of {label!r}")
     mu, mu_s = (
-        None if x is None else expression(x, known, f"{name} of {label!r}", aliases)
+        None if x is None else coefficient(x, known, f"{name} of {label!r}", aliases)
         for name, x in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
     )
     read = replace(contact, gap=gap, e=e, name=label, compliance=soft, mu=sp.Integer(0))
@@ -107,6 +107,12 @@ def checked(
         )
     slip = slips[0] if len(slips) == 1 else tuple(slips)
     return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t)
+
+
+def coefficient(value: Any, names: Any, what: str, aliases: Any = None) -> sp.Expr:
+    """Return a formula as `expression` does; a zero is the integer, for 0.0 != 0 in SymPy."""
+    found = expression(value, names, what, aliases)
+    return sp.Integer(0) if found.is_zero else found
 
 
 def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:

@@ -20,7 +20,7 @@ from explorer.arguments import items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.contacts import Contact, written
+from explorer.systems.contacts import Contact, coefficient, written
 from explorer.systems.expressions import by_name, expression, real, text
 from explorer.systems.lagrangian import Constraint, LagrangianSystem
 from explorer.systems.record import Record, listed
@@ -38,7 +38,8 @@ class LinearMechanicalSystem(LagrangianSystem):
     ----------
     name : str
     M : (n, n) array or scipy.sparse
-        Symmetric positive definite mass matrix.
+        Symmetric mass matrix, positive definite; or positive semidefinite, if what has no mass has
+        stiffness or damping: see `explorer.systems.massless` and which schemes take it.
     K, C : (n, n) array or scipy.sparse, optional
         Stiffness and damping; zero if not given. If one of the three is sparse, all are kept as
         `scipy.sparse.csr_array`.
@@ -213,7 +214,7 @@ class LinearMechanicalSystem(LagrangianSystem):
     def _contact(self, gap: sp.Expr, slip: sp.Expr, label: str, given: dict[str, Any]) -> Contact:
         known = self.symbols(state=False)
         law = {
-            k: expression(_plain(x), known, f"{k} of {label!r}")
+            k: coefficient(_plain(x), known, f"{k} of {label!r}")
             for k, x in given.items()
             if x is not None and (slip != 0 or k in ("e", "compliance"))
         }

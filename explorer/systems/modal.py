@@ -17,17 +17,18 @@ from scipy.sparse import csr_array, diags_array
 
 from explorer.errors import BadValue
 from explorer.parameters import number
+from explorer.systems.massless import condensed, has_mass, pivots, state_matrix, without_mass
 
 _HALF = 1e-7  # what eigenvalues that meet round to
 _FULL = 200  # coordinates up to which all eigenvalues are looked for
 
 __all__ = [
     "driven_growth",
+    "largest_square",
     "lowest_square",
     "modal_damping",
     "natural_modes",
     "own_growth",
-    "pivots",
     "rayleigh",
 ]
 
@@ -43,23 +44,44 @@ def natural_modes(
     Parameters
     ----------
     M, K : (n, n) float64 array or scipy.sparse, symmetric, M positive definite; None: M = 1
+        M may be singular if K is not where M is: infinite frequencies are left out.
     count : int, optional
         How many of the lowest (or `highest`) modes; all by default.
+
+    Raises
+    ------
+    BadModel
+        A direction without mass has no stiffness either.
     """
     n = K.shape[0]
-    count = n if count is None else min(count, n)
+    N = np.empty((n, 0)) if M is None or has_mass(M) else without_mass(M)
+    bare = N.shape[1]
+    count = n - bare if count is None else min(count, n - bare)
+    by_few = hasattr(K, "indptr") and n > _DENSE and count < n // 4
+    if bare and not (by_few and not highest and (pivots(N.T @ K @ N) > 0).all()):
+        M, K, T = condensed(M, K)
+        squares, shapes = natural_modes(M, K, count, highest=highest)
+        return squares, T @ shapes
     if hasattr(K, "indptr"):
-        if n > _DENSE and count < n // 4:
+        if by_few:
             unit = diags_array(np.ones(n), format="csr")
-            return _lanczos(unit if M is None else M, K, count, highest)
+            top = largest_square(M, K) if bare else 0.0
+            return _lanczos(unit if M is None else M, K, count, highest, top)
         M, K = None if M is None else M.toarray(), K.toarray()
     part = None if count == n else [n - count, n - 1] if highest else [0, count - 1]
     return scipy.linalg.eigh(K, M, subset_by_index=part)
 
 
+def largest_square(M: Any, K: Any) -> float:
+    """Return a bound of the size of omega^2 in 1/s2 where there is mass, by the diagonals."""
+    mass = M.diagonal()
+    with_mass = mass > 0
+    return float((abs(K.diagonal())[with_mass] / mass[with_mass]).max(initial=0.0))
+
+
 def lowest_square(M: Any, K: Any) -> float:
     """Return the lowest omega^2 in 1/s2 if it is clearly negative, else 0 (that is soon known)."""
-    top = (abs(K.diagonal()) / M.diagonal()).max()
+    top = largest_square(M, K)
     if not top > 0:
         return 0.0
     lifted = K + 1e-9 * top * M
@@ -70,25 +92,14 @@ def lowest_square(M: Any, K: Any) -> float:
     return 0.0 if positive else min(float(natural_modes(M, K, 1)[0][0]), 0.0)
 
 
-def pivots(A: Any) -> np.ndarray:
-    """Return the pivots D of A = P L D L' P' for a symmetric sparse matrix; NaN if one is zero.
-
-    As many are negative as A has negative eigenvalues.
-    """
-    from scipy.sparse.linalg import splu
-
-    try:
-        lu = splu(A.tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
-    except RuntimeError:  # "Factor is exactly singular"
-        return np.full(A.shape[0], np.nan)
-    return lu.U.diagonal()
-
-
-def _lanczos(M: Any, K: Any, count: int, highest: bool) -> tuple[np.ndarray, np.ndarray]:
+def _lanczos(
+    M: Any, K: Any, count: int, highest: bool, top: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Do as `natural_modes`; `top` is the size of the largest omega^2, 0: look for it."""
     from scipy.sparse.linalg import eigsh
 
     begin = np.random.default_rng(0).normal(size=M.shape[0])
-    top = eigsh(K, 1, M, v0=begin, tol=1e-3, return_eigenvectors=False)[0]
+    top = top or eigsh(K, 1, M, v0=begin, tol=1e-3, return_eigenvectors=False)[0]
     sign, shift, step = (-1, 1.002 * abs(top), 1.01) if highest else (1, 1e-9 * abs(top), 10.0)
     while not (pivots(sign * K + shift * M) > 0).all():
         shift *= step
@@ -203,9 +214,7 @@ def own_growth(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> float:
 
     Less than what eigenvalues round to is 0: they lose half their digits where they meet.
     """
-    n = len(M)
-    below = -np.linalg.solve(M, np.hstack([K, C]))
-    values = np.linalg.eigvals(np.vstack([np.eye(n, 2 * n, n), below]))
+    values = np.linalg.eigvals(state_matrix(M, C, K))
     largest = float(values.real.max(initial=0.0))
     return largest if largest > _HALF * np.abs(values).max() else 0.0
 

@@ -10,9 +10,10 @@ from explorer.compiled import compile_system
 from explorer.frictional import DiscSolution
 from explorer.solution import Solution
 from explorer.systems import LinearMechanicalSystem
+from explorer.systems.massless import filled, has_mass, without_mass
 from explorer.verification.energy_balance import evaluated
 
-__all__ = ["force", "inverse_masses", "momentum"]
+__all__ = ["force", "inverse_masses", "momentum", "null_of_mass"]
 
 _DENSE = 500  # coordinates up to which a mass matrix is solved with
 
@@ -44,6 +45,15 @@ def momentum(
     return found
 
 
+def null_of_mass(solution: Solution) -> Any:
+    """Return orthonormal columns N (n, k) with M N = 0 at the start; k = 0 if M is regular."""
+    compiled: Any = compile_system(solution.system)
+    inp = compiled.input(list(solution.rho.values()))
+    inp[: 1 + compiled.n] = solution.t[0], *solution.q[0]
+    M = compiled.matrices(inp)[0]
+    return np.empty((compiled.n, 0)) if has_mass(M) else without_mass(M)
+
+
 def inverse_masses(solution: Solution) -> np.ndarray:
     """Return 1 / the mass that an impulse along each row of G meets at the start, (n_rows,), 1/kg.
 
@@ -53,6 +63,7 @@ def inverse_masses(solution: Solution) -> np.ndarray:
     inp = compiled.input(list(solution.rho.values()))
     inp[: 1 + compiled.n] = solution.t[0], *solution.q[0]
     M, _, _, entries = compiled.matrices(inp)
+    M = filled(M)  # no row of G reaches where there is no mass
     diagonal = M.diagonal()
     if isinstance(solution, DiscSolution):
         return np.full(compiled.rows, 3.0 / diagonal[0::3].min())

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.verification.forces import force, momentum
+from explorer.verification.forces import force, momentum, null_of_mass
 
 __all__ = ["equilibrium"]
 
@@ -74,7 +74,9 @@ def _checked(run: Any, free: np.ndarray) -> list[Check]:
         (new["v"] - old["v"]) - h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"]),
     )  # fmt: skip
     parts = left / np.maximum(terms, 1e-300)
+    N = null_of_mass(run)  # its v and a are derivatives of equations, not those of the scheme
     for off, of in zip(made, ("q", "v"), strict=True):
+        off = off - (N @ (N.T @ off.T)).T
         whole = np.abs(new[of]) + np.abs(old[of]) + h * np.abs(old["v"]) + h**2 * np.abs(new["a"])
         parts = np.maximum(parts, np.abs(off).max(axis=1) / np.maximum(whole.max(axis=1), 1e-300))
     if am or af:  # a belongs to another time than q, and is made anew where the step changes

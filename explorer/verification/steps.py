@@ -21,7 +21,7 @@ from explorer.certificate import Check
 from explorer.compiled import compile_system
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.solution import Solution
-from explorer.verification.forces import force, inverse_masses, momentum
+from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
 from explorer.verification.gradients import Rows
 
 __all__ = ["contact_problem", "moreau"]
@@ -90,6 +90,8 @@ class _Step:
         self.h = np.diff(solution.t)[:, None]
         q, v, theta = solution.q, solution.v, scheme.theta
         self.end = q[:-1] + self.h * (theta * v[1:] + (1 - theta) * v[:-1])
+        if (N := null_of_mass(solution)).shape[1]:  # there v is a derivative of q
+            self.end += (N @ (N.T @ (q[1:] - self.end).T)).T
         star = scheme.mass_point == "q_star"
         self.place = q[:-1] + self.h * scheme.gamma * v[:-1] if star else self.end
         self.t = solution.t[1:]
