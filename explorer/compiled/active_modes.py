@@ -23,7 +23,7 @@ class Solved(Bundle):
     Parameters
     ----------
     address : int
-        Of `explorer.kernels.active_modes.evaluate`.
+        Of `explorer.kernels.mode_functions.evaluate`.
     words : sequence of int
     size : int
     """
@@ -45,7 +45,8 @@ class ActiveModes:
     """
 
     def __init__(self, system: StepSystem, found: Modes, rho: int, place: int) -> None:
-        from explorer.kernels import active_modes as kernel
+        from explorer.kernels import mode_functions as kernel
+        from explorer.kernels.active_modes import scratch
         from explorer.kernels.multiaffine import room
 
         self.found, self.kernel = found, kernel
@@ -53,7 +54,7 @@ class ActiveModes:
         n, nc, nrho = base.n_x, base.n_c, base.n_rho
         self.n, self.y, self.nc = n, 1 + n + nrho, nc
         wide = room(nc)
-        self.scratch = kernel.scratch(n, nc, nrho, wide)
+        self.scratch = scratch(n, nc, nrho, wide)
         self._of = [*base.plain, *base.tangents, base.surface_rates]  # f, dc/dt; f, c, dc/dt
         f, rate, f_all, c_all, rate_all = self._of
         words = [n, nc, nrho, place, rho, wide]

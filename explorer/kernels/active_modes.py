@@ -1,50 +1,53 @@
-"""Modes of a system with step functions as native functions whose multipliers are solved for.
+"""Multipliers of a mode of a system with step functions, and their derivatives.
 
 A mode is an active set and, where dc/dt = 0 has several solutions alpha on its surfaces, one of
 them: of two equations that in which det d(dc/dt)/d alpha is positive or negative, of more that with
-the k-th smallest first multiplier. `evaluate` has the signature of every native function of a
-model; what it is to write is told by TASK. Field, guards and their derivatives follow by the
-implicit function theorem: with R = dc/dt of what is slid on,
+the k-th smallest first multiplier. Their derivatives follow by the implicit function theorem: with
+R = dc/dt of what is slid on,
 
-    R(t, x, alpha, rho) = 0,   alpha_y = -R_alpha^-1 R_y,   F_y = f_y + f_alpha alpha_y.
+    R(t, x, alpha, rho) = 0,   alpha_y = -R_alpha^-1 R_y.
 
-A guard is a switching function, a multiplier's distance from its bounds, or, of two surfaces, the
-discriminant D = (det R_alpha)^2 of their quadratic equation: where it vanishes both roots do.
-
-`data` are 64-bit words: TASK, the address of the words of the model, the mode, then what the task
-is about. The model's words: see the constants; behind MODES the root and the signs of each mode.
-The scratch memory lies behind the model's own input vector.
+A model is 64-bit words: see the constants; behind MODES the root and the signs of each mode. The
+scratch memory lies behind the model's own input vector.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
-from explorer.kernels.memory import integers, matrix, pointer, vector
+from explorer.kernels.memory import integers, matrix, vector
 from explorer.kernels.multiaffine import (
     BENCH_ROWS,
     CORNERS,
     FIRST,
-    discriminant,
     pair,
     roots,
 )
+from explorer.kernels.structures import Integers, Matrix, Memory, Numbers, Vector, takes
 
-__all__ = ["address", "scratch"]
+__all__ = ["Scratch", "attracts", "derive", "memory", "scratch", "solve"]
 
-TASK, MODEL, MODE, REST = 0, 1, 2, 3
-FIELD, FIELD_TLM, GUARDS, GUARD_TLM, RESET, BRANCH, START, ACTIVE = range(8)
 # words of the model: counts, where scratch and rho begin in the input vector, columns of the bench,
 # (address, data) of f, of f with its derivatives, of dc/dt, of that with its derivatives, of c
 N, NC, NRHO, SCRATCH, RHO, WIDE, FLOW, FLOW_ALL, RATE, RATE_ALL, SWITCH = (
     0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14,
 )  # fmt: skip
 MODES = 16
-# kinds of guards: c_j, alpha_j, 1 - alpha_j, D
-SIDE, LOW, HIGH, FOLD = 0, 1, 2, 3
-# kinds of conditions of a mode that may follow: it holds, the slide that is left attracts
-HOLDS, ATTRACTS = 0, 1
-ON = 1e-20  # the square of what is zero at the start
+
+
+class Scratch(NamedTuple):
+    """Memory for one call."""
+
+    base: Vector  # (1 + n + n_c + n_rho,) t, x, multipliers, rho
+    out: Vector  # what a native function has written
+    bench: Matrix  # (BENCH_ROWS, wide) see `explorer.kernels.multiaffine`
+    M: Matrix  # (size, size), size = max(n_c, 2)
+    r: Matrix  # (3, size)
+    pivots: Integers  # (size,)
+    moved: Matrix  # (n_c, 1 + n + n_rho) derivatives of the multipliers by t, x, rho
+    slopes: Matrix  # (n_c, 1 + n + n_rho) for work
 
 
 def scratch(n: int, nc: int, nrho: int, wide: int) -> int:
@@ -61,13 +64,10 @@ def _parts(n, nc, nrho, wide):
     return 1 + n + nc + nrho, most, BENCH_ROWS * wide, 5 * size * size + 8 * size, nc * y, nc * y
 
 
-@kernel(
-    "int64(CPointer(int64), int64, float64[::1], float64[::1], float64[:, ::1], float64[:, ::1],"
-    " int64[::1], float64[:, ::1])",
-    inner=True,
-)
-def solve(model, mode, base, out, bench, M, pivots, r):
-    """Write the multipliers of a mode to `base`; return 0 if there are none."""
+@kernel(takes(Numbers, int, Scratch, returns=int), inner=True)
+def solve(model, mode, scratch):
+    """Write the multipliers of a mode to `scratch.base`; return 0 if there are none."""
+    base, out, bench, r = scratch.base, scratch.out, scratch.bench, scratch.r
     n, nc = model[N], model[NC]
     at = MODES + mode * (1 + nc)
     m = 0
@@ -103,7 +103,7 @@ def solve(model, mode, base, out, bench, M, pivots, r):
                 bench[CORNERS + a, corner] /= size
         good = 1 if pair(bench, 1 if which == 0 else -1, r[0], 1) != 0.0 else 0
     else:
-        count = roots(bench, m, M, pivots, r)
+        count = roots(bench, m, scratch.M, scratch.pivots, r)
         good = 1 if which < count else 0
         if good == 1:
             best = -1
@@ -125,13 +125,11 @@ def solve(model, mode, base, out, bench, M, pivots, r):
     return good
 
 
-@kernel(
-    "void(CPointer(int64), int64, float64[::1], float64[::1], float64[:, ::1], int64[::1],"
-    " float64[:, ::1], float64[:, ::1])",
-    inner=True,
-)
-def derive(model, mode, base, out, M, pivots, r, moved):
-    """Set the derivatives (n_c, 1 + n + n_rho) of the multipliers by t, x and rho."""
+@kernel(takes(Numbers, int, Scratch), inner=True)
+def derive(model, mode, scratch):
+    """Set `scratch.moved`, the derivatives of the multipliers."""
+    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
+    r, moved = scratch.r, scratch.moved
     n, nc, nrho = model[N], model[NC], model[NRHO]
     at = MODES + mode * (1 + nc)
     y = 1 + n + nrho
@@ -174,13 +172,10 @@ def derive(model, mode, base, out, M, pivots, r, moved):
                 a += 1
 
 
-@kernel(
-    "float64(CPointer(int64), CPointer(int64), int64, float64[::1], float64[::1], float64[:, ::1],"
-    " int64[::1])",
-    inner=True,
-)
-def attracts(model, data, place, base, out, M, pivots):
+@kernel(takes(Numbers, Numbers, int, Scratch, returns=float), inner=True)
+def attracts(model, data, place, scratch):
     """Return -det J_Z det J_(Z without j), J = d(dc/dt)/d alpha; words: j, how many, Z."""
+    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
     nc = model[NC]
     j, count = data[place], data[place + 1]
     call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
@@ -208,11 +203,9 @@ def attracts(model, data, place, base, out, M, pivots):
     return total
 
 
-@kernel("void(CPointer(float64), CPointer(float64), CPointer(int64))")
-def evaluate(result, inp, data):
-    """Write what TASK says."""
-    model = pointer(data[MODEL])
-    task, mode = data[TASK], data[MODE]
+@kernel(takes(Memory, Numbers, returns=Scratch), inline=True)
+def memory(inp, model):
+    """Lay out the scratch memory, and write t, x and rho to its `base`."""
     n, nc, nrho, wide = model[N], model[NC], model[NRHO], model[WIDE]
     y = 1 + n + nrho
     size = max(nc, 2)
@@ -228,146 +221,10 @@ def evaluate(result, inp, data):
     r = matrix(inp, at + size * size, 3, size)
     pivots = integers(inp, at + size * size + 3 * size, size)
     at += parts[3]
-    moved = matrix(inp, at, nc, y)
-    at += parts[4]
-    slopes = matrix(inp, at, nc, y)
     base[0] = inp[0]
     for k in range(n):
         base[1 + k] = inp[1 + k]
     for k in range(nrho):
         base[1 + n + nc + k] = inp[model[RHO] + k]
-    if task == RESET:
-        for k in range(n * (1 + y)):
-            result[k] = 0.0
-        for k in range(n):
-            result[k] = inp[1 + k]
-            result[2 * n + k * n + k] = 1.0
-        return
-    good = 1
-    if task != START:
-        good = solve(model, mode, base, out, bench, M, pivots, r)
-    if task in (FIELD, FIELD_TLM):
-        if good == 0:
-            for k in range(n * (y if task == FIELD_TLM else 1)):
-                result[k] = np.nan
-            return
-        if task == FIELD:
-            call(model[FLOW], model[FLOW + 1], out, base)
-            for k in range(n):
-                result[k] = out[k]
-            return
-        derive(model, mode, base, out, M, pivots, r, moved)
-        call(model[FLOW_ALL], model[FLOW_ALL + 1], out, base)
-        at_sel = n + n * n
-        at_rho = at_sel + n * nc + n
-        for i in range(n):
-            result[i] = out[i]
-            for k in range(n):
-                total = out[n + i * n + k]
-                for j in range(nc):
-                    total += out[at_sel + i * nc + j] * moved[j, 1 + k]
-                result[n + i * n + k] = total
-            for k in range(nrho):
-                total = out[at_rho + i * nrho + k]
-                for j in range(nc):
-                    total += out[at_sel + i * nc + j] * moved[j, 1 + n + k]
-                result[n + n * n + i * nrho + k] = total
-        return
-    if task in (ACTIVE, GUARDS):
-        call(model[SWITCH], model[SWITCH + 1], out, base)
-    if task == ACTIVE:
-        for j in range(nc):
-            result[j] = base[1 + n + j]
-            result[nc + j] = out[j]
-        return
-    if task == GUARDS:
-        count = data[REST]
-        for g in range(count):
-            j, kind = data[REST + 1 + 2 * g], data[REST + 2 + 2 * g]
-            if kind == SIDE:
-                result[g] = out[j]
-            elif kind == FOLD:
-                result[g] = discriminant(bench)
-            else:
-                result[g] = base[1 + n + j] if kind == LOW else 1.0 - base[1 + n + j]
-            result[count + g] = 1.0
-        return
-    if task == GUARD_TLM:
-        j, kind = data[REST], data[REST + 1]
-        if kind == SIDE:
-            call(model[SWITCH], model[SWITCH + 1], out, base)
-            result[0] = out[nc + nc * n + j]
-            for k in range(n):
-                result[1 + k] = out[nc + j * n + k]
-            for k in range(nrho):
-                result[1 + n + k] = out[nc * (n + 2) + j * nrho + k]
-        elif kind == FOLD:  # a measured slope: D is smooth where the roots are not
-            for k in range(y):
-                was = base[k] if k <= n else base[nc + k]
-                step = 1e-6 * (1.0 + abs(was))
-                total = 0.0
-                for side in (1.0, -1.0):
-                    place = k if k <= n else nc + k
-                    base[place] = was + side * step
-                    solve(model, mode, base, out, bench, M, pivots, r)
-                    total += side * discriminant(bench)
-                    base[place] = was
-                result[k] = total / (2.0 * step)
-        else:
-            derive(model, mode, base, out, M, pivots, r, moved)
-            for k in range(y):
-                result[k] = moved[j, k] if kind == LOW else -moved[j, k]
-        return
-    # conditions of the modes that may follow: of each its number, how many, then kind and function
-    count = data[REST]
-    place = REST + 1
-    at_result = 0
-    now = mode
-    for _ in range(count):
-        other, many = data[place], data[place + 1]
-        place += 2
-        if many > 0 and data[place] == ATTRACTS:
-            if now != mode:
-                solve(model, mode, base, out, bench, M, pivots, r)
-                now = mode
-            result[at_result] = attracts(model, data, place + 1, base, out, M, pivots)
-            place += 3 + data[place + 2]
-            at_result += 1
-            continue
-        good = solve(model, other, base, out, bench, M, pivots, r)
-        now = other
-        signs = MODES + other * (1 + nc) + 1
-        on = 0
-        for j in range(nc):
-            on += 1 if model[signs + j] == 0 else 0
-        if on == 2 and not discriminant(bench) > 0.0:
-            good = 0
-        call(model[SWITCH], model[SWITCH + 1], out, base)
-        for j in range(nc):
-            slopes[j, 0] = out[j]
-        call(model[RATE], model[RATE + 1], out, base)
-        for _ in range(many):
-            j = data[place + 1]
-            place += 2
-            side = model[signs + j]
-            off = task == START and slopes[j, 0] * slopes[j, 0] > ON
-            if side != 0:
-                result[at_result] = side * (slopes[j, 0] if off else out[j])
-                if good == 0:
-                    result[at_result] = np.nan
-                at_result += 1
-            else:
-                alpha = base[1 + n + j]
-                away = -slopes[j, 0] * slopes[j, 0]
-                if good == 0:
-                    alpha = np.nan
-                result[at_result] = away if off else alpha
-                result[at_result + 1] = away if off else 1.0 - alpha
-                at_result += 2
-
-
-def address() -> int:
-    """Return the address of `evaluate`."""
-    (compiled,) = evaluate.overloads.values()
-    name = compiled.fndesc.llvm_cfunc_wrapper_name
-    return compiled.library.get_pointer_to_function(name)
+    slopes = matrix(inp, at + parts[4], nc, y)
+    return Scratch(base, out, bench, M, r, pivots, matrix(inp, at, nc, y), slopes)

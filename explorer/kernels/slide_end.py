@@ -17,8 +17,9 @@ from explorer.kernels.stretch import RECORD, WORK
 
 __all__ = ["polish"]
 
-TURNS = 12
-PROBE = 1e-3  # of an element: over it the first slope is measured
+TURNS = 20
+ROUND_OFF = 1e-11  # of a multiplier beside its bounds
+PROBE = 1e-3  # of an element, or of the slide: over it the first slope is measured
 STAGE, TOTAL = 0, 1  # rows of `vec`: state of a stage, sum of the slopes
 
 
@@ -100,8 +101,10 @@ def polish(
             r, work, vec, saved, found, near, t, x, 0.0, which,
         ) - bound  # fmt: skip
         low = moments[p - 1, 0] - t
-        high = moments[p + 1, 0] - t if p + 1 < len(switches) else 2.0 * h
-        tau = -PROBE * h
+        # the last element may be a sliver, where the slide was over when an interval began
+        scale = max(h, PROBE * (t - moments[p - 1, 0]))
+        high = moments[p + 1, 0] - t if p + 1 < len(switches) else 2.0 * scale
+        tau = -PROBE * scale
         slope = 0.0
         good = False
         for _ in range(TURNS):
@@ -117,14 +120,16 @@ def polish(
                 good = off == 0.0
                 break
             step = -off / slope
-            if abs(step) <= 1e-14 * h + 2e-16 * abs(t):
+            # a multiplier that hardly moves is zero at the end to round-off, not to that of time
+            small = abs(off) <= ROUND_OFF and abs(off) >= 0.5 * abs(off_before)
+            if small or abs(step) <= 1e-14 * scale + 2e-16 * abs(t):
                 good = True
                 break
             before = tau
             off_before = off
-            tau += step
-            if not low < tau < high:
+            if not low < tau + step < high:
                 break
+            tau += step
         if not good:
             continue
         taus[p] = tau

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import sympy as sp
@@ -19,7 +19,7 @@ from explorer.systems.hybrid import Branch, Guard, Mode
 
 __all__ = ["SIDE", "Conditions", "Modes", "coupled", "modes_of"]
 
-SIDE, LOW, HIGH, FOLD = range(4)  # kinds of guards, as in `explorer.kernels.active_modes`
+SIDE, LOW, HIGH, FOLD = range(4)  # kinds of guards, as in `explorer.kernels.mode_functions`
 HOLDS, ATTRACTS = range(2)  # kinds of conditions
 _ROOTS = 6  # of a slide on more than two surfaces
 
@@ -63,13 +63,23 @@ class Modes:
     begins: list[Conditions] = field(default_factory=list)
 
 
-def coupled(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> bool:
-    """Whether multipliers that are determined together enter `rates` other than affinely."""
-    unknown, left = set(alphas), list(rates)
+def coupled(on: Sequence[int], depends: Callable[[int, Sequence[int]], bool]) -> bool:
+    """Whether multipliers that are determined together enter the rates other than affinely.
+
+    Parameters
+    ----------
+    on : sequence of int
+        The functions that are slid on.
+    depends : callable
+        Whether the product of some multipliers enters the rate of a function.
+    """
+    sets = [S for size in range(1, len(on) + 1) for S in itertools.combinations(on, size)]
+    terms = {j: [{*S} for S in sets if depends(j, S)] for j in on}
+    unknown, left = set(on), list(on)
     while left:
-        uses = [r.free_symbols & unknown for r in left]
+        uses = [set().union(*terms[j]) & unknown for j in left]
         block: tuple[int, ...] = ()
-        mine: set[sp.Basic] = set()
+        mine: set[int] = set()
         for size in range(1, len(left) + 1):
             for chosen in itertools.combinations(range(len(left)), size):
                 mine = set().union(*(uses[i] for i in chosen))
@@ -80,10 +90,10 @@ def coupled(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> bool:
                 break
         if not block or len(mine) < len(block):
             return False
-        if any(left[i].diff(a).free_symbols & mine for i in block for a in mine):
+        if any(len(S & mine) > 1 for i in block for S in terms[left[i]]):
             return True
         unknown -= mine
-        left = [r for i, r in enumerate(left) if i not in block]
+        left = [j for i, j in enumerate(left) if i not in block]
     return False
 
 
@@ -159,8 +169,11 @@ def _guards(
             continue
         for kind, end in ((LOW, -1), (HIGH, 1)):
             after = (*signs[:j], end, *signs[j + 1 :])
-            first = [Conditions(to, (), j, tuple(on)) for to, (other, _) in enumerate(found.sets)
-                     if other == after and 0 not in other]  # fmt: skip
+            first = [
+                Conditions(to, (), j, tuple(on))
+                for to, (other, _) in enumerate(found.sets)
+                if other == after
+            ]
             rest = [c for c in like(on) if c.to not in [f.to for f in first]]
             yield j, kind, f"{name}, {alpha} = {(end + 1) // 2}", [*first, *rest], name
     if len(on) == 2:

@@ -14,12 +14,14 @@ import copy
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.reformulations.active_modes import Modes, coupled, modes_of
+from explorer.reformulations.multilinear import Rates, degree
 from explorer.reformulations.sliding import Slide, slides
 from explorer.systems import HybridSystem, StepSystem
 
@@ -124,7 +126,8 @@ def obstacle(system: StepSystem) -> str:
             "active sets. FESD takes any number."
         )
     for s in system.switches:
-        if any(s.alpha in f.diff(s.alpha).free_symbols for f in map(sp.expand_mul, system.f)):
+        unclear = [f for f in system.f if degree(f, s.alpha) > 1]
+        if any(s.alpha in sp.expand_mul(f).diff(s.alpha).free_symbols for f in unclear):
             return (
                 f"{s.alpha}, the multiplier of {s.name!r}, enters its f other than linearly, so a "
                 "slide has no field in closed form. FESD takes it as it is."
@@ -140,25 +143,36 @@ class _Builder:
         self.count = len(system.switches)
         self.alphas = [s.alpha for s in system.switches]
         self.c = [s.c for s in system.switches]
-        flow = [sp.expand_mul(f) for f in system.f]
-        self.rates = [
-            sp.expand_mul(
-                c.diff(system.t)
-                + sum((c.diff(x) * f for x, f in zip(system.x, flow, strict=True)), sp.S.Zero)
-            )
-            for c in self.c
-        ]
         self.sets: list[tuple[Signs, Slide]] = []
         self.of: dict[Signs, list[int]] = {}
+
+    @cached_property
+    def rates(self) -> list[sp.Expr]:
+        """dc/dt of each function, multiplied out."""
+        flow = [sp.expand_mul(f) for f in self.system.f]
+        return [
+            sp.expand_mul(
+                c.diff(self.system.t)
+                + sum((g * f for g, f in zip(row, flow, strict=True)), sp.S.Zero)
+            )
+            for c, row in zip(self.c, self.gradients, strict=True)
+        ]
+
+    @cached_property
+    def gradients(self) -> list[list[sp.Expr]]:
+        """Of each function its derivatives by each state."""
+        return [[c.diff(x) for x in self.system.x] for c in self.c]
 
     @property
     def coupled(self) -> bool:
         """Whether a slide on several surfaces has multipliers that are no quotients."""
+        if self.count < 2:
+            return False
+        rates = Rates(self.system.f, self.alphas, self.gradients)
         for signs in itertools.product((1, 0, -1), repeat=self.count):
             on = [j for j in range(self.count) if signs[j] == 0]
-            held = self._sides(signs)
-            rates = [sp.expand_mul(self.rates[j].xreplace(held)) for j in on]
-            if len(on) > 1 and coupled(rates, [self.alphas[j] for j in on]):
+            held = {j: int(s > 0) for j, s in enumerate(signs)}
+            if len(on) > 1 and coupled(on, partial(rates.depends, held=held)):
                 return True
         return False
 
