@@ -343,3 +343,16 @@ def test_an_impact_that_is_not_newtons_ends_the_run():
     run = failed.value.solution
     assert run.status.name == "impact_law"
     assert run.t[-1] <= np.sqrt(0.6 / 9.81) + 1e-9
+
+
+@pytest.mark.parametrize(("tableau", "stages"), [("gauss", 1), ("gauss", 2), ("radau_iia", 2)])
+def test_the_end_has_the_order_of_the_elements(tableau, stages):
+    """A block that slides under constant friction: exact, at an end within an element too."""
+    slope = ex.models.block_on_slope()
+    rho = {"alpha": 0.7, "mu": 0.6, "speed": 3.0}
+    scheme = ex.FESD(h=0.05, tableau=tableau, stages=stages)
+    run = ex.simulate(slope, scheme, t_end=0.2177, rho=rho)
+    slows = run.rho["g"] * (np.sin(0.7) + 0.6 * np.cos(0.7))
+    travelled = 3.0 * run.t - slows * run.t**2 / 2
+    assert run.t[-1] == 0.2177
+    assert run.x[:, 0] == pytest.approx(travelled, abs=1e-13)

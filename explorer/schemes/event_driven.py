@@ -35,6 +35,7 @@ from explorer.schemes.sliding import SwitchedMarch
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
 from explorer.trajectory import Trajectory
+from explorer.verification.flow import automaton, flow
 from explorer.verification.located import by_steps, flow_energy, located, switched
 
 __all__ = ["EventDriven"]
@@ -137,17 +138,18 @@ class EventDriven(Scheme):
         )
 
     def certify(self, solution: Any) -> list[Check]:
-        """Return the checks: laws at impacts, gaps, sides of surfaces, energy between events.
+        """Return the checks: the flow, laws at impacts, gaps, sides of surfaces, guards, energy.
 
         Bounds follow from `rtol` and `atol`: the errors of as many steps as there are.
         """
         march = solution.march
         accuracy = self._accuracy(solution)
+        flowed = flow(solution) if self.newmark is None else []
         if isinstance(solution, SwitchedTrajectory):
-            return [*switched(solution, accuracy), solution.uniqueness]
+            return [*switched(solution, accuracy), *flowed, solution.uniqueness]
         if not march.flow.mechanical:
-            return []
-        found = located(solution, accuracy)
+            return [*flowed, *automaton(solution, accuracy)]
+        found = [*located(solution, accuracy), *flowed]
         if self.newmark is None:
             return [*found, *flow_energy(solution, march.steps[:, :2], accuracy)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]

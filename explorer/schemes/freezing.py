@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Freezing"]
 
 _LEGS = 200
+_TURNS = 3  # Newton iterations for the pseudo-time of a physical one
 _FINER, _FINEST = 1e-2, 4  # steps where Newton's method has failed
 SIGNS = 6  # first column of the signs in a row of `Elements.switches`
 _STILL = 1e-9  # the clock of an element that is frozen runs slower
@@ -228,8 +229,21 @@ class Freezing(ABC):
         self, t: np.ndarray, *, exact: bool = True
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the source's state (k, n_x), multipliers and elements at physical times."""
-        x, chosen, which = self.elements.sample(self.pseudo_time(t), exact=exact)
+        x, chosen, which = self._sampled(t, exact)
         return x[:, : self.compiled.n_x], chosen, which
+
+    def _sampled(self, t: np.ndarray, exact: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return states in pseudo-time, multipliers and elements at physical times."""
+        e, s = self.elements, self.pseudo_time(t)
+        x, chosen, which = e.sample(s, exact=exact)
+        for _ in range(_TURNS if exact else 0):  # the clock's polynomial is of a lower order
+            off = t - x[:, -1]
+            if not (np.abs(off) > 1e-14 * np.abs(t)).any():
+                break
+            pace = e.rates(s, x, chosen)[:, -1]
+            s = s + np.where(pace > _STILL, off / np.maximum(pace, _STILL), 0.0)
+            x, chosen, which = e.sample(s, exact=True)
+        return x, chosen, which
 
     def observed(self, x: np.ndarray, chosen: np.ndarray) -> dict[str, np.ndarray]:
         """Return what `OBSERVED` says, (k, n_c) each, at states in pseudo-time."""
@@ -323,8 +337,10 @@ class Freezing(ABC):
             times = np.append(self.clock[self.running], self.t_last)
         times = np.unique(times[times <= self.t_last])
         times = times[~np.isin(times, hits)]
-        s = self.pseudo_time(times)
-        x, chosen, which = e.sample(s, exact=exact)
+        x, chosen, which = self._sampled(times, exact)
+        if len(times) and not exact:  # the end of a run is a result, not a place in a picture
+            for some, last in zip((x, chosen, which), self._sampled(times[-1:], True), strict=True):
+                some[-1:] = last
         if len(times) and times[0] == 0.0 and len(e.moments) and not self.still[:1].any():
             chosen[0] = e.moments[0, 2 + 3 * e.compiled.n_x :]
         phases = e.places[which, 1] if len(e.places) else np.zeros(len(times), int)

@@ -1,0 +1,173 @@
+"""The flow between events, checked by quadrature, and what happens at events of hybrid systems.
+
+x' = f means x1 - x0 = integral of f(t, x(t)) over a step, whatever method made the step. The
+integral is taken by Gauss's points, at states that are marched to from the start of the step. A
+smooth flow that was followed within the tolerances leaves a fraction of them; a kink inside a step,
+which an estimate of the error by orders may not see, leaves more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.certificate import Check
+
+__all__ = ["automaton", "flow"]
+
+_NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(6))
+_NODES = _NODES + 0.5
+_MOST = 10.0  # times the tolerance of a step; smooth flows leave up to 2
+_LOOKED_AT = 300, 60  # steps at most, of explicit methods and of an implicit one
+_EPS = float(np.finfo(float).eps)
+_CLEAR = 1e-6  # of a guard's largest value: on which side of its zero it is
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps of a run with their ends, and the flow at the nodes inside."""
+
+    t: np.ndarray  # (k,)
+    h: np.ndarray  # (k,)
+    first: np.ndarray  # (k, n_x)
+    last: np.ndarray  # (k, n_x)
+    mode: np.ndarray  # (k,)
+    nodes: np.ndarray  # (k, 6)
+    x: np.ndarray  # (k, 6, n_x)
+    rates: np.ndarray  # (k, 6, n_x)
+
+
+def _steps(march: Any) -> _Steps:
+    n, steps = march.flow.n_x, march.steps
+    first = steps[:, 2 : 2 + n]
+    last = np.vstack([first[1:], march.y[None, :n]])
+    minus = march.record[:, march.lay["x_minus"]][:, :n]
+    for e in range(len(march.record) - 1, -1, -1):  # of several at once the first
+        if march.kinds[e, 4] > 0:
+            last[march.kinds[e, 4] - 1] = minus[e]
+    t, h = steps[:, 0], steps[:, 1]
+    long = np.flatnonzero(h > 1e3 * _EPS * np.abs(t))
+    most = _LOOKED_AT[march.tableau.stiff == 0]
+    if len(long) > most:
+        long = long[np.linspace(0, len(long) - 1, most).astype(int)]
+    t, h, first, last, mode = (a[long] for a in (t, h, first, last, march.step_state[:, 0]))
+    nodes = t[:, None] + _NODES * h[:, None]
+    order = np.argsort(nodes.ravel(), kind="stable")
+    x, rates = np.empty((2, nodes.size, n))
+    y, dy, _ = march.sample(nodes.ravel()[order])
+    x[order], rates[order] = y[:, :n], dy[:, :n]
+    shape = (*nodes.shape, n)
+    return _Steps(t, h, first, last, mode, nodes, x.reshape(shape), rates.reshape(shape))
+
+
+def flow(run: Any) -> list[Check]:
+    """Return the check of what the steps of a run with tolerances leave of x' = f, in units of it.
+
+    Parameters
+    ----------
+    run : of `EventDriven` by a Runge-Kutta method
+    """
+    if not len(run.march.steps):
+        return []
+    scheme = run.scheme
+    with np.errstate(all="ignore"):
+        s = _steps(run.march)
+        if not len(s.t):
+            return []
+        made = s.h[:, None] * np.einsum("j,kjn->kn", _WEIGHTS, s.rates)
+        left = np.abs(s.last - s.first - made)
+        size = np.maximum(np.abs(s.first), np.abs(s.last))
+        moved = s.h[:, None] * np.abs(s.rates).max(axis=1)
+        rounds = 1e2 * _EPS * (size + moved + np.abs(s.t)[:, None] * np.abs(s.rates).max(axis=1))
+        unit = scheme.atol + scheme.rtol * size.max(axis=1, keepdims=True)
+        parts = (np.maximum(left - rounds, 0.0) / unit).max(axis=1)
+    k = int(parts.argmax()) if np.isfinite(parts).all() else int(np.isnan(parts).argmax())
+    return [Check(
+        "flow", float(parts[k]), _MOST, "tolerances",
+        f"The step at t = {s.t[k]:.4g} s misses its flow by {parts[k]:.2g} times its tolerance, as "
+        "a kink of the right-hand side inside a step does: a guard at the kink, or a smaller rtol "
+        "and atol, would keep the tolerance.",
+    )]  # fmt: skip
+
+
+def automaton(run: Any, accuracy: float) -> list[Check]:
+    """Return the checks of a run of a hybrid system: guards at events and between, resets."""
+    if not len(run.march.steps):
+        return []
+    with np.errstate(all="ignore"):
+        return [*_events(run, accuracy), _crossed(run, _steps(run.march))]
+
+
+def _guards(march: Any, mode: int, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return r and `when` of all guards of a mode, (n_t, n_guards) each."""
+    native = march.flow.bundles[march.flow.offsets["guard"] + mode]
+    found = march.along(native, t, x)
+    return found[:, : found.shape[1] // 2], found[:, found.shape[1] // 2 :]
+
+
+def _events(run: Any, accuracy: float) -> list[Check]:
+    """Return the checks that guards are zero at their events, and that resets hold."""
+    march, flow = run.march, run.march.flow
+    worst = {"guards": (0.0, ""), "resets": (0.0, "")}
+    size = np.abs(run.x).max(initial=0.0) or 1.0
+    for event, row, kind in zip(run.located, march.record, march.kinds, strict=True):
+        g, mode = int(kind[0]), int(kind[2])
+        here = g - next(i for i, guard in enumerate(flow.guards) if guard.mode == mode)
+        t, x = np.array([row[0]]), row[march.lay["x_minus"]][None, : flow.n_x]
+        slope = row[march.lay["r_x"]]
+        r = float(_guards(march, mode, t, x)[0][0, here])
+        unit = float(np.abs(slope) @ np.maximum(np.abs(x[0]), accuracy * size)) or 1.0
+        unit += abs(float(row[1])) * abs(t[0]) + 1e-300
+        if not event.chained and not abs(r) / unit <= worst["guards"][0]:
+            worst["guards"] = (
+                abs(r) / unit,
+                (
+                    f"The guard {event.contact!r} is {r:.2g} at its event, t = {event.t:.4g} s: a "
+                    "smaller tolerance would find its zero."
+                ),
+            )
+        if event.kind == "zeno":
+            continue
+        native = flow.bundles[flow.offsets["reset"] + g]
+        plus = march.along(native, t, x)[0, : flow.n_x]
+        off = float(np.abs(plus - row[march.lay["x_plus"]][: flow.n_x]).max() / size)
+        if not off <= worst["resets"][0]:
+            worst["resets"] = off, f"The reset of {event.contact!r} is off by {off:.2g}."
+    return [
+        Check(name, value, max(accuracy, 1e-12) if name == "guards" else 1e-12, "", words)
+        for name, (value, words) in worst.items()
+    ]
+
+
+def _crossed(run: Any, s: _Steps) -> Check:
+    """Return the check that no guard goes through its zero without an event."""
+    march, count, said = run.march, 0, ""
+    begins = np.append(True, s.t[1:] > (s.t + s.h)[:-1] * (1 + 1e-12))
+    hits = np.searchsorted(s.t, march.record[:, 0] * (1 - 1e-14) - 1e-300)
+    begins[hits[hits < len(begins)]] = True
+    part = np.repeat(np.cumsum(begins), s.nodes.shape[1])
+    for mode in np.unique(s.mode).tolist():
+        mine = np.repeat(s.mode == mode, s.nodes.shape[1])
+        guards = [g for g in march.flow.guards if g.mode == mode]
+        if not guards:
+            continue
+        t, x = s.nodes.ravel()[mine], s.x.reshape(-1, s.x.shape[2])[mine]
+        r, when = _guards(march, mode, t, x)
+        clear = _CLEAR * np.abs(r).max(axis=0)
+        for j, guard in enumerate(guards):
+            sure = np.abs(r[:, j]) > clear[j]
+            side, of, at = np.sign(r[sure, j]), part[mine][sure], t[sure]
+            turned = (side[1:] != side[:-1]) & (of[1:] == of[:-1])
+            turned &= (side[1:] == guard.direction) | (guard.direction == 0)
+            if guard.when is not None:
+                counts = when[sure, j] > 0
+                turned &= counts[1:] & counts[:-1]
+            if turned.any():
+                count += int(turned.sum())
+                said = said or (
+                    f"The guard {guard.name!r} goes through its zero near t = "
+                    f"{at[1:][turned][0]:.4g} s without an event."
+                )
+    return Check("guards passed over", count, 0, "", said)
