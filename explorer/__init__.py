@@ -32,6 +32,7 @@ _HOMES = {
         "StepFailed",
     ),
     "parameters": ("Param",),
+    "recorder": ("Recorder",),
     "systems": (
         "BilinearSpring",
         "Constraint",
@@ -51,7 +52,8 @@ _HOMES = {
     "solution": ("Event", "Solution"),
     "stepped": ("SteppedSolution",),
     "schemes": ("Scheme",),
-    "simulation": ("applicability", "load", "rerun", "schemes_for", "simulate"),
+    "simulation": ("applicability", "rerun", "schemes_for", "simulate"),
+    "loading": ("load",),
     "sensitivity": ("Cost", "Sensitivity", "Trust"),
     "sensitivity.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),

@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.event import Event
 from explorer.export import Quantity, per_second
-from explorer.solution import Event, Solution
+from explorer.solution import Solution
 from explorer.systems.laws import Law
 
 __all__ = ["ComplementaritySolution", "Switch"]

@@ -115,6 +115,9 @@ class Columns:
             if name.startswith("_") or system is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             hint = f" It is a column: run[{name!r}]." if name in system._state_names() else ""
+            recorded = self.__dict__.get("recorded")
+            if recorded is not None and recorded.kept(name) == ():
+                hint = f" It was not recorded: {recorded.recorder!r} keeps none of it."
             raise NoSuchName(
                 f"A {type(self).__name__}",
                 name,
@@ -186,7 +189,12 @@ def save(solution: Solution, path: str | Path) -> Path:
     """Write the arrays and the recipe of a run to one ``.npz`` file, and return its path."""
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    arrays = {name: getattr(solution, name) for name in (*_ARRAYS, *solution.KEPT)}
+    names = [*_ARRAYS, *solution.KEPT]
+    recorded = solution.recorded
+    if recorded is not None:
+        names = [k for k in names if recorded.kept(k) != ()]
+    arrays = {name: getattr(solution, name) for name in names}
+    arrays |= {} if recorded is None else recorded.arrays
     spec = np.array(json.dumps(solution.spec))
     return written(path, lambda file: np.savez_compressed(file, spec=spec, **arrays))
 
@@ -201,8 +209,10 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
     """
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
+            spec = json.loads(str(file["spec"]))
+            wanted = [k for k in _ARRAYS if k in file or "recorded" not in spec]
             more = [k for k in file if k != "spec" and k not in _ARRAYS]
-            return {k: file[k] for k in (*_ARRAYS, *more)}, json.loads(str(file["spec"]))
+            return {k: file[k] for k in (*wanted, *more)}, spec
     except FileNotFoundError:
         raise BadValue(f"There is no file {str(path)!r}.") from None
     except Exception as error:

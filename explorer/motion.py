@@ -42,8 +42,10 @@ class Motion(SteppedSolution):
     @property
     def quantities(self) -> list[Quantity]:
         """What every row has besides its time."""
-        names, units = self.system.coordinates, per_second(self.system.units, "2")
-        found = [*super().quantities, Quantity("a", self.a, "state", names, units)]
+        dim, names, units = self._kept("a")
+        found = super().quantities
+        if names:
+            found.append(Quantity("a", self.a, dim, names, per_second(units, "2")))
         if self.error.size:
             found.append(Quantity("error", self.error, units="m"))
         if self.imbalance.size:

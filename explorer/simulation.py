@@ -6,13 +6,12 @@ import copy
 import inspect
 import warnings
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from explorer import mistakes
-from explorer.arguments import mapping
+from explorer.arguments import a, mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import (
     compile_first_order,
@@ -21,7 +20,6 @@ from explorer.compiled import (
     compile_system,
     paradox,
 )
-from explorer.complementarity import ComplementaritySolution
 from explorer.errors import (
     BadValue,
     LessonWarning,
@@ -31,23 +29,20 @@ from explorer.errors import (
     StepFailed,
     suggest,
 )
-from explorer.export import read_arrays
-from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
-from explorer.motion import Motion
+from explorer.frictional import FrictionalSolution
 from explorer.parameters import number
-from explorer.schemes import Scheme, schemes
+from explorer.recorder import Recorder
+from explorer.schemes import Scheme
 from explorer.schemes.base import stopped
 from explorer.schemes.choice import applicability, choose, numbers_of, schemes_for
 from explorer.solution import Solution
 from explorer.status import UNSTABLE, Status
-from explorer.stepped import SteppedSolution
 from explorer.systems import (
     FirstOrderSystem,
     HybridSystem,
     MechanicalSystem,
     StateSpaceSystem,
     System,
-    from_spec,
 )
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
@@ -55,7 +50,7 @@ from explorer.verification.growth import grown
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
 
-__all__ = ["applicability", "load", "rerun", "schemes_for", "simulate"]
+__all__ = ["applicability", "rerun", "schemes_for", "simulate"]
 
 
 def simulate(
@@ -68,6 +63,7 @@ def simulate(
     x0: Any = None,
     mode0: Any = None,
     t_eval: Any = None,
+    record: Recorder | None = None,
     throw: bool = True,
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
@@ -90,6 +86,8 @@ def simulate(
         The mode in which a hybrid system starts.
     t_eval : (k,) float, optional
         Times of the rows, for a scheme that locates events; both sides of each event are added.
+    record : Recorder, optional
+        Which rows and coordinates are kept, for `Newmark` and `GeneralizedAlpha`; by default all.
     throw : bool
         Whether a failed run raises; else it is returned with its status.
     rho, **parameters
@@ -138,10 +136,15 @@ def simulate(
     _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
-    compiled, given = begin(chosen, system, chosen.compile(system), start)
+    compiled, begun = begin(chosen, system, chosen.compile(system), start)
+    given: dict[str, Any] = {**begun}
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
         given["t_eval"] = _numbers(t_eval, "t_eval")
+    if record is not None:
+        _takes(chosen, "record", "it keeps all rows, for its events are found in them")
+        a(record, Recorder, "record", "Recorder(every=10)")
+        given["record"] = record.selection(compiled.system.coordinates, observe)
     solution = chosen.run(compiled, values, span, **given)
     solution.observe = observe
     if isinstance(solution, FrictionalSolution):
@@ -155,6 +158,8 @@ def simulate(
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     solution.warned = tuple(said)
     solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
+    if record is not None:
+        solution.asked["record"] = record.to_plain()
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
@@ -336,62 +341,12 @@ def _along(
     return result
 
 
-def load(path: str | Path) -> Solution:
-    """Read a solution written by ``Solution.save``, its system and scheme included.
-
-    A `Trajectory` runs again, for what lies between its rows; its arrays are those of the file.
-
-    Raises
-    ------
-    BadValue
-        If the file is not a saved solution.
-    """
-    arrays, spec = read_arrays(path)
-    try:
-        scheme, system = _scheme(spec["scheme"]), from_spec(spec["system"])
-        status, route = Status(**spec["status"]), tuple(spec["route"])
-        if "x" in arrays:
-            solution = simulate(
-                system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
-                t_eval=spec["t_eval"], **spec["start"],
-            )  # fmt: skip
-            for name, values in arrays.items():
-                if len(getattr(solution, name)) != len(values):
-                    raise BadValue(
-                        f"{str(path)!r} was made by nonsmooth-explorer "
-                        f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
-                        "events. numpy.load reads its arrays."
-                    )
-                setattr(solution, name, values)
-            solution.status = status
-            return solution
-        fields: dict[str, Any] = dict(arrays)
-        kinds = {
-            "a": Motion, "partner": DiscSolution, "doing": FrictionalSolution,
-            "phi": ConstrainedSolution, "side": ComplementaritySolution,
-        }  # fmt: skip
-        kind = next((k for name, k in kinds.items() if name in arrays), SteppedSolution)
-        if kind is ComplementaritySolution:
-            fields["laws"] = scheme.compile(system).system.laws
-        solution = kind(
-            **fields, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
-            asked={"t_end": spec["t_end"]},
-        )  # fmt: skip
-    except (KeyError, TypeError) as error:
-        raise BadValue(f"The recipe in {str(path)!r} is incomplete ({error}).") from None
-    solution.observe = observe
-    return solution
-
-
-def _scheme(spec: Mapping[str, Any]) -> Scheme:
-    """Return the scheme that `Scheme.to_spec` described."""
-    settings = {k: _scheme(x) if isinstance(x, Mapping) else x for k, x in spec.items()}
-    return schemes[str(settings.pop("name"))](**settings)
-
-
 def rerun(solution: Solution, **changes: Any) -> Solution:
     """Simulate the recipe of a solution again; `changes` are arguments of `simulate`."""
     spec = solution.spec
-    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho} | changes
+    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho}
+    if spec["record"] is not None:
+        arguments["record"] = Recorder(**spec["record"])
+    arguments |= changes
     start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
     return simulate(solution.system, solution.scheme, **{**start, **arguments})

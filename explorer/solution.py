@@ -7,7 +7,7 @@ other one. `p` is an impulse (N s) over the step that ends at its row.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import metadata
@@ -19,56 +19,14 @@ import numpy as np
 from explorer import export
 from explorer.certificate import Certified
 from explorer.errors import BadValue
+from explorer.event import Event, Sample, within
 from explorer.export import Quantity, per_second
+from explorer.recorder import Recorded
 from explorer.status import Status
 
 __all__ = ["Event", "Sample", "Solution", "within"]
 
 _CLOSED_STEPS = 3
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that happened to one contact.
-
-    Attributes
-    ----------
-    t : float
-        Time in s; a time-stepping scheme knows it to one step.
-    kind : str
-        "impact", "closed" (contact lasts from here) or "released".
-    contact, index : str, int
-        Name and number of the contact.
-    row : int
-        Row of the solution that holds the right limit.
-    v_minus, v_plus : (n,) float
-        Velocities before and after.
-    gap_dot_minus, gap_dot_plus : float
-        Normal velocity before and after, m/s; plus = -e minus at an impact on its own.
-    impulse : float
-        Normal impulse in N s; for "closed" the impulse of its first step.
-    """
-
-    t: float
-    kind: str
-    contact: str
-    index: int
-    row: int
-    v_minus: np.ndarray
-    v_plus: np.ndarray
-    gap_dot_minus: float
-    gap_dot_plus: float
-    impulse: float
-
-
-@dataclass(frozen=True)
-class Sample:
-    """State at one time: t (s), q (n,), v (n,), gap (n_c,); at k times each has k rows."""
-
-    t: float | np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    gap: np.ndarray
 
 
 @dataclass(eq=False)
@@ -90,6 +48,7 @@ class Solution(Certified, export.Columns):
     route : tuple of str, exact rewritings walked on the way
     seconds : wall time of the run in s
     asked : dict of what `simulate` was asked for, t_end and t_eval
+    recorded : what was kept of the run, if a `Recorder` chose; None: all
     warned : tuple of str, what was warned of; `cautions` has it, and checks that do not hold
     """
 
@@ -113,18 +72,25 @@ class Solution(Certified, export.Columns):
     observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
     asked: dict[str, Any] | None = field(default=None, repr=False)
     warned: tuple[str, ...] = ()
+    recorded: Recorded | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
+        if self.recorded is not None:
+            for what in ("q", "v", "a"):
+                if not self.recorded.kept(what):
+                    self.__dict__.pop(what, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles take; what has been found of it is found anew."""
         return {k: x for k, x in self.__dict__.items() if not k.startswith("_")}
 
     def __repr__(self) -> str:
+        kept = self.recorded
+        steps = len(self.t) - 1 if kept is None else kept.steps
         return (
-            f"Solution({self.system.name!r}, {self.scheme}, {len(self.t) - 1} steps to "
-            f"t = {self.t[-1]:g} s, {self.outcome})"
+            f"Solution({self.system.name!r}, {self.scheme}, {steps} steps to "
+            f"t = {self.t[-1]:g} s, {self.outcome}{'' if kept is None else f'; {kept}'})"
         )
 
     @property
@@ -234,7 +200,16 @@ class Solution(Certified, export.Columns):
         return Sample(times, *parts)
 
     def _at(self, t: float, side: str) -> Sample:
+        if self.recorded is not None and self.recorded.thinned:
+            near = self.t[int(np.abs(self.t - t).argmin())]
+            t = float(near) if abs(near - t) <= 1e-12 * self.t[-1] else t
         i = int(np.searchsorted(self.t, t))
+        if self.t[i] != t and self.recorded is not None and self.recorded.thinned:
+            raise BadValue(
+                f"t = {t:g} s lies between the rows that were kept, {self.t[i - 1]:g} and "
+                f"{self.t[i]:g} s, and steps between them were not: ask at a row (solution.t), or "
+                "record these times."
+            )
         if self.t[i] == t:
             left = side == "left" and i in self.jump_rows
             return Sample(t, self.q[i], self.v[i - left], self.gap[i])
@@ -248,6 +223,8 @@ class Solution(Certified, export.Columns):
 
     @cached_property
     def _energies(self) -> np.ndarray:
+        if self.recorded is not None:
+            return self.recorded.energies
         if self.observe is None:
             raise BadValue("This solution was made by hand and has no equations to evaluate.")
         return self.observe(self, "energy")
@@ -283,10 +260,13 @@ class Solution(Certified, export.Columns):
     @property
     def quantities(self) -> list[Quantity]:
         """What every row has besides its time."""
-        names, units = self.system.coordinates, self.system.units
-        found = [Quantity("q", self.q, "state", names, units, columns=names)]
-        if self.v.shape[1]:
-            found.append(Quantity("v", self.v, "state", names, per_second(units)))
+        found = []
+        if "q" in vars(self) or self.recorded is None:
+            dim, names, units = self._kept("q")
+            found.append(Quantity("q", self.q, dim, names, units, columns=names))
+        dim, names, units = self._kept("v")
+        if names and self.v.shape[1]:
+            found.append(Quantity("v", self.v, dim, names, per_second(units)))
         if self.p.shape[1]:
             found += [
                 self._of_contacts("p", self.p, "N s"),
@@ -298,6 +278,15 @@ class Solution(Certified, export.Columns):
             mode: np.ndarray = self.mode  # type: ignore[attr-defined]
             found.append(Quantity("mode", mode, names=self.mode_names))
         return found
+
+    def _kept(self, what: str) -> tuple[str, Sequence[str], Sequence[str]]:
+        """Return what is counted of "q", "v" or "a": its dimension, the names and units."""
+        names, units = self.system.coordinates, self.system.units
+        if self.recorded is None:
+            return "state", names, units
+        of, kept = dict(zip(names, units, strict=True)), getattr(self.recorded, what)
+        dim = "state" if kept == tuple(names) else f"state_{what}"
+        return dim, kept, [of[name] for name in kept]
 
     def _of_contacts(
         self, name: str, values: np.ndarray, unit: str = "", only: Any = None, names: Any = ()
@@ -322,6 +311,8 @@ class Solution(Certified, export.Columns):
             "start": self._start(),
             "t_end": asked.get("t_end", float(self.t[-1])),
             "t_eval": asked.get("t_eval"),
+            "record": asked.get("record"),
+            **({} if self.recorded is None else {"recorded": self.recorded.to_plain()}),
             "status": vars(self.status),
             "route": list(self.route),
             "versions": {
@@ -332,6 +323,8 @@ class Solution(Certified, export.Columns):
 
     def _start(self) -> dict[str, Any]:
         """Return where the run began, as arguments of `simulate`."""
+        if self.recorded is not None:
+            return dict(self.recorded.start)
         if not self.v.shape[1]:
             modes = getattr(self.system, "modes", ())
             first = {"mode0": modes[self.mode[0]].name} if modes else {}  # type: ignore[attr-defined]
@@ -374,25 +367,3 @@ class Solution(Certified, export.Columns):
             A file that cannot be written.
         """
         return export.save(self, path)
-
-
-def within(t: Any, side: str, low: float, high: float) -> np.ndarray:
-    """Return one time in s, or a row of them, found to lie in a span, where `side` is known.
-
-    Raises
-    ------
-    BadValue
-        If one of them does not, or is no number; if the side is neither "left" nor "right".
-    """
-    if side not in ("left", "right"):
-        raise BadValue(f"side = {side!r} must be 'left' or 'right'.")
-    try:
-        times = np.asarray(t, float)
-    except (TypeError, ValueError):
-        times = np.empty((0, 0))
-    if times.ndim > 1:
-        raise BadValue(f"t = {t!r} must be a time in s, or several in a row.")
-    outside = times[~((times >= low) & (times <= high))]
-    if outside.size:
-        raise BadValue(f"t = {outside.flat[0]:g} s lies outside [{low:g}, {high:g}] s.")
-    return times

@@ -14,8 +14,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from explorer.event import Event, Sample
 from explorer.export import Quantity, per_second
-from explorer.solution import Event, Sample, Solution
+from explorer.solution import Solution
 
 __all__ = ["KINDS", "ROWS", "Jump", "LocatedEvent", "Trajectory"]
 

@@ -12,10 +12,10 @@ import pytest
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "codes", "status",
-    "certificate", "systems",
+    "certificate", "recorder", "systems",
     "reformulations",
-    "export", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
-    "compiled", "verification", "schemes", "mistakes", "simulation", "sensitivity", "study",
+    "export", "event", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
+    "compiled", "verification", "schemes", "mistakes", "simulation", "loading", "sensitivity", "study",
     "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")

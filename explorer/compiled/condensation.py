@@ -114,7 +114,8 @@ def follow(
         return
     if len(t) < 2:
         return
-    of, N = min(len(t) - 1, 2), found.all
+    N = found.all
+    of: Any = min(len(t) - 1, 2)
     for x, rate, columns in ((q, v, found.free), (v, a, N)):
         if rate is not None:
             mean = np.gradient((columns.T @ x.T).T, t, axis=0, edge_order=of)

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from explorer.compiled import Compiled
     from explorer.solution import Solution
 
-__all__ = ["MOST_BYTES", "Scheme", "stopped"]
+__all__ = ["MOST_BYTES", "PER_STEP", "Scheme", "stopped"]
 
 MOST_BYTES = 2**30  # of the record of one run
+PER_STEP = 16  # numbers that are kept of every step of a run with a `Recorder`, and their sums
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,11 @@ class Scheme(metaclass=Named):
         """Return what is checked of a run of this scheme: each figure beside its bound."""
         return []
 
-    def steps(self, t_end: float, row: int, n: int) -> int:
+    def steps(self, t_end: float, row: float, n: int, coordinates: int = 0) -> int:
         """Return how many steps of size h reach `t_end`; `row` numbers are kept of each.
+
+        `coordinates` of them are those of which a `Recorder` may keep fewer, if the scheme takes
+        one.
 
         Raises
         ------
@@ -161,10 +165,25 @@ class Scheme(metaclass=Named):
         if 8 * steps * row > MOST_BYTES:
             raise BadValue(
                 f"h = {h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
-                f"{8 * steps * row / MOST_BYTES:.3g} GB and about {steps * 1e-6 * n:.3g} s. "
+                f"{8 * steps * row / MOST_BYTES:.3g} GB and about {steps * 1e-6 * n:.3g} s; "
+                f"{MOST_BYTES / 2**30:g} GB are allowed. {fewer(steps, coordinates)}"
                 f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
             )
         return steps
+
+
+def fewer(steps: int, coordinates: int) -> str:
+    """Return the advice to keep fewer rows, if so many `coordinates` of each are to be kept."""
+    left = MOST_BYTES / (8 * steps) - PER_STEP
+    if not coordinates or left <= 0:
+        return ""
+    every = int(np.ceil(1.1 * coordinates / left))
+    scale = 10 ** max(len(str(every)) - 1, 0)
+    every = next(k * scale for k in (1, 2, 5, 10) if k * scale >= every)
+    return (
+        f"record=Recorder(every={max(every, 2)}) keeps every {max(every, 2)}th row and fits; "
+        "Recorder(q=[...], v=(), a=()) keeps chosen coordinates. "
+    )
 
 
 def stopped(code: int, name: str, step: int, t: float, words: str, detail: str = "") -> Status:

@@ -7,8 +7,9 @@ the unknown d is (-1/(beta h^2), -1/(beta h), 1 - 1/(2 beta)).
 
 from __future__ import annotations
 
+import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,15 +19,17 @@ from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.condensation import consistent, directions, follow
 from explorer.errors import BadValue
-from explorer.memory import zeros
 from explorer.motion import Motion
 from explorer.parameters import knob
-from explorer.schemes.base import MOST_BYTES
+from explorer.recorder import Selection
+from explorer.schemes.base import PER_STEP
 from explorer.schemes.factors import combined, factorise, rows_of, solved
 from explorer.schemes.families import Family
+from explorer.schemes.motion_rows import Keeper, Rolling, Rows
 from explorer.schemes.stability import check_step
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.massless import Massless
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
@@ -59,26 +62,6 @@ def unknowns(beta: float, gamma: float, form: str) -> tuple[np.ndarray, np.ndarr
         ]
         c = [1, gamma / beta, 1 / beta]
     return np.array(B, float), np.array(c, float)
-
-
-class _Record:
-    """The rows of a run; a run whose steps adapt makes them longer."""
-
-    def __init__(self, rows: int, n: int, springs: int) -> None:
-        self.t = np.zeros(rows)
-        self.q, self.v, self.a = zeros(3 * rows * n).reshape(3, rows, n)
-        self.slip = np.zeros((rows, springs))
-        self.iterations = np.ones(rows, np.int32)
-        self.residuals = np.zeros((rows, 4))  # see `explorer.kernels.newmark`
-
-    def double(self, scheme: Any) -> None:
-        for name, x in vars(self).items():
-            setattr(self, name, np.concatenate([x, np.zeros_like(x)]))
-        if sum(x.nbytes for x in vars(self).values()) > MOST_BYTES:
-            raise BadValue(
-                f"error_tol = {scheme.error_tol:g} m makes more steps than memory holds; "
-                "try a larger one."
-            )
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,8 +98,9 @@ class Structural(Family):
             raise BadValue("form='v' solves for velocities, which needs gamma != 0: use form='a'.")
 
     def run(
-        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
-    ) -> Motion:
+        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None,
+        record: Selection | None = None,
+    ) -> Motion:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
         Parameters
@@ -127,11 +111,14 @@ class Structural(Family):
             In s.
         q0, v0 : (n,) float, optional
             Start; by default the model's. The first acceleration is M^-1 F unless ``a0="zero"``.
+        record : Selection, optional
+            Which rows and coordinates are kept; by default all.
 
         Raises
         ------
         BadValue
-            h > t_end; h above the stability limit of a linear system, which is named.
+            h > t_end; h above the stability limit of a linear system, which is named; a record
+            beyond memory.
         BadModel
             The start makes no sense.
         """
@@ -148,12 +135,14 @@ class Structural(Family):
             true = consistent(compiled, bare, inp[:-n])
         if constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
-        rows = 1 + self.steps(t_end, 3 * n + 6, n)
-        record = _Record(4096 if self.error_tol > 0 else rows, n, springs)
-        record.q[0], record.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
+        width = 3 * n + 6 if record is None else PER_STEP + record.width
+        rows = 1 + self.steps(t_end, width, n, coordinates=3 * n)
+        rows = 4096 if self.error_tol > 0 else rows
+        rolled = Rows(rows, n, springs) if record is None else Rolling(rows, n, springs)
+        rolled.q[0], rolled.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
         if bare is None:
             true = solved(M, compiled.forces(inp))
-        record.a[0] = true if self.a0 == "consistent" else 0.0
+        rolled.a[0] = true if self.a0 == "consistent" else 0.0
         co = self.coefficients
         knobs = np.array([
             t_end, co.alpha_m, co.alpha_f, self.newton_tol, self.error_tol,
@@ -163,33 +152,58 @@ class Structural(Family):
             self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0, co.order,
         ])  # fmt: skip
         c = unknowns(co.beta, co.gamma, self.form)[1]
-        march = self._march if constant else self._iterate
+        march, begin = self._march if constant else self._iterate, time.perf_counter()
+        made = functools.partial(self._motion, compiled, rho, bare, rolled)
+        keeper = None if record is None else Keeper(self, record, made)
+        if isinstance(rolled, Rolling):
+            rolled.keeper = keeper
         done = np.zeros(1, np.int64)
-        begin = time.perf_counter()
-        code = march(compiled, knobs, options, c, inp, M, K, C, true, record, done)
-        seconds = time.perf_counter() - begin
-        last = int(done[0])
-        end = slice(0, last + 1)
-        failed = float(record.residuals[min(last + 1, len(record.t) - 1), 1])
-        detail = ""
-        q, v, t = record.q[end], record.v[end], record.t[end]
-        if bare is not None:
-            follow(compiled, bare, rho, t, q, v, record.a[end])
+        code = march(compiled, knobs, options, c, inp, M, K, C, true, rolled, done)
+        seconds, last = time.perf_counter() - begin, int(done[0])
+        failed = float(rolled.residuals[min(last + 1, len(rolled.t) - 1), 1])
+        run = made(last)
+        detail, step = "", last
+        q, v, t = run.q, run.v, run.t
         if code != SUCCESS:
             detail = f" Last state: q = {short(q[-1])}, v = {short(v[-1])}."
             if code == NOT_FINITE:
                 inp[: 1 + 2 * n] = t[-1] + self.h, *(q[-1] + self.h * v[-1]), *v[-1]
                 detail += compiled.culprit(inp[:-n])
+        if keeper is not None:
+            keeper.take(last)
+            run, step = self._kept(run, keeper), keeper.steps
+        run.status = Status.of(code, step, float(t[-1]), failed, detail)
+        run.seconds = seconds
+        return run
+
+    def _motion(
+        self, compiled: Compiled, rho: Any, bare: Massless | None, rows: Rows, last: int
+    ) -> Motion:
+        """Return the rows up to a given one as a run; of those that roll on a copy."""
+        end = slice(0, last + 1)
+        kept = {name: x[end] for name, x in vars(rows).items() if isinstance(x, np.ndarray)}
+        if isinstance(rows, Rolling):
+            kept = {name: x.copy() for name, x in kept.items()}
+        t, q, v, a, residuals = (kept[name] for name in ("t", "q", "v", "a", "residuals"))
+        if bare is not None:
+            follow(compiled, bare, rho, t, q, v, a)
         none = np.zeros((last + 1, 0))
         return Motion(
-            t, q, v, none, none, none, none.astype(np.int8), record.iterations[end],
-            np.column_stack([np.zeros(last + 1), record.residuals[end, 1]]),
-            Status.of(code, last, float(t[-1]), failed, detail), compiled.system, self,
+            t, q, v, none, none, none, none.astype(np.int8), kept["iterations"],
+            np.column_stack([np.zeros(last + 1), residuals[:, 1]]),
+            Status.of(SUCCESS, last, float(t[-1])), compiled.system, self,
             dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
-            seconds=seconds, a=record.a[end], error=record.residuals[end, 0],
-            slip=record.slip[end], imbalance=record.residuals[end, 2],
-            parts=record.residuals[end, 3].astype(np.int32),
+            a=a, error=residuals[:, 0], slip=kept["slip"], imbalance=residuals[:, 2],
+            parts=residuals[:, 3].astype(np.int32),
         )  # fmt: skip
+
+    def _kept(self, run: Motion, keeper: Keeper) -> Motion:
+        """Return the run of which only what was asked for is kept."""
+        kept, recorded = keeper.recorded()
+        none = np.zeros((len(kept["t"]), 0))
+        found: dict[str, Any] = {"p": none, "gap": none, "gap_dot": none, **kept}
+        found["active"] = none.astype(np.int8)
+        return replace(run, **found, recorded=recorded)
 
     def _check_massless(self, compiled: Compiled) -> None:
         """Refuse what this scheme cannot do with a singular mass matrix.
@@ -224,9 +238,18 @@ class Structural(Family):
         The kernel's own figure of equilibrium is that of every accepted state, row by row, beside
         the terms that cancel in it there.
         """
+        damped = np.zeros_like(solution.t) if self.keeps_energy else None
+        energy = made_and_lost(solution, self.conserved(solution), damped)
+        return [*self.certify_steps(solution), *energy]
+
+    @property
+    def keeps_energy(self) -> bool:
+        """Whether it does not mean to damp."""
         co = self.coefficients
-        keeps = not co.alpha_m and not co.alpha_f and co.gamma == 0.5
-        damped = np.zeros_like(solution.t) if keeps else None
+        return not co.alpha_m and not co.alpha_f and co.gamma == 0.5
+
+    def certify_steps(self, solution: Any) -> list[Check]:
+        """Return the checks that look at steps one by one."""
         off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
         solved_to = Check(
             "Newton residual", float(off), self.newton_tol, words=(
@@ -241,13 +264,12 @@ class Structural(Family):
         )  # fmt: skip
         return [
             solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
-            *made_and_lost(solution, self.conserved(solution), damped),
             *newmark_growth(solution),
         ]  # fmt: skip
 
     def _march(
         self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: _Record,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
         done: np.ndarray,
     ) -> int:  # fmt: skip
         """March with constant matrices; a step of another size is factored here."""
@@ -261,7 +283,7 @@ class Structural(Family):
         code = UNFACTORED
         while code in (UNFACTORED, FULL):
             if code == FULL:
-                record.double(self)
+                record.more(self, done)
             else:
                 c_d, c_v, c_a = c * knobs[STEP] ** (options[1] - np.arange(3.0))
                 factors = factorise(
@@ -279,7 +301,7 @@ class Structural(Family):
 
     def _iterate(
         self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: _Record,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
         done: np.ndarray,
     ) -> int:  # fmt: skip
         """March with Newton's method."""
@@ -301,4 +323,4 @@ class Structural(Family):
             )  # fmt: skip
             if code != FULL:
                 return code
-            record.double(self)
+            record.more(self, done)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.event import within
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
@@ -27,7 +28,6 @@ from explorer.sensitivity.saltation import Saltation, final, saltation
 from explorer.sensitivity.trust import Trust, trust
 from explorer.sensitivity.unlocated import check_jumps
 from explorer.simulation import begin, choose, named_like_a_start
-from explorer.solution import within
 from explorer.systems import System, check_system
 from explorer.trajectory import LocatedEvent, Trajectory
 

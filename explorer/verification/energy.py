@@ -21,7 +21,7 @@ from explorer.systems import StateSpaceSystem
 from explorer.verification.energy_balance import EnergyBalance, balance
 from explorer.verification.forces import inverse_masses
 
-__all__ = ["TOLERATED", "made_and_lost"]
+__all__ = ["TOLERATED", "judged", "made_and_lost"]
 
 TOLERATED = 1e-2  # of the energy of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12  # of a potential
@@ -49,10 +49,11 @@ def made_and_lost(
     except NotApplicable:  # constraints that move do work
         return []
     with np.errstate(all="ignore"):
-        return _checks(found, kept, damped, slice(None) if rows is None else rows)
+        return judged(found, kept, damped, slice(None) if rows is None else rows)
 
 
-def _checks(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any) -> list[Check]:
+def judged(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any) -> list[Check]:
+    """Return the checks of energies and works that are known: see `made_and_lost`."""
     driven = found.external + found.damping + found.yielding + _driven(found)
     scale, unsure = _scale(found), found.uncertain
     free = (found.energy + kept - driven)[rows]
@@ -98,7 +99,7 @@ def _driven(found: EnergyBalance) -> np.ndarray:
     """Return the work of obstacles and belts that move, and of contacts that give way, (n_t,)."""
     run = found.solution
     if not isinstance(run, SteppedSolution) or not run.p.shape[1]:
-        return np.zeros_like(run.t)
+        return np.zeros_like(found.kinetic)
     gives_way = [contact.compliance != 0 for contact in run.system.contacts]
     work = found.contact - run.contact_work[:, np.logical_not(gives_way)].sum(axis=1)
     if isinstance(run, FrictionalSolution):

@@ -112,6 +112,8 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     if not isinstance(solution, Solution):
         raise BadValue(f"energy_balance takes what simulate returns, not {solution!r}.")
     system = solution.system
+    if solution.recorded is not None:
+        return _recorded(solution)
     if isinstance(system, StateSpaceSystem):
         raise NotApplicable(
             f"'{system.name}' is a {system.kind}: it declares states, but no forces whose work "
@@ -127,6 +129,17 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         solution = run.march.trajectory(None) if _by_steps(run) else run.refined(_POINTS)
         solution.observe = observe
     return balance(solution)
+
+
+def _recorded(solution: Solution) -> EnergyBalance:
+    """Return what was added up over all steps, at the rows that were kept."""
+    works, energies = solution.recorded.works, solution.recorded.energies  # type: ignore[union-attr]
+    if not works or energies.shape[1] < 2:
+        raise NotApplicable(
+            f"The work of the forces on '{solution.system.name}' was not recorded: its potential "
+            "is not known."
+        )
+    return EnergyBalance(solution, energies[:, 0], energies[:, 1], **works)
 
 
 def balance(solution: Solution) -> EnergyBalance:

@@ -42,6 +42,8 @@ def grown(solution: Any) -> bool:
     """Whether the end lies so far beyond the first steps that the run may have blown up. Quick."""
     if isinstance(solution, Trajectory):  # its steps have a tolerance, and its rows wait
         return False
+    if solution.recorded is not None:  # its certificate is there
+        return True
     state = solution.v if solution.v.shape[1] else solution.q
     if len(state) < len(_FIRST_AND_LAST):
         return False

@@ -14,7 +14,8 @@ from typing import Any, Protocol, cast, get_args, get_type_hints
 
 import numpy as np
 
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NotApplicable
+from explorer.recorder import Recorded
 from explorer.sensitivity import Sensitivity
 from explorer.solution import Solution
 from explorer.systems import System
@@ -239,6 +240,8 @@ def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
     kinds = get_args(wanted) or (wanted,)
     for given in args if first.kind is first.VAR_POSITIONAL else args[:1]:
         if isinstance(given, kinds):
+            if isinstance(given, Solution) and given.recorded is not None:
+                _check_recorded(function.__name__, given.recorded)
             continue
         hint = "."
         if isinstance(given, System) and Solution in kinds:
@@ -253,6 +256,25 @@ def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
         raise BadValue(
             f"views.{function.__name__} draws {what}, and not a {type(given).__name__}{hint}"
         )
+
+
+_OVER_TIME = {"positions", "velocities", "trajectory"}
+_OF_STEPS = {"energy_balance"}  # what is known of all steps
+
+
+def _check_recorded(name: str, recorded: Recorded) -> None:
+    """Refuse a view that looks at rows or coordinates which were not kept.
+
+    Raises
+    ------
+    NotApplicable
+    """
+    if name in _OVER_TIME or (name in _OF_STEPS and not recorded.thinned):
+        return
+    raise NotApplicable(
+        f"views.{name} looks at all rows and coordinates of a run, and {recorded.recorder!r} kept "
+        f"{recorded}: views.trajectory draws those."
+    )
 
 
 def nice(low: float, high: float) -> tuple[float, float]:

@@ -24,6 +24,7 @@ from explorer.views.picture import (
     time_title,
     view,
 )
+from explorer.views.recorded import recorded
 
 __all__ = [
     "positions",
@@ -186,6 +187,8 @@ def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[flo
 @view
 def positions(solution: Solution) -> Picture:
     """Draw the coordinates, or the states of a hybrid system, against time."""
+    if solution.recorded is not None:
+        return recorded(solution, "q")
     solution = fine(solution)
     plots = positions_plots(solution, rows(solution))
     return compose([plots], [1])
@@ -200,6 +203,8 @@ def velocities(solution: Solution) -> Picture:
     NotApplicable
         A hybrid system has states, no velocities.
     """
+    if solution.recorded is not None:
+        return recorded(solution, "v")
     if not solution.v.shape[1]:
         raise NotApplicable(
             f"'{solution.system.name}' has no velocities apart from its states: views.positions "
@@ -211,7 +216,12 @@ def velocities(solution: Solution) -> Picture:
 
 @view
 def trajectory(solution: Solution) -> Picture:
-    """Draw positions above velocities, or the states of a hybrid system above its modes."""
+    """Draw positions above velocities, or the states of a hybrid system above its modes.
+
+    Of what a `Recorder` has thinned out the rows are marked, and no line is drawn between them.
+    """
+    if solution.recorded is not None:
+        return recorded(solution, "qv")
     solution = fine(solution)
     points = rows(solution)
     plots = positions_plots(solution, points)

@@ -1,0 +1,226 @@
+"""What a run keeps: chosen rows and coordinates, while everything is checked of every step.
+
+A run of many steps and coordinates does not fit into memory, and little of it is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from explorer.arguments import Checked
+from explorer.certificate import Check
+from explorer.errors import BadValue, suggest
+
+__all__ = ["Recorded", "Recorder", "Selection"]
+
+_WHAT = ("q", "v", "a")
+
+
+@dataclass(frozen=True)
+class Recorder(metaclass=Checked):
+    """Which rows and coordinates of a run are kept.
+
+    The first and the last row always are. Certificate, status and energies belong to all steps,
+    whatever is kept.
+
+    Parameters
+    ----------
+    every : int
+        Keeps every such row.
+    times : (k,) float, optional
+        Keeps the first row at or after each of these times in s, instead of `every`.
+    q, v, a : "all", or sequence of str or int
+        Coordinates, by name or number from 0, whose positions, velocities and accelerations are
+        kept; ``()`` keeps none.
+
+    Raises
+    ------
+    BadValue
+        `every` below 1, or given with `times`; times that are no numbers.
+
+    Examples
+    --------
+    >>> Recorder(every=10, q=["q1", "q7"], v=(), a=())
+    Recorder(every=10, q=['q1', 'q7'], v=(), a=())
+    """
+
+    every: int = 1
+    times: Any = None
+    q: Any = "all"
+    v: Any = "all"
+    a: Any = "all"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.every, bool) or self.every != int(self.every) or self.every < 1:
+            raise BadValue(f"every = {self.every!r} must be a whole number of steps, at least 1.")
+        object.__setattr__(self, "every", int(self.every))
+        if self.times is None:
+            return
+        if self.every != 1:
+            raise BadValue("Give every or times, not both: each says which rows are kept.")
+        try:
+            times = np.sort(np.array(self.times, float, ndmin=1))
+        except (TypeError, ValueError):
+            times = np.full(1, np.nan)
+        if times.ndim > 1 or not np.isfinite(times).all():
+            raise BadValue(f"times = {self.times!r} must be finite times in s, in a row.")
+        object.__setattr__(self, "times", tuple(times.tolist()))
+
+    def __repr__(self) -> str:
+        usual = {"every": 1, "times": None} | dict.fromkeys(_WHAT, "all")
+        given = [f"{k}={getattr(self, k)!r}" for k, x in usual.items() if getattr(self, k) != x]
+        return f"Recorder({', '.join(given)})"
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return its arguments as plain data (JSON)."""
+        kept = {k: getattr(self, k) for k in _WHAT}
+        kept = {k: x if isinstance(x, str) else [*map(_plain, x or ())] for k, x in kept.items()}
+        times = None if self.times is None else list(self.times)
+        return {"every": self.every, "times": times, **kept}
+
+    def selection(
+        self, coordinates: Sequence[str], observe: Callable[[Any, str], np.ndarray]
+    ) -> Selection:
+        """Return the places of what is kept; `observe` evaluates equations along a run.
+
+        Raises
+        ------
+        BadValue
+            A coordinate that there is not.
+        """
+        found = {what: _places(what, getattr(self, what), coordinates) for what in _WHAT}
+        return Selection(self, tuple(coordinates), observe, **found)
+
+
+def _plain(name: Any) -> Any:
+    return name if isinstance(name, str) else int(name)
+
+
+def _places(what: str, asked: Any, coordinates: Sequence[str]) -> np.ndarray:
+    """Return the numbers of coordinates, in the order in which they were asked for."""
+    if isinstance(asked, str):
+        asked = range(len(coordinates)) if asked == "all" else [asked]
+    numbers = {name: k for k, name in enumerate(coordinates)}
+    found = []
+    for x in () if asked is None else asked if isinstance(asked, Iterable) else [asked]:
+        if isinstance(x, str) and x in numbers:
+            found.append(numbers[x])
+        elif isinstance(x, (int, np.integer)) and 0 <= x < len(coordinates):
+            found.append(int(x))
+        else:
+            near = suggest(x, coordinates) if isinstance(x, str) else ""
+            raise BadValue(
+                f"{what} of a Recorder names {x!r}, which is no coordinate: names or numbers from "
+                f"0 to {len(coordinates) - 1} are.{near}"
+            )
+    return np.array(found, int)
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """A `Recorder` and the places (k,) of what it keeps of a system's coordinates."""
+
+    recorder: Recorder
+    coordinates: tuple[str, ...]
+    observe: Callable[[Any, str], np.ndarray]
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+
+    @property
+    def width(self) -> float:
+        """How many numbers of the coordinates are kept of each step, on average."""
+        if self.recorder.times is not None:
+            return 0.0
+        return (len(self.q) + len(self.v) + len(self.a)) / self.recorder.every
+
+    def names(self, what: str) -> tuple[str, ...]:
+        """Return the names of the coordinates that are kept of "q", "v" or "a"."""
+        return tuple(self.coordinates[k] for k in getattr(self, what))
+
+    def keeps(self, t: np.ndarray, first: int) -> np.ndarray:
+        """Return which of the rows at `t` (k,) but the first one are kept, (k - 1,) bool.
+
+        `first` is the number of the step that ends at t[1].
+        """
+        if self.recorder.times is None:
+            return (first + np.arange(len(t) - 1)) % self.recorder.every == 0
+        near = t * (1 + 1e-12)
+        return np.diff(np.searchsorted(self.recorder.times, near, side="right")) > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What a run has kept, and what is known of all its steps.
+
+    Attributes
+    ----------
+    recorder : Recorder
+    q, v, a : tuple of str
+        Names of the coordinates whose positions, velocities and accelerations were kept.
+    steps : int
+        How many steps the run has.
+    start : dict of q0, v0 (n,)
+    energies : (n_t, 1) or (n_t, 2)
+        Kinetic and, if it is known, potential energy at the rows, in J.
+    works : dict of (n_t,)
+        Works since the start in J at the rows, summed over all steps: see `EnergyBalance`.
+    checks : tuple of Check
+        The certificate of all steps.
+    """
+
+    recorder: Recorder
+    q: tuple[str, ...]
+    v: tuple[str, ...]
+    a: tuple[str, ...]
+    steps: int
+    start: dict[str, list[float]] = field(repr=False)
+    energies: np.ndarray = field(repr=False)
+    works: dict[str, np.ndarray] = field(repr=False)
+    checks: tuple[Check, ...] = field(repr=False)
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is saved of it as arrays."""
+        works = {f"recorded_{name}": work for name, work in self.works.items()}
+        return {"recorded_energies": self.energies, **works}
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return what is saved of it as plain data (JSON)."""
+        plain = {k: getattr(self, k) for k in ("q", "v", "a", "steps", "start")}
+        checks = [vars(check) for check in self.checks]
+        return plain | {"recorder": self.recorder.to_plain(), "checks": checks}
+
+    @classmethod
+    def read(cls, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Recorded:
+        """Return what `to_plain` and `arrays` have said."""
+        names = {k: tuple(plain[k]) for k in _WHAT}
+        works = {k.removeprefix("recorded_"): x for k, x in arrays.items()}
+        energies = works.pop("energies")
+        return cls(
+            Recorder(**plain["recorder"]), **names, steps=plain["steps"], start=plain["start"],
+            energies=energies, works=works, checks=tuple(Check(**c) for c in plain["checks"]),
+        )  # fmt: skip
+
+    @property
+    def thinned(self) -> bool:
+        """Whether steps were left out between rows."""
+        return self.recorder.every > 1 or self.recorder.times is not None
+
+    def kept(self, what: str) -> tuple[str, ...] | None:
+        """Return the names of what was kept of "q", "v" or "a", None of another quantity."""
+        return getattr(self, what) if what in _WHAT else None
+
+    def __str__(self) -> str:
+        rows = f"{len(self.energies)} rows of {self.steps} steps"
+        parts = [f"{what} of {_few(getattr(self, what))}" for what in _WHAT if getattr(self, what)]
+        return f"{rows}, {', '.join(parts)}" if parts else rows
+
+
+def _few(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:3])
+    return shown if len(names) <= 3 else f"{shown}, ... ({len(names)} coordinates)"
