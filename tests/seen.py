@@ -11,6 +11,7 @@ from scipy.ndimage import distance_transform_edt
 
 CELL = 0.5  # px
 EDGE = 6  # px
+NEAR = 0.8  # px, of a jump: what a line through it cannot avoid
 
 
 def numbers(part: dict, buffers: list) -> np.ndarray:
@@ -98,3 +99,48 @@ def pixels(picture, trace, x, y, width, height):
         size.append(share * whole)
         at.append((np.asarray(values, float) - low) / (high - low) * size[-1])
     return at, size
+
+
+def crossed(drawn, true, jumps, reach: float = 1.5, most: int = 200) -> list[int]:
+    """Return the jumps of a curve that a drawn line runs through, in what the curve leaves open.
+
+    `drawn` and `true` are x and y in pixels, from left to right; the value before a jump lasts up
+    to it. What the curve itself covers within `reach` of a jump is not open. Of very many jumps the largest are looked at.
+    """
+    (dx, dy), (x, y) = drawn, true
+    starts = np.array(sorted({0, *jumps.tolist()}))
+    ends, found = np.append(starts[1:], len(x)), []
+    lasts = x[ends - 1]
+    largest = jumps[np.argsort(-np.abs(y[jumps] - y[jumps - 1]))[:most]]
+    for i in largest:
+        low, high = sorted((y[i - 1], y[i]))
+        if not high - low > reach:
+            continue
+        left, right = x[i] - reach, x[i] + reach
+        covered = []
+        for k in range(np.searchsorted(lasts, left), len(starts)):
+            a, b = starts[k], ends[k]
+            if x[a] > right:
+                break
+            until = x[b] if b < len(x) else x[b - 1]
+            part = np.append(x[a:b], until), np.append(y[a:b], y[b - 1])
+            inside = (part[0] >= left) & (part[0] <= right)
+            ys = [*part[1][inside], *np.interp(np.clip([left, right], x[a], until), *part)]
+            covered.append((np.nanmin(ys) - reach, np.nanmax(ys) + reach))
+        level, room = low, (0.0, 0.0)  # the largest opening: its size, its middle
+        for bottom, top in [*sorted(covered), (high, high)]:
+            if bottom > level:
+                room = max(room, (min(bottom, high) - level, (min(bottom, high) + level) / 2))
+            level = max(level, top)
+            if level >= high:
+                break
+        first, after = np.searchsorted(dx, [left, right])
+        k = np.arange(max(first - 1, 0), min(after + 1, len(dx) - 1))
+        if room[0] <= 0 or not len(k):
+            continue
+        below, above = dy[k] - room[1], dy[k + 1] - room[1]
+        with np.errstate(all="ignore"):
+            at = dx[k] + (dx[k + 1] - dx[k]) * (below / (below - above))
+            if ((below * above < 0) & (np.abs(at - x[i]) < NEAR)).any():
+                found.append(int(i))
+    return found

@@ -17,7 +17,7 @@ from explorer.panels import Session
 from explorer.panels.explore import SessionAnswer
 from explorer.panels.live import pack
 from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, Plot, curve, label
+from explorer.views.picture import COLOURS, Picture, Plot, curve, label
 from explorer.views.polyline import PANEL, STATIC, Look
 
 LEAST = 1.5  # px
@@ -126,6 +126,30 @@ def test_a_small_window_of_a_long_run_is_not_drawn_in_single_precision():
     x = picture.data[0]["x"]
     inside = x[(x > window[0]) & (x < window[1])]
     assert len(inside) == ((solution.t > window[0]) & (solution.t < window[1])).sum()
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_pseudo_time_is_drawn_as_it_runs(span):
+    solution = ex.simulate(models["bouncing_ball"](), ex.FESD(h=0.1), t_end=2 * span, throw=False)
+    picture, pseudo = ex.views.pseudo_time.picture(solution), solution.pseudo
+    t = np.linspace(0, pseudo.t[-1], 60_000)
+    x = pseudo.march.sample(t, exact=False)[0]
+    names = [label(c) for c in pseudo.system.coordinates]
+    curves = [trace for trace in picture.data if trace["name"] in names]
+    assert len(curves) == len(names)
+    for trace in curves:
+        drawn, size = pixels(picture, trace, trace["x"], trace["y"], STATIC.width, STATIC.height)
+        true, _ = pixels(picture, trace, t, x[:, names.index(trace["name"])],
+                         STATIC.width, STATIC.height)  # fmt: skip
+        assert apart(drawn, true, size) <= LEAST, trace["name"]
+
+
+def test_a_panel_draws_a_long_run_as_truly_as_a_short_one():
+    """However many bytes its curves take."""
+    answer = SessionAnswer(Session("woodpecker", t_end=16 * models["woodpecker"]().t_end))
+    frame = answer.frame()
+    picture = Picture(frame["figure"]["data"], frame["figure"]["layout"])
+    assert check(picture, answer.session.solution, PANEL, most=2)
 
 
 # -- which points ---------------------------------------------------------------------------------

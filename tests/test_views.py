@@ -25,6 +25,7 @@ from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine
 from explorer.views.mechanism import frames
 from explorer.views.picture import COLOURS, GREY, INK, label, nice, steady
+from explorer.views.polyline import STATIC
 
 BUILDS = {**models, **HYBRIDS}
 VIEWS = ["active_set", "energy", "energy_balance", "explore", "friction", "impulses", "laws",
@@ -298,80 +299,41 @@ def test_the_closed_form_of_many_coordinates_is_drawn_for_three():
 # -- jumps ----------------------------------------------------------------------------------------
 
 
-SEEN = 0.02  # of the range: a smaller jump is not seen to be one
-
-
-def large(solution) -> np.ndarray:
-    """Rows of the jumps that have to be left open: all, or the largest of very many."""
-    jumps, most = solution.jump_rows, 40
-    if len(jumps) <= most:
-        return jumps
-    size = np.abs(solution.v[jumps] - solution.v[jumps - 1]).max(axis=1)
-    place = np.floor(120 * solution.t[jumps] / solution.t[-1])  # one of each is told apart
-    alone = [jumps[place == k][size[place == k].argmax()] for k in np.unique(place)]
-    return np.array(sorted(alone, key=lambda i: -size[jumps == i][0])[:most], int)
-
-
-def crossings(x, y, solution, j) -> list[float]:
-    """Times of large jumps that a drawn curve of velocity j runs through; from its numbers."""
-    t = solution.t.astype(np.float32)
-    x, y = np.asarray(x), np.asarray(y)
-    found = []
-    for i in large(solution):
+def crossings(t, y, solution, j, seen: float) -> list[float]:
+    """Times of jumps larger than `seen` that a drawn curve of velocity j runs through."""
+    own = solution.t.astype(np.float32)
+    t, y = np.asarray(t), np.asarray(y)
+    drawn, found = np.isfinite(y[:-1]) & np.isfinite(y[1:]), []
+    for i in solution.jump_rows:
         before, after = np.float32(solution.v[i - 1, j]), np.float32(solution.v[i, j])
-        if abs(before - after) < SEEN * np.ptp(solution.v):
+        if abs(before - after) < seen:
             continue
-        left, right = slice(None, -1), slice(1, None)
-        starts = (x[left] < t[i]) | ((x[left] == t[i]) & (y[left] == before))
-        ends = (x[right] > t[i]) | ((x[right] == t[i]) & (y[right] == after))
-        drawn = np.isfinite(y[left]) & np.isfinite(y[right])
+        starts = (t[:-1] < own[i]) | ((t[:-1] == own[i]) & (y[:-1] == before))
+        ends = (t[1:] > own[i]) | ((t[1:] == own[i]) & (y[1:] == after))
         if (starts & ends & drawn).any():
-            found.append(float(t[i]))
+            found.append(float(own[i]))
     return found
 
 
+def seen_at(picture, trace, px: float = 1.5) -> float:
+    """Return what is so many pixels high on the axis of a trace, in a notebook."""
+    axis, margin = picture.layout[f"yaxis{trace['yaxis'][1:]}"], picture.layout["margin"]
+    share, (low, high) = np.subtract(*axis["domain"][::-1]), axis["range"]
+    return px * (high - low) / (share * (STATIC.height - margin["t"] - margin["b"]))
+
+
 @pytest.mark.parametrize(("name", "preset", "scheme"), MOVES)
-def test_no_velocity_is_drawn_through_a_jump(name, preset, scheme):
+def test_no_portrait_is_drawn_through_a_jump(name, preset, scheme):
+    """Curves over time: tests/test_open_jumps.py."""
     solution = fine(run(name, preset, scheme))
     still = ("elastic_pendulum", *ROUGH, *SMOOTH)
     assert len(solution.jump_rows) or preset == "free swing" or name in still
-    for view in ("velocities", "phase", "explore"):
-        picture = getattr(ex.views, view).picture(solution)
-        titles = [label(c, dot=True) for c in solution.system.coordinates]
-        phase = f"x{4 if solution.system.contacts else 3}"
-        count = 0
-        for trace in picture.data:
-            if trace["name"] in titles and (view != "phase"):
-                j = titles.index(trace["name"])
-                found = crossings(trace["x"], trace["y"], solution, j)
-            elif view == "phase" or trace["xaxis"] == phase:
-                j = [label(c) for c in solution.system.coordinates].index(trace["name"])
-                found = crossings(trace["meta"]["t"], trace["y"], solution, j)
-            else:
-                continue
-            count += 1
-            assert found == [], (view, trace["name"])
-        assert count
-
-
-@pytest.mark.parametrize(("name", "preset", "scheme"), MOVES)
-def test_the_energy_is_open_at_jumps(name, preset, scheme):
-    solution = fine(run(name, preset, scheme))
-    t = solution.t.astype(np.float32)
-    for trace in ex.views.energy.picture(solution).data:
-        if trace["name"] == "V":
-            continue
-        x, y = trace["x"], trace["y"]
-        for i in large(solution):
-            values = solution.kinetic if trace["name"] == "T" else solution.energy
-            others = solution.t[np.setdiff1d(solution.jump_rows, i)]
-            apart = np.abs(others - solution.t[i]).min(initial=np.inf)
-            if apart < solution.t[-1] / 200:  # some pixels: they are not seen one by one
-                continue
-            if abs(values[i] - values[i - 1]) < SEEN * np.ptp([*solution.energy, 0.0]):
-                continue
-            inside = (x[:-1] < t[i]) & (x[1:] > t[i])
-            assert not (inside & np.isfinite(y[:-1]) & np.isfinite(y[1:])).any()
+    names = [label(c) for c in solution.system.coordinates]
+    picture = ex.views.phase.picture(solution)
+    assert picture.data
+    for trace in picture.data:
+        j, t = names.index(trace["name"]), trace["meta"]["t"]
+        assert crossings(t, trace["y"], solution, j, seen_at(picture, trace)) == []
 
 
 @pytest.mark.parametrize("pinned", ["superball", "clay"])
@@ -380,7 +342,8 @@ def test_a_pinned_velocity_is_open_at_its_jumps_too(pinned):
     picture = ex.views.explore.picture(run("bouncing_ball"), other)
     ghosts = [t for t in picture.data if t["name"] == f"pinned {label('y', dot=True)}"]
     assert len(ghosts) == 1
-    assert crossings(ghosts[0]["x"], ghosts[0]["y"], other, 0) == []
+    ghost = ghosts[0]
+    assert crossings(ghost["x"], ghost["y"], other, 0, seen_at(picture, ghost)) == []
 
 
 def test_both_sides_of_a_jump_are_drawn_at_one_time():
@@ -408,7 +371,8 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
     far = np.minimum(np.diff(times)[:-1], np.diff(times)[1:]) > 1e-5
     apart = [e for e, alone in zip(solution.events, far, strict=True) if alone]
     for view in ("positions", "trajectory", "phase", "explore"):
-        for trace in getattr(ex.views, view).picture(solution).data:
+        picture = getattr(ex.views, view).picture(solution)
+        for trace in picture.data:
             names = [label(c) for c in solution.system.coordinates]
             if trace["name"] not in names or trace["mode"] == "markers" or "meta" not in trace:
                 continue
@@ -423,14 +387,14 @@ def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
             drawn = np.isfinite(y[:-1]) & np.isfinite(y[1:])
             for event in apart:
                 before, after = values[[event.row - 1, event.row], j].astype(np.float32)
-                if abs(before - after) > SEEN * np.ptp(values):
+                if abs(before - after) > seen_at(picture, trace):
                     starts = (x[:-1] < t[event.row]) | (
                         (x[:-1] == t[event.row]) & (y[:-1] == before)
                     )
                     ends = (x[1:] > t[event.row]) | ((x[1:] == t[event.row]) & (y[1:] == after))
                     assert not (starts & ends & drawn).any(), (view, event.t)
                     resets += 1
-    unseen = SEEN * np.ptp(solution.x, axis=0)
+    unseen = 0.02 * np.ptp(solution.x, axis=0)
     assert resets or all((np.abs(e.x_minus - e.x_plus) <= unseen).all() for e in apart)
 
 

@@ -1,19 +1,19 @@
 """Polylines in pixels: which points of a curve have to be drawn, so that no more are seen.
 
-`candidates` keeps of each pixel column the first, lowest, highest and last point (M4: Jugel et al.
-2014, Proc. VLDB Endow. 7(10), 797); `thin` ends a segment where it would leave the cone of
-directions that pass every point within a tolerance (Williams 1978, Comput. Graph. Image Process.
-8(2), 286); `envelope` is the range of the curve in each column. All are one pass over the points.
+`extremes` keeps of each pixel column the first, lowest, highest and last point (M4: Jugel et al.
+2014, Proc. VLDB Endow. 7(10), 797), `candidates` all that lie apart; `thin` ends a segment where it
+would leave the cone of directions that pass every point within a tolerance (Williams 1978, Comput.
+Graph. Image Process. 8(2), 286); `envelope` is the range of the curve in each column. All are one
+pass over the points.
 """
 
 import math
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["candidates", "envelope", "thin"]
+__all__ = ["candidates", "envelope", "extremes", "thin"]
 
 _PARTS = 40
-_OPEN = 1.2  # px: a smaller jump is not seen to be one
 
 
 @kernel(
@@ -61,64 +61,97 @@ def _widen(ends, c, y):
 
 
 @kernel(
-    "int64(float64[::1], float64[::1], int64[::1], int64, int64, int64[::1], int64[::1], int8[::1])"
+    "int64(float64[::1], float64[::1], int64[::1], int64, float64, float64, int64[::1], int64[::1],"
+    " int8[::1])"
 )
-def candidates(px, py, breaks, held, columns, across, up, lift):
-    """Write the points worth looking at, as rows for x and rows for y; return how many.
+def candidates(px, py, breaks, held, wide, near, across, up, lift):
+    """Write the points that a line needs, as rows for x and rows for y; return how many.
 
-    A row in `breaks` begins anew: `lift` is 1 there. With `held` the value before lasts up to it.
-    NaN lifts the pen too. With `columns` the curve runs from left to right, and of each part of it
-    in a column of a pixel at most four points are kept; what has more than `_PARTS` there is drawn
-    through.
+    A row in `breaks` begins anew if it jumps by more than `wide` px: `lift` is 1 there. With `held`
+    the value before lasts up to it. NaN lifts the pen too. What follows a point within `near` px
+    is left out, but for the last of its part.
     """
-    n, count, b = px.size, 0, 0
-    column, lifts, pen = -(1 << 62), 0, 1
-    fx = fy = lx = ly = sx = sy = hx = hy = -1  # first, last, lowest, highest of the column
-    for i in range(n):
+    count, b, pen, waits = 0, 0, 1, -1  # waits: the last of what is left out
+    lx = ly = 0.0
+    for i in range(px.size):
         breaking = False
-        while b < breaks.size and breaks[b] < i:
+        while b < breaks.size and breaks[b] <= i:
+            breaking = breaks[b] == i and i > 0
             b += 1
-        if b < breaks.size and breaks[b] == i and i > 0:
-            breaking = abs(py[i] - py[i - 1]) > _OPEN
-            breaking = breaking or (not columns and not held and abs(px[i] - px[i - 1]) > _OPEN)
-        for part in range(2):
-            row = i
-            if part == 0:  # the left limit, where it lasts
-                if not (breaking and held and px[i] != px[i - 1]):
-                    continue
-                row = i - 1
-            elif breaking:
-                if not columns:
-                    pen = 1
-                elif math.floor(px[i]) != column or lifts < _PARTS:
-                    lifts += math.floor(px[i]) == column
-                    pen = 1
-            if not (math.isfinite(px[i]) and math.isfinite(py[row])):
-                pen = 1
-                continue
-            if not columns:
-                across[count], up[count], lift[count] = i, row, pen
+        if breaking:
+            breaking = abs(py[i] - py[i - 1]) > wide
+            breaking = breaking or (not held and abs(px[i] - px[i - 1]) > wide)
+        here = math.isfinite(px[i]) and math.isfinite(py[i])
+        if waits >= 0 and (breaking or not here):
+            across[count], up[count], lift[count] = waits, waits, 0
+            count, waits = count + 1, -1
+        if breaking:
+            if held and px[i] != px[i - 1] and math.isfinite(px[i]) and math.isfinite(py[i - 1]):
+                across[count], up[count], lift[count] = i, i - 1, pen
                 count += 1
-                pen = 0
-                continue
-            here = math.floor(px[i])
-            if fx >= 0 and (here != column or pen):  # the part before is complete
-                count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
-                fx = -1
-            if here != column:
-                column, lifts = here, 0
-            if fx < 0:
-                fx = sx = hx = i
-                fy = sy = hy = row
-                lift[count] = pen
-                pen = 0
-            if py[row] < py[sy]:
-                sx, sy = i, row
-            if py[row] > py[hy]:
-                hx, hy = i, row
-            lx, ly = i, row
-    if fx >= 0:
-        count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+            pen = 1
+        if not here:
+            pen = 1
+        elif not pen and (px[i] - lx) ** 2 + (py[i] - ly) ** 2 < near * near:
+            waits = i
+        else:
+            across[count], up[count], lift[count] = i, i, pen
+            count, pen, waits = count + 1, 0, -1
+            lx, ly = px[i], py[i]
+    if waits >= 0:
+        across[count], up[count], lift[count] = waits, waits, 0
+        count += 1
+    return count
+
+
+@kernel("int64(float64[::1], int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int8[::1])")
+def extremes(y, starts, breaks, late, across, up, lift):
+    """Write what a curve from left to right is in columns; return how many points.
+
+    Of each part of it in a column, the rows from ``starts[c]`` to ``starts[c + 1]``, at most four
+    points are kept. A row in `breaks` begins anew; where it is `late`, the value before lasts up to
+    it. What has more than `_PARTS` in a column is drawn through. NaN lifts the pen too.
+    """
+    count, b, pen = 0, 0, 1
+    for c in range(starts.size - 1):
+        i, lifts = starts[c], 0
+        fx = fy = lx = ly = sx = sy = hx = hy = -1  # first, last, lowest, highest of the part
+        while i < starts[c + 1]:
+            if b < breaks.size and breaks[b] == i:
+                if late[b] and math.isfinite(y[i - 1]):  # the left limit, where it lasts
+                    if fx < 0:
+                        fx, fy, sx, sy, hx, hy = i, i - 1, i, i - 1, i, i - 1
+                        lift[count], pen = pen, 0
+                    lx, ly = i, i - 1  # a value of the part, or its first one
+                b += 1
+                if lifts < _PARTS:
+                    lifts, pen = lifts + 1, 1
+            stop = min(starts[c + 1], breaks[b]) if b < breaks.size else starts[c + 1]
+            while i < stop:
+                if fx < 0 or pen:
+                    if not math.isfinite(y[i]):
+                        pen, i = 1, i + 1
+                        continue
+                    if fx >= 0:  # the part before is complete
+                        count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+                    fx = sx = hx = fy = sy = hy = i
+                    lift[count], pen = pen, 0
+                low, high, last = y[sy], y[hy], i - 1
+                while i < stop:
+                    value = y[i]
+                    if not math.isfinite(value):
+                        pen = 1
+                        break
+                    if value < low:
+                        low, sx, sy = value, i, i
+                    if value > high:
+                        high, hx, hy = value, i, i
+                    last = i
+                    i += 1
+                if last >= fx:
+                    lx = ly = last
+        if fx >= 0:
+            count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
     return count
 
 
@@ -186,21 +219,19 @@ def thin(px, py, lift, tolerance, reach, turn, kept):
     return count
 
 
-@kernel(
-    "void(float64[::1], float64[::1], int64[::1], int64[::1], int8[::1], float64, float64[:, ::1])"
-)
-def envelope(px, values, across, up, lift, left, ends):
-    """Write the two extremes of the curve in each column of a pixel from `left` on, in their order.
+@kernel("void(float64[::1], float64[::1], int8[::1], float64[:, ::1])")
+def envelope(px, values, lift, ends):
+    """Write the two extremes of the curve in each column of a pixel from 0 on, in their order.
 
     `ends` (columns, 2) is NaN where there is no curve.
     """
     for c in range(ends.shape[0]):
         ends[c, 0] = ends[c, 1] = math.nan
-    for k in range(across.size):
-        x, y = px[across[k]] - left, values[up[k]]
+    for k in range(px.size):
+        x, y = px[k], values[k]
         here = min(max(math.floor(x), 0), ends.shape[0] - 1)
         if k > 0 and not lift[k]:  # what the line is at the borders of the columns on its way
-            x0, y0 = px[across[k - 1]] - left, values[up[k - 1]]
+            x0, y0 = px[k - 1], values[k - 1]
             first = min(max(math.floor(x0), 0), ends.shape[0] - 1)
             for c in range(first, here):
                 border = y0 + (y - y0) * (c + 1 - x0) / (x - x0)

@@ -54,7 +54,7 @@ def compose(
         "font": {"size": 12}, **({} if height is None else {"height": height}),
     }  # fmt: skip
     picture = Picture([], layout)
-    shared: dict[Any, np.ndarray] = {}
+    shared: dict[Any, Any] = {}
     seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
     time_axes: list[list[str]] = []
     k, left = 0, 0.0

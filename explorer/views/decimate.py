@@ -70,7 +70,7 @@ def fine(
     if kept is not None and kept.__dict__["_looked"] == asked:
         return kept
     whole = solution.__dict__.get("_whole", solution)
-    kept = whole.march.rows(whole, _times(whole.march, *asked))
+    kept = whole.march.rows(whole, _times(whole, *asked))
     kept.observe = whole.observe
     kept.__dict__.update(_looked=asked, _fine=kept, _whole=whole)
     whole.__dict__["_fine"] = kept
@@ -85,9 +85,10 @@ def seen(solution: Solution, look: Look) -> Solution:
     return fine(solution, window, look.width if window else 0.0, look.zoom)
 
 
-def _times(march: Any, window: tuple[float, float] | None, width: float, zoom: float) -> np.ndarray:
+def _times(run: Any, window: tuple[float, float] | None, width: float, zoom: float) -> np.ndarray:
     """Return where a run is read: even times, and more where the line between two misses it."""
-    end, own, hits = march.t_last, march.knots, march.hits
+    march, end = run.march, float(run.t[-1])
+    own, hits = march.knots, march.hits
     even = _FINER if hasattr(march, "mult") else _EVEN
     sides = np.concatenate([hits, np.nextafter(hits, 0.0)])
     t = np.unique(np.concatenate([np.linspace(0.0, end, even + 1), own, sides]))

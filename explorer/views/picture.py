@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args, get_type_hints
@@ -293,14 +294,24 @@ def nice(low: float, high: float) -> tuple[float, float]:
     )
 
 
+def span(values: np.ndarray) -> tuple[float, float]:
+    """Return the least and the greatest of those that are finite; NaN if none is."""
+    if not values.size:
+        return math.nan, math.nan
+    low, high = float(values.min()), float(values.max())
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
+
+
 def extent(*arrays: Any) -> tuple[float, float]:
     """Return a nice range over all finite values."""
-    values = [a[np.isfinite(a)] for a in map(np.asarray, arrays)]
-    values = [a for a in values if a.size]
-    if not values:
+    ends = np.array([span(np.asarray(a)) for a in arrays])
+    if np.isnan(ends).all():
         return -1.0, 1.0
     # in double precision: near the largest float32 the room around it would be infinite
-    return nice(float(min(a.min() for a in values)), float(max(a.max() for a in values)))
+    return nice(float(np.nanmin(ends[:, 0])), float(np.nanmax(ends[:, 1])))
 
 
 def steady(

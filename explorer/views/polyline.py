@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.views.picture import OFF
+from explorer.views.picture import OFF, span
 
 __all__ = ["PANEL", "STATIC", "Box", "Look", "draw"]
 
@@ -25,6 +25,8 @@ _REACH = 12.0  # px between two points over time: what hovering can point at
 _OUTSIDE = 0.3  # of the window: the width of what lies outside
 _MANY = 2.2  # points a column, from which on a curve is given by its extremes
 _APART = 3.0  # px between breaks that are seen one by one
+OPEN, _SEEN = 1.2, 1.5  # px: a smaller jump is drawn through; a larger one is seen to be open
+_ROWS, _NEAR = 4, 0.1  # rows a px, from which on those are passed over that lie nearer (px)
 _MOST, _USUAL = 1700, 180  # points of all curves of a phase portrait, if so wide (px) or wider
 
 
@@ -64,29 +66,42 @@ class Axis:
     size: float
     log: bool = False
 
-    def pixels(self, values: np.ndarray) -> np.ndarray:
-        """Return where values (k,) lie, from 0 to `size` within the window."""
+    def pixels(self, values: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
+        """Return where values (k,) lie, from 0 to `size` within the window.
+
+        `ends` are the least and the greatest of all values, of which these may be some.
+        """
         values = np.asarray(values, float)
+        least, most = ends or span(values)
         if self.log:
             with np.errstate(divide="ignore", invalid="ignore"):
-                values = np.log10(values)
-        at = (values - self.low) * (self.size / ((self.high - self.low) or 1.0))
-        if not at.size:
-            return at
-        least, most = float(np.fmin.reduce(at)), float(np.fmax.reduce(at))
-        if not (math.isfinite(least) and math.isfinite(most)):
-            known = at[np.isfinite(at)]
-            if not known.size:
-                return at
-            least, most = float(known.min()), float(known.max())
-        room = _OUTSIDE * self.size
-        below, above = max(-least, 0.0), max(most - self.size, 0.0)
-        if below > room:
-            at[at < 0] *= room / below
-        if above > room:
+                values, (least, most) = np.log10(values), np.log10([least, most]).tolist()
+        at = values - self.low
+        at *= self._per
+        under, over = self._pressed(least, most)
+        if under < 1.0:
+            at[at < 0] *= under
+        if over < 1.0:
             out = at > self.size
-            at[out] = self.size + (at[out] - self.size) * (room / above)
+            at[out] = self.size + (at[out] - self.size) * over
         return at
+
+    def values(self, at: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+        """Return what lies at some px, (k,), of an axis that is not logarithmic."""
+        under, over = self._pressed(*ends)
+        at = np.where(at < 0, at / under, at)
+        at = np.where(at > self.size, self.size + (at - self.size) / over, at)
+        return self.low + at / self._per
+
+    @property
+    def _per(self) -> float:
+        return self.size / ((self.high - self.low) or 1.0)
+
+    def _pressed(self, least: float, most: float) -> tuple[float, float]:
+        """Return how much narrower what lies below and above the window is drawn."""
+        room = _OUTSIDE * self.size
+        below, above = (self.low - least) * self._per, (most - self.low) * self._per - self.size
+        return (room / below if below > room else 1.0), (room / above if above > room else 1.0)
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ class Box:
 
 
 def draw(
-    traces: list[dict[str, Any]], box: Box, shared: dict[Any, np.ndarray], *, double: bool = False
+    traces: list[dict[str, Any]], box: Box, shared: dict[Any, Any], *, double: bool = False
 ) -> float | None:
     """Give the curves among the traces of a plot the points to draw, in place.
 
@@ -109,7 +124,7 @@ def draw(
         Those made by `picture.curve` with `breaks`.
     box : Box
     shared : dict
-        Arrays that several plots of a picture share.
+        What several plots of a picture share.
     double : bool
         Whether single precision is too coarse for the window.
 
@@ -119,8 +134,7 @@ def draw(
         The time from which on curves are drawn that go round too often to be drawn whole.
     """
     curves = [trace for trace in traces if "breaks" in trace]
-    across = {id(t["x"]): box.x.pixels(t["x"]) for t in {id(t["x"]): t for t in curves}.values()}
-    chosen = [_Chosen(trace, box, across[id(trace["x"])]) for trace in curves]
+    chosen = [_Chosen(trace, box, _across(trace["x"], box, shared)) for trace in curves]
     since = -math.inf
     most = int(_MOST * min(box.x.size / _USUAL, 1.0))
     if not box.over_time and chosen:
@@ -137,36 +151,88 @@ def draw(
     return since if since > -math.inf else None
 
 
+@dataclass(frozen=True)
+class _Across:
+    """Where the rows of some curves lie from left to right.
+
+    Attributes
+    ----------
+    x : (k,) what it is of
+    px : (k,) px, or nothing if there are many rows from left to right
+    starts : then the first row of each column of a pixel, and the end
+    """
+
+    x: np.ndarray
+    px: np.ndarray
+    starts: np.ndarray
+
+
+def _across(x: np.ndarray, box: Box, shared: dict[Any, Any]) -> _Across:
+    """Return that of some rows; curves that share their x share it too."""
+    key = (id(x), box.x, box.over_time)
+    if key not in shared:
+        none, axis = np.empty(0), box.x
+        if box.over_time and len(x) > _ROWS * axis.size and not axis.log:
+            ends = float(x[0]), float(x[-1])
+            first, last = axis.pixels(np.array(ends))
+            columns = axis.values(np.arange(math.floor(first) + 1, math.floor(last) + 1), ends)
+            starts = np.concatenate([[0], np.searchsorted(x, columns), [len(x)]])
+            shared[key] = _Across(x, none, starts)
+        else:
+            shared[key] = _Across(x, np.ascontiguousarray(axis.pixels(x)), none)
+    return shared[key]
+
+
 class _Chosen:
     """The points to draw of one curve: rows for x and y, and where the pen is lifted before."""
 
-    def __init__(self, trace: dict[str, Any], box: Box, px: np.ndarray) -> None:
-        from explorer.kernels.polyline import candidates, thin
+    def __init__(self, trace: dict[str, Any], box: Box, rows: _Across) -> None:
+        from explorer.kernels.polyline import thin
 
         self.x, self.y, self.box = trace["x"], trace["y"], box
         self.t = trace.get("meta", {}).get("t", self.x)
         breaks, held = np.ascontiguousarray(trace.pop("breaks"), np.int64), trace.pop("held", True)
-        self.px = np.ascontiguousarray(px)
-        self.py = np.ascontiguousarray(box.y.pixels(self.y))
-        n = len(self.px) + len(breaks)
-        columns = box.over_time and n > 4 * box.x.size
-        room = n + 8
-        across, up, lift = np.empty(room, int), np.empty(room, int), np.empty(room, np.int8)
-        n = candidates(self.px, self.py, breaks, held, columns, across, up, lift)
-        self.all = across[:n], up[:n], lift[:n]
-        kept = np.zeros(n, np.int8)
+        self.all = self.across, self.up, self.lift = self._worth(rows, breaks, held)
+        kept = np.zeros(len(self.lift), np.int8)
         how = (TOLERANCE, _REACH, math.inf) if box.over_time else (ROUND, math.inf, TURN)
-        thin(self.px[across[:n]], self.py[up[:n]], lift[:n], *how, kept)
-        at = np.flatnonzero(kept)
-        self.across, self.up, self.lift = across[at], up[at], lift[at]
+        thin(self.px, self.py, self.lift, *how, kept)
+        self._keep(kept.view(bool))
+
+    def _worth(
+        self, rows: _Across, breaks: np.ndarray, held: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the points worth looking at, and where they lie in px."""
+        from explorer.kernels.polyline import candidates, extremes
+
+        x, px, y = rows.x, rows.px, np.ascontiguousarray(self.y, float)
+        scale, room = self.box.y, len(x) + len(breaks) + 8
+        across, up, lift = np.empty(room, int), np.empty(room, int), np.empty(room, np.int8)
+        if len(rows.starts):
+            ends = span(y)
+            if len(breaks):
+                breaks = breaks[np.diff(breaks, prepend=0) > 0]
+                before, after = (scale.pixels(y[i], ends) for i in (breaks - 1, breaks))
+                breaks = breaks[np.abs(after - before) > OPEN]
+            late = np.asarray(held & (x[breaks] != x[breaks - 1]), np.int8)
+            n = extremes(y, rows.starts, breaks, late, across, up, lift)
+            self.px = self.box.x.pixels(x[across[:n]], (float(x[0]), float(x[-1])))
+            self.py = scale.pixels(y[up[:n]], ends)
+        else:
+            py = scale.pixels(y)
+            near = _NEAR if len(px) > _ROWS * self.box.x.size else 0.0
+            n = candidates(px, py, breaks, held, OPEN, near, across, up, lift)
+            self.px, self.py = px[across[:n]], py[up[:n]]
+        return across[:n], up[:n], lift[:n]
+
+    def _keep(self, which: np.ndarray) -> None:
+        self.across, self.up, self.lift = (a[which] for a in (self.across, self.up, self.lift))
 
     def cut(self, since: float) -> None:
         """Leave out what is before a time."""
-        later = self.t[self.across] >= since
-        self.across, self.up, self.lift = (a[later] for a in (self.across, self.up, self.lift))
+        self._keep(self.t[self.across] >= since)
 
     def points(
-        self, shared: dict[Any, np.ndarray], kind: type
+        self, shared: dict[Any, Any], kind: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return x, y and the times of the points to draw, NaN where the pen is lifted."""
         if self.box.over_time and len(self.across) > _MANY * self.box.x.size and self._crowded:
@@ -184,30 +250,29 @@ class _Chosen:
     @property
     def _crowded(self) -> bool:
         """Whether a line through each break would lie on a part of the curve beside it."""
-        across, up, lift = self.all
-        x, y, first = self.px[across], self.py[up], np.flatnonzero(lift)
+        x, y, first = self.px, self.py, np.flatnonzero(self.all[2])
         last = np.append(first[1:], len(x)) - 1
         low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
         narrow = x[last] - x[first] < _APART
         ends = np.sort([y[last[:-1]], y[first[1:]]], axis=0)
-        covered = ends[1] - ends[0] < _APART
+        covered = ends[1] - ends[0] < _SEEN
         for part in (slice(None, -1), slice(1, None)):
             covered |= narrow[part] & (low[part] < ends[0] + 1) & (high[part] > ends[1] - 1)
         return bool(covered.all())
 
     def _extremes(
-        self, shared: dict[Any, np.ndarray], kind: type
+        self, shared: dict[Any, Any], kind: type
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the two extremes in each column of a pixel, on an x that all such curves share."""
         from explorer.kernels.polyline import envelope
 
         across, up, lift = self.all
-        left, right, axis = self.px[across[0]], self.px[across[-1]], self.box.x
+        left, right, axis = self.px[0], self.px[-1], self.box.x
         ends = np.empty((max(math.ceil(right - left), 1), 2))
-        envelope(self.px, np.ascontiguousarray(self.y, float), across, up, lift, left, ends)
+        envelope(self.px - left, self.y[up].astype(float), lift, ends)
         key = (axis, float(self.x[across[0]]), float(self.x[across[-1]]), len(self.x))
         if key not in shared:
             at = left + np.add.outer(np.arange(len(ends)), [0.25, 0.75]).ravel()
             at[0] = left
-            shared[key] = np.interp(np.minimum(at, right), self.px, self.x).astype(kind)
+            shared[key] = np.interp(np.minimum(at, right), self.px, self.x[across]).astype(kind)
         return shared[key], ends.ravel().astype(kind), shared[key]

@@ -8,6 +8,7 @@ from explorer.errors import NotApplicable
 from explorer.solution import Solution
 from explorer.switched import FrozenTrajectory
 from explorer.views.compose import compose
+from explorer.views.decimate import fine, rows
 from explorer.views.picture import COLOURS, Picture, Plot, curve, extent, label, view
 
 __all__ = ["pseudo_time"]
@@ -17,21 +18,22 @@ _MOST = 4  # states drawn
 
 
 def _plot(solution: FrozenTrajectory, which: list[int], title: str) -> Plot:
-    pseudo = solution.pseudo.refined(600)
-    values = pseudo.x[:, which]
-    low, high = extent(values)
+    pseudo = fine(solution.pseudo)
+    points = rows(pseudo)
+    low, high = extent(*(points.q[j] for j in which))
     stretches = np.asarray(solution.frozen)
     x = np.repeat(stretches, [2, 3], axis=1).ravel()
     x[4::5] = np.nan
     y = np.tile([low, high, high, low, np.nan], len(stretches))
-    shade = curve(x, y, "rgba(0,0,0,0)", fill="toself", fillcolor=_SHADE, hoverinfo="skip")
-    names = solution.pseudo.system.coordinates
+    shade = curve(x, y, "rgba(0,0,0,0)", name="clock stands still", fill="toself",
+                  fillcolor=_SHADE, hoverinfo="skip")  # fmt: skip
+    names = pseudo.system.coordinates
     curves = [
-        curve(pseudo.t, values[:, i], COLOURS[i % len(COLOURS)], name=label(names[j]),
-              showlegend=len(which) > 1)
+        curve(points.t, points.q[j], COLOURS[i % len(COLOURS)], name=label(names[j]),
+              showlegend=len(which) > 1, breaks=points.torn)
         for i, j in enumerate(which)
     ]  # fmt: skip
-    span = (0.0, float(pseudo.t[-1]))
+    span = (0.0, float(points.t[-1]))
     return Plot([shade, *curves], "pseudo-time (s)", title, span, (low, high))
 
 

@@ -86,10 +86,10 @@ def test_packing_costs_little(benchmark):
 
 
 def test_a_picture_of_a_long_run_costs_hardly_more():
-    """A hundred times the rows: all are looked at for their extremes, as few are drawn."""
+    """The number of points drawn does not grow with the number of steps."""
     times = []
     for h in (1e-3, 1e-5):
         solution = Session("bouncing_ball", h=h, e=0.5).solution
         solution.event_rows
         times.append(best(lambda run=solution: views.explore.picture(run)))
-    assert times[1] <= 60 * times[0]
+    assert times[1] <= 30 * times[0]
