@@ -333,18 +333,6 @@ def test_a_tower_falls_without_rebound():
     assert np.abs(run.q[-1]).max() <= 1e-10
 
 
-def test_an_impact_that_is_not_newtons_ends_the_run():
-    """Two points strike at once and one opens the other: no number goes beyond it."""
-    level = {"q": [0, 0.3, 0], "v": [0, 0, 0], "t_end": 0.6}
-    even = ex.simulate(rod(0, 0.8, (-0.5, 0.5), **level), ex.FESD(h=0.02))
-    assert np.abs(even.v[-1]).max() <= 1e-12
-    with pytest.raises(ex.StepFailed, match="Newton's law for all of them") as failed:
-        ex.simulate(rod(0, 0.8, (-0.3, 0.5), **level), ex.FESD(h=0.02))
-    run = failed.value.solution
-    assert run.status.name == "impact_law"
-    assert run.t[-1] <= np.sqrt(0.6 / 9.81) + 1e-9
-
-
 @pytest.mark.parametrize(("tableau", "stages"), [("gauss", 1), ("gauss", 2), ("radau_iia", 2)])
 def test_the_end_has_the_order_of_the_elements(tableau, stages):
     """A block that slides under constant friction: exact, at an end within an element too."""

@@ -20,8 +20,10 @@ accumulate the slide is what they come to. Friction pushes by -mu times the norm
 slip, with a step function of its own, in the frozen phases as in the slide. Several contacts are
 covered where none moves another, G_i' M^-1 G_j = 0, where they are opposite to each other, or where
 both have e = 0: then all that approach are pushed until none does, and one that another push has
-closed is pushed as well. That is Newton's law, gap' >= 0 perp p >= 0, unless a contact that was
-pushed is opened by another one (G_i' M^-1 G_j > 0 and both strike at once): `Impacts` checks it.
+closed is pushed as well. That need not be Newton's law, gap' >= 0 perp p >= 0: a contact that was
+pushed may be opened by another one, and a slip may turn within an impact. `Impacts` compares each
+impact of contacts without rebound with that law, and where it differs the auxiliary dynamics push
+each contact by the impulse that the law asks for (`explorer.schemes.struck`).
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
 d' = -100 d (once gap' is of the size of b: d takes up what the discretised gap drifts by in a

@@ -13,6 +13,7 @@ from explorer.codes import ACCUMULATION, CHATTERING, ELEMENT_CAP, NEWTON_CAP, NO
 from explorer.compiled.frozen import OBSERVED, Frozen
 from explorer.errors import BadValue
 from explorer.schemes.elements import Elements
+from explorer.schemes.struck import Struck
 from explorer.status import Status
 from explorer.switched import FrozenTrajectory
 
@@ -25,13 +26,21 @@ _LEGS = 200
 _TURNS = 3  # Newton iterations for the pseudo-time of a physical one
 _FINER, _FINEST = 1e-2, 4  # steps where Newton's method has failed
 SIGNS = 6  # first column of the signs in a row of `Elements.switches`
-_STILL = 1e-9  # the clock of an element that is frozen runs slower
+STILL = 1e-9  # the clock of an element that is frozen runs slower
 
 
 class Joined(Elements):
-    """The elements of several runs, each of which begins where the one before has ended."""
+    """The elements of several runs, each of which begins where the one before has ended.
+
+    Attributes
+    ----------
+    legs : list of Elements
+    struck : dict of int to array (2, n_c)
+        The impulses of elements whose push is not that of the contacts (`Struck`).
+    """
 
     legs: list[Elements]
+    struck: dict[int, np.ndarray]
 
     def residual(self) -> dict[str, float]:
         """Return the largest violation of each block in any of the runs."""
@@ -43,7 +52,7 @@ def join(legs: list[Elements]) -> Joined:
     """Return one record of several runs."""
     whole, start = Joined.__new__(Joined), 0.0
     whole.__dict__.update(legs[0].__dict__)
-    whole.legs = legs
+    whole.legs, whole.struck = legs, {}
     parts: dict[str, list[np.ndarray]] = {
         k: [] for k in ("states", "slopes", "mult", "times", "places", "switches", "moments")
     }
@@ -52,6 +61,8 @@ def join(legs: list[Elements]) -> Joined:
     for leg in legs:
         if not len(leg.times):
             continue
+        if isinstance(leg, Struck):
+            whole.struck[count] = leg.impulse
         begun = leg.switches[:, 0] < len(leg.times)
         switches, moments, places = leg.switches[begun], leg.moments[begun], leg.places.copy()
         again = np.array_equal(signs, switches[0, SIGNS:])  # goes on in the same active set
@@ -75,6 +86,20 @@ def join(legs: list[Elements]) -> Joined:
     whole.residual_of_newton = legs[-1].residual_of_newton
     whole.counts = np.array([count, phase - 1, sum(int(leg.counts[2]) for leg in legs)])
     return whole
+
+
+def shortened(leg: Elements, count: int) -> list[Elements]:
+    """Return the first elements of a run, if there are any, as a run."""
+    if not count:
+        return []
+    made = Elements.__new__(Elements)
+    made.__dict__.update(leg.__dict__)
+    for name in ("slopes", "mult", "times", "places"):
+        setattr(made, name, getattr(leg, name)[:count])
+    made.states = leg.states[: count + 1]
+    begun = leg.switches[:, 0] < count
+    made.switches, made.moments = leg.switches[begun], leg.moments[begun]
+    return [made]
 
 
 @dataclass(frozen=True)
@@ -133,6 +158,13 @@ class Freezing(ABC):
             intervals = scheme.steps(span, row, compiled.n_x)
             leg = Elements(compiled, scheme, rho, intervals * scheme.h, intervals)
             leg.go(x)
+            amended = self.amend(leg, clock)
+            if amended is not None:
+                x, more = amended
+                legs += more
+                clock, small, self.status_code = float(x[-1]), 0, SUCCESS
+                span = max(span - leg._end, 10 * self.scheme.h)
+                continue
             legs.append(leg)
             x, self.status_code = leg.states[-1], leg.code
             if leg.code in (NEWTON_CAP, NO_ACTIVE_SET) and small < _FINEST:
@@ -148,6 +180,10 @@ class Freezing(ABC):
         self.elements = join(legs)
         self.elements.states[0, : len(start)] = start
         self._cut()
+
+    def amend(self, leg: Elements, clock: float) -> tuple[np.ndarray, list[Elements]] | None:
+        """Return where a run goes on instead of by `leg`, and its elements up to there, if so."""
+        return None
 
     def lawful(self, count: int) -> int:
         """Return how many of the first `count` elements keep to what the laws need."""
@@ -172,7 +208,7 @@ class Freezing(ABC):
         self.t_last = min(float(self.clock[-1]), self.t_end)
         if len(beyond):
             self.t_last = self.t_end
-        self.still = (np.abs(e.slopes[:, :, -1]) < _STILL).all(axis=1)
+        self.still = (np.abs(e.slopes[:, :, -1]) < STILL).all(axis=1)
         self.running = np.flatnonzero(~self.still)
 
     @property

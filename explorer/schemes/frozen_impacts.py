@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from explorer.codes import NO_ACTIVE_SET
+from explorer.codes import ACCUMULATION, NEWTON_CAP, NO_ACTIVE_SET, SWITCH_CAP
 from explorer.compiled.checks import improper
+from explorer.compiled.frozen import OBSERVED
 from explorer.schemes.base import stopped
-from explorer.schemes.freezing import SIGNS, Freezing, Jump
+from explorer.schemes.elements import Elements
+from explorer.schemes.freezing import SIGNS, STILL, Freezing, Jump, shortened
+from explorer.schemes.struck import Response, Struck, newton
 from explorer.status import Status
 from explorer.trajectory import LocatedEvent
 
 __all__ = ["Impacts"]
 
 _USUAL = 10.0  # the push, m/s2, where nothing else sets a scale
-_TOUCHES = 1e-9  # m
-_STILL = 1e-11  # of a, m/s and m/s2
+_TOUCHES = 1e-9  # m; beside the positions
+_REST = 1e-11  # of a, m/s and m/s2
 _LEAVES = 1e-6  # of the fastest contact of an impact
+_BREAKS = 1e-6  # of the fastest coordinate: an outcome that is not Newton's
+_INSTANT = 1e-8  # of an interval: physical time that is none
 
 
 class Impacts(Freezing):
@@ -48,14 +54,15 @@ class Impacts(Freezing):
         gaps, touches = c[::2], np.abs(c[::2]) <= _TOUCHES
         x[n_x : n_x + nc] = np.where(touches, -gaps, 0.0)
         # of an open contact at rest that nothing moves no side of gap' = 0 follows: give it one
-        still = ~touches & (speeds <= _STILL * a) & (accelerations <= _STILL * a)
+        still = ~touches & (speeds <= _REST * a) & (accelerations <= _REST * a)
         for k in np.flatnonzero(still):
             G = slopes[2 * k + 1, self.compiled.n : n_x]
-            x[self.compiled.n : n_x] += 4 * (1 + k) * _STILL * a * G / (G @ G)
+            x[self.compiled.n : n_x] += 4 * (1 + k) * _REST * a * G / (G @ G)
         return x, rho
 
     def go(self, start: np.ndarray) -> None:
         """March, up to the first impact of several contacts that breaks Newton's law."""
+        self.amended = -np.inf
         super().go(start)
         for jump in self.jumps():
             opened = self._opened(jump)
@@ -64,11 +71,117 @@ class Impacts(Freezing):
                 self.status_code, self.t_last = NO_ACTIVE_SET, float(self.clock[jump.first])
                 return
 
+    def amend(self, leg: Elements, clock: float) -> tuple[np.ndarray, list[Elements]] | None:
+        """Put Newton's law in the place of the first impact that has another outcome.
+
+        So too where contacts without rebound touch and the run does not get on.
+        """
+        if all(c.e != 0 for c in self.compiled.system.contacts):
+            return None
+        for first, after in self._impacts(leg):
+            solved = self._newton(leg, leg.states[first])
+            if solved is None:
+                continue
+            moved, impulse = solved
+            v = leg.states[[first, after], self.compiled.n : self.n_x]
+            off = np.abs(v[1] - v[0] - moved).max()
+            if off > _BREAKS * np.abs(v).max() and leg.states[first, -1] > self.amended:
+                return self._struck(leg, first, moved, impulse)
+        stuck = leg.code in (NEWTON_CAP, NO_ACTIVE_SET, ACCUMULATION, SWITCH_CAP)
+        at = len(leg.times)
+        while at and leg.states[-1, -1] - leg.states[at - 1, -1] <= self._instant:
+            at -= 1
+        if not stuck or leg.states[at, -1] <= self.amended:
+            return None
+        solved = self._newton(leg, leg.states[at])
+        return None if solved is None else self._struck(leg, at, *solved)
+
+    @property
+    def _instant(self) -> float:
+        """Physical time that is none, in s."""
+        return _INSTANT * float(self.scheme.h)
+
+    def _impacts(self, leg: Elements) -> Iterator[tuple[int, int]]:
+        """Yield first element and the one behind of all that happens at one physical time."""
+        clock = leg.states[:, -1]
+        still = (np.abs(leg.slopes[:, :, -1]) < STILL).all(axis=1)
+        k = 0
+        while k < len(still):
+            first = k
+            k += 1
+            if still[first]:
+                while k < len(still) and clock[k + 1] - clock[first] <= self._instant:
+                    k += 1
+                yield first, k
+
+    def _newton(self, leg: Elements, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the change of v and the impulses (2, n_c) that Newton's law asks for at x.
+
+        None: no contact touches, one of them rebounds, or the law does not say.
+        """
+        n, nc, system = self.compiled.n, len(self.compiled.frozen.held), self.compiled.system
+        sel = leg.compiled.n_sel
+
+        def seen(x: np.ndarray) -> dict[str, np.ndarray]:
+            out = leg._along(self.compiled.observed, np.zeros(1), x[None], np.zeros((1, sel)))[0]
+            return dict(zip(OBSERVED, out.reshape(len(OBSERVED), nc), strict=True))
+
+        at = seen(x)
+        reach = np.abs(leg.states[:, :n]).max() + np.abs(at["gap"]).max()
+        touches = np.flatnonzero(np.abs(at["gap"]) <= _TOUCHES * max(reach, 1e-300))
+        k = len(touches)
+        if any(system.contacts[i].e != 0 for i in touches):
+            return None
+        moved = np.zeros((2 * k, n))  # by each impulse
+        for a, i in enumerate(touches.tolist()):
+            chosen, tangent = np.ones((1, sel)), self.compiled.frozen.held[i].tangent
+            chosen[0, [2 * i, 2 * i + 1]] = 0.0
+            if tangent >= 0:
+                chosen[0, tangent] = 0.5
+            push = leg._along(self.compiled.observed, np.zeros(1), x[None], chosen)[0]
+            push = push.reshape(len(OBSERVED), nc)[OBSERVED.index("push"), i]
+            moved[a] = leg.rates(np.zeros(1), x[None], chosen)[0, n : 2 * n] / push
+            if tangent >= 0 and at["mu"][i] > 0:
+                chosen[0, tangent] = 0.0
+                pulled = leg.rates(np.zeros(1), x[None], chosen)[0, n : 2 * n] / push
+                moved[k + a] = (pulled - moved[a]) / at["mu"][i]
+        rates = np.append(at["gap_dot"][touches], at["slip"][touches])
+        W = np.empty((2 * k, 2 * k))
+        for a in range(2 * k):
+            y = x.copy()
+            y[n : 2 * n] += moved[a]
+            now = seen(y)
+            W[:, a] = np.append(now["gap_dot"][touches], now["slip"][touches]) - rates
+        p = newton(Response(rates, W, at["mu"][touches]))
+        if p is None:
+            return None
+        impulse = np.zeros((2, nc))
+        impulse[:, touches] = p.reshape(2, k)
+        return p @ moved, impulse
+
+    def _struck(
+        self, leg: Elements, first: int, moved: np.ndarray, impulse: np.ndarray
+    ) -> tuple[np.ndarray, list[Elements]]:
+        """Return the state behind an impact that was solved, and the elements up to there."""
+        n, nc = self.compiled.n, impulse.shape[1]
+        x = leg.states[first].copy()
+        after = x.copy()
+        after[n : 2 * n] += moved
+        after[self.n_x : self.n_x + nc] = 0.0
+        self.amended = float(x[-1]) + self._instant
+        legs = shortened(leg, first)
+        if impulse.any():
+            signs = np.ones(leg.switches.shape[1] - SIGNS)
+            signs[: 2 * nc].reshape(nc, 2)[impulse[0] > 0] = -1
+            legs.append(Struck.between(leg, x, after, impulse, signs))
+        return after, legs
+
     def _opened(self, jump: Jump) -> np.ndarray:
         """Tell which contacts with e = 0 were pushed and leave all the same, (n_c,) bool."""
         plastic = np.array([c.e == 0 for c in self.compiled.system.contacts])
         struck = (self.signs[jump.before + 1 : jump.phase, :, 0] < 0).any(axis=0) & plastic
-        if jump.first == jump.after or struck.sum() < 2:
+        alone = all(k in self.elements.struck for k in range(jump.first, jump.after))
+        if jump.first == jump.after or struck.sum() < 2 or alone:
             return np.zeros(len(plastic), bool)
         x = self.elements.states[[jump.first, jump.after]]
         before, after = self.observed(x, np.zeros((2, self.elements.mult.shape[2])))["gap_dot"]
@@ -152,8 +265,13 @@ class Impacts(Freezing):
         moved = np.einsum("ij,ejn->ein", table[:s], e.slopes[part])
         x = e.states[:-1][part][:, None] + h[:, None, None] * moved
         found = self.observed(x.reshape(-1, x.shape[2]), e.mult[part].reshape(-1, e.mult.shape[2]))
-        weights = (h[:, None] * table[3 * s + 2]).ravel()
-        return weights @ found["push"], weights @ found["pull"]
+        weights = h[:, None] * table[3 * s + 2]
+        solved = [k for k in range(jump.first, jump.after) if k in e.struck]
+        weights[[k - jump.first for k in solved]] = 0.0
+        push, pull = weights.ravel() @ found["push"], weights.ravel() @ found["pull"]
+        return (
+            push + sum(e.struck[k][0] for k in solved), pull + sum(e.struck[k][1] for k in solved)
+        )  # fmt: skip
 
     def kind_rows(
         self, x: np.ndarray, chosen: np.ndarray, phase: np.ndarray, happened: Any, right: np.ndarray
