@@ -12,8 +12,9 @@ from explorer.codes import ACCUMULATION, NEWTON_CAP, NO_ACTIVE_SET, SWITCH_CAP
 from explorer.compiled.checks import improper
 from explorer.compiled.frozen import OBSERVED
 from explorer.schemes.base import stopped
-from explorer.schemes.elements import Elements
-from explorer.schemes.freezing import SIGNS, STILL, Freezing, Jump, shortened
+from explorer.schemes.elements import SIGNS, Elements
+from explorer.schemes.freezing import STILL, Freezing, Jump
+from explorer.schemes.joined import shortened
 from explorer.schemes.struck import Response, Struck, newton
 from explorer.status import Status
 from explorer.trajectory import LocatedEvent

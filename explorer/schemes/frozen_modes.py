@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from explorer.schemes.freezing import SIGNS, Freezing, Jump
+from explorer.schemes.elements import SIGNS
+from explorer.schemes.freezing import Freezing, Jump
 from explorer.trajectory import LocatedEvent
 
 __all__ = ["Modes"]
