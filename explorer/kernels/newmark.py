@@ -58,6 +58,50 @@ def forces(table, inp, out, n, plastic, pattern, F, K):
 
 
 @kernel(
+    "float64(float64[:, ::1], float64[::1], float64[::1], float64[::1], int64, int64, float64,"
+    " float64, float64[::1])",
+    inline=True,
+)
+def unbalanced(M, F, F0, a, below, above, share, old, r):
+    """Write r = M a - share F - old F0; return its norm."""
+    n = r.size
+    if n == 1:  # loops over a band would cost as much again as the step
+        r[0] = M[0, 0] * a[0] - share * F[0] - old * F0[0]
+        return abs(r[0])
+    norm = 0.0
+    for i in range(n):
+        total = -share * F[i] - old * F0[i]
+        for j in range(max(0, i - below), min(n, i + above + 1)):
+            total += M[i, j] * a[j]
+        r[i] = total
+        norm += total * total
+    return np.sqrt(norm)
+
+
+@kernel(
+    "float64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
+    " float64[::1], float64[::1], int64, int64, float64, float64, float64[::1])",
+    inline=True,
+)
+def beside(M, K, C, F, F0, a, inp, below, above, share, old, r):
+    """Return how well r is known: beside the terms that cancel in it, and inside F."""
+    n, ratio = r.size, 0.0
+    if n == 1:
+        terms = share * abs(F[0]) + old * abs(F0[0]) + abs(M[0, 0] * a[0])
+        terms += abs(K[0, 0] * inp[1]) + abs(C[0, 0] * inp[2])
+        if r[0] != 0.0:
+            ratio = abs(r[0]) / terms if terms > 0.0 else np.inf
+        return ratio
+    for i in range(n):
+        terms = share * abs(F[i]) + old * abs(F0[i])
+        for j in range(max(0, i - below), min(n, i + above + 1)):
+            terms += abs(M[i, j] * a[j]) + abs(K[i, j] * inp[1 + j]) + abs(C[i, j] * inp[1 + n + j])
+        if abs(r[i]) > ratio * terms:
+            ratio = abs(r[i]) / terms if terms > 0.0 else np.inf
+    return ratio
+
+
+@kernel(
     "void(float64[:, ::1], float64[:, ::1], int64, int64[::1], int64[::1], float64, float64[::1],"
     " float64[::1])",
     inline=True,
@@ -130,10 +174,12 @@ def run(
     # where F is evaluated the new state has the weight w, and F has the weight share in r
     w = 1.0 if interpolated else 1.0 - af
     share = 1.0 - af if interpolated else 1.0
+    old = af if interpolated else 0.0
     row, h = rows[0], knobs[H]
     c_d, c_v, c_a, scaled, last = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         before[i] = a[max(row - 1, 0), i]
+        F0[i] = 0.0
     if row > 0:
         last = t[row] - t[row - 1]
     if interpolated:
@@ -152,7 +198,7 @@ def run(
         code = SUCCESS
         while True:
             a0 = base
-            te = t1 if level == 0 or done == 2**level - 1 else t0 + part
+            te = t1 if level == 0 or done == (1 << level) - 1 else t0 + part
             if part != scaled:
                 scaled = part
                 c_d, c_v = c[0] * part**unknown, c[1] * part ** (unknown - 1)
@@ -181,7 +227,10 @@ def run(
                 call(table[2, 0], table[2, 1], out, inp)
                 for i in range(n):
                     F[i] = out[i]
-                    if moves or springs > 0:  # they add to entries that no scatter overwrites
+                if n == 1:
+                    K[0, 0] = 0.0
+                elif moves or springs > 0:  # they add to entries that no scatter overwrites
+                    for i in range(n):
                         for j in range(max(0, i - below), min(n, i + above + 1)):
                             K[i, j] = 0.0
                 scatter(K_flat, -1.0, out, n, place_K)
@@ -196,33 +245,12 @@ def run(
                         K_flat[place_I[k]] += out[k] / share
                 if springs > 0:
                     bilinear(table, inp, out, n, plastic, pattern, F, K_flat, True)
-                norm = 0.0
-                for i in range(n):
-                    total = -share * F[i]
-                    if interpolated:
-                        total -= af * F0[i]
-                    for j in range(max(0, i - mass_below), min(n, i + mass_above + 1)):
-                        total += M[i, j] * am_[j]
-                    r[i] = total
-                    norm += total * total
-                norm = np.sqrt(norm)
+                norm = unbalanced(M, F, F0, am_, mass_below, mass_above, share, old, r)
                 if newton == 0 and not norm < np.inf:
                     code = NOT_FINITE
                     break
                 if newton > 0 and norm < np.inf:
-                    # how well r can be known: by the terms that cancel in it, and inside F
-                    ratio = 0.0
-                    for i in range(n):
-                        terms = share * abs(F[i])
-                        if interpolated:
-                            terms += abs(af * F0[i])
-                        for j in range(max(0, i - below), min(n, i + above + 1)):
-                            terms += (
-                                abs(M[i, j] * am_[j])
-                                + abs(K[i, j] * inp[1 + j]) + abs(C[i, j] * inp[1 + n + j])
-                            )  # fmt: skip
-                        if abs(r[i]) > ratio * terms:
-                            ratio = abs(r[i]) / terms if terms > 0.0 else np.inf
+                    ratio = beside(M, K, C, F, F0, am_, inp, below, above, share, old, r)
                     if ratio <= tol:
                         code = SUCCESS
                         break
@@ -343,7 +371,7 @@ def run(
                 forces(table, inp, out, n, plastic, pattern, F0, K_flat)
             done += 1
             parts += 1
-            if done == 2**level:
+            if done == 1 << level:
                 break
             for i in range(n):
                 vec[8, i], vec[9, i], vec[13, i] = q1[i], v1[i], a1[i]
