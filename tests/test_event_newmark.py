@@ -169,3 +169,51 @@ def test_a_panel_keeps_the_method_it_was_given():
     assert EventDriven(str(method)) == EventDriven(method)
     session.load_state(session.to_json())
     assert session.solution.scheme == EventDriven(method)
+
+
+@pytest.mark.parametrize("force", ["combined", "interpolated"])
+def test_sensitivities_follow_steps_that_change(force):
+    """A pendulum by generalised-alpha with error control, repeated by hand with a complex w.
+
+    What a0 differs from the acceleration by is proportional to the step, and so is its derivative.
+    """
+    system = ex.MechanicalSystem(
+        "pendulum", q="u", params={"w": 3.0}, force=["-w**2*sin(u)"],
+        start={"q": [2.0], "t_end": 4.0},
+    )  # fmt: skip
+    form = {"force": force} if force == "interpolated" else {}
+    scheme = GeneralizedAlpha(h=0.1, rho_inf=0.5, error_tol=1e-4, **form)
+    sens = ex.sensitivity(system, EventDriven(scheme), "w")
+    steps, co = sens.run.march.steps[:, :2], scheme.coefficients
+    assert np.ptp(steps[:-1, 1]) > 0.3 * steps[:-1, 1].max()
+
+    w = 3.0 + 1e-30j
+    d, v = 2.0 + 0j, 0j
+    a, was = -(w**2) * np.sin(d), None
+    am, af = co.alpha_m, co.alpha_f
+    for h in steps[:, 1]:
+        true = -(w**2) * np.sin(d)
+        a = a if was is None else true + h / was * (a - true)
+        new = a
+        for _ in range(60):  # Newton, with a slope that is good enough
+            d1 = d + h * v + h * h * ((0.5 - co.beta) * a + co.beta * new)
+            if force == "interpolated":
+                pull = -(w**2) * ((1 - af) * np.sin(d1) + af * np.sin(d))
+            else:
+                pull = -(w**2) * np.sin((1 - af) * d1 + af * d)
+            r = (1 - am) * new + am * a - pull
+            new = new - r / ((1 - am) + (1 - af) * h * h * co.beta * w**2 * np.cos(d1))
+        d, v = (
+            d + h * v + h * h * ((0.5 - co.beta) * a + co.beta * new),
+            v + h * ((1 - co.gamma) * a + co.gamma * new),
+        )
+        a, was = new, h
+    end = sens.run.march.end()[3][:2, 0]
+    np.testing.assert_allclose(end, [d.imag / 1e-30, v.imag / 1e-30], rtol=1e-9)
+    # and the rows between steps continue those at the steps, whatever other times are asked for
+    t, tau = steps[5:7, 0].sum() / 2, steps[6, 0]
+    alone = sens.run.march.sample(np.array([t]))[0]
+    among = sens.run.march.sample(np.array([t - 0.01 * tau, t, t + 0.01 * tau]))[0]
+    np.testing.assert_allclose(among[1], alone[0], rtol=1e-12)
+    near = sens.run.march.sample(np.array([tau * (1 - 1e-9)]))[0][0]
+    np.testing.assert_allclose(near, sens.run.march.steps[6, 2 : 2 + len(near)], rtol=1e-6)

@@ -18,6 +18,7 @@ from explorer.kernels.flows import (
     restore,
 )
 from explorer.kernels.jit import kernel
+from explorer.kernels.newmark_flow import BEGUN, STEP_SIZE
 from explorer.kernels.runge_kutta import TABLEAU, advance, dense_value, interpolate
 
 __all__ = ["evaluate", "forces"]
@@ -52,8 +53,6 @@ def evaluate(
         y = steps[i, 2:]
         t = steps[i, 0]
         status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
-        for m in range(steps.shape[1] - 2 - size):  # accelerations that the method carries
-            K[0, m // shape[N] * block + shape[N] + m % shape[N]] = steps[i, 2 + size + m]
         shared = extra > s and many > 1
         if status == SUCCESS and shared:
             status = advance(
@@ -65,6 +64,11 @@ def evaluate(
             return status
         for one in range(k, k + many):
             h = times[one] - t
+            carried = steps.shape[1] - 2 - size
+            for m in range(carried):  # accelerations that the method carries, for the whole step
+                K[0, m // shape[N] * block + shape[N] + m % shape[N]] = steps[i, 2 + size + m]
+            if carried > 0:
+                A[0, BEGUN], A[0, STEP_SIZE] = t, steps[i, 1]
             if h == 0.0:
                 for m in range(size):
                     new[m] = y[m]

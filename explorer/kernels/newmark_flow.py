@@ -184,13 +184,15 @@ def newmark_step(
         for m in range(block):
             K[TRUE_START, m] = K[START, m]
         if carries:
-            status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[TRUE_START], 0)
+            # a0, and its derivative by each parameter, are off by what is proportional to the step
+            begun, was = A[0, BEGUN], A[0, STEP_SIZE]
+            realigned = was > 0.0 and h != was and (t == begun or t == begun + was)
+            wide = width if realigned else 0
+            status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[TRUE_START], wide)
             if status != SUCCESS:
                 return status
-            # a0 is off by what is proportional to the step
-            begun, was = A[0, BEGUN], A[0, STEP_SIZE]
-            if was > 0.0 and (t == begun or t == begun + was):
-                for i in range(n, 2 * n):
+            for k in range(wide + 1 if realigned else 0):
+                for i in range(k * block + n, k * block + 2 * n):
                     true = K[TRUE_START, i]
                     K[START, i] = true + h / was * (K[START, i] - true)
             A[0, BEGUN], A[0, STEP_SIZE] = t, h
