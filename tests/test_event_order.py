@@ -188,7 +188,7 @@ def late_mode(first: float, second: float) -> HybridSystem:
 @given(first=st.floats(1.2, 3.5), second=st.floats(0.3, 1.1))
 def test_a_chain_of_events_has_the_time_of_its_cause(method, first, second):
     """Modes b and c are left as soon as they are entered, at T1."""
-    sens = ex.sensitivity(late_mode(first, second), TIGHT, None, {"w": "x"}, method)
+    sens = ex.sensitivity(late_mode(first, second), TIGHT, None, {"w": "x"}, method, check=True)
     assert [e.chained for e in sens.events] == [False, True, True]
     assert all(e.dt_drho.tolist() == pytest.approx([1, 0, 0], abs=1e-12) for e in sens.events)
     T3 = second - 0.25

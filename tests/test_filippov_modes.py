@@ -109,7 +109,7 @@ def test_methods_agree(name, t_end):
     scheme = ex.EventDriven(rtol=1e-11, atol=1e-12)
     direct = ex.sensitivity(system, scheme, **asked)
     assert "slides" in {e.kind for e in direct.events}
-    adjoint = ex.sensitivity(system, scheme, method="adjoint", **asked)
+    adjoint = ex.sensitivity(system, scheme, method="adjoint", check=True, **asked)
     assert adjoint.residuals["duality"] <= 1e-9
     assert adjoint.cost_gradient == pytest.approx(direct.cost_gradient, rel=1e-8)
     complexly = ex.sensitivity(system, scheme, method="complex_step", **asked)

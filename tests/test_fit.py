@@ -191,7 +191,7 @@ def test_the_jacobian_of_a_fit_is_exact(thrown):
     from explorer.optimise.fit import _Model, _Observed
     from explorer.optimise.search import Search
     from explorer.progress import Progress
-    from explorer.sensitivity.direct import ask
+    from explorer.sensitivity.question import ask
 
     t = np.array([0.2, 0.5, 0.9, 1.1, 1.4])
     wrt = ("e", "g", "y", "speed")
@@ -340,7 +340,7 @@ def test_several_starts_find_the_better_valley():
 def test_starts_fill_every_part_of_the_ranges():
     from explorer.optimise.search import Search
     from explorer.optimise.starts import starting_points
-    from explorer.sensitivity.direct import ask
+    from explorer.sensitivity.question import ask
 
     question = ask(ex.models.bouncing_ball(), None, ("e", "g"), None, 1.0, None, None, None)
     search = Search.of(question, None, None)
@@ -411,9 +411,15 @@ def test_a_loss_or_starts_that_make_no_sense_are_refused(options, words):
 
 
 def test_a_search_says_that_its_gradient_is_directional():
-    """Two masses strike each other and a wall at once: the gradient holds to one side."""
-    column = ex.models.column()
-    best = ex.minimize(column, {"w": f"v_{column.coordinates[0]}**2"}, "g", max_iter=2)
+    """A bar lands flat, and a tilt to either side kicks it: no slope at its least kick is known."""
+    bar = ex.MechanicalSystem(
+        "bar", q="y a", params={"tilt": ex.Param(0, -0.1, 0.1)}, mass=[[1, 0], [0, 0.3]],
+        force=["-9.81", 0], start={"q": [1, "tilt"], "t_end": 0.6},
+        contacts=[ex.Contact("y + a", e=0.5), ex.Contact("y - a", e=0.5)],
+    )  # fmt: skip
+    best = ex.minimize(bar, {"w": "a**2"}, "tilt", max_iter=2)
+    assert best.parameters["tilt"] == 0
     assert not best.trust.ok
+    assert best.trust.directional == (pytest.approx(np.sqrt(2 / 9.81)),)
     assert not best.success
-    assert "several events meet" in best.message
+    assert "'tilt' decides which comes first" in best.message

@@ -108,11 +108,11 @@ def test_direct_adjoint_and_complex_step_agree(name):
     direct = ex.sensitivity(system, TIGHT, **asked)
     assert direct.events
     for method in ("adjoint", "complex_step"):
-        other = ex.sensitivity(system, TIGHT, method=method, **asked)
+        other = ex.sensitivity(system, TIGHT, method=method, check=True, **asked)
         size = 1 + np.abs(direct.cost_gradient)
         assert (np.abs(other.cost_gradient - direct.cost_gradient) / size).max() < 1e-9
         assert other.residuals["direct"] < 1e-9
-    adjoint = ex.sensitivity(system, TIGHT, method="adjoint", **asked)
+    adjoint = ex.sensitivity(system, TIGHT, method="adjoint", check=True, **asked)
     assert adjoint.residuals["duality"] < 1e-13
     difference = ex.sensitivity(system, TIGHT, method="finite_difference", **asked)
     assert difference.residuals["direct"] < 1e-6

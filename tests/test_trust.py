@@ -115,3 +115,36 @@ def test_what_is_compared_has_the_same_events():
     assert sens.verify(ex.EventDriven("radau", rtol=1e-8)).ok
     with pytest.raises(ex.BadValue, match="does not differentiate"):
         sens.verify(ex.MoreauJean(h=1e-3))
+
+
+def test_doubts_are_among_the_checks_and_cautions_their_sentences():
+    """One shape: what is not known of a derivative is a check of its trust that does not hold."""
+    bar = ex.MechanicalSystem(
+        "bar", q="y a", params={"tilt": 0.0}, mass=[[1, 0], [0, 0.3]], force=["-9.81", 0],
+        start={"q": [1, "tilt"], "t_end": 0.6},
+        contacts=[ex.Contact("y + a", e=0.5), ex.Contact("y - a", e=0.5)],
+    )  # fmt: skip
+    for method in ("direct", "adjoint"):
+        sens = ex.sensitivity(bar, wrt="tilt", cost={"w": "y"}, method=method, directional="both")
+        (doubt,) = sens.doubts
+        assert doubt in sens.trust.certificate.broken
+        assert (doubt.kind, doubt.name) == ("directional", "directional")
+        assert sens.cautions == sens.trust.sentences == (doubt.sentence,)
+        assert sens.trust.directional == (doubt.t,)
+        assert np.isnan(sens.cost_gradient[0])
+    plain = ex.sensitivity(bar, wrt="tilt", cost={"w": "y"}, t_end=0.3)
+    assert plain.doubts == plain.cautions == ()
+    assert plain.trust.ok
+
+
+def test_a_derivative_without_doubt_asks_for_no_more_runs(monkeypatch):
+    """A plain run is screened by one call: no rows, no second run."""
+    system = models["bouncing_ball"]()
+    runs, run = [], ex.EventDriven.run
+    monkeypatch.setattr(
+        ex.EventDriven, "run", lambda *args, **more: (runs.append(1), run(*args, **more))[1]
+    )
+    sens = ex.sensitivity(system, wrt=("g", "e"))
+    assert len(runs) == 1
+    assert "located" not in sens.run.__dict__
+    assert sens.trust.ok

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mpmath as mp
 import numpy as np
 import pytest
 
@@ -86,3 +87,37 @@ def test_systems_with_located_switches_are_not_asked():
     """A step function is located: its formulas jump, and its derivatives are right."""
     sens = ex.sensitivity(ex.models.sliding_mode(), ex.EventDriven(), ("a",), {"w": "x"}, t_end=0.2)
     assert np.isfinite(sens.cost_gradient).all()
+
+
+@pytest.mark.parametrize("rtol", [1e-6, 1e-9, 1e-12])
+@pytest.mark.parametrize("method", ["dop853", "dopri5", "radau"])
+def test_a_kink_costs_no_digits(method, rtol):
+    """A step ends on both sides of it, so that the error is that of any other step."""
+    scheme = ex.EventDriven(method, rtol=rtol, atol=rtol / 10)
+
+    def end(k, slope):  # u = cos(root t) to u = 0, then a force -slope k u
+        root, w = mp.sqrt(k), mp.sqrt(slope * k)
+        return -root * mp.sin(w * (3 - mp.pi / 2 / root)) / w
+
+    for force, slope in (("-k*abs(u)", -1), ("-k*max(u, u/2)", 0.5), ("-k*u + k*max(0, -u)", 2)):
+        with mp.workdps(30):
+            exact = float(mp.re(mp.diff(lambda k, s=slope: end(k, s), mp.mpf(1))))
+        for way in ("direct", "adjoint")[: 1 if method == "radau" else 2]:
+            sens = ex.sensitivity(falling(force), scheme, ("k",), {"w": "u"}, way)
+            assert sens.cost_gradient[0] == pytest.approx(exact, rel=5 * rtol), (force, way)
+
+
+def test_many_kinks_are_met_one_after_the_other():
+    """A stop with clearance that is pushed to and fro: each kink is where the run before met it."""
+    system = ex.MechanicalSystem(
+        "stop", q="u", params={"k": 30.0, "d": 0.1, "F": 1.0}, start={"t_end": 12.0},
+        force=["F*cos(2*t) - u - 0.1*v_u - k*max(0, u - d) + k*max(0, -u - d)"],
+    )  # fmt: skip
+    loose, tight = (ex.EventDriven(rtol=r, atol=r) for r in (1e-8, 1e-12))
+    truth = ex.sensitivity(system, tight, cost={"w": "u"}).cost_gradient
+    for method in ("direct", "adjoint"):
+        found = ex.sensitivity(system, loose, cost={"w": "u"}, method=method)
+        np.testing.assert_allclose(found.cost_gradient, truth, rtol=0, atol=1e-6 * abs(truth).max())
+    d = 1e-5
+    ends = [ex.simulate(system, tight, F=1 + s * d).q[-1, 0] for s in (-1, 1)]
+    assert truth[2] == pytest.approx((ends[1] - ends[0]) / (2 * d), rel=1e-6)

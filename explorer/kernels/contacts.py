@@ -260,7 +260,7 @@ def settle(
 )
 def impact(
     table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
-    band, e, e_rho, row, lay, width, now,
+    band, e, e_rho, row, lay, slopes, now,
 ):  # fmt: skip
     """Let the touching contacts that the impact of `now` can reach share its impulses.
 
@@ -319,7 +319,7 @@ def impact(
     for i in range(n):
         row[lay[X_PLUS] + n + i] += vec[1, i]
         inp[at_a + i] = vec[1, i]
-    if width == 0:
+    if slopes == 0:
         return SUCCESS
 
     # the derivative: impulses as inputs, those of a sliding tangent by its sigma

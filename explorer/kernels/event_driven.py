@@ -72,6 +72,7 @@ from explorer.kernels.transitions import (
     REST_MAX,
     RTOL,
     STIFF_LIMIT,
+    STOPS,
     T0,
     T_END,
     switch,
@@ -104,8 +105,9 @@ def march(
     A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (12,), (3,) most steps, most events, what of the start is given; the steps end at
-        multiples of knobs[GRID] (0: where they like)
+    knobs, caps : (12 + k,), (4,) most steps, most events, what of the start is given, whether
+        events are differentiated, with columns or without; the steps end at multiples of
+        knobs[GRID] (0: where they like) and at the increasing times knobs[STOPS:]
     y : ((width + 1) (n_x + 1),) start (see `explorer.kernels.start`), overwritten by the end
     e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives, written
     K, dense, watch, samples, bench : workspaces
@@ -127,7 +129,7 @@ def march(
     )  # fmt: skip
     e_now, scratch, times = bench[6], bench[7], bench[8]
     times[:] = -1e300
-    taken, events, at_same_time, stiff_count, calm = 0, 0, 0, 0, 0
+    taken, events, at_same_time, stiff_count, calm, stop = 0, 0, 0, 0, 0, STOPS
     member[:] = 0
     ints[PRIOR, :], ints[3, 0] = 0, -1  # no contact has been held before, nothing is factored
     watch[:, 3] = np.inf
@@ -186,10 +188,14 @@ def march(
             h = min(h, knobs[H_MAX])
             if knobs[GRID] > 0.0:
                 h = min(h, (np.floor(t / knobs[GRID] + 1e-9) + 1.0) * knobs[GRID] - t)
-            final = False
-            step = h
-            if t + 1.0000001 * h >= t_end:
-                step, final = t_end - t, True
+            while stop < knobs.size and knobs[stop] <= t:
+                stop += 1
+            goal, cut, step = t_end, False, h
+            if stop < knobs.size:
+                goal = min(goal, knobs[stop])
+            if t + 1.0000001 * h >= goal:
+                step, cut = goal - t, True
+            final = cut and goal == t_end
             status = advance(
                 table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y, step, K,
                 stage, new, width,
@@ -216,8 +222,6 @@ def march(
                 factor = min(factor, 1.0)
             rejected = False
             grown = step * max(factor, 0.2)
-            if final and h > step:
-                grown = max(grown, h)
             if method < 2 and stiffness(K, s, stage, new, step, nx) > knobs[STIFF_LIMIT]:
                 calm = 0
                 stiff_count += 1
@@ -250,6 +254,8 @@ def march(
                     continue
                 blurred = 0
                 grown = min(grown, step * min(10.0, 0.9 * max(found[BLUR], 1e-9) ** -0.2))
+            if cut:  # the step was short for another reason than its error
+                grown = max(grown, h)
             tau = step
             if now >= 0:
                 tau = min(found[FRACTION], 1.0) * step
@@ -279,7 +285,7 @@ def march(
                     step_state[taken, 1 + a] = state[CLOSED + a]
                 taken += 1
                 counts[0] = taken
-                t = t_end if final and tau == step else t + tau
+                t = goal if cut and tau == step else t + tau
             if now < 0:
                 h = grown
                 for m in range(size):
@@ -303,7 +309,6 @@ def march(
             return status
         for i in range(block):
             row[lay[X_MINUS] + i] = y[i]
-            row[lay[X_PLUS] + i] = y[i]
             row[lay[F_MINUS] + i] = K[0, i]
         for k in range(width * block):
             row[lay[S_MINUS] + k] = y[block + k]
@@ -311,9 +316,10 @@ def march(
             row[lay[P] + a] = 0.0
         guard_gradient(table, shape, inp, out, W, pivots, vec, state, now, row, lay)
         row[BEND] = 0.0
-        if width > 0:
-            bend(table, shape, inp, out, W, pivots, vec, state, now, t, y, 1e-3 * h, row, lay,
-                 stage, new)  # fmt: skip
+        if caps[3] > 0:
+            bend(table, shape, inp, out, W, pivots, vec, state, now, 1e-3 * h, row, lay)
+        for i in range(block):
+            row[lay[X_PLUS] + i] = y[i]
         kind[0], kind[2], kind[5], kind[6] = now, state[MODE], 1, how
         ends = GOES_ON
         if shape[KIND] == 0:
@@ -329,7 +335,7 @@ def march(
             status = touch(
                 table, shape, inp, out, W, pivots, vec, state, matrix, B, A2, tab, vectors, ints,
                 member, now, t, y, record[events - crowd, T] if events >= crowd else -1e300, knobs,
-                e, e_rho, e_now, row, kind, lay, width,
+                e, e_rho, e_now, row, kind, lay, caps[3],
             )  # fmt: skip
             if status != SUCCESS:
                 return status

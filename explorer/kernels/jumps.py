@@ -160,27 +160,26 @@ def identity(shape, row, lay):
             row[lay[H_RHO] + i * nr + k] = 0.0
 
 
-@kernel(
-    f"void({PROBLEM}, int64, float64, float64[::1], float64, float64[::1], int64[::1],"
-    " float64[::1], float64[::1])",
-    inner=True,
-)
-def bend(table, shape, inp, out, W, pivots, vec, state, j, t, y, back, row, lay, x, dx):
+@kernel(f"void({PROBLEM}, int64, float64, float64[::1], int64[::1])", inner=True)
+def bend(table, shape, inp, out, W, pivots, vec, state, j, back, row, lay):
     """Write d2r/dt2 of guard `j` along the flow: D here less D a time `back` before, over `back`.
 
-    F_MINUS and D of the record, where the flow is at (t, y), are left as they are. `x`, `dx` are
-    workspaces. NaN where the flow has nothing before.
+    Time and state are those in `inp`, for which the record holds X_MINUS, F_MINUS and D; they are
+    left as they are. X_PLUS and F_PLUS, not yet known, serve as workspaces. NaN where the flow has
+    nothing before.
     """
-    nx = shape[NX]
+    nx, t = shape[NX], inp[0]
+    x, dx = row[lay[X_PLUS] :], row[lay[F_PLUS] :]
     for i in range(nx + 1):
-        x[i] = y[i] - back * row[lay[F_MINUS] + i]
+        x[i] = row[lay[X_MINUS] + i] - back * row[lay[F_MINUS] + i]
     before = np.nan
     if flow(table, shape, inp, out, W, pivots, vec, state, t - back, x, dx, 0) == SUCCESS:
         for i in range(nx + 1):
             row[lay[F_MINUS] + i] = dx[i]
         guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)
         before = row[D]
-    flow(table, shape, inp, out, W, pivots, vec, state, t, y, dx, 0)
+    x = row[lay[X_MINUS] :]
+    flow(table, shape, inp, out, W, pivots, vec, state, t, x, dx, 0)
     for i in range(nx + 1):
         row[lay[F_MINUS] + i] = dx[i]
     guard_gradient(table, shape, inp, out, W, pivots, vec, state, j, row, lay)

@@ -45,6 +45,7 @@ GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 
 # knobs of the march
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
 STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST, GRID = 7, 8, 9, 10, 11
+STOPS = 12  # from there on: times at which a step ends
 ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 GOES_ON = -1
 
@@ -130,9 +131,12 @@ def switch(
 )
 def touch(
     table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, now, t,
-    y, crowd, knobs, e, e_rho, e_now, row, kind, lay, width,
+    y, crowd, knobs, e, e_rho, e_now, row, kind, lay, slopes,
 ):  # fmt: skip
-    """Fire guard `now` of a mechanical system; `crowd` is the time of an event well back."""
+    """Fire guard `now` of a mechanical system; `crowd` is the time of an event well back.
+
+    Without `slopes` the derivative of an impact is left out.
+    """
     nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
     band, slow = knobs[BAND], 1e-12 * (1.0 + largest(y, n, nx))
     held = now if now < rows else now - (rows - nc)
@@ -200,7 +204,7 @@ def touch(
         kind[1] = ACCUMULATION
     status = impact(
         table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
-        band, e_now, e_rho, row, lay, width, now,
+        band, e_now, e_rho, row, lay, slopes, now,
     )  # fmt: skip
     if status != SUCCESS:
         return status

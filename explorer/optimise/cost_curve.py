@@ -17,7 +17,7 @@ import numpy as np
 
 from explorer.errors import ExplorerError
 from explorer.optimise.search import met
-from explorer.sensitivity.direct import Question, gradient_of
+from explorer.sensitivity.question import Question, gradient_of
 
 __all__ = ["Break", "CostCurve", "cost_curve"]
 

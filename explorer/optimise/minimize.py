@@ -22,7 +22,7 @@ from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
-from explorer.sensitivity.direct import Question, ask, gradient_of
+from explorer.sensitivity.question import Question, ask, gradient_of
 from explorer.sensitivity.trust import Trust, trust
 from explorer.systems import System
 from explorer.trajectory import Trajectory

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadValue, StepFailed, suggest
+from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.sensitivity.differences import sequence
-from explorer.sensitivity.direct import Question
+from explorer.sensitivity.question import Question
 from explorer.trajectory import Trajectory
 
 __all__ = ["Change", "Search", "met"]
@@ -139,19 +139,14 @@ class Search:
             if place >= 0:
                 rho[place] = value
         question = dataclasses.replace(asked, rho=rho)
-        flow = asked.cost.flow
-        x0, seeds = question.start()[0], question.seeds()
-        states = [s.name for s in flow.states]
-        for k, place in enumerate(asked.places):
-            if place < 0:
-                row = states.index(asked.wrt[k])
-                x0[row], seeds[row] = values[k], 0.0
-                seeds[row, k] = 1.0
-        run = asked.scheme.run(
-            flow, rho, asked.t_end, x0=x0, t_eval=asked.t_eval, wrt=asked.places, seeds=seeds
-        )
-        if not run.status.ok:
-            raise StepFailed(f"'{asked.system.name}': {run.status.message}", run)
+        if -1 in asked.places:  # the others keep what they have
+            n_x, states = asked.cost.flow.n_x, [s.name for s in asked.cost.flow.states]
+            given = np.full(n_x, np.nan) if asked.given is None else asked.given.copy()
+            for name, place, value in zip(asked.wrt, asked.places, values, strict=True):
+                if place < 0:
+                    given[states.index(name)] = value
+            question = dataclasses.replace(question, given=given)
+        run = question.run()
         if asked.until is None and run.march.t_last < asked.t_end:
             last = run.located[-1]
             raise BadValue(

@@ -14,7 +14,7 @@ from explorer.panels.sensitivity_state import (
 )
 from explorer.panels.state import OWN
 from explorer.schemes import schemes
-from explorer.sensitivity.direct import event_names
+from explorer.sensitivity.question import event_names
 from explorer.systems import StateSpaceSystem
 from explorer.systems.display import unit
 from explorer.views.picture import label

@@ -23,7 +23,8 @@ from explorer.panels.state import START, State, States
 from explorer.parameters import number
 from explorer.schemes import schemes
 from explorer.sensitivity import Cost, Sensitivity, sensitivity
-from explorer.sensitivity.direct import ask, event_names, locating, solve
+from explorer.sensitivity.direct import solve
+from explorer.sensitivity.question import ask, event_names, locating
 from explorer.sensitivity.unlocated import sharp_formulas
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution

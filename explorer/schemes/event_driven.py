@@ -64,7 +64,8 @@ class EventDriven(Scheme):
     step : float
         Step size of "newmark" and "generalized-alpha", s.
     points : int
-        Rows of the result besides the events; of Newmark's methods their steps.
+        Even rows of the result besides the events, at least; a run of more steps than that has as
+        many rows as steps. Those of Newmark's methods are at their steps.
     max_steps, max_events : int
         Where a run gives up (besides the steps of size h).
     """
@@ -172,6 +173,7 @@ class EventDriven(Scheme):
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
         x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
+        stops: Any = (), events_wrt: tuple[int, ...] = (),
     ) -> Trajectory:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
@@ -182,9 +184,11 @@ class EventDriven(Scheme):
         t_end : float
             In s.
         q0, v0, x0 : start, by default the model's own
-        t_eval : (k,) times of the rows, by default `points` even ones
+        t_eval : (k,) times of the rows; by default see `points`
         wrt : indices of the parameters to differentiate by; -1 for a start value
         seeds : (n_x, p) derivative of the start, by default the model's own
+        stops : (k,) increasing times at which a step ends
+        events_wrt : as wrt, to differentiate what happens at the events alone: for an adjoint
 
         Raises
         ------
@@ -200,9 +204,10 @@ class EventDriven(Scheme):
                 f"{self.newmark!r} marches second-order equations, and "
                 f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
             )
-        compiled = compiled.by(wrt)
+        compiled = compiled.by(wrt or events_wrt)
         kind = March if compiled.active_sets is None else SwitchedMarch
-        march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
+        march = kind(compiled, self, np.asarray(rho, float), t_end, wrt, stops=stops,
+                     slopes=len(events_wrt) > 0)  # fmt: skip
         if q0 is not None or v0 is not None:
             n, x0 = compiled.n, compiled.start(rho)[0]
             x0[:n] = x0[:n] if q0 is None else q0

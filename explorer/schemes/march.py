@@ -12,7 +12,7 @@ from explorer.compiled import Bundle, Flow, short
 from explorer.compiled.checks import check_friction
 from explorer.errors import BadModel, BadValue
 from explorer.schemes.ended import ended
-from explorer.schemes.meetings import BAND, margins, meetings
+from explorer.schemes.meetings import BAND, meetings, screened
 from explorer.schemes.workspace import Workspace, workspace
 from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
 
@@ -42,9 +42,10 @@ class March:
 
     def __init__(
         self, flow: Flow, scheme: EventDriven, rho: np.ndarray, t_end: float,
-        wrt: tuple[int, ...] = (),
+        wrt: tuple[int, ...] = (), *, stops: Any = (), slopes: bool = False,
     ) -> None:  # fmt: skip
         self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
+        self.stops, self.slopes = np.array(stops, float), slopes or len(wrt) > 0
         self.tableau, newmark = scheme.tableau, scheme.newmark
         self.first = 0.0 if newmark is None else newmark.h
         self.grid = 0.0 if newmark is None or newmark.error_tol > 0 else newmark.h
@@ -53,10 +54,10 @@ class March:
             more = newmark.steps(t_end, 2 + (1 + len(wrt)) * (flow.n_x + flow.n + 1), flow.n)
             self.room = 1 << (self.room + more).bit_length()  # few sizes, so that few are kept
 
-    def workspace(self, wrt: tuple[int, ...] | None = None) -> Workspace:
-        """Lend the arguments of the kernels, set for this run; `wrt` for other columns."""
-        wrt = self.wrt if wrt is None else wrt
-        return workspace(self.flow, self.tableau, wrt, self.rho, self.room, self.scheme.max_events)
+    def workspace(self) -> Workspace:
+        """Lend the arguments of the kernels, set for this run."""
+        room, most = self.room, self.scheme.max_events
+        return workspace(self.flow, self.tableau, self.wrt, self.rho, room, most)
 
     def go(self, start: Any, seeds: np.ndarray | None) -> None:
         """Run the kernel.
@@ -86,14 +87,15 @@ class March:
             if seeds is not None:
                 work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
             work.state[0] = self.flow.start_mode(self.rho, start)
-            work.caps[2] = (start is not None) + 2 * (seeds is not None)
+            work.caps[2:] = (start is not None) + 2 * (seeds is not None), self.slopes
             work.knobs[:] = (
                 0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
                 self.grid or self.t_end / 4, self.tableau.stiff, self.tableau.exponent, REST_MAX,
                 LOWEST, self.grid,
             )  # fmt: skip
+            arguments = work.arguments(self.stops)
             begin = time.perf_counter()
-            self.code = work.march(*work.arguments)
+            self.code = work.march(*arguments)
             self.seconds = time.perf_counter() - begin
             self.wanted = int(work.counts[0])
             if self.code == UNMADE:
@@ -104,7 +106,7 @@ class March:
             self.steps, self.step_state = work.steps[:steps].copy(), work.step_state[:steps].copy()
             self.record, self.kinds = work.record[:events].copy(), work.kinds[:events].copy()
             self.counts, self.y, self.watch = work.counts.copy(), work.y.copy(), work.watch.copy()
-            self.e, self.lay = work.e.copy(), work.lay
+            self.e, self.lay, self.offsets = work.e.copy(), work.lay, work.offsets
         return self.code
 
     def _refuse(self, work: Workspace) -> None:
@@ -138,7 +140,7 @@ class March:
 
     @property
     def hits(self) -> np.ndarray:
-        """Times of the events in s; an accumulation ends a little after its last event."""
+        """Times of the events in s; of an accumulation, its end."""
         return self.record[:, 0] + self.record[:, 2]
 
     @property
@@ -169,9 +171,9 @@ class March:
         )  # fmt: skip
 
     @cached_property
-    def margins(self) -> np.ndarray:
-        """Grazing margins of the events (`explorer.schemes.meetings`)."""
-        return margins(self)
+    def screened(self) -> tuple[int, np.ndarray]:
+        """What is doubtful in its derivatives, as bits, and the grazing margins of the events."""
+        return screened(self)
 
     @cached_property
     def meetings(self) -> dict[int, np.ndarray]:
@@ -238,11 +240,10 @@ class March:
 
     def trajectory(self, t_eval: Any = None) -> Trajectory:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
-        if t_eval is None:
-            own = self.grid > 0 and len(self.steps) > 0
-            return self._lazy(
-                np.append(self.steps[:, 0], self.t_last) if own else self.scheme.points
-            )
+        if t_eval is None and self.grid > 0 and len(self.steps):
+            return self._lazy(np.append(self.steps[:, 0], self.t_last))
+        if t_eval is None:  # as the motion wants them: no fewer than steps
+            return self._lazy(max(self.scheme.points, len(self.steps)))
         times = np.array(t_eval, float)
         if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
             raise BadValue("t_eval needs increasing times.")
@@ -369,7 +370,7 @@ class March:
                 x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
                 x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
                 self.motion(k) if self.wrt else None,
-                int(kind[6]) == CHAINED, k in self.meetings, float(self.margins[k]),
+                int(kind[6]) == CHAINED, k in self.meetings, float(self.screened[1][k]),
             ))  # fmt: skip
         return found
 

@@ -15,34 +15,29 @@ import numpy as np
 if TYPE_CHECKING:
     from explorer.schemes.march import March
 
-__all__ = ["margins", "meetings"]
+__all__ = ["SURE", "meetings", "screened"]
 
 BAND = 1e-10  # guards this close to zero have been reached
+SURE = 100.0  # a grazing margin that no error within the tolerances turns into a miss
 _STRIKES = (1, 2, 4)  # kinds of events with impulses
 _UNCOUPLED = 1e-12
 _BESIDE = 1e-3  # of a state at which couplings are looked for that vanish here by chance
 
 
-def margins(march: March) -> np.ndarray:
-    """Return the grazing margin of every event: depth beyond the zero over the guard's own error.
+def screened(march: March) -> tuple[int, np.ndarray]:
+    """Return what is doubtful in the derivatives of a run, as bits, and the margins of its events.
 
-    The guard would turn D^2 / (2 r'') beyond its zero; the tolerances leave |r_x| (atol + rtol |x|)
-    open. 0 where it is crossed against its direction, infinite where it does not turn back.
+    See `explorer.kernels.doubtful`.
     """
-    record, kinds, lay, n_x = march.record, march.kinds, march.lay, march.flow.n_x
-    D, bend, scheme = record[:, 1], record[:, 4], march.scheme
-    x = np.abs(record[:, lay["x_minus"]][:, :n_x])
-    error = (np.abs(record[:, lay["r_x"]]) * (scheme.atol + scheme.rtol * x)).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = D**2 / (2 * np.abs(bend)) / error
-    found[~(D * bend < 0)] = np.inf
-    way = -np.ones(len(kinds), int)
-    if not march.flow.mechanical:
-        direction = np.array([g.direction for g in march.flow.guards] or [0])
-        way = direction[kinds[:, 0]] if len(kinds) else way
-    found[(D * way <= 0) & (way != 0) & (bend != 0)] = 0.0
-    found[kinds[:, 6] > 0] = np.inf
-    return found
+    from explorer.kernels.doubtful import doubtful
+
+    flow, margins = march.flow, np.empty(len(march.record))
+    ways = np.array([] if flow.mechanical else [g.direction for g in flow.guards], np.int64)
+    knobs = np.array([march.scheme.rtol, march.scheme.atol, march.t_end, BAND, SURE])
+    found = doubtful(
+        march.record, march.kinds, march.offsets, ways, march.steps, march.watch, knobs, margins
+    )
+    return found, margins
 
 
 def meetings(march: March) -> dict[int, np.ndarray]:

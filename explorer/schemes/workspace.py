@@ -9,7 +9,7 @@ import numpy as np
 from explorer.compiled import Flow
 from explorer.kernels.butcher import Tableau
 
-__all__ = ["Workspace", "workspace"]
+__all__ = ["Workspace", "problem", "workspace"]
 
 _FIELDS = (
     "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
@@ -31,8 +31,8 @@ class Workspace:
         Length of what is marched: (n_x + 1) for the state and for every column.
     problem, method : tuple
         Leading arguments of every kernel (`explorer.kernels.flows`, `.runge_kutta`).
-    march, arguments : callable, tuple
-        The kernel that integrates, and all that it takes.
+    march : callable
+        The kernel that integrates.
     """
 
     def __init__(
@@ -51,17 +51,15 @@ class Workspace:
             p * block,
         )  # fmt: skip
         at = np.cumsum([5, *sizes])
+        self.offsets = at.astype(np.int64)
         self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
         wide_state = 2 * rows - nc  # every tangent has a direction besides, and two guards
         guards = len(flow.guards) if not flow.mechanical else wide_state
         wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
         order = max(flow.n + rows, n_x)
-        self.inp, self.state = flow.input(0.0), np.zeros(8 + wide_state, np.int64)
+        self.problem = problem(flow, wrt)
+        self.inp, self.state = self.problem[2], self.problem[-1]
         self.rho = slice(1 + n_x, 1 + n_x + nr)
-        self.problem = (
-            flow.table, flow.shape(wrt), self.inp, np.empty(flow.most + 1),
-            np.empty((order, order)), np.empty(order, np.int64), np.empty((3, order)), self.state,
-        )  # fmt: skip
         lu, pivots = {2: ((5 * n_x + 1, 3 * n_x), 4 * n_x), 3: ((2 * order + 2, order), order)}.get(
             tableau.code, ((0, 0), 0)
         )
@@ -73,7 +71,7 @@ class Workspace:
         self.watch = np.zeros((max(guards, 1), 5))
         self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
         self.knobs = np.zeros(12)
-        self.caps = np.array([steps, events, 0])
+        self.caps = np.array([steps, events, 0, 0])
         self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
         self.dense = np.empty((8, size))
         self.steps = np.empty((steps, 2 + size + (flow.n * (p + 1) if carries else 0)))
@@ -83,14 +81,21 @@ class Workspace:
         self.counts = np.zeros(4, np.int64)
         self.nbytes = self.steps.nbytes + self.step_state.nbytes + self.record.nbytes
         self.march = march
-        self.arguments = (
+        self._arguments = (
             *self.problem, *self.method, tableau.last, p, tableau.code, tableau.E, tableau.D,
             np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
             np.empty((6, w + 8)), np.zeros((9, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
             self.caps, self.y, self.e, self.e_rho, self.K,
             self.dense, self.watch, np.empty((SAMPLES + 3, len(self.watch))), self.bench,
-            self.steps, self.step_state, at.astype(np.int64), self.record, self.kinds, self.counts,
+            self.steps, self.step_state, self.offsets, self.record, self.kinds, self.counts,
         )  # fmt: skip
+
+    def arguments(self, stops: np.ndarray) -> tuple[Any, ...]:
+        """Return all that the kernel takes; `knobs` is followed by the times at which it stops."""
+        if not len(stops):
+            return self._arguments
+        knobs = np.append(self.knobs, stops)
+        return tuple(knobs if x is self.knobs else x for x in self._arguments)
 
     def __enter__(self) -> Workspace:
         return self
@@ -98,6 +103,16 @@ class Workspace:
     def __exit__(self, *error: object) -> None:
         if self.nbytes <= _LARGEST:
             self._idle.append(self)
+
+
+def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> tuple[Any, ...]:
+    """Return the leading arguments of every kernel, with room for `many` states at once."""
+    order = max(flow.n + flow.rows, flow.n_x)
+    return (
+        flow.table, flow.shape(wrt), np.tile(flow.input(0.0), many),
+        np.empty(flow.most + 1), np.empty((many * order, order)), np.empty(many * order, np.int64),
+        np.empty((3, order)), np.zeros(8 + 2 * flow.rows - flow.n_c, np.int64),
+    )  # fmt: skip
 
 
 def workspace(

@@ -1,138 +1,205 @@
 """The adjoint method: one backward sweep gives the whole gradient of a cost.
 
-Between events the exact transpose of the steps that were marched (`explorer.kernels.adjoint`); at
-an event mu- = Xi' mu+ and the gradient gains mu+' Pi. What an event and those chained to it do with
-their common time is put on the state before the first of them. At every event the duality
-mu+' S+ - mu-' S- = mu+' Pi is checked against the direct method.
+The run is marched without sensitivities; only its events are differentiated. Between events goes
+the exact transpose of the steps that were marched, at an event mu- = Xi' mu+ and the gradient gains
+mu+' Pi (`explorer.kernels.adjoint`). Its price hardly grows with the number of parameters. Where
+the steps that suit the state are too long for the gradient, as where a state rests that a parameter
+would move, the steps of the direct method are taken.
+
+What a sensitivity along the run would show is not known then. `check` asks the direct method: for
+its gradient, and, at every event of its run, for the duality mu+' S+ - mu-' S- = mu+' Pi.
 """
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.errors import NotApplicable
-from explorer.sensitivity.direct import Question, Sensitivity, gradient_of, solve
+from explorer.errors import NotApplicable, StepFailed
+from explorer.schemes.march import CHAINED, March
+from explorer.schemes.workspace import problem
+from explorer.sensitivity.direct import Sensitivity, solve
+from explorer.sensitivity.question import Question, cost_of
 from explorer.sensitivity.saltation import final
-from explorer.trajectory import Jump
+from explorer.trajectory import Trajectory
 
 __all__ = ["solve_adjoint"]
 
+_FINE = 1e4  # how much more than the tolerance the errors of the gradient may add up to
 
-def solve_adjoint(question: Question) -> Sensitivity:
-    """Adjoint method over the event record of the direct one.
+
+def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
+    """Adjoint method.
 
     Returns
     -------
     Sensitivity
-        `cost_gradient` from the backward sweep; ``residuals["duality"]`` the largest defect at an
-        event; ``mu`` (events, 2, n_x + 1) the adjoint before and after each event.
-    """
-    from explorer.kernels.adjoint import backward
+        `cost_gradient` from the backward sweep; ``mu`` (events, 2, n_x + 1) the adjoint before and
+        after each event. What needs sensitivities along the run makes the direct method's when it
+        is first asked for. With `check`: ``residuals["direct"]``, how far the gradient is from that
+        of the direct method, relative, and ``residuals["duality"]``, the largest defect at an event
+        of a sweep over the direct method's run.
 
+    Raises
+    ------
+    NotApplicable
+        A scheme whose steps are not explicit.
+    """
     question.marches("The adjoint transposes")
     if question.scheme.tableau.code > 1:
         raise NotApplicable(
             "The adjoint transposes explicit steps: use method='direct', or an explicit pair."
         )
-    direct = solve(question)
-    solution = direct.solution
-    march, flow = solution.march, question.cost.flow
+    run = question.run(wrt=False, events=True)
+    swept = _sweep(question, run)
+    fine = swept.error <= _FINE * question.scheme.rtol
+    if not fine:  # the steps suit the state, and not what it is differentiated by
+        run = question.run()
+        swept = _sweep(question, run)
+    value = cost_of(question, run)
+    found = Sensitivity(
+        "adjoint", run, question.wrt, value, swept.gradient, question, mu=swept.mu,
+        mu_ends=swept.ends,
+    )  # fmt: skip
+    if not fine:
+        found.solution = run
+    if check:
+        direct = solve(question)
+        gradient = direct.cost_gradient
+        apart = np.abs(swept.gradient - gradient).max(initial=0.0)
+        found.solution = direct.solution
+        found.residuals |= {
+            "duality": _duality(_sweep(question, direct.solution), direct.solution),
+            "direct": float(apart / (1 + np.abs(gradient).max(initial=0.0))),
+        }
+    return found
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What a sweep backwards leaves.
+
+    Attributes
+    ----------
+    gradient : (p,)
+    ends : (2, n_x + 1) the adjoint at the start and at the end
+    mu, gains : (events, 2, n_x + 1), (events, p)
+        The adjoint on both sides of each event, and what the gradient gains there.
+    moved : (events,) the weight of the time of each event in the cost
+    jumps : int
+        How many events come before the end of the cost.
+    error : float
+        Of the gradient, relative to its largest entry, as the embedded errors of the steps add up.
+    """
+
+    gradient: np.ndarray
+    ends: np.ndarray
+    mu: np.ndarray
+    gains: np.ndarray
+    moved: np.ndarray
+    jumps: int
+    error: float
+
+
+def _sweep(question: Question, run: Trajectory) -> _Sweep:
+    """Go back along a run, with columns or without."""
+    from explorer.kernels.adjoint import JUMP_ROW, STEP_ROW, TIME_ROW
+
+    march = run.march
+    flow = march.flow
     n_x, p = flow.n_x, len(question.wrt)
-    block, width = n_x + 1, n_x + p
-    last = question.last_place(solution)
-    count = len(march.kinds)
-    moved = np.zeros(count)  # weights with which the times of the events enter the cost
-    first_behind = len(march.steps)  # the steps that count end before this one
-    marched = march.steps
+    block, last = n_x + 1, question.last_place(run)
+    steps, kinds, count = march.steps, march.kinds, len(march.steps)
+    moved, events = np.zeros(len(kinds)), len(kinds)
     if last is None:
-        events = count
-        t, x, _, _ = march.end()  # the rows of the run are not looked at
+        t, x, _, _ = march.end()
         _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
     else:
-        t, x, _, _, rates, _ = final(solution, last)
+        t, x, _, _, rates, _ = final(run, last)
         _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
         # dT/drho = -(r_x S- + r_rho) / D is linear in S-: it joins the terminal condition
         ways = march.accumulation(last)
         for k, weight in ways:
             moved[k] = weight * (rates[n_x] + w_t + w_x @ rates[:n_x])
         events = last if len(ways) == 1 else last + 1
-        first_behind = int(march.kinds[last, 4])
+        count = int(kinds[last, 4])
         if len(ways) > 1:  # it ends a moment behind its last impact
-            marched = march.steps.copy()
-            while first_behind < len(marched) and marched[first_behind, 0] < t:
-                marched[first_behind, 1] = min(
-                    marched[first_behind, 1], t - marched[first_behind, 0]
-                )
-                first_behind += 1
-    mu = np.append(w_x, 1.0)
-    gradient = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
+            steps = steps.copy()
+            while count < len(steps) and steps[count, 0] < t:
+                steps[count, 1] = min(steps[count, 1], t - steps[count, 0])
+                count += 1
+    met = events if last is None else last + 1
+    # a row for each step, and between them those of the events
+    walk = np.zeros((count + met, march.step_state.shape[1] + 2), np.int64)
+    order = np.argsort(np.append(np.arange(count) + 0.5, kinds[:met, 4]), kind="stable")
+    step, event = order < count, order >= count
+    walk[step, :-2], walk[step, -2] = march.step_state[order[step]], STEP_ROW
+    walk[event, -2] = np.where(order[event] - count < events, JUMP_ROW, TIME_ROW)
+    walk[:, -1] = np.where(step, order, order - count)
+    # what the kernel reads and writes of an event stands behind its record
+    more = np.zeros((len(kinds), 2 + 2 * block + p))
+    more[:, 0], more[:, 1] = moved, kinds[:, 6] == CHAINED
+    record = np.hstack([march.record, more])
     tableau = march.tableau
-    stages = tableau.stages
-    steps = (tableau.A, tableau.c, stages, marched, march.step_state)
-    work = (
-        np.empty((stages, block)), np.empty((stages, block)), np.empty((stages + 1, block)),
-        np.empty(block * (width + 1)), np.empty(block * (width + 1)),
+    s, wide = tableau.stages, len(tableau.c)
+    work = np.zeros((6 * s + 19, max(block, p + 1, wide)))
+    work[0, :n_x], work[0, n_x] = w_x, 1.0
+    work[1, :p] = [w_rho[k] if k >= 0 else 0.0 for k in question.places]
+    work[3, :block] = np.abs(steps[:, 2 : 2 + block]).max(axis=0, initial=1e-300)
+    work[4 : 5 + s, :wide], work[5 + s, :wide] = tableau.A[: s + 1], tableau.c
+    work[6 + s : 8 + s, :wide] = tableau.E
+    ends = np.empty((2, block))
+    ends[1] = work[0, :block]
+    if _backward(march, question.places, s + 1, steps, record, walk, work) != 0:
+        raise StepFailed(
+            f"'{question.system.name}': the equations have no solution on the way back.", run
+        )
+    ends[0] = work[0, :block]
+    gradient = work[1, :p] + ends[0, :n_x] @ question.seeds()
+    behind = record[:, march.record.shape[1] :]
+    size = np.abs(gradient).max(initial=0.0)
+    error = work[2, :p].max(initial=0.0) / size if size > 0 else 0.0
+    return _Sweep(
+        gradient, ends, behind[:met, 2 : 2 + 2 * block].reshape(met, 2, block),
+        behind[:met, 2 + 2 * block :], moved, events, float(error + work[2, p]),
     )  # fmt: skip
-    sweep = np.zeros(p)
-    wide = (*[-1] * n_x, *question.places)
 
-    def carry(mu: np.ndarray, first: int, end: int) -> None:
-        with march.workspace(wide) as lent:
-            backward(*lent.problem, *steps, first, end, p, mu, sweep, *work)
 
-    sides = np.zeros((events, 2, block))
-    defect, end, waiting = 0.0, first_behind, 0.0
-    met, group = 0.0, np.zeros(p)  # what an event and those chained to it have given
-    for k in range(count if last is None else last + 1)[::-1]:
-        jump, first, after = march.jump(k), int(march.kinds[k, 4]), mu
-        if k < events:
-            carry(mu, first, end)
-            kick, full, by_rho = _parts(jump, question.places)
-            met = met + (mu @ jump.s_plus if waiting == 0.0 else 0.0)
-            mu, gain = full.T @ mu, by_rho.T @ mu
-            waiting -= kick @ after
-        else:
-            met, gain = mu @ jump.s_minus, np.zeros(p)
-        waiting += moved[k]
-        met = met + moved[k] * jump.dt_drho
-        if not jump.chained:  # its time depends on the state there; else on that of its cause
-            rate, waiting = -waiting / jump.slope, 0.0
-            mu = mu + rate * np.append(jump.r_x, 0.0)
-            gain = gain + rate * _own(jump.r_rho, question.places)
-        group = group + gain
-        gradient += gain
+def _backward(march: March, places: tuple[int, ...], many: int, *walked: np.ndarray) -> int:
+    """Call the kernel, with what it writes to from a run before, if there is one."""
+    from explorer.kernels.adjoint import PLACES, backward
+
+    assert len(march.offsets) == PLACES
+    flow = march.flow
+    idle = flow.workspaces.setdefault(("adjoint", places, many), [])
+    try:
+        lent = idle.pop()
+    except IndexError:
+        lent = problem(flow, places, many)
+    table, shape, inp, *more = lent
+    inp.reshape(many, -1)[:, 1 + flow.n_x : 1 + flow.n_x + flow.n_rho] = march.rho
+    status: int = backward(table, np.append(shape, march.offsets), inp, *more, *walked)
+    idle.append(lent)
+    return status
+
+
+def _duality(swept: _Sweep, run: Trajectory) -> float:
+    """Return the largest defect of the duality at the events of a run with columns, relative.
+
+    Events that share their time are one.
+    """
+    worst, after, gained = 0.0, None, 0.0
+    for k in range(len(swept.mu))[::-1]:
+        jump = run.march.jump(k)
+        minus, plus = swept.mu[k]
+        if after is None:
+            after = plus @ (jump.s_plus if k < swept.jumps else jump.s_minus)
+        after = after + swept.moved[k] * jump.dt_drho
+        gained = gained + swept.gains[k]
         if not jump.chained:
-            duality = met - mu @ jump.s_minus - group
-            size = 1 + np.abs(mu[:, None] * jump.s_minus).sum(axis=0) + np.abs(group)
-            defect = max(defect, float(np.abs(duality / size).max(initial=0.0)))
-            met, group = 0.0, np.zeros(p)
-        if k < events:
-            sides[k] = mu, after
-        end = first
-    carry(mu, 0, end)
-    gradient += sweep + mu[:n_x] @ question.seeds()
-    value, by_direct = gradient_of(question, solution)
-    apart = np.abs(gradient - by_direct).max(initial=0.0) / (1 + np.abs(by_direct).max(initial=0.0))
-    return dataclasses.replace(
-        direct, method="adjoint", cost=value, cost_gradient=gradient, mu=sides,
-        residuals={**direct.residuals, "duality": defect, "direct": float(apart)},
-    )  # fmt: skip
-
-
-def _own(by_rho: np.ndarray, places: tuple[int, ...]) -> np.ndarray:
-    """Return the entries of the last axis that the columns mean, 0 for a start value."""
-    return np.stack([by_rho[..., k] if k >= 0 else 0 * by_rho[..., 0] for k in places], axis=-1)
-
-
-def _parts(jump: Jump, places: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return f+ - h_x f- - h_t, h_x and h_rho over (x, z)."""
-    n_x = len(jump.r_x)
-    full = np.eye(n_x + 1)
-    full[:n_x, :n_x] = jump.h_x
-    kick = jump.f_plus - full @ jump.f_minus
-    kick[:n_x] -= jump.h_t
-    by_rho = np.zeros((n_x + 1, len(places)))
-    by_rho[:n_x] = _own(jump.h_rho, places)
-    return kick, full, by_rho
+            size = 1 + np.abs(minus[:, None] * jump.s_minus).sum(axis=0) + np.abs(gained)
+            defect = np.abs(after - minus @ jump.s_minus - gained) / size
+            worst = float(np.maximum(worst, defect.max(initial=0.0)))  # also NaN
+            after, gained = None, 0.0
+    return worst

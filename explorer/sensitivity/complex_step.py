@@ -21,7 +21,8 @@ import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.schemes.march import CHAINED
-from explorer.sensitivity.direct import Question, Sensitivity, solve
+from explorer.sensitivity.direct import Sensitivity, solve
+from explorer.sensitivity.question import Question
 from explorer.trajectory import KINDS
 
 __all__ = ["solve_complex"]

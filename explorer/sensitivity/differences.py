@@ -17,7 +17,8 @@ import numpy as np
 from explorer.compiled import compile_system
 from explorer.errors import BadValue, NotApplicable
 from explorer.schemes.moreau_jean import MoreauJean
-from explorer.sensitivity.direct import Question, Sensitivity, gradient_of, solve
+from explorer.sensitivity.direct import Sensitivity, solve
+from explorer.sensitivity.question import Question, cost_of
 from explorer.systems import MechanicalSystem
 from explorer.trajectory import Trajectory
 
@@ -87,8 +88,8 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
             rho = question.rho.copy()
             if place >= 0:
                 rho[place] += sign * size
-            moved = dataclasses.replace(question, rho=rho, wrt=(), places=())
-            ends.append(gradient_of(moved, run)[0])
+            moved = dataclasses.replace(question, rho=rho)
+            ends.append(cost_of(moved, run))
         gradient[j] = (ends[1] - ends[0]) / size
     place_of = np.searchsorted(grid, direct.t)
     size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
@@ -158,7 +159,7 @@ def solve_discrete(
         rows = np.minimum(np.searchsorted(runs[0].t, direct.t - 1e-12), len(runs[0].t) - 1)
         for k, run in enumerate(runs):
             S[:, :, j] += (2 * k - 1) / delta * np.hstack([run.q, run.v])[rows]
-    value, _ = gradient_of(question, direct.solution)
+    value = cost_of(question, direct.solution)
     _, _, w_x, w_rho = question.cost.terminal(direct.t[-1], direct.solution.x[-1], question.rho)
     by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
     Z = np.full((len(direct.t), len(question.wrt)), np.nan)

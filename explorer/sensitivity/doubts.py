@@ -8,75 +8,99 @@ with the tolerances first; where they leave it open, with that of a run at anoth
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
 
+from explorer.certificate import Check
 from explorer.errors import BadValue, ExplorerError
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity.direct import Question, Sensitivity, gradient_of
+from explorer.schemes.march import March
+from explorer.schemes.meetings import SURE
 from explorer.sensitivity.one_sided import OneSided, limit, side
+from explorer.sensitivity.question import Question, gradient_of
 from explorer.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from explorer.sensitivity.direct import Sensitivity
 
 __all__ = ["Doubt", "examine", "forget", "judged"]
 
-SURE = 100.0  # a grazing margin beyond which tolerances cannot matter
 SAME = 1e-3  # how far D may differ from that of a run at another tolerance
 FINEST = 1e-13  # tolerance of that run
 COARSER = 30.0  # or, over one's own, where that is as fine
 CLOSE = 1e-5  # derivatives to both sides that differ by no more are one
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """What is not known of a derivative.
+@dataclass(frozen=True, kw_only=True)
+class Doubt(Check):
+    """What is not known of a derivative: a check that does not hold, with what it concerns.
+
+    It is one of the checks of `Trust`. Its name, also `kind`, is "grazing" (there is no number) or
+    "directional" (there is another one to either side).
 
     Attributes
     ----------
-    kind : str
-        "grazing": there is no number; "directional": there is another one to either side.
     event : int
         Index among the located events; of a miss that may be none, the next one.
     t : float
         Time, in its unit.
     columns : (p,) bool
         Parameters whose derivative it concerns, from there on.
-    sentence : str
     alone : bool
         Whether it concerns the time of the event only, since nothing jumps there.
     """
 
-    kind: str
     event: int
     t: float
-    columns: np.ndarray
-    sentence: str
+    columns: np.ndarray = field(compare=False)
     alone: bool = False
 
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.name
 
-def examine(question: Question, run: Trajectory) -> tuple[Doubt, ...]:
-    """Return what is doubtful in the derivative of a run that has its columns.
+    @property
+    def sentence(self) -> str:
+        """Its words."""
+        return self.words
+
+
+def examine(
+    question: Question, run: Trajectory, columns: Callable[[], Trajectory] | None = None
+) -> tuple[Doubt, ...]:
+    """Return what is doubtful in the derivative of a run.
 
     Costs nothing where no event grazes or meets another one; else some runs more.
+
+    Parameters
+    ----------
+    columns : callable, optional
+        Returns the same run with its columns, if `run` has none.
     """
-    if not isinstance(question.scheme, EventDriven) or not question.wrt:
+    march = run.march
+    if not isinstance(march, March) or not question.wrt or not march.screened[0]:
         return ()
+    if columns is not None:
+        run = columns()
     found = [*_grazing(question, run), *_directional(question, run)]
     return tuple(sorted(found, key=lambda doubt: doubt.event))
 
 
 def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
+    from explorer.kernels.doubtful import NEAR
+
     march, scheme = run.march, question.scheme
     record, kinds = march.record, march.kinds
+    doubtful, margins = march.screened
     tau = record[:, march.lay["dtau"]]
-    suspects = np.flatnonzero((march.margins < SURE) | ~np.isfinite(tau).all(axis=1))
-    j = int(march.watch[:, 3].argmin())
+    suspects = np.flatnonzero((margins < SURE) | ~np.isfinite(tau).all(axis=1))
+    j, near = int(march.watch[:, 3].argmin()), bool(doubtful & NEAR)
     miss = float(march.watch[j, 3])
-    near = miss < np.inf
-    if near:
-        size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
-        near = miss < SURE * (scheme.atol + scheme.rtol * size)
     if near:
         here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
         near = not (len(here) and all(_watches(question, g) for g in here))
@@ -95,21 +119,22 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
     for k in suspects:
         columns, apart = ~(tau[k] == 0), np.inf
         if (
-            theirs is not None and march.margins[k] > 0 and np.isfinite(tau[k]).all()
+            theirs is not None and margins[k] > 0 and np.isfinite(tau[k]).all()
             and len(theirs.kinds) > k
             and np.array_equal(theirs.kinds[: k + 1, :2], kinds[: k + 1, :2])
         ):  # fmt: skip
             apart = abs(float(theirs.record[k, 1] / record[k, 1]) - 1)
         if apart <= SAME:  # the depth is known better than the tolerances promise
-            march.margins[k] = max(march.margins[k], 0.5 / max(apart, 1e-12))
+            margins[k] = max(margins[k], 0.5 / max(apart, 1e-12))
         elif columns.any():
             event, alone = run.located[k], _watches(question, kinds[k, 0])
             what = "its dt/drho" if alone else "the derivative behind it"
             found.append(Doubt(
-                "grazing", int(k), event.t, columns,
+                name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
+                allowed=0.5 / SURE, event=int(k), t=event.t, columns=columns, alone=alone, words=
                 f"At t = {event.t:.6g} {unit} the run grazes {event.contact!r}: it goes beyond the "
                 f"zero so little that rtol = {scheme.rtol:g} does not say how far, and "
-                f"{what} is not known. {cure}.", alone,
+                f"{what} is not known. {cure}.",
             ))  # fmt: skip
     if len(suspects):
         run.forget_rows()
@@ -119,11 +144,13 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
         if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
             t = float(march.watch[j, 4])
             end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
+            size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
             found.append(Doubt(
-                "grazing", int(np.searchsorted(record[:, 0], t)), t, end,
-                f"At t = {t:.6g} {unit} a guard comes to {miss:.2g} of its zero and turns back: "
-                f"rtol = {scheme.rtol:g} does not say whether it is met, and the derivative behind "
-                f"it is not known. {cure}.",
+                name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
+                allowed=1 / SURE, event=int(np.searchsorted(record[:, 0], t)), t=t, columns=end,
+                words=f"At t = {t:.6g} {unit} a guard comes to {miss:.2g} of its zero and turns "
+                f"back: rtol = {scheme.rtol:g} does not say whether it is met, and the derivative "
+                f"behind it is not known. {cure}.",
             ))  # fmt: skip
     return found
 
@@ -179,7 +206,8 @@ def _directional(question: Question, run: Trajectory) -> list[Doubt]:
         event, unit = run.located[k], question.system.time_unit
         names = ", ".join(repr(question.wrt[j]) for j in np.flatnonzero(columns))
         found.append(Doubt(
-            "directional", k, event.t, columns,
+            name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
+            columns=columns, words=
             f"At t = {event.t:.6g} {unit} {event.contact!r} meets {_other_one(run, k)}, and "
             f"{names} decides which comes first: the derivative is another one to either side.",
         ))  # fmt: skip
@@ -239,10 +267,10 @@ def judged(found: Sensitivity, both: bool) -> Sensitivity:
     BadValue
         If some are other ones to either side, and `both` are not wanted.
     """
-    question, run = found.question, found.solution
-    doubts = examine(question, run)
+    question, doubts = found.question, found.doubts
     if not doubts:
         return found
+    run = found.solution
     last = question.last_place(run)
     columns = np.zeros(len(question.wrt), bool)
     for doubt in doubts:
@@ -262,6 +290,4 @@ def judged(found: Sensitivity, both: bool) -> Sensitivity:
             own = np.where(split, one.cost_gradient, gradient)
             sides[k] = dataclasses.replace(one, cost_gradient=own)
     forget(run, doubts)
-    return dataclasses.replace(
-        found, cost_gradient=gradient, doubts=doubts, left=sides[0], right=sides[1]
-    )
+    return found.judged(doubts, cost_gradient=gradient, left=sides[0], right=sides[1])

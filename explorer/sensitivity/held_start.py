@@ -10,7 +10,7 @@ from explorer.errors import BadValue
 from explorer.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from explorer.sensitivity.direct import Question
+    from explorer.sensitivity.question import Question
 
 __all__ = ["check_held_start"]
 

@@ -10,8 +10,9 @@ from explorer.schemes.moreau_jean import MoreauJean
 from explorer.sensitivity.adjoint import solve_adjoint
 from explorer.sensitivity.complex_step import solve_complex
 from explorer.sensitivity.differences import solve_difference, solve_discrete
-from explorer.sensitivity.direct import Sensitivity, ask, solve
+from explorer.sensitivity.direct import Sensitivity, solve
 from explorer.sensitivity.doubts import judged
+from explorer.sensitivity.question import ask
 from explorer.systems import System
 
 __all__ = ["METHODS", "sensitivity"]
@@ -43,6 +44,7 @@ def sensitivity(
     delta: float = 1e-6,
     h: float | None = None,
     directional: str = "refuse",
+    check: bool = False,
     **parameters: Any,
 ) -> Sensitivity:
     """Differentiate a trajectory and a cost by parameters.
@@ -77,6 +79,9 @@ def sensitivity(
         What to do where events meet in an order that a parameter decides, so that the derivative is
         another one to either side: "refuse", or "both", which returns them as `left` and `right`,
         with NaN in `cost_gradient`, and any direction by `along`.
+    check : bool
+        Whether "adjoint" runs the direct method too and compares: `residuals` has "direct" and
+        "duality" then. The other methods but "direct" always compare.
 
     Returns
     -------
@@ -111,6 +116,8 @@ def sensitivity(
         found = solve_difference(question, delta)
     elif method == "discrete":
         return solve_discrete(question, h, stepping)
+    elif method == "adjoint":
+        found = solve_adjoint(question, check)
     else:
         found = METHODS[method](question)
     return judged(found, directional == "both")

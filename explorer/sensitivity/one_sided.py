@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.errors import BadValue, ExplorerError
-from explorer.sensitivity.direct import Question, gradient_of
+from explorer.sensitivity.question import Question, gradient_of
 from explorer.trajectory import Trajectory
 
 __all__ = ["OneSided", "Side", "limit", "side"]

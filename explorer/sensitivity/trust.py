@@ -10,6 +10,9 @@ growth        errors of the run grow as its derivatives do: |S| times the tolera
               are the digits that are lost; in chaos all of them
 near miss     a guard that almost fires: a small change adds an event
 
+What of this the tolerances leave open further runs look into (`explorer.sensitivity.doubts`); a
+`Doubt` that remains is a check that does not hold, among the others here.
+
 `verify` asks somebody else: another method at another tolerance, and difference quotients of its
 runs to either side. Nothing of the first run is replayed.
 """
@@ -25,15 +28,16 @@ import numpy as np
 
 from explorer.certificate import Certificate, Check
 from explorer.schemes.march import March
+from explorer.schemes.meetings import SURE
+from explorer.sensitivity.doubts import Doubt, examine
 from explorer.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from explorer.sensitivity.direct import Question
+    from explorer.sensitivity.question import Question
 
 __all__ = ["DIGITS", "Trust", "growth", "trust"]
 
 DIGITS = 3  # fewer digits than these are no number
-_SAFE = 100.0  # a margin that no error within the tolerances turns into a miss
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +57,7 @@ class Trust:
     directional : tuple of float
         Times of the events at which the derivative has two sides.
     certificate : Certificate
-        Each figure beside its bound.
+        Each figure beside its bound; what is not known of the derivative is a `Doubt`.
     """
 
     margin: float
@@ -91,7 +95,8 @@ class Trust:
 
 
 def trust(
-    question: Question, solution: Trajectory, gradient: Any = None, *, mu: np.ndarray | None = None,
+    question: Question, solution: Trajectory, gradient: Any = None, *,
+    doubts: tuple[Doubt, ...] | None = None, mu: np.ndarray | None = None,
     residuals: Mapping[str, float] | None = None,
 ) -> Trust:  # fmt: skip
     """Judge the derivatives of a run.
@@ -103,25 +108,38 @@ def trust(
         The run, with its sensitivities or without.
     gradient : (p,), optional
         Of the cost.
+    doubts : optional
+        What `examine` says of the run, if it was asked before.
     mu : (k, n_x + 1), optional
-        Adjoints along the run, the last one that of the end; they replace the sensitivities.
+        Adjoints at the start, on both sides of each event and at the end, in place of the
+        sensitivities.
     residuals : dict, optional
         What a method says of its own exactness.
     """
     tolerance = float(getattr(question.scheme, "rtol", np.finfo(float).eps))
-    grown = growth(question, solution) if mu is None else _growth_of_adjoint(solution, mu)
+    if doubts is None:
+        doubts = examine(question, solution)
+    grown = growth(question, solution) if mu is None else _growth_of_adjoint(question, solution, mu)
     lost = max(grown, 1.0) * tolerance
     last = question.last(solution)
     events = [e for e in solution.located if last is None or e.t <= last.t]
+    doubts = tuple(d for d in doubts if last is None or d.t <= last.t)
     margin = min((abs(e.margin) for e in events), default=np.inf)
-    directional = tuple(dict.fromkeys(e.t for e in events if e.directional))
+    directional = tuple(dict.fromkeys(d.t for d in doubts if d.kind == "directional"))
+    grazing = [d for d in doubts if d.kind == "grazing"]
+    unknown = np.any([d.columns for d in doubts], axis=0) if doubts else np.zeros(0, bool)
     checks = [
-        *_grazing(events, solution), _directional(directional, solution), _grown(grown, lost),
-        *_near(solution, lost), *_finite(solution, gradient, mu),
+        *doubts, *([] if directional else [_DIRECTED]),
+        *([] if grazing else _grazing(events, solution)),
+        _grown(grown, lost), *([] if grazing else _near(solution, lost)),
+        *_finite(solution, gradient, mu, unknown),
         *(_own(name, x, tolerance) for name, x in (residuals or {}).items()),
     ]  # fmt: skip
     digits = max(-np.log10(lost), 0.0) if lost > 0 else np.inf
     return Trust(margin, grown, float(digits), directional, Certificate(tuple(checks)))
+
+
+_DIRECTED = Check("directional", 0.0, 0.0, "events")
 
 
 def scales(solution: Trajectory) -> np.ndarray:
@@ -160,10 +178,23 @@ def growth(question: Question, solution: Trajectory) -> float:
     return float(relative[np.isfinite(relative)].max(initial=0.0)) if moved.size else 0.0
 
 
-def _growth_of_adjoint(solution: Trajectory, mu: np.ndarray) -> float:
-    """Return how much more an error at any time does to the cost than one at the end."""
-    size = np.append(scales(solution), abs(solution.march.end()[2]))
-    weight = np.abs(mu) @ size
+def _growth_of_adjoint(question: Question, solution: Trajectory, mu: np.ndarray) -> float:
+    """Return how much more an error at any event does to the cost than one at the end.
+
+    Errors are relative to the state where they are made.
+    """
+    march = solution.march
+    if not len(march.steps):
+        return 1.0
+    block, last = march.flow.n_x + 1, question.last_place(solution)
+    size = np.empty_like(mu)
+    size[0], size[-1] = march.steps[0, 2 : 2 + block], march.y[:block]
+    if last is not None:
+        size[-1] = march.record[last, march.lay["x_minus"]]
+    for side in (0, 1):
+        rows = march.record[: len(mu) // 2 - 1, march.lay[("x_minus", "x_plus")[side]]]
+        size[1 + side : -1 : 2] = rows[:, :block]
+    weight = (np.abs(mu) * np.abs(size)).sum(axis=1)
     return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
 
 
@@ -175,19 +206,10 @@ def _grazing(events: list[Any], solution: Trajectory) -> list[Check]:
     unit = solution.system.time_unit
     known = f"is known to {100 * error:.2g} % only" if error < 1 else "is no number"
     return [Check(
-        "grazing", error, 0.5 / _SAFE, "",
+        "grazing", error, 0.5 / SURE, "",
         f"The event of {event.contact!r} at t = {event.t:.5g} {unit} grazes: its dt/drho {known}, "
         "and a small change makes it a miss.",
     )]  # fmt: skip
-
-
-def _directional(times: tuple[float, ...], solution: Trajectory) -> Check:
-    first = f"{times[0]:.5g} {solution.system.time_unit}" if times else ""
-    return Check(
-        "directional", float(len(times)), 0.0, "events",
-        f"At t = {first} several events meet: beyond it the derivative holds in one direction "
-        "only, and differs in the other.",
-    )  # fmt: skip
 
 
 def _grown(grown: float, lost: float) -> Check:
@@ -207,18 +229,27 @@ def _near(solution: Trajectory, lost: float) -> list[Check]:
         return []
     near, size = solution.nearest, float(scales(solution).max(initial=0.0))
     return [Check(
-        "near miss", lost * max(size, 1.0) * _SAFE / near if near > 0 else np.inf, 1.0, "",
+        "near miss", lost * max(size, 1.0) * SURE / near if near > 0 else np.inf, 1.0, "",
         f"A guard comes within {near:.1g} of an event that does not happen: a change that small "
         "adds the event, and the derivative ends there.",
     )]  # fmt: skip
 
 
-def _finite(solution: Trajectory, gradient: Any, mu: np.ndarray | None) -> list[Check]:
-    numbers = [np.empty(0) if gradient is None else np.ravel(gradient)]
-    numbers += [_states(solution)[1].ravel() if mu is None else mu.ravel()]
-    lacking = int((~np.isfinite(np.concatenate(numbers))).sum())
+def _finite(
+    solution: Trajectory, gradient: Any, mu: np.ndarray | None, unknown: np.ndarray
+) -> list[Check]:
+    """Count what is no number, but for the columns of which doubts tell it."""
+
+    def lacking(values: Any) -> int:
+        known = np.asarray(values, float)
+        if unknown.any() and known.shape[-1] == len(unknown):
+            known = known[..., ~unknown]
+        return int((~np.isfinite(known)).sum())
+
+    count = 0 if gradient is None else lacking(gradient)
+    count += lacking(_states(solution)[1]) if mu is None else int((~np.isfinite(mu)).sum())
     return [Check(
-        "finite", float(lacking), 0.0, "numbers",
+        "finite", float(count), 0.0, "numbers",
         "The derivative does not exist, or lies beyond all numbers: an event grazes, or errors "
         "grow without bound.",
     )]  # fmt: skip

@@ -17,10 +17,12 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.differences import sequence
+from explorer.sensitivity.question import cost_of
 from explorer.sensitivity.trust import DIGITS, Trust
 
 if TYPE_CHECKING:
-    from explorer.sensitivity.direct import Question, Sensitivity
+    from explorer.sensitivity.direct import Sensitivity
+    from explorer.sensitivity.question import Question
 
 __all__ = ["another", "verify"]
 
@@ -95,7 +97,7 @@ def _second(sens: Sensitivity, asked: Question) -> list[Check]:
 def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
     """Compare every entry of the gradient with difference quotients to both sides."""
     try:
-        middle = _value(asked, asked.run(wrt=False))
+        middle = cost_of(asked, asked.run(wrt=False))
     except ExplorerError:
         return []
     checks = []
@@ -123,12 +125,6 @@ def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
             "right.",
         ))  # fmt: skip
     return checks
-
-
-def _value(asked: Question, run: Any) -> float:
-    from explorer.sensitivity.direct import gradient_of
-
-    return gradient_of(dataclasses.replace(asked, wrt=(), places=()), run)[0]
 
 
 def _side(asked: Question, j: int, sign: float, middle: float) -> tuple[float, float]:
@@ -165,7 +161,7 @@ def _moved(asked: Question, j: int, change: float) -> float:
     else:
         start = asked.start(rho)[0] + change * asked.seeds()[:, j]
     run = asked.run(rho, wrt=False, x0=start)
-    return _value(dataclasses.replace(asked, rho=rho), run)
+    return cost_of(dataclasses.replace(asked, rho=rho), run)
 
 
 def _apart(one: np.ndarray, two: np.ndarray) -> float:

@@ -23,7 +23,7 @@ import sympy as sp
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity.direct import ask
+from explorer.sensitivity.question import ask
 from explorer.sensitivity.trust import Trust, trust
 from explorer.simulation import choose, simulate
 from explorer.systems import HybridSystem, StepSystem, System
@@ -203,7 +203,12 @@ class ReturnMap:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
         until = None if self.period is not None else (str(self.section), self.count)
         question = ask(self.system, self.scheme, self.states, None, None, None, None, self.values)
-        asked = dataclasses.replace(question, until=until)
+        run = back.run.march
+        begun = run.steps[0, 2 : 2 + run.flow.n_x]
+        asked = dataclasses.replace(
+            question, until=until, t_end=run.t_end, given=begun.copy(),
+            cost=question.cost.of(run.flow),
+        )  # fmt: skip
         if until is not None:  # the count of the map leaves out what does not end it
             hits = [e for e in back.run.located if e.contact == self.section]
             mine = [i for i, e in enumerate(hits, 1) if self._ends(e) and e.t <= back.T]
