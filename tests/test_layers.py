@@ -146,3 +146,20 @@ def test_no_file_is_longer_than_400_lines():
 def test_median_file_has_at_most_150_lines():
     """Half of the Python files can be read in one go."""
     assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150
+
+
+OVERSIZED = 69  # functions beyond 12 arguments or 100 lines; may only fall
+
+
+def test_few_functions_have_many_arguments_or_lines():
+    """At most 12 arguments and 100 lines; the number of those that have more only falls."""
+    found = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if len(arguments) > 12 or lines > 100:
+                found.append(f"{path.relative_to(EXPLORER)}: {node.name}")
+    assert len(found) <= OVERSIZED, found

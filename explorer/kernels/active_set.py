@@ -14,10 +14,12 @@ alpha, up to k! of them where f is affine in each: all are found (`explorer.kern
 import numpy as np
 
 from explorer.kernels.arrangement import arrange
-from explorer.kernels.element import FLOW, MODE, MODEL, NC, NSEL, SUBSYSTEMS, SWITCH, N
+from explorer.kernels.element import FLOW, NC, NSEL, SUBSYSTEMS, SWITCH, N
+from explorer.kernels.fesd_structures import Workspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
 from explorer.kernels.multiaffine import CORNERS, FIRST, roots
+from explorer.kernels.structures import Vector, takes
 
 AFFINE = 6  # place in `shape`: whether f is affine in each multiplier
 NOISE = 1e-13  # beside its scale the sign of a quantity this small is round-off
@@ -28,24 +30,21 @@ FIRST_WAY, LAST_WAY = 11, 0  # rows of `vec`: x' of consistent patterns
 SAME = 1e-9  # of its largest component: x' that are closer are the same
 WANTED = 1 << 40  # no score is as high
 PICK = 10  # and above it in `rule`: the number of the consistent pattern that is taken
-LAMBDA = "float64[:, ::1], int64[::1], float64[:, ::1]"  # matrix, pivots, right-hand side
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], int64[::1], int64,"
-    " int64, int64)",
-    inner=True,
-)
-def margins(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, near, z,
-    left, row,
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, int, int, int, returns=int), inner=True)
+def margins(ws, t, x, z, left, row):
     """Set row `row` of `vec` to what has to be >= 0 in this pattern; return how much, or -1.
 
     The stages' multipliers say when a slide is left, and are nearly those with dc/dt = 0: the
     function `left` (or ALL) may turn back a little. Rows 5, 6, 7 of `vec`: w (guess and result),
     x', the multipliers.
     """
+    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
+    switch = ws.model.switch
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    M, pivots, r = ws.solver.M, ws.solver.pivots, ws.solver.r
+    vec, near = ws.vec, ws.near
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -124,18 +123,18 @@ def margins(
     return count
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1])",
-    inner=True,
-)
-def slides(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, returns=int), inner=True)
+def slides(ws, t, x):
     """Set the rows of `vec` from FIRST on to the w to start from; return how many there are.
 
     They are all the roots of dc/dt = 0, where f is affine in each multiplier; where it is not, or
     is affine in all of them, there is one guess.
     """
+    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
+    switch = ws.model.switch
+    zeros, base, B = ws.mode.zeros, ws.mode.base, ws.mode.B
+    M, pivots, r = ws.solver.M, ws.solver.pivots, ws.solver.r
+    vec = ws.vec
     n = shape[N]
     nc = shape[NC]
     m = zeros[nc]
@@ -164,28 +163,21 @@ def slides(
     return roots(vec, m, M, pivots, r)
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], float64,"
-    " int64[::1], int64, int64, float64, int64)",
-    inner=True,
-)
-def consistent(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, ahead,
-    near, z, left, band, guess,
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, float, int, int, float, int, returns=int), inner=True)
+def consistent(ws, t, x, ahead, z, left, band, guess):
     """Return 3 if the pattern holds from (t, x) on, 1 if nothing speaks against it, 0 if not.
 
     A quantity within `band` of zero is watched over the time `ahead`. 2: nothing, and the signs of
     what is that small speak for it. `guess`: number of the w to start from (see `slides`).
     """
+    shape, switch = ws.model.shape, ws.model.switch
+    sign, zeros = ws.mode.sign, ws.mode.zeros
+    vec, near = ws.vec, ws.near
     n = shape[N]
     m = zeros[shape[NC]]
     for a in range(m):
         vec[5, a] = vec[FIRST + guess, a]
-    count = margins(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        near, z, left, 8,
-    )  # fmt: skip
+    count = margins(ws, t, x, z, left, 8)
     if count < 0:
         return 0
     sharp = True
@@ -212,10 +204,7 @@ def consistent(
     verdict = 3
     for k in range(n):
         vec[9, k] = x[k] + ahead * vec[6, k]
-    margins(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t + ahead,
-        vec[9], near, z, left, 10,
-    )  # fmt: skip
+    margins(ws, t + ahead, vec[9], z, left, 10)
     for q in range(count):
         if vec[8, q] > band:
             continue
@@ -224,10 +213,7 @@ def consistent(
             return 0
         if grows <= 1e-3 * BAND:
             verdict = 1
-    margins(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        near, z, left, 8,
-    )  # fmt: skip
+    margins(ws, t, x, z, left, 8)
     return 2 if verdict == 1 and seen else verdict
 
 
@@ -242,15 +228,8 @@ def alike(vec, n, row):
     return off <= SAME * size
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {LAMBDA}, float64[:, ::1], float64, float64[::1], float64,"
-    " int64[::1], int64, int64, int64, int64, float64, int64[::1])",
-    inner=True,
-)
-def choose(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x, ahead,
-    near, z, banned, forced, rule, slack, best,
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, float, int, int, int, int, float, returns=int), inner=True)
+def choose(ws, t, x, ahead, z, banned, forced, rule, slack):
     """Choose the pattern of the `z` functions listed in `near`; return how many are consistent.
 
     `banned`: a multiplier that has to stay zero (or -1); `forced`: a function that keeps the sign
@@ -261,6 +240,9 @@ def choose(
     hold w, x', multipliers; ``best[0]`` is the choice: of regions, or of a root. 0: no pattern is
     consistent, the signs are what they were.
     """
+    shape = ws.model.shape
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    vec, near, best = ws.vec, ws.near, ws.best
     n = shape[N]
     found = 0
     top = -1
@@ -299,10 +281,7 @@ def choose(
             number = arrange(shape, sign, zeros, base, B, choice)
             if regions or choice == 0:
                 choices = number
-                guesses = slides(
-                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r,
-                    vec, t, x,
-                )  # fmt: skip
+                guesses = slides(ws, t, x)
                 if not regions:
                     choices = guesses
             allowed = choice < choices and not (same and choice == before)
@@ -311,10 +290,7 @@ def choose(
                 for a in range(zeros[shape[NC]]):
                     allowed = allowed and B[banned, a] == 0.0
             if allowed:
-                verdict = consistent(
-                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r,
-                    vec, t, x, ahead, near, z, forced, band, 0 if regions else choice,
-                )  # fmt: skip
+                verdict = consistent(ws, t, x, ahead, z, forced, band, 0 if regions else choice)
                 if verdict > 0 and top < verdict * 1000 + score < WANTED:
                     top = verdict * 1000 + score
                     code_best = code
@@ -343,11 +319,6 @@ def choose(
         code_best //= 3
         sign[near[a]] = 1 if digit == 0 else (-1 if digit == 1 else 0)
     arrange(shape, sign, zeros, base, B, best[0])
-    slides(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x
-    )  # fmt: skip
-    consistent(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-        ahead, near, z, forced, BAND, 0 if regions else best[0],
-    )  # fmt: skip
+    slides(ws, t, x)
+    consistent(ws, t, x, ahead, z, forced, BAND, 0 if regions else best[0])
     return max(found, 1)

@@ -3,8 +3,9 @@
 from explorer.kernels.active_set import PICK
 from explorer.kernels.arrangement import arrange
 from explorer.kernels.fesd import SIGNS, enter
+from explorer.kernels.fesd_structures import Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.stretch import WORK
+from explorer.kernels.structures import Integers, Vector, takes
 
 __all__ = ["PICK", "arranged", "examine"]
 
@@ -16,18 +17,29 @@ def arranged(shape, sign, zeros, base, B, choice):
 
 
 @kernel(
-    f"int64({WORK}, int64[::1], int64[::1], float64, float64[::1], float64, int64[::1], int64[::1],"
-    " float64[::1], int64, int64[::1], float64[::1])"
+    takes(
+        Workspace,
+        float,
+        Vector,
+        float,
+        Integers,
+        Integers,
+        Vector,
+        int,
+        Integers,
+        Vector,
+        returns=int,
+    )
 )
-def examine(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, near, best, t, x, h, before, behind, end, pick, row, moment,
-):  # fmt: skip
+def examine(ws, t, x, h, before, behind, end, pick, row, moment):
     """Choose continuation `pick` at (t, x), where the active set of the row `before` has ended.
 
     `behind` is the row that was recorded there, `end` (n_sel,) the multipliers before. Sets `row`
     and `moment` as `enter` does, and returns its status.
     """
+    shape = ws.model.shape
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    vec, best = ws.vec, ws.best
     for j in range(len(sign)):
         sign[j] = before[SIGNS + j] if behind[1] > 0 else 0
     zeros[len(sign)] = 0
@@ -36,8 +48,4 @@ def examine(
     for k in range(len(end)):
         vec[14, k] = end[k]
     best[0] = before[SIGNS - 1]
-    return enter(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r,
-        work, vec, saved, found, near, best, t, x, h, behind[1], behind[2], PICK + pick, 0, row,
-        moment,
-    )  # fmt: skip
+    return enter(ws, t, x, h, behind[1], behind[2], PICK + pick, 0, row, moment)

@@ -15,17 +15,15 @@ that the element starts on, to lose the root h = 0. Newton with exact Jacobians.
 import numpy as np
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
+from explorer.kernels.fesd_structures import Element
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Vector, takes
 
-# table, shape, inp, out, switch, tableau
+# the fields of `Model`, `Mode` and `Stages`, for kernels that take them one by one
 MODEL = "int64[:, ::1], int64[::1], float64[::1], float64[::1], float64[::1], float64[:, ::1]"
-# sign, zeros (their number last), base, B
 MODE = "int64[::1], int64[::1], float64[::1], float64[:, ::1]"
-# K (s, n), w (s, n_c), c at the constraints (s, n_c), multipliers at the stages (s, n_sel)
 STAGES = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1]"
-# Newton matrix, pivots, (right-hand side, scales, slopes' sizes); work: see below
-SOLVER = "float64[:, ::1], int64[::1], float64[:, ::1], float64[::1]"
 
 N, NC, NSEL, NRHO, S, SUBSYSTEMS = 0, 1, 2, 3, 4, 5  # places in `shape`
 FLOW, SWITCH = 0, 1  # bundles: f, f_x, f_multipliers, f_t; c, c_x, c_t
@@ -50,15 +48,14 @@ def place(table, shape, inp, out, switch, tableau, time, x, h, row, K):
         inp[1 + k] = x[k] + h * total
 
 
-@kernel(
-    f"float64({MODEL}, {MODE}, {STAGES}, {SOLVER}, float64, float64[::1], int64, int64, float64)",
-    inner=True,
-)
-def defect(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    t, x, kind, which, bound,
-):  # fmt: skip
+@kernel(takes(Element, float, Vector, int, int, float, returns=float), inner=True)
+def defect(el, t, x, kind, which, bound):
     """Set the right-hand side of Newton's equations; return its size beside the scales."""
+    table, shape, inp, out = el.model.table, el.model.shape, el.model.inp, el.model.out
+    switch, tableau = el.model.switch, el.model.tableau
+    zeros, base, B = el.mode.zeros, el.mode.base, el.mode.B
+    K, W, C, sel = el.stages.K, el.stages.W, el.stages.C, el.stages.sel
+    r, work = el.solver.r, el.solver.work
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -103,15 +100,14 @@ def defect(
     return worst
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {STAGES}, {SOLVER}, float64, float64[::1], int64, int64, float64)",
-    inner=True,
-)
-def factor(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    t, x, kind, which, bound,
-):  # fmt: skip
+@kernel(takes(Element, float, Vector, int, int, float, returns=int), inner=True)
+def factor(el, t, x, kind, which, bound):
     """Set up and factor Newton's matrix, and the inverse scales of its rows; 0 if it has worked."""
+    table, shape, inp, out = el.model.table, el.model.shape, el.model.inp, el.model.out
+    switch, tableau = el.model.switch, el.model.tableau
+    zeros, base, B = el.mode.zeros, el.mode.base, el.mode.B
+    K, W = el.stages.K, el.stages.W
+    M, pivots, r, work = el.solver.M, el.solver.pivots, el.solver.r, el.solver.work
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -203,15 +199,8 @@ def factor(
     return lu_factor(M, size, size - 1, size - 1, pivots)
 
 
-@kernel(
-    f"int64({MODEL}, {MODE}, {STAGES}, {SOLVER}, float64, float64[::1], float64[::1],"
-    " int64, int64, float64)",
-    inner=True,
-)
-def element(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    t, x, end, kind, which, bound,
-):  # fmt: skip
+@kernel(takes(Element, float, Vector, Vector, int, int, float, returns=int), inner=True)
+def element(el, t, x, end, kind, which, bound):
     """Solve an element from (t, x); K, W and ``work[H]`` hold a guess, then the solution.
 
     `kind` 0: h is given. 1: it ends where c_which = 0 (`bound` 1: where it also starts). 2: where
@@ -219,6 +208,11 @@ def element(
     of the constraints; `switch` holds those of the last one, with their derivatives. With h given
     the factorisation of the last element serves as long as it converges fast.
     """
+    table, shape, inp, out = el.model.table, el.model.shape, el.model.inp, el.model.out
+    switch, tableau = el.model.switch, el.model.tableau
+    zeros = el.mode.zeros
+    K, W, C = el.stages.K, el.stages.W, el.stages.C
+    M, pivots, r, work = el.solver.M, el.solver.pivots, el.solver.r, el.solver.work
     n = shape[N]
     nc = shape[NC]
     s = shape[S]
@@ -230,15 +224,9 @@ def element(
     for _ in range(int(work[CAP]) + 1):
         singular = False
         if fresh:
-            singular = factor(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                pivots, r, work, t, x, kind, which, bound,
-            ) != 0  # fmt: skip
+            singular = factor(el, t, x, kind, which, bound) != 0
             work[FACTORED] = work[H] if kind == 0 and not singular else 0.0
-        worst = defect(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, kind, which, bound,
-        )  # fmt: skip
+        worst = defect(el, t, x, kind, which, bound)
         work[RESIDUAL] = worst
         h = work[H]
         if worst <= ENOUGH or (fresh and worst > 0.3 * before and worst <= 1e-12):
@@ -280,12 +268,12 @@ def element(
 
 
 @kernel(
-    f"int64({MODEL}, {MODE}, {STAGES}, float64[:, ::1], float64[::1])",
+    takes(
+        Integers, Matrix, Integers, Integers, Matrix, Matrix, Matrix, Matrix, Vector, returns=int
+    ),
     inner=True,
 )
-def violated(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
-):  # fmt: skip
+def violated(shape, tableau, sign, zeros, B, C, sel, vec, found):
     """Return what ends the active set within an element first: 0, SURFACE, MULTIPLIER or COARSE.
 
     found: which, bound, the fraction of the element at which it is reached; ``found[4]``: whether

@@ -32,11 +32,13 @@ from explorer.kernels.element import (
     N,
     S,
 )
+from explorer.kernels.fesd_structures import Record, Workspace
 from explorer.kernels.fold import FOLD, furthest
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.multiaffine import MOST
 from explorer.kernels.phase import FINER, HALVED, MADE, phase
-from explorer.kernels.stretch import AT_ONCE, OTHER, RECORD, WORK
+from explorer.kernels.stretch import AT_ONCE, OTHER
+from explorer.kernels.structures import Integers, Matrix, Table, Vector, takes
 
 __all__ = ["march"]
 
@@ -54,19 +56,20 @@ SLACK = 0.05  # what multipliers may be beyond their bounds where a slide has en
 
 
 @kernel(
-    f"int64({WORK}, int64[::1], int64[::1], float64, float64[::1], float64, int64, int64, int64,"
-    " int64, int64[::1], float64[::1])",
+    takes(Workspace, float, Vector, float, int, int, int, int, Integers, Vector, returns=int),
     inner=True,
 )
-def enter(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, near, best, t, x, h, kind, which, rule, other, row, moment,
-):  # fmt: skip
+def enter(ws, t, x, h, kind, which, rule, other, row, moment):
     """Choose the active set at (t, x), where `kind` has ended the last one; return its status.
 
     Before the start signs are 0 and `kind` is 0. Row 14 of `vec`: the multipliers at the end.
     `other`: the set that was chosen at first cannot go on; ``best[0]`` is the choice of the last.
     """
+    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
+    switch = ws.model.switch
+    sign, zeros, B = ws.mode.sign, ws.mode.zeros, ws.mode.B
+    work = ws.solver.work
+    vec, near, best = ws.vec, ws.near, ws.best
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -125,22 +128,13 @@ def enter(
         side = sign[which] if forced == which else 0
         if forced == which:
             sign[which] = 0
-        many = choose(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-            AHEAD * h, near, z, -1, OTHERS, rule, 0.0, best,
-        )  # fmt: skip
+        many = choose(ws, t, x, AHEAD * h, z, -1, OTHERS, rule, 0.0)
         if many == 0 and forced == which:
             sign[which] = side
     if many == 0 and kind != FOLD:
-        many = choose(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-            AHEAD * h, near, z, banned, forced, rule, SLACK if other else 0.0, best,
-        )  # fmt: skip
+        many = choose(ws, t, x, AHEAD * h, z, banned, forced, rule, SLACK if other else 0.0)
     if many == 0 and forced != -1:
-        many = choose(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec, t, x,
-            AHEAD * h, near, z, -1, -1, rule, 0.0, best,
-        )  # fmt: skip
+        many = choose(ws, t, x, AHEAD * h, z, -1, -1, rule, 0.0)
     row[1] = kind
     row[2] = which
     row[3] = many
@@ -196,15 +190,8 @@ def keep(vec, back):
                 vec[15 + row, k] = vec[at, k]
 
 
-@kernel(
-    f"int64({WORK}, {RECORD}, int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
-    " int64[:, ::1], float64[:, ::1], int64[:, ::1])"
-)
-def march(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, counts, near, best, caps, knobs, switches,
-    moments, places,
-):  # fmt: skip
+@kernel(takes(Workspace, Record, Integers, Integers, Vector, Table, Matrix, Table, returns=int))
+def march(ws, record, counts, caps, knobs, switches, moments, places):
     """March from ``states[0]`` over [0, knobs[0]] in intervals of knobs[1]; return a status.
 
     counts: of the last phase, elements, switches and the start, intervals, switches that found no
@@ -212,6 +199,12 @@ def march(
     phase. places: interval and phase of each element. ``knobs[2]`` is the time that was reached, or
     of an accumulation.
     """
+    shape, tableau = ws.model.shape, ws.model.tableau
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    W, C, sel = ws.stages.W, ws.stages.C, ws.stages.sel
+    work = ws.solver.work
+    vec, found, best = ws.vec, ws.found, ws.best
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -263,10 +256,17 @@ def march(
                     rule = PICK + caps[PICKS + several]
                 best[0] = switches[phases - 1, SIGNS - 1] if phases > 0 else 0
                 status = enter(
-                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                    pivots, r, work, vec, saved, found, near, best, t, states[count], h,
-                    kind, which, rule, other, switches[phases], moments[phases],
-                )  # fmt: skip
+                    ws,
+                    t,
+                    states[count],
+                    h,
+                    kind,
+                    which,
+                    rule,
+                    other,
+                    switches[phases],
+                    moments[phases],
+                )
                 if kind == MULTIPLIER:
                     moments[phases, 1] = found[2]
                 several += switches[phases, 3] > 1
@@ -285,11 +285,18 @@ def march(
             less = halvings + 1 if again else 0
             if status == SUCCESS:
                 status = phase(
-                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                    pivots, r, work, vec, saved, found, states, slopes, mult, times, counts, count,
-                    t, t_next, near_end, max(caps[ELEMENTS] - (count - begin), 1), caps[ELEMENTS],
-                    caps[SPLIT], less,
-                )  # fmt: skip
+                    ws,
+                    record,
+                    counts,
+                    count,
+                    t,
+                    t_next,
+                    near_end,
+                    max(caps[ELEMENTS] - (count - begin), 1),
+                    caps[ELEMENTS],
+                    caps[SPLIT],
+                    less,
+                )
             if status == AT_ONCE and not due and not again:
                 due = True  # the slide was over where the interval before has ended
                 kind = MULTIPLIER
@@ -325,11 +332,7 @@ def march(
                     other = 0
                     continue
                 folds = status == NEWTON_CAP and zeros[nc] > 1 and shape[AFFINE] == 1
-                if not folds or not furthest(
-                    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                    pivots, r, work, vec, saved, found, states, slopes, mult, times, counts, count,
-                    t, t_next - t,
-                ):  # fmt: skip
+                if not folds or not furthest(ws, record, counts, count, t, t_next - t):
                     rest = accumulates(moments, phases - 1, t, LOST * h) if lost else 0.0
                     knobs[2] = t + rest
                     if rest > 0.0:

@@ -14,18 +14,17 @@ What is carried along are total derivatives of (x, z, t) at the ends of elements
 cost; at a fixed time it is dx - (dx_end / dh) dt. Columns: parameters, then the common length.
 """
 
+from typing import NamedTuple
+
 from explorer.codes import NO_ACTIVE_SET, SUCCESS
 from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import (
     FACTORED,
     FLOW,
     MODE,
-    MODEL,
     NC,
     NRHO,
     NSEL,
-    SOLVER,
-    STAGES,
     SURFACE,
     SWITCH,
     H,
@@ -36,17 +35,25 @@ from explorer.kernels.element import (
     place,
 )
 from explorer.kernels.fesd import SIGNS
+from explorer.kernels.fesd_structures import Element, Record, Workspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_solve
-from explorer.kernels.stretch import RECORD
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, takes
 
-__all__ = ["differentiate", "tangents"]
+__all__ = ["Asked", "differentiate", "tangents"]
 
 COST = 2  # a third bundle, if there is a cost: g, g_t, g_x, g_multipliers, g_rho
-# parameters (-1: a start value), right-hand sides (p + 2, size), (dX, d multipliers) of a stage
-ASKED = "int64[::1], float64[:, ::1], float64[::1]"
-BENCH = f"{MODEL}, {MODE}, {STAGES}, {SOLVER}, {ASKED}"
 UNEVEN = 1e-6  # beside their length: elements of a phase that differ by more were not made equal
+
+
+class Asked(NamedTuple):
+    """What is differentiated by, and memory for it; p parameters."""
+
+    wrt: Integers  # (p,) places of the parameters, -1: a start value
+    rhs: Matrix  # (p + 2, size) right-hand sides
+    stage: Vector  # (n_x + n_sel,) d X and d multipliers of a stage
+    behind: Matrix  # (p + 1, n_x + 2) derivatives behind an element, as `before`
+    own: Vector  # (n_x + 2,) that of its end by its own length
 
 
 @kernel(
@@ -78,19 +85,19 @@ def mean(shape, tableau, row, K, stage):
         stage[k] = total
 
 
-@kernel(
-    f"float64({BENCH}, float64, float64[::1], float64[:, ::1], float64[:, ::1], float64[::1])",
-    inner=True,
-)
-def tangent(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    wrt, rhs, stage, t, x, before, behind, own,
-):  # fmt: skip
+@kernel(takes(Workspace, Asked, float, Vector, Matrix, Matrix, Vector, returns=float), inner=True)
+def tangent(ws, asked, t, x, before, behind, own):
     """Carry total derivatives (p + 1, n + 2) of (x, z, t) through an element whose length stays.
 
     `own` (n + 2,) is the derivative of its end by its length. Returns the cost along it, NaN if
     Newton's matrix is singular. K, W and ``work[H]`` hold the element.
     """
+    wrt, rhs, stage = asked.wrt, asked.rhs, asked.stage
+    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
+    switch, tableau = ws.model.switch, ws.model.tableau
+    zeros, base, B = ws.mode.zeros, ws.mode.base, ws.mode.B
+    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
+    M, pivots, work = ws.solver.M, ws.solver.pivots, ws.solver.work
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -109,10 +116,7 @@ def tangent(
                 total += B[k, a] * W[i, a]
             sel[i, k] = total
     columns = p + 2 if p > 0 else 0  # without parameters there is the cost alone
-    if p > 0 and factor(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r,
-        work, t, x, 0, 0, 0.0,
-    ):  # fmt: skip
+    if p > 0 and factor(Element(ws.model, ws.mode, ws.stages, ws.solver), t, x, 0, 0, 0.0):
         return float("nan")
     for i in range(s if p > 0 else 0):
         c = tableau[3 * s, i]
@@ -204,19 +208,20 @@ def tangent(
     return spent
 
 
-@kernel(
-    f"int64({BENCH}, {RECORD}, int64[:, ::1], int64[:, ::1], int64, float64[:, :, ::1],"
-    " float64[:, ::1], float64[::1])"
-)
-def differentiate(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    wrt, rhs, stage, states, slopes, mult, times, places, switches, elements, moved, own, cost,
-):  # fmt: skip
+@kernel(takes(Workspace, Asked, Record, Table, Table, int, Stack, Matrix, Vector, returns=int))
+def differentiate(ws, asked, record, places, switches, elements, moved, own, cost):
     """Set the total derivatives `moved` (n_e + 1, p + 1, n + 2) and `cost` (n_e + 1) of a record.
 
     ``moved[0]`` is given. `own` (n_e, n + 2): derivatives of each end by its own length. Returns
     SUCCESS, or NO_ACTIVE_SET where an element's equations determine no derivative.
     """
+    wrt, rhs = asked.wrt, asked.rhs
+    table, shape, inp, switch = ws.model.table, ws.model.shape, ws.model.inp, ws.model.switch
+    tableau = ws.model.tableau
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    K, W = ws.stages.K, ws.stages.W
+    work = ws.solver.work
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     nc = shape[NC]
     s = shape[S]
@@ -244,10 +249,7 @@ def differentiate(
                 moved[e, p, k] = 0.0
         load(sign, zeros, base, B, shape, K, W, slopes, mult, e, switches[phase])
         work[H] = times[e, 1]
-        spent = tangent(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, wrt, rhs, stage, times[e, 0], states[e], moved[e], moved[e + 1], own[e],
-        )  # fmt: skip
+        spent = tangent(ws, asked, times[e, 0], states[e], moved[e], moved[e + 1], own[e])
         if not abs(spent) < float("inf"):
             return NO_ACTIVE_SET
         cost[e + 1] = cost[e] + spent
@@ -299,18 +301,19 @@ def differentiate(
 
 
 @kernel(
-    f"void({BENCH}, {RECORD}, int64[:, ::1], int64[:, ::1], float64[:, :, ::1], float64[::1],"
-    " float64[::1], int64[::1], float64[:, ::1], float64[::1], float64[:, :, ::1], float64[::1])"
+    takes(Workspace, Asked, Record, Table, Table, Stack, Vector, Vector, Integers, Stack, Vector)
 )
-def tangents(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    wrt, rhs, stage, states, slopes, mult, times, places, switches, moved, cost,
-    t, which, behind, own, S_, z,
-):  # fmt: skip
+def tangents(ws, asked, record, places, switches, moved, cost, t, which, S_, z):
     """Set derivatives ``S_`` (k, n + 1, p) of (x, z) and z (k,) at times t inside the elements.
 
     As `within` does: each by an element of its own that ends there. NaN where it has no solution.
     """
+    wrt, stage, behind, own = asked.wrt, asked.stage, asked.behind, asked.own
+    shape = ws.model.shape
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    K, W = ws.stages.K, ws.stages.W
+    work = ws.solver.work
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     p = len(wrt)
     for i in range(len(t)):
@@ -328,15 +331,17 @@ def tangents(
         status = SUCCESS
         if h < times[e, 1]:
             status = element(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                pivots, r, work, times[e, 0], states[e], stage, 0, 0, 0.0,
-            )  # fmt: skip
+                Element(ws.model, ws.mode, ws.stages, ws.solver),
+                times[e, 0],
+                states[e],
+                stage,
+                0,
+                0,
+                0.0,
+            )
         spent = float("nan")
         if status == SUCCESS:
-            spent = tangent(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                pivots, r, work, wrt, rhs, stage, times[e, 0], states[e], moved[e], behind, own,
-            )  # fmt: skip
+            spent = tangent(ws, asked, times[e, 0], states[e], moved[e], behind, own)
         z[i] += spent
         for k in range(n + 1):
             for j in range(p):

@@ -6,9 +6,10 @@ element of the slide gets beyond. The last of them is as long as it has a soluti
 
 from explorer.codes import SUCCESS
 from explorer.kernels.element import FACTORED, MULTIPLIER, NC, NSEL, H, N, S, element
+from explorer.kernels.fesd_structures import Element, Record, Workspace
 from explorer.kernels.jit import kernel
 from explorer.kernels.phase import MADE
-from explorer.kernels.stretch import RECORD, WORK
+from explorer.kernels.structures import Integers, takes
 
 __all__ = ["FOLD", "furthest"]
 
@@ -17,15 +18,18 @@ HALVINGS = 50
 CLOSE = 1e-12  # beside the rest: no closer to the fold
 
 
-@kernel(f"int64({WORK}, {RECORD}, int64[::1], int64, float64, float64)", inner=True)
-def furthest(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, counts, first, t, rest,
-):  # fmt: skip
+@kernel(takes(Workspace, Record, Integers, int, float, float, returns=int), inner=True)
+def furthest(ws, record, counts, first, t, rest):
     """Record the longest element from ``states[first]`` at t that has a solution; 0 without one.
 
     Rows 5 and 6 of `vec`: w and x' at the start. ``found``: as behind a phase.
     """
+    shape, tableau = ws.model.shape, ws.model.tableau
+    zeros = ws.mode.zeros
+    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
+    work = ws.solver.work
+    vec, found = ws.vec, ws.found
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     nsel = shape[NSEL]
     s = shape[S]
@@ -46,9 +50,14 @@ def furthest(
         work[H] = length
         work[FACTORED] = 0.0
         status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, states[first], states[first + 1], 0, 0, 0.0,
-        )  # fmt: skip
+            Element(ws.model, ws.mode, ws.stages, ws.solver),
+            t,
+            states[first],
+            states[first + 1],
+            0,
+            0,
+            0.0,
+        )
         inside = status == SUCCESS
         for i in range(s):
             for k in range(nsel):

@@ -31,6 +31,7 @@ TRIALS = 4000  # boxes that are looked at
 SIDE = 1e-2  # the box is larger by this on every side: a root may lie on its face
 SAME = 1e-9  # roots that are closer are one
 SOLVED = 1e-14  # a row that is zero, beside its largest value at a corner
+NONE, ONE, MANY = 0, 1, 2  # roots of a box, as far as its corners tell
 LINEAR = 1e-12  # a product beside the other terms that is none
 
 
@@ -151,6 +152,80 @@ def pair(bench, side, w, beyond):
     return side if abs(w[0]) + abs(w[1]) < 1e6 else 0.0
 
 
+@kernel("int64(float64[:, ::1], int64, int64, float64[::1])", inner=True)
+def excludes(bench, m, box, w):
+    """Set the corner values of a box; return 1 if all of a row have one sign: it has no root."""
+    for j in range(m):
+        low = np.inf
+        high = -np.inf
+        for corner in range(1 << m):
+            for a in range(m):
+                w[a] = bench[box, m + a] if (corner >> a) & 1 else bench[box, a]
+            bench[SMALLER + j, corner] = value(bench, CORNERS + j, m, -1, w)
+            low = min(low, bench[SMALLER + j, corner])
+            high = max(high, bench[SMALLER + j, corner])
+        if low > SOLVED or high < -SOLVED:
+            return 1
+    return 0
+
+
+@kernel(
+    "int64(float64[:, ::1], int64, float64[:, ::1], int64[::1], float64[::1])",
+    inner=True,
+)
+def at_most_one(bench, m, M, pivots, w):
+    """Tell from its corner values how many roots a box has: NONE, at most ONE, or any MANY.
+
+    The rows are multiplied by the inverse of their mean Jacobian first.
+    """
+    for j in range(m):
+        for a in range(m):
+            total = 0.0
+            for corner in range(1 << m):
+                total += bench[SMALLER + j, corner] * (1.0 if (corner >> a) & 1 else -1.0)
+            M[j, a] = total / (1 << (m - 1))
+    if lu_factor(M, m, m - 1, m - 1, pivots) != 0:
+        return MANY
+    for corner in range(1 << m):
+        for j in range(m):
+            w[j] = bench[SMALLER + j, corner]
+        lu_solve(M, m, m - 1, m - 1, pivots, w)
+        for j in range(m):
+            bench[SMALLER + j, corner] = w[j]
+    single = True
+    for j in range(m):
+        low = np.inf
+        high = -np.inf
+        own = np.inf
+        others = 0.0
+        for a in range(m):
+            most = 0.0
+            for corner in range(1 << m):
+                low = min(low, bench[SMALLER + j, corner])
+                high = max(high, bench[SMALLER + j, corner])
+                if (corner >> a) & 1:
+                    slope = bench[SMALLER + j, corner] - bench[SMALLER + j, corner ^ (1 << a)]
+                    most = max(most, abs(slope))
+                    if a == j:
+                        own = min(own, slope)
+            if a != j:
+                others += most
+        if low > 1e-9 or high < -1e-9:
+            return NONE
+        single = single and own > others
+    return ONE if single else MANY
+
+
+@kernel("boolean(float64[:, ::1], int64, int64, float64[::1])", inline=True)
+def inside(bench, m, box, w):
+    """Tell whether a root lies in a box, to round-off."""
+    for a in range(m):
+        slack = 1e-9 + 1e-3 * (bench[box, m + a] - bench[box, a])
+        if not bench[box, a] - slack <= w[a] <= bench[box, m + a] + slack:
+            return False
+    return True
+
+
 @kernel(
     "int64(float64[:, ::1], int64, float64[:, ::1], int64[::1], float64[:, ::1])",
     inner=True,
@@ -184,68 +259,17 @@ def roots(bench, m, M, pivots, r):
             break
         left -= 1
         box = BOXES + left
-        empty = False
-        for j in range(m):
-            low = np.inf
-            high = -np.inf
-            for corner in range(1 << m):
-                for a in range(m):
-                    r[0, a] = bench[box, m + a] if (corner >> a) & 1 else bench[box, a]
-                bench[SMALLER + j, corner] = value(bench, CORNERS + j, m, -1, r[0])
-                low = min(low, bench[SMALLER + j, corner])
-                high = max(high, bench[SMALLER + j, corner])
-            empty = empty or low > SOLVED or high < -SOLVED
-        if empty:
+        if excludes(bench, m, box, r[0]):
             continue
-        for j in range(m):
+        verdict = at_most_one(bench, m, M, pivots, r[0])
+        if verdict == NONE:
+            continue
+        if verdict == ONE:
             for a in range(m):
-                total = 0.0
-                for corner in range(1 << m):
-                    total += bench[SMALLER + j, corner] * (1.0 if (corner >> a) & 1 else -1.0)
-                M[j, a] = total / (1 << (m - 1))
-        if lu_factor(M, m, m - 1, m - 1, pivots) == 0:
-            for corner in range(1 << m):
-                for j in range(m):
-                    r[0, j] = bench[SMALLER + j, corner]
-                lu_solve(M, m, m - 1, m - 1, pivots, r[0])
-                for j in range(m):
-                    bench[SMALLER + j, corner] = r[0, j]
-            single = True
-            for j in range(m):
-                low = np.inf
-                high = -np.inf
-                own = np.inf
-                others = 0.0
-                for a in range(m):
-                    most = 0.0
-                    for corner in range(1 << m):
-                        low = min(low, bench[SMALLER + j, corner])
-                        high = max(high, bench[SMALLER + j, corner])
-                        if (corner >> a) & 1:
-                            slope = (
-                                bench[SMALLER + j, corner] - bench[SMALLER + j, corner ^ (1 << a)]
-                            )
-                            most = max(most, abs(slope))
-                            if a == j:
-                                own = min(own, slope)
-                    if a != j:
-                        others += most
-                empty = empty or low > 1e-9 or high < -1e-9
-                single = single and own > others
-            if empty:
+                r[0, a] = 0.5 * (bench[box, a] + bench[box, m + a])
+            if newton(bench, m, r[0], M, pivots, r[1]) == 0 and inside(bench, m, box, r[0]):
+                count = keep(bench, m, count, r[0])
                 continue
-            if single:
-                for a in range(m):
-                    r[0, a] = 0.5 * (bench[box, a] + bench[box, m + a])
-                if newton(bench, m, r[0], M, pivots, r[1]) == 0:
-                    inside = True
-                    for a in range(m):
-                        slack = 1e-9 + 1e-3 * (bench[box, m + a] - bench[box, a])
-                        inside = inside and bench[box, a] - slack <= r[0, a]
-                        inside = inside and r[0, a] <= bench[box, m + a] + slack
-                    if inside:
-                        count = keep(bench, m, count, r[0])
-                        continue
         wide = 0
         for a in range(m):
             if bench[box, m + a] - bench[box, a] > bench[box, m + wide] - bench[box, wide]:

@@ -6,8 +6,10 @@ then makes them equal (step equilibration, Nurkanovic et al. 2023, eq. (19)).
 
 from explorer.codes import ELEMENT_CAP, SUCCESS
 from explorer.kernels.element import H
+from explorer.kernels.fesd_structures import Record, Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.stretch import AT_ONCE, RECORD, WORK, stretch
+from explorer.kernels.stretch import AT_ONCE, stretch
+from explorer.kernels.structures import Integers, takes
 
 FLAT = 8  # attempts after which lengths are equal to what their switch can be found to
 FINER = 6  # lengths that are tried, each half the last
@@ -16,21 +18,19 @@ MADE, UNEVEN, HALVED = 0, 5, 7
 
 
 @kernel(
-    f"int64({WORK}, {RECORD}, int64[::1], int64, float64, float64, float64, int64, int64, int64,"
-    " int64)",
+    takes(Workspace, Record, Integers, int, float, float, float, int, int, int, int, returns=int),
     inner=True,
 )
-def phase(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, counts, first, t, t_next, near, most, elements,
-    split, halved,
-):  # fmt: skip
+def phase(ws, record, counts, first, t, t_next, close, most, elements, split, halved):
     """Solve the elements from ``states[first]`` at t up to a switch, or to t_next.
 
     At most `most` of them, but where elements of a length have no solution shorter ones may: with
     `split` lengths are halved, and so they are `halved` times before. ``counts[MADE]`` is their
-    number, ``found[3], found[0]`` what they end at. `near`: times this close to t_next are that.
+    number, ``found[3], found[0]`` what they end at. `close`: times this close to t_next are that.
     """
+    work = ws.solver.work
+    found = ws.found
+    times = record.times
     rest = t_next - t
     budget = most << halved
     good = False
@@ -46,11 +46,7 @@ def phase(
         if first + max(budget, elements) + 1 >= len(times):
             return ELEMENT_CAP
         length = rest / budget
-        status = stretch(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, vec, saved, found, states, slopes, mult, times, counts, first, t, length,
-            budget, 0,
-        )  # fmt: skip
+        status = stretch(ws, record, counts, first, t, length, budget, 0)
         if status == SUCCESS:
             made = counts[MADE]
             kind = int(found[3])
@@ -60,7 +56,7 @@ def phase(
                 break
             span = (made - 1) * length + work[H]
             even = budget
-            if rest - span > near:
+            if rest - span > close:
                 even = max(min(max(int(span / length + 0.5), 1), budget - 1), 1)
             good = made == 1 and even == 1
             for other in range(0 if good else 2):
@@ -72,17 +68,13 @@ def phase(
                 for attempt in range(30):
                     found[0] = which
                     found[1] = bound
-                    if stretch(
-                        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C,
-                        sel, M, pivots, r, work, vec, saved, found, states, slopes, mult, times,
-                        counts, first, t, one, even, kind,
-                    ) != SUCCESS:  # fmt: skip
+                    if stretch(ws, record, counts, first, t, one, even, kind) != SUCCESS:
                         break
                     now = work[H] - one
                     # the root of a flat c is as good as c is
                     enough = 1e-14 if attempt < FLAT else 1e-11
                     if even == 1 or abs(now) <= enough * one + 2e-16 * t:
-                        good = (even - 1) * one + work[H] <= rest + near
+                        good = (even - 1) * one + work[H] <= rest + close
                         break
                     step = now / even
                     if attempt > 0 and now != off:
@@ -111,11 +103,7 @@ def phase(
     if not good and room > 0:
         counts[UNEVEN] += 1
         found[4] = 1.0
-        return stretch(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, vec, saved, found, states, slopes, mult, times, counts, first, t, usable,
-            room, 0,
-        )  # fmt: skip
+        return stretch(ws, record, counts, first, t, usable, room, 0)
     if good:
         found[0] = which
         found[3] = kind

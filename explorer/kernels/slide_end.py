@@ -12,8 +12,9 @@ from explorer.kernels.active_set import margins
 from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import MULTIPLIER, NC, NSEL, N, S
 from explorer.kernels.fesd import SIGNS
+from explorer.kernels.fesd_structures import Record, Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.stretch import RECORD, WORK
+from explorer.kernels.structures import Matrix, Table, Vector, takes
 
 __all__ = ["polish"]
 
@@ -23,28 +24,21 @@ PROBE = 1e-3  # of an element, or of the slide: over it the first slope is measu
 STAGE, TOTAL = 0, 1  # rows of `vec`: state of a stage, sum of the slopes
 
 
-@kernel(f"float64({WORK}, int64[::1], float64, float64[::1], float64, int64)", inner=True)
-def follow(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, near, t, x, tau, which,
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, float, int, returns=float), inner=True)
+def follow(ws, t, x, tau, which):
     """Return a multiplier tau after (t, x) in the slide, NaN if there is none.
 
     Leaves the state in row STAGE of `vec`, w, x' and the multipliers there in rows 5 to 7.
     """
+    shape = ws.model.shape
+    vec = ws.vec
     n = shape[N]
     for k in range(n):
         vec[STAGE, k] = x[k]
         vec[TOTAL, k] = 0.0
     for stage in range(5):
         at = 0.0 if stage == 0 else tau if stage >= 3 else 0.5 * tau
-        if (
-            margins(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec,
-                t + at, vec[STAGE], near, 0, -1, 8,
-            )
-            < 0
-        ):  # fmt: skip
+        if margins(ws, t + at, vec[STAGE], 0, -1, 8) < 0:
             return float("nan")
         if stage == 4 or tau == 0.0:
             break
@@ -58,17 +52,16 @@ def follow(
     return vec[7, which]
 
 
-@kernel(
-    f"void({WORK}, {RECORD}, int64[::1], int64[:, ::1], float64[:, ::1], float64[::1])",
-)
-def polish(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, near, switches, moments, taus,
-):  # fmt: skip
+@kernel(takes(Workspace, Record, Table, Matrix, Vector))
+def polish(ws, record, switches, moments, taus):
     """Set time, slope, state and both sides of what `moments` says of each end of a slide.
 
     ``taus`` (n_p,) is by how much it lies behind the end of the last element of the slide.
     """
+    shape, tableau = ws.model.shape, ws.model.tableau
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    vec = ws.vec
+    states, mult, times = record.states, record.mult, record.times
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -96,10 +89,7 @@ def polish(
         h = times[e, 1]
         x = states[e + 1]
         before = 0.0
-        off_before = follow(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, vec, saved, found, near, t, x, 0.0, which,
-        ) - bound  # fmt: skip
+        off_before = follow(ws, t, x, 0.0, which) - bound
         low = moments[p - 1, 0] - t
         # the last element may be a sliver, where the slide was over when an interval began
         scale = max(h, PROBE * (t - moments[p - 1, 0]))
@@ -108,10 +98,7 @@ def polish(
         slope = 0.0
         good = False
         for _ in range(TURNS):
-            off = follow(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M,
-                pivots, r, work, vec, saved, found, near, t, x, tau, which,
-            ) - bound  # fmt: skip
+            off = follow(ws, t, x, tau, which) - bound
             if not abs(off) < 1e6:
                 break
             if tau != before and off != off_before:
@@ -145,13 +132,7 @@ def polish(
             for a in range(zeros[nc]):
                 if B[k, a] == 1.0:
                     vec[5, a] = moments[p, 2 + 3 * n + k]
-        if (
-            margins(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, M, pivots, r, vec,
-                t + tau, vec[STAGE], near, 0, -1, 8,
-            )
-            < 0
-        ):  # fmt: skip
+        if margins(ws, t + tau, vec[STAGE], 0, -1, 8) < 0:
             continue
         for k in range(n):
             moments[p, 2 + 2 * n + k] = vec[6, k]

@@ -6,11 +6,9 @@ from explorer.kernels.element import (
     CAP,
     COARSE,
     MODE,
-    MODEL,
     MULTIPLIER,
     NC,
     NSEL,
-    SOLVER,
     STAGES,
     SURFACE,
     H,
@@ -19,11 +17,10 @@ from explorer.kernels.element import (
     element,
     violated,
 )
+from explorer.kernels.fesd_structures import Element, Record, Workspace
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector, takes
 
-# x at the start of each element and behind the last, K, multipliers, (t, h)
-RECORD = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1]"
-WORK = f"{MODEL}, {MODE}, {STAGES}, {SOLVER}, float64[:, ::1], float64[:, ::1], float64[::1]"
 OTHER = -1  # something else happened than what was aimed at
 AT_ONCE = -2  # a multiplier leaves [0, 1] in an element of any length
 HALVINGS = 60
@@ -62,12 +59,10 @@ def drift(shape, switch, tableau, K, j):
 
 
 @kernel(
-    f"int64({MODEL}, {MODE}, {STAGES}, float64[:, ::1], float64[::1], float64)",
+    takes(Integers, Vector, Matrix, Integers, Matrix, Matrix, Matrix, Vector, float, returns=int),
     inner=True,
 )
-def dips(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found, h
-):  # fmt: skip
+def dips(shape, switch, tableau, sign, K, C, vec, found, h):
     """Whether the polynomial of a c with all its values on one side crosses zero between them.
 
     Through the start, the constraints and the slope at the end; only where it comes back from the
@@ -117,47 +112,40 @@ def dips(
     return 0
 
 
-@kernel(f"int64({WORK}, float64, float64[::1], float64, float64[::1], int64)", inner=True)
-def reach(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, t, x, h, end, kind,
-):  # fmt: skip
+@kernel(takes(Workspace, float, Vector, float, Vector, int, returns=int), inner=True)
+def reach(ws, t, x, h, end, kind):
     """Solve an element from (t, x) of length h, cut where its active set ends.
 
     With `kind` it is to end at ``found[0], found[1]`` and its length is found from h. On return
     ``found[3]`` is what it ends at (0: at h), ``work[H]`` its length. The guess is in K and W.
     OTHER: it does not end where it was to. AT_ONCE: ``found[0], found[1]`` ends it where it begins.
     """
+    shape, switch, tableau = ws.model.shape, ws.model.switch, ws.model.tableau
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    K, W, C, sel = ws.stages.K, ws.stages.W, ws.stages.C, ws.stages.sel
+    work = ws.solver.work
+    vec, saved, found = ws.vec, ws.saved, ws.found
+    el = Element(ws.model, ws.mode, ws.stages, ws.solver)
     work[H] = h
     if kind == SURFACE:
         found[1] = 1.0 if vec[2, int(found[0])] == 0.0 else 0.0
     if kind > 0:
-        status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, end, kind, int(found[0]), found[1],
-        )  # fmt: skip
+        status = element(el, t, x, end, kind, int(found[0]), found[1])
         found[3] = kind
         if status != SUCCESS or work[H] > 4.0 * h:
             return OTHER
         which = found[0]
-        if violated(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
-        ):
+        if violated(shape, tableau, sign, zeros, B, C, sel, vec, found):
             found[0] = which
             return OTHER
         return SUCCESS
-    status = element(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r,
-        work, t, x, end, 0, 0, 0.0,
-    )  # fmt: skip
+    status = element(el, t, x, end, 0, 0, 0.0)
     found[3] = 0.0
     if status != SUCCESS:
         return status
-    kind = violated(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
-    )
+    kind = violated(shape, tableau, sign, zeros, B, C, sel, vec, found)
     if kind == 0 and dips(
-        table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found, h
+        shape, switch, tableau, sign, K, C, vec, found, h
     ):  # twice across a surface within the element: there and back
         keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 0)
         which = found[0]
@@ -166,17 +154,13 @@ def reach(
         bound = found[1]
         cap = work[CAP]
         work[CAP] = min(cap, PROBE)
-        status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, end, SURFACE, int(which), bound,
-        )  # fmt: skip
+        status = element(el, t, x, end, SURFACE, int(which), bound)
         work[CAP] = cap
         if status == SUCCESS and work[H] <= h:
             slope = drift(shape, switch, tableau, K, int(which))
             if sign[int(which)] * slope < 0.0 and not violated(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec,
-                found,
-            ):  # fmt: skip
+                shape, tableau, sign, zeros, B, C, sel, vec, found
+            ):
                 found[0] = which
                 found[1] = bound
                 found[3] = SURFACE
@@ -184,10 +168,7 @@ def reach(
         keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 1)
         work[H] = h
         found[3] = 0.0
-        return element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, end, 0, 0, 0.0,
-        )  # fmt: skip
+        return element(el, t, x, end, 0, 0, 0.0)
     if kind == 0:
         return SUCCESS
     if kind == COARSE:
@@ -204,15 +185,9 @@ def reach(
         if kind == SURFACE:
             found[1] = 1.0 if vec[2, int(which)] == 0.0 else 0.0
         bound = found[1]
-        status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, end, kind, int(which), bound,
-        )  # fmt: skip
+        status = element(el, t, x, end, kind, int(which), bound)
         if status == SUCCESS and low < work[H] and work[H] <= high * (1.0 + 1e-9):
-            earlier = violated(
-                table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec,
-                found,
-            )  # fmt: skip
+            earlier = violated(shape, tableau, sign, zeros, B, C, sel, vec, found)
             if earlier == 0 and kind == SURFACE and turns < TURNS:
                 # where it comes back to its own side it has crossed zero before
                 slope = drift(shape, switch, tableau, K, int(which))
@@ -239,15 +214,10 @@ def reach(
         keep(shape, sign, zeros, base, B, K, W, C, sel, saved, 1)
         middle = 0.5 * (low + high)
         work[H] = middle
-        status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, t, x, end, 0, 0, 0.0,
-        )  # fmt: skip
+        status = element(el, t, x, end, 0, 0, 0.0)
         if status != SUCCESS:
             return status
-        at = violated(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, vec, found
-        )
+        at = violated(shape, tableau, sign, zeros, B, C, sel, vec, found)
         if at == COARSE:
             return OTHER
         if at == 0:
@@ -265,17 +235,20 @@ def reach(
     return status if status != SUCCESS else OTHER
 
 
-@kernel(f"int64({WORK}, {RECORD}, int64[::1], int64, float64, float64, int64, int64)", inner=True)
-def stretch(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, counts, first, t, h, most, kind,
-):  # fmt: skip
+@kernel(takes(Workspace, Record, Integers, int, float, float, int, int, returns=int), inner=True)
+def stretch(ws, record, counts, first, t, h, most, kind):
     """March from ``states[first]`` at t in elements of length h; ``counts[0]`` is their number.
 
     Without `kind` at most `most` of them, up to the first switch (``found[3]``). With it `most` - 1
     of them without one, and a last one that ends at ``found[0], found[1]``. ``work[H]`` is the
     length of the last. Rows 2, 3, 5, 6 of `vec`: c, multipliers, w, x' at the start.
     """
+    shape, tableau = ws.model.shape, ws.model.tableau
+    sign, zeros, B = ws.mode.sign, ws.mode.zeros, ws.mode.B
+    K, W, C, sel = ws.stages.K, ws.stages.W, ws.stages.C, ws.stages.sel
+    r, work = ws.solver.r, ws.solver.work
+    vec, found = ws.vec, ws.found
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     nc = shape[NC]
     nsel = shape[NSEL]
@@ -314,10 +287,7 @@ def stretch(
         goal = kind if e == most - 1 else 0
         found[0] = which
         found[1] = bound
-        status = reach(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, vec, saved, found, t, states[first + e], h, states[first + e + 1], goal,
-        )  # fmt: skip
+        status = reach(ws, t, states[first + e], h, states[first + e + 1], goal)
         if status == SUCCESS and found[3] == 0.0:
             for j in range(nc):  # one that ends just on a surface
                 if sign[j] != 0 and abs(C[s - 1, j]) <= vec[4, j] < abs(vec[2, j]):

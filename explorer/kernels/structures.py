@@ -12,10 +12,21 @@ from typing import Annotated, Any, get_args, get_type_hints
 import numpy as np
 from numba import float64, int64, types
 
-__all__ = ["Integers", "Matrix", "Memory", "Numbers", "Table", "Vector", "numba_type", "takes"]
+__all__ = [
+    "Integers",
+    "Matrix",
+    "Memory",
+    "Numbers",
+    "Stack",
+    "Table",
+    "Vector",
+    "numba_type",
+    "takes",
+]
 
 Vector = Annotated[np.ndarray, float64[::1]]
 Matrix = Annotated[np.ndarray, float64[:, ::1]]
+Stack = Annotated[np.ndarray, float64[:, :, ::1]]
 Integers = Annotated[np.ndarray, int64[::1]]
 Table = Annotated[np.ndarray, int64[:, ::1]]
 Numbers = Annotated[Any, types.CPointer(int64)]  # 64-bit words behind an address

@@ -4,24 +4,25 @@ from explorer.codes import SUCCESS
 from explorer.kernels.arrangement import arrange
 from explorer.kernels.element import FACTORED, NC, NSEL, H, N, S, element
 from explorer.kernels.fesd import SIGNS
+from explorer.kernels.fesd_structures import Element, Record, Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.stretch import RECORD, WORK
+from explorer.kernels.structures import Integers, Matrix, Table, Vector, takes
 
 __all__ = ["within"]
 
 
-@kernel(
-    f"void({WORK}, {RECORD}, int64[:, ::1], int64[:, ::1], float64[::1], int64[::1],"
-    " float64[:, ::1], float64[:, ::1])"
-)
-def within(
-    table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots, r, work,
-    vec, saved, found, states, slopes, mult, times, places, switches, t, which, x, multipliers,
-):  # fmt: skip
+@kernel(takes(Workspace, Record, Table, Table, Vector, Integers, Matrix, Matrix))
+def within(ws, record, places, switches, t, which, x, multipliers):
     """Set x (k, n) and the multipliers (k, n_sel) at times t (k,) inside the elements `which`.
 
     They come with the values of the element's polynomials, which stay where it has no solution.
     """
+    shape, tableau = ws.model.shape, ws.model.tableau
+    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
+    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
+    work = ws.solver.work
+    vec = ws.vec
+    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
     n = shape[N]
     nsel = shape[NSEL]
     s = shape[S]
@@ -43,9 +44,14 @@ def within(
         work[H] = t[p] - times[e, 0]
         work[FACTORED] = 0.0
         status = element(
-            table, shape, inp, out, switch, tableau, sign, zeros, base, B, K, W, C, sel, M, pivots,
-            r, work, times[e, 0], states[e], vec[0], 0, 0, 0.0,
-        )  # fmt: skip
+            Element(ws.model, ws.mode, ws.stages, ws.solver),
+            times[e, 0],
+            states[e],
+            vec[0],
+            0,
+            0,
+            0.0,
+        )
         if status == SUCCESS:
             for k in range(n):
                 x[p, k] = vec[0, k]

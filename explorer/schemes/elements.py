@@ -18,6 +18,7 @@ from explorer.switched import Continuations, SwitchedTrajectory
 from explorer.trajectory import Jump, LocatedEvent
 
 if TYPE_CHECKING:
+    from explorer.kernels.fesd_structures import Record, Workspace
     from explorer.schemes.fesd import FESD
     from explorer.schemes.theta_rk import ThetaRK
 
@@ -69,26 +70,19 @@ class Elements(Equations):
         self.intervals = intervals
         self.tangents: Tangents | None = None  # set where derivatives or a cost are asked for
 
-    def workspace(self) -> tuple[Any, ...]:
-        """Return the leading arguments of the kernels."""
-        from explorer.kernels.multiaffine import BENCH_ROWS, room
+    def workspace(self) -> Workspace:
+        """Return the leading argument of the kernels."""
+        from explorer.schemes.element_workspace import workspace
 
-        compiled, s = self.compiled, self.scheme.stages
-        n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
-        d = n + nc
-        size = s * d + 1
-        work = np.zeros(5)
-        work[3] = self.scheme.newton_max
-        wide = max(n, nc, 2 * nsel + nc, s + 2, room(nc))
-        return (
-            compiled.table, compiled.shape(s), compiled.input(self.rho),
-            np.empty(n * (n + nsel + 2)), np.empty(nc * (n + 2) + 1), self.method.table,
-            np.zeros(nc, np.int64), np.zeros(nc + 1, np.int64), np.empty(nsel),
-            np.empty((nsel, nc)), np.empty((s, n)), np.empty((s, nc)), np.empty((s, nc)),
-            np.empty((s, nsel)), np.empty((size, size)), np.empty(size, np.int64),
-            np.empty((3, size)),
-            work, np.zeros((BENCH_ROWS, wide)), np.empty((2 * s, max(n, nc))), np.zeros(5),
-        )  # fmt: skip
+        return workspace(self.compiled, self.method, self.rho, self.scheme.newton_max)
+
+    @property
+    def record(self) -> Record:
+        """The elements as the kernels take them."""
+        from explorer.kernels.fesd_structures import Record
+
+        slopes, mult = (a.reshape(len(self.times), -1) for a in (self.slopes, self.mult))
+        return Record(self.states, slopes, mult, self.times)
 
     def begin(self, start: Any) -> np.ndarray:
         """Return the state (n_x,) to start from: `start`, by default the model's own.
@@ -113,6 +107,7 @@ class Elements(Equations):
             A start that is not finite.
         """
         from explorer.kernels.fesd import march
+        from explorer.kernels.fesd_structures import Record
 
         compiled, scheme = self.compiled, self.scheme
         n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, scheme.stages
@@ -132,8 +127,8 @@ class Elements(Equations):
         work = self.workspace()
         begin = time.perf_counter()
         self.code = march(
-            *work, states, slopes, mult, times, counts, np.zeros(nc + 1, np.int64),
-            np.zeros(nc + 2, np.int64), caps, knobs, switches, moments, places,
+            work, Record(states, slopes, mult, times), counts, caps, knobs, switches, moments,
+            places,
         )  # fmt: skip
         self.seconds = time.perf_counter() - begin
         count, phases = int(counts[1]), int(counts[2])
@@ -143,9 +138,9 @@ class Elements(Equations):
         self.places = places[:count].copy()
         self.switches, self.moments = switches[:phases].copy(), moments[:phases].copy()
         self.t_last, self.tally = float(knobs[2]), counts
-        self.counts = np.array([count, phases - 1, int(work[17][2])])
+        self.counts = np.array([count, phases - 1, int(work.solver.work[2])])
         self.watch = np.full((1, 5), np.inf)
-        self.residual_of_newton = float(work[17][1])
+        self.residual_of_newton = float(work.solver.work[1])
         if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
             self.switches, self.moments = self.switches[:-1], self.moments[:-1]
         self.polished, self.taus = np.zeros(len(self.moments), bool), np.zeros(len(self.moments))
@@ -154,15 +149,10 @@ class Elements(Equations):
         """Find the ends of slides anew, where dc/dt = 0: to the order of the states."""
         from explorer.kernels.slide_end import polish
 
-        count = len(self.times)
-        if not count:
+        if not len(self.times):
             return
         self.taus = np.full(len(self.moments), np.nan)
-        polish(
-            *self.workspace(), self.states, self.slopes.reshape(count, -1),
-            self.mult.reshape(count, -1), self.times, np.zeros(self.compiled.n_c + 1, np.int64),
-            self.switches, self.moments, self.taus,
-        )  # fmt: skip
+        polish(self.workspace(), self.record, self.switches, self.moments, self.taus)
         self.polished = np.isfinite(self.taus)
 
     def choices(self) -> tuple[Continuations, ...]:
@@ -180,8 +170,7 @@ class Elements(Equations):
                 one, moment = np.zeros(SIGNS + nc, np.int64), np.zeros(len(self.moments[p]))
                 work = self.workspace()
                 examine(
-                    *work, np.zeros(nc + 1, np.int64), np.zeros(nc + 2, np.int64), t,
-                    self.states[e], self.scheme.h, self.switches[max(p - 1, 0)], row,
+                    work, t, self.states[e], self.scheme.h, self.switches[max(p - 1, 0)], row,
                     np.ascontiguousarray(end), pick, one, moment,
                 )  # fmt: skip
                 names.append(compiled.system.mode_name(one[SIGNS:].tolist()))
@@ -282,8 +271,7 @@ class Elements(Equations):
             from explorer.kernels.within import within
 
             within(
-                *self.workspace(), self.states, self.slopes.reshape(count, -1),
-                self.mult.reshape(count, -1), self.times, self.places, self.switches,
+                self.workspace(), self.record, self.places, self.switches,
                 np.ascontiguousarray(t, float), which, x, multipliers,
             )  # fmt: skip
         return x, np.clip(multipliers, 0.0, 1.0), which

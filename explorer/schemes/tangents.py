@@ -96,9 +96,8 @@ class Tangents:
         if len(run.switches) and run.switches[0, 4]:
             check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, wrt)
         failed = differentiate(
-            *self._workspace(), *self._record(), run.scheme.elements, self.moved, self.own,
-            self.cost,
-        )  # fmt: skip
+            *self._workspace(), run.scheme.elements, self.moved, self.own, self.cost
+        )
         if (run.switches[1:, 1] == _FOLD).any():
             raise BadValue(
                 "A slide on several surfaces ends where its multipliers meet another solution and "
@@ -107,23 +106,23 @@ class Tangents:
         if failed or not np.isfinite(self.moved[:, :p]).all():
             self._refuse()
 
-    def _workspace(self) -> list[Any]:
+    def _workspace(self) -> tuple[Any, ...]:
+        from explorer.kernels.fesd_sensitivity import Asked
+
         run = self.run
         compiled, p, s = run.compiled, len(self.wrt), run.scheme.stages
         n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
         bundles = [*compiled.tangents, *([] if compiled.cost is None else [compiled.cost])]
-        work = list(run.workspace()[:-3])
-        work[0] = np.array([[b.address, b.data] for b in bundles], np.int64)
-        work[3] = np.empty(max(b.size for b in bundles) + 1)
-        work[4] = np.empty(bundles[1].size + 1)
-        return [*work, self.wrt, np.empty((p + 2, s * (n + nc))), np.empty(n + nsel)]
-
-    def _record(self) -> tuple[np.ndarray, ...]:
-        run, count = self.run, len(self.run.times)
-        return (
-            run.states, run.slopes.reshape(count, -1), run.mult.reshape(count, -1), run.times,
-            run.places, run.switches,
+        work = run.workspace()
+        model = work.model._replace(
+            table=np.array([[b.address, b.data] for b in bundles], np.int64),
+            out=np.empty(max(b.size for b in bundles) + 1), switch=np.empty(bundles[1].size + 1),
         )  # fmt: skip
+        asked = Asked(
+            self.wrt, np.empty((p + 2, s * (n + nc))), np.empty(n + nsel), np.empty((p + 1, n + 2)),
+            np.empty(n + 2),
+        )  # fmt: skip
+        return work._replace(model=model), asked, run.record, run.places, run.switches
 
     def _refuse(self) -> None:
         wrong = np.flatnonzero(~np.isfinite(self.moved[:, :-1]).all(axis=(1, 2)))
@@ -141,10 +140,14 @@ class Tangents:
         S, z = np.zeros((len(t), n + 1, p)), np.zeros(len(t))
         if len(self.own):
             tangents(
-                *self._workspace(), *self._record(), self.moved, self.cost,
-                np.ascontiguousarray(t, float), which, np.empty((p + 1, n + 2)), np.empty(n + 2),
-                S, z,
-            )  # fmt: skip
+                *self._workspace(),
+                self.moved,
+                self.cost,
+                np.ascontiguousarray(t, float),
+                which,
+                S,
+                z,
+            )
         return S, z
 
     def dt_drho(self, k: int) -> np.ndarray:
