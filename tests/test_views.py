@@ -24,7 +24,7 @@ from explorer.systems import StateSpaceSystem
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import fine
 from explorer.views.mechanism import frames
-from explorer.views.picture import COLOURS, GREY, INK, label, nice, steady
+from explorer.views.picture import COLOURS, GREY, INK, label, nice, prose, steady
 from explorer.views.polyline import STATIC
 
 BUILDS = {**models, **HYBRIDS}
@@ -412,20 +412,21 @@ def test_modes_are_bars_with_their_names_and_events_marks(name, preset, scheme):
     solution = run(name, preset, scheme)
     picture = ex.views.modes.picture(solution)
     names = list(solution.mode_names)
-    assert picture.layout["yaxis"]["ticktext"] == names
+    assert picture.layout["yaxis"]["ticktext"] == [prose(name) for name in names]
     for k, trace in enumerate(picture.data[: len(names)]):
         t, level = np.asarray(trace["x"], float), trace["y"]
         lasted = np.nansum(t[1::3] - t[::3]) if len(t) > 1 else 0.0
         spent = np.diff(solution.t)[solution.mode[1:] == k].sum()
         assert lasted == pytest.approx(spent, abs=1e-4)
         assert len(t) == 1 or set(level[np.isfinite(level)]) == {k}
-    marks = {t["name"]: t for t in picture.data[len(names) :]}
-    assert list(marks) == list(solution.system.guard_names)
-    for guard, trace in marks.items():
+    marks = [t for t in picture.data if t["mode"] == "markers"]
+    guards = solution.system.guard_names
+    assert [t["name"] for t in marks] == [prose(name) for name in guards]
+    for guard, trace in zip(guards, marks, strict=True):
         times = [e.t for e in solution.events if e.contact == guard]
         assert len(trace["x"]) == max(min(len(times), 100), 1)
         assert np.isin(trace["x"], np.float32(times or [0])).all()
-        assert guard in trace["hovertemplate"]
+        assert prose(guard) in trace["hovertemplate"]
 
 
 def test_the_portrait_of_one_state_has_its_rate_and_of_more_the_second():

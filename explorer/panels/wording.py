@@ -5,34 +5,19 @@ What a model or a scheme wrote as a symbol is shown as one; all else is a name a
 
 from __future__ import annotations
 
-import functools
 import html
 import re
 from typing import Any
 
-from explorer.views.picture import label
+from explorer.views.picture import label, prose
 
 __all__ = ["beside", "choice_name", "news", "plain", "prose", "prose_rows"]
 
-_NAME = re.compile(r"[A-Za-z]\w*")
 _CHOICES = {
     "radau_iia": "Radau IIA", "lobatto_iiic": "Lobatto IIIC", "gauss": "Gauss", "q_star": "q*",
     "dop853": "Dormand-Prince 8(5,3)", "dopri5": "Dormand-Prince 5(4)", "radau": "Radau IIA",
     "hht": "HHT", "wbz": "WBZ", "chung-hulbert": "Chung-Hulbert", "stewart": "Stewart",
 }  # fmt: skip
-
-
-@functools.lru_cache(1000)  # the words of a table are the same from picture to picture
-def prose(text: str) -> str:
-    """Return a sentence whose symbols are labels, as markup.
-
-    >>> prose("u1 = 1; x_2 < 0")
-    'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
-    >>> prose("synthesis of CBF1")
-    'synthesis of CBF1'
-    """
-    escaped = html.escape(text, quote=False)
-    return _NAME.sub(lambda found: label(found[0]), escaped).replace("^2", "²")
 
 
 def plain(markup: str) -> str:

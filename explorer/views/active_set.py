@@ -22,6 +22,9 @@ __all__ = ["active_set", "active_set_plot", "lengths_plot"]
 _TICKS = 90
 _NAMES = {-1: "minus", 0: "sliding", 1: "plus"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_DECADES = 3  # from tick to tick
+# whatever the range: plotly builds the whole figure anew for other ticks
+_POWERS = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in range(-18, 13, _DECADES)}
 _LONG = 5  # a longer name does not stand beside the axis
 
 
@@ -101,13 +104,12 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
         x = np.column_stack([t[first], t[last], gap]).ravel()
         y = np.column_stack([h[first], h[first], gap]).ravel()
         x, y = x.astype(np.float32), y.astype(np.float32)
-        limits = (10 ** np.floor(np.log10(0.7 * h.min())), 10 ** np.ceil(np.log10(1.4 * h.max())))
-    decades = np.log10(limits).round().astype(int)
-    ticks = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in decades.tolist()}
+        low, high = np.log10([0.7 * h.min(), 1.4 * h.max()]) / _DECADES
+        limits = tuple(10.0 ** (_DECADES * np.array([np.floor(low), np.ceil(high)])))
     hover = f"t = %{{x:.5g}} {time}<br>h<sub>n</sub> = %{{y:.3g}} {time}<extra></extra>"
     trace = curve(x, y, COLOURS[0], name="h<sub>n</sub>", line={"width": 2}, hovertemplate=hover)
     return Plot([trace], time_title(solution.system), f"h<sub>n</sub> ({time})", (0.0, end), limits,
-                log_y=True, ticks=ticks, share=0.5)  # fmt: skip
+                log_y=True, ticks=_POWERS, share=0.5)  # fmt: skip
 
 
 @view

@@ -10,11 +10,22 @@ from explorer.study.modes import Modes
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
 from explorer.views.mode_shapes import shapes_plot
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
+from explorer.views.picture import (
+    COLOURS,
+    GREY,
+    OFF,
+    Picture,
+    Plot,
+    curve,
+    prose,
+    time_title,
+    view,
+)
 
 __all__ = ["modes", "modes_plot"]
 
 _MOST = 100
+_LANES = 12  # by so many at a time traces come where a run decides which modes there are
 _LEGEND = 5  # more names than these would not fit above the plot
 
 
@@ -28,25 +39,29 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             curve(t, level - np.float32(0.25), GREY, name="pinned", line={"width": 2},
                   hoverinfo="skip")
         )  # fmt: skip
-    for k, mode in enumerate(names):
-        text = f"t = %{{x:.5g}} {time}<extra>{mode}</extra>"
+    # a trace that comes or goes makes plotly build the whole figure anew
+    declared = getattr(solution.system, "modes", ())
+    spare = 0 if declared else -len(names) % _LANES
+    for k, mode in enumerate([*names, *[""] * spare]):
+        text = f"t = %{{x:.5g}} {time}<extra>{prose(mode)}</extra>"
+        t, level = _bars(solution, k) if mode else OFF
         traces.append(
-            curve(*_bars(solution, k), COLOURS[k % len(COLOURS)], name=mode,
-                  line={"width": 6}, hovertemplate=text)
+            curve(t, level, COLOURS[k % len(COLOURS)], name=prose(mode), line={"width": 6},
+                  hovertemplate=text)
         )  # fmt: skip
     for k, name in enumerate(guards):
         colour = COLOURS[-1 - k % len(COLOURS)]
-        text = f"t = %{{x:.5g}} {time}<extra>{name}</extra>"
+        text = f"t = %{{x:.5g}} {time}<extra>{prose(name)}</extra>"
         traces.append(
             {
-                **curve(*_events(solution, name), colour, name=name, hovertemplate=text),
+                **curve(*_events(solution, name), colour, name=prose(name), hovertemplate=text),
                 "mode": "markers", "marker": {"color": colour, "size": 7, "symbol": "diamond"},
                 "showlegend": len(guards) <= _LEGEND,
             }
         )  # fmt: skip
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
-    high, ticks = len(names) - 0.4, list(names)
-    share = min(0.2 + 0.25 * len(ticks), 1.0)
+    high, ticks = len(names) - 0.4, [prose(name) for name in names]
+    share = min(0.2 + 0.25 * len(ticks), 1.0) if declared else 1.0
     return Plot(traces, time_title(solution.system), "mode", (0.0, float(end)), (-0.6, high),
                 ticks=ticks, share=share)  # fmt: skip
 

@@ -7,8 +7,10 @@ on white and on black; yellow is left out.
 from __future__ import annotations
 
 import functools
+import html
 import inspect
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast, get_args, get_type_hints
@@ -22,8 +24,8 @@ from explorer.solution import Solution
 from explorer.systems import System
 
 __all__ = [
-    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "left_out", "time_title",
-    "titled", "view",
+    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "left_out", "prose",
+    "time_title", "titled", "view",
 ]  # fmt: skip
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
@@ -42,6 +44,7 @@ _GREEK = {
     "phi": "φ", "psi": "ψ", "omega": "ω", "rho": "ρ", "mu": "μ", "lambda": "λ", "tau": "τ",
     "sigma": "σ", "xi": "ξ", "eta": "η", "zeta": "ζ", "kappa": "κ", "nu": "ν",
 }  # fmt: skip
+_NAME = re.compile(r"[A-Za-z]\w*")
 _INDEX = {**_GREEK, "star": "*", "inf": "∞"}
 
 
@@ -65,6 +68,19 @@ def label(name: str, *, dot: bool = False) -> str:
     between = "" if index.isupper() else ","  # R1 of v_R1 is a part's name, n2 two indices
     low = between.join(x for x in (_INDEX.get(index, index), tail) if x)
     return f"{head}<sub>{low}</sub>" if low else head
+
+
+@functools.lru_cache(1000)  # the words of a table are the same from picture to picture
+def prose(text: str) -> str:
+    """Return a sentence whose symbols are labels, as markup.
+
+    >>> prose("u1 = 1; x_2 < 0")
+    'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
+    >>> prose("synthesis of CBF1")
+    'synthesis of CBF1'
+    """
+    escaped = html.escape(text, quote=False)
+    return _NAME.sub(lambda found: label(found[0]), escaped).replace("^2", "²")
 
 
 def time_title(system: System) -> str:

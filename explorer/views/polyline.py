@@ -140,7 +140,7 @@ def draw(
     if not box.over_time and chosen:
         times = np.sort(np.concatenate([c.t[c.across] for c in chosen]))
         if len(times) > most:
-            since = float(times[-most])
+            since = _round(float(times[-most]), float(times[-1]))
         for c in chosen if since > -math.inf else ():
             c.cut(since)
     kind = np.float64 if double else np.float32
@@ -149,6 +149,12 @@ def draw(
         if "t" in trace.get("meta", {}):
             trace["meta"] = {**trace["meta"], "t": t}
     return since if since > -math.inf else None
+
+
+def _round(since: float, end: float) -> float:
+    """Return a round time a little later, which seldom changes while a slider moves."""
+    step = 10.0 ** math.floor(math.log10(end - since)) / 2 if end > since else 1.0
+    return min(math.ceil(since / step) * step, end)
 
 
 @dataclass(frozen=True)

@@ -284,6 +284,23 @@ def test_single_steps(lab, model, key, drawn):
     assert median < 1000
 
 
+def test_steps_of_a_switched_system_need_no_new_figure(lab):
+    """Its pictures are drawn on the canvas as those of the ball are, and about as fast."""
+    rates = {}
+    for model, key, drawn in (("bouncing ball", "rho.y0", FIRST),
+                              ("relay feedback", "x0.x3", FIRST.replace('"y"', '"x<sub>3</sub>"'))):  # fmt: skip
+        lab.settle(model)
+        lab.js("""() => { const plot = document.querySelector(".nsx-plot");
+            window.nsxLive = [];
+            new MutationObserver(() => nsxLive.push(plot.classList.contains("nsx-live")))
+              .observe(plot, { attributes: true, attributeFilter: ["data-ms"] }); }""")
+        log = keeps_up(lab, key, 3, drawn)
+        live = lab.js("() => nsxLive")
+        assert np.mean(live) >= 0.9, f"{model}: the others are built anew by plotly"
+        rates[model] = len(log["drawn"]) / (log["drawn"][-1][0] - log["set"][0][0])
+    assert rates["relay feedback"] >= 0.6 * rates["bouncing ball"]
+
+
 def test_a_held_key_never_falls_behind(lab):
     log = keeps_up(lab, "rho.y0", 4)
     with lab.answered():

@@ -35,7 +35,7 @@ class Picture {
   show(figure, { drawn, release }) {
     if (figure.layout) {
       // kept on arrival: the frame that carried it may be overtaken
-      if (this.layout && withoutRanges(this.layout) === withoutRanges(figure.layout)) {
+      if (this.layout && withoutMoves(this.layout) === withoutMoves(figure.layout)) {
         this.ranged = true;
       } else this.redraw = true;
       this.layout = figure.layout;
@@ -140,13 +140,17 @@ class Picture {
     return Math.abs(now[0] - own[0]) > far || Math.abs(now[1] - own[1]) > far;
   }
 
-  // New ranges, but of the axes that were zoomed by hand.
+  // New ticks and titles, and new ranges, but of the axes that were zoomed by hand.
   async moveAxes() {
     const { node, layout, applied } = this;
     const changes = {};
-    for (const [key, { range }] of Object.entries(layout)) {
-      if (isAxis(key) && String(applied[key].range) !== String(range) && !this.zoomed(key)) {
-        changes[`${key}.range`] = [...range];
+    for (const [key, axis] of Object.entries(layout)) {
+      if (!isAxis(key)) continue;
+      for (const [name, of] of Object.entries(MOVES)) {
+        const [now, then] = [of(axis), of(applied[key])];
+        if (JSON.stringify(now) === JSON.stringify(then)) continue;
+        if (name !== "range") changes[`${key}.${name}`] = now;
+        else if (!this.zoomed(key)) changes[`${key}.range`] = [...now];
       }
     }
     this.moved = true; // what a double click goes back to is plotly's when it catches up
@@ -226,6 +230,15 @@ function autoranged(layout) {
 
 const isAxis = (key) => /^[xy]axis\d*$/.test(key);
 
-function withoutRanges(layout) {
-  return JSON.stringify(layout, (key, value) => (key === "range" ? undefined : value));
+// What of an axis may change without another arrangement of the plots.
+const MOVES = {
+  range: ({ range }) => range,
+  tickvals: ({ tickvals }) => tickvals,
+  ticktext: ({ ticktext }) => ticktext,
+  "title.text": ({ title }) => title?.text,
+};
+const MOVED = new Set(["range", "tickvals", "ticktext", "text"]);
+
+function withoutMoves(layout) {
+  return JSON.stringify(layout, (key, value) => (MOVED.has(key) ? undefined : value));
 }
