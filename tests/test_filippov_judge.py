@@ -96,6 +96,16 @@ def test_the_first_run_of_two_surfaces_is_quick():
     assert np.median(spent) <= 0.5, spent
 
 
+@pytest.mark.parametrize("h", np.geomspace(0.01, 0.4, 6))
+def test_one_stage_goes_on_where_a_slide_ends(h):
+    """At the order of the stage the end is early or late, and another set has to be found there."""
+    made = system(28)
+    known = ex.simulate(made, ex.EventDriven(rtol=1e-10))
+    run = ex.simulate(made, ex.FESD(stages=1, h=float(h)))
+    assert [e.to for e in run.events] == [e.to for e in known.events]
+    assert run.switch_times == pytest.approx(known.switch_times, abs=h)
+
+
 @pytest.mark.parametrize("beyond", [1e-3, 1e-4, 1e-6])
 def test_a_slide_that_ends_just_before_an_interval_begins_ends_there(beyond):
     """Its stages notice in the next interval only, whose first element has no length."""

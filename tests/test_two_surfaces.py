@@ -249,6 +249,26 @@ def test_what_else_a_run_could_do_is_listed_and_can_be_picked():
         ex.FESD(picks="up")
 
 
+@pytest.mark.parametrize("scheme", [
+    ex.FESD(h=0.1), ex.FESD(h=0.1, representation="stewart"), ex.EventDriven(),
+])  # fmt: skip
+def test_a_start_that_may_go_on_in_several_ways_is_no_plain_success(scheme):
+    """Up, down, or at rest: a caution of the certificate, and all three with their rates."""
+    system = ex.FilippovSystem(
+        "two ways", x="x", c=["x"], S=[[1], [-1]], modes={"up": ["1"], "down": ["-2"]},
+        start={"x": [0.0], "t_end": 1.0},
+    )  # fmt: skip
+    sol = ex.simulate(system, scheme)
+    (moment,) = sol.choices
+    assert not sol.certificate.ok
+    assert moment.patterns[moment.taken] == "up"
+    rates = dict(zip(moment.patterns, moment.rates[:, 0], strict=True))
+    assert rates == pytest.approx({"up": 1.0, "down": -2.0, "up | down": 0.0}, abs=1e-12)
+    beside = ex.simulate(system, scheme, x0=[0.5])
+    assert not beside.choices
+    assert beside.certificate.ok
+
+
 def curved():
     """Return a point that slides on a sine and leaves it where one side turns away."""
     return ex.FilippovSystem(

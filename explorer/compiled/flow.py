@@ -194,7 +194,7 @@ class Flow(Remade):
                 plain = partial(_smoothed, when)
                 add(guard.mode, len(when), partial(solved.after, i) if solved else plain)
         self._active: dict[int, Bundle] = {}
-        self._starts = solved.begins() if solved else Bundle(
+        self.starts = solved.begins() if solved else Bundle(
             self._args, [smooth(w) for b in system.start_branches for w in b.when]
         )  # fmt: skip
 
@@ -321,7 +321,7 @@ class Flow(Remade):
             return 0 if self.automaton is None else self.automaton.start_mode
         inp = self.input(rho)
         inp[1 : 1 + self.n_x] = self.start(rho)[0] if x is None else x
-        values = iter(np.nan_to_num(self._starts(inp), nan=-np.inf).tolist())
+        values = iter(np.nan_to_num(self.starts(inp), nan=-np.inf).tolist())
         best, chosen = -np.inf, 0
         for branch in self.automaton.start_branches:
             least = min([next(values) for _ in branch.when], default=np.inf)

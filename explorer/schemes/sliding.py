@@ -66,35 +66,43 @@ class SwitchedMarch(March):
         )
 
     def choices(self) -> tuple[Continuations, ...]:
-        """Return the moments with several continuations, and what these are."""
-        flow, found = self.flow, []
+        """Return the moments with several continuations, the start too, and what these are."""
+        flow, n = self.flow, self.flow.n_x
         places = np.cumsum([0, *(bool(g.branches) for g in flow.guards)]) + flow.offsets["branch"]
-        moments = [
-            (row[0], row[self.lay["x_plus"]][:-1], kind[0], kind[3])
-            for row, kind in zip(self.record, self.kinds, strict=True)
-        ]
-        for t, x, g, now in moments:
-            branches = flow.guards[g].branches
-            native = flow.bundles[places[g]]
-            if not branches or native is None:
-                continue
-            inp = flow.input(self.rho)
-            inp[0], inp[1 : 1 + flow.n_x] = t, x
-            ends = np.cumsum([len(b.when) for b in branches])
-            parts = np.split(native(inp), ends[:-1])
-            held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
-            if len(held) < 2 or now not in held:
-                continue
-            ways = []
-            for to in held:
-                flow.make(to)
-                ways.append(flow.bundles[to](inp)[: flow.n_x])
-            names = tuple(flow.automaton.modes[to].name for to in held)  # type: ignore[union-attr]
-            alpha = [flow.active(to)(inp)[: self._signs.shape[1]] for to in held]
-            found.append(Continuations(
-                float(t), x.copy(), names, np.array(alpha), np.array(ways), held.index(now)
-            ))  # fmt: skip
-        return tuple(found)
+        found = []
+        if len(self.steps):
+            x = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[0, :n]
+            branches = flow.automaton.start_branches  # type: ignore[union-attr]
+            found.append(self._moment(0.0, x, branches, flow.starts, int(self.step_state[0, 0])))
+        for row, kind in zip(self.record, self.kinds, strict=True):
+            branches, native = flow.guards[kind[0]].branches, flow.bundles[places[kind[0]]]
+            x = row[self.lay["x_plus"]][:-1]
+            found.append(self._moment(row[0], x, branches, native, kind[3]))
+        return tuple(moment for moment in found if moment is not None)
+
+    def _moment(
+        self, t: float, x: np.ndarray, branches: Any, native: Any, now: int
+    ) -> Continuations | None:
+        """Return what may follow at a state, if several modes may; `native`: their conditions."""
+        flow = self.flow
+        if not branches or native is None:
+            return None
+        inp = flow.input(self.rho)
+        inp[0], inp[1 : 1 + flow.n_x] = t, x
+        ends = np.cumsum([len(b.when) for b in branches])
+        parts = np.split(native(inp), ends[:-1])
+        held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
+        if len(held) < 2 or now not in held:
+            return None
+        rates = []
+        for to in held:
+            flow.make(to)
+            rates.append(flow.bundles[to](inp)[: flow.n_x])
+        names = tuple(flow.automaton.modes[to].name for to in held)  # type: ignore[union-attr]
+        alpha = [flow.active(to)(inp)[: self._signs.shape[1]] for to in held]
+        return Continuations(
+            float(t), x.copy(), names, np.array(alpha), np.array(rates), held.index(now)
+        )
 
     def _known(self) -> dict[str, Any]:
         system, signs = self.flow.system, self._signs
