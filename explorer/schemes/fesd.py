@@ -37,6 +37,7 @@ from explorer.schemes.frozen_modes import Modes
 from explorer.schemes.tangents import Tangents
 from explorer.switched import FrozenTrajectory, SwitchedTrajectory
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
+from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located
 
 __all__ = ["FESD"]
@@ -153,7 +154,7 @@ class FESD(Scheme):
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
         if isinstance(solution, SwitchedTrajectory):
-            return [*elements(solution, _SOLVED), solution.uniqueness]
+            return [*elements(solution, _SOLVED), *inside(solution), solution.uniqueness]
         found = elements(solution.pseudo, _SOLVED)
         if not solution.march.compiled.mechanical:
             return found

@@ -47,6 +47,7 @@ class March:
         self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
         self.stops, self.slopes = np.array(stops, float), slopes or len(wrt) > 0
         self.tableau, newmark = scheme.tableau, scheme.newmark
+        self.tolerances = scheme.rtol, scheme.atol  # of the steps
         self.first = 0.0 if newmark is None else newmark.h
         self.grid = 0.0 if newmark is None or newmark.error_tol > 0 else newmark.h
         self.room = scheme.max_steps
@@ -89,9 +90,8 @@ class March:
             work.state[0] = self.flow.start_mode(self.rho, start)
             work.caps[2:] = (start is not None) + 2 * (seeds is not None), self.slopes
             work.knobs[:] = (
-                0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
-                self.grid or self.t_end / 4, self.tableau.stiff, self.tableau.exponent, REST_MAX,
-                LOWEST, self.grid,
+                0.0, self.t_end, *self.tolerances, self.first, BAND, self.grid or self.t_end / 4,
+                self.tableau.stiff, self.tableau.exponent, REST_MAX, LOWEST, self.grid,
             )  # fmt: skip
             arguments = work.arguments(self.stops)
             begin = time.perf_counter()

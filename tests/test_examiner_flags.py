@@ -1,0 +1,103 @@
+"""The judge of the random runs flags what is wrong: runs that are spoiled by hand, one of a kind."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+from examiner.draw import judge
+from examiner.systems import made
+
+import explorer as ex
+
+
+def run_of(name, scheme, **arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ex.simulate(made(name), scheme, **arguments)
+
+
+def flags(run):
+    """Return what the judge says, of all seeds that a run may have."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return [said for seed in range(4) for said in judge(run, np.random.default_rng(seed))]
+
+
+def scaled(name, share, rows):
+    """Return what makes an array of a run a little larger where it is largest."""
+
+    def spoil(run):
+        values = getattr(run, name).copy()
+        values[rows] *= 1 + share
+        setattr(run, name, values)
+
+    return spoil
+
+
+def jumped(run):
+    """Make an event leave another state than its law says."""
+    k = next(i for i, e in enumerate(run.located) if e.kind in ("impact", "event"))
+    event = run.located[k]
+    run.located[k] = dataclasses.replace(event, x_plus=event.x_plus * (1 + 1e-5) + 1e-6)
+
+
+def forgotten(run):
+    """Forget the second event."""
+    rows = {run.located[1].row, run.located[1].row - 1}
+    keep = [i for i in range(len(run.t)) if i not in rows]
+    for name in ("t", "x", "q", "v", "gap", "gap_dot", "active", "mode", "lam", "p", "slip",
+                 "sticks", "lam_t", "p_t", "rates", "lam_max"):  # fmt: skip
+        setattr(run, name, getattr(run, name)[keep])
+    later = run.located[2:]
+    run.located[1:] = [dataclasses.replace(e, row=e.row - 2) for e in later]
+
+
+def element(name, share):
+    def spoil(run):
+        run.march = copy.copy(run.march)
+        values = getattr(run.march, name).copy()
+        values[1:] = values[1:] * (1 + share) + share
+        setattr(run.march, name, values)
+
+    return spoil
+
+
+SLOW = slice(2, None, 2)
+SPOILED = {
+    "impulse": ("bouncing_ball", ex.MoreauJean(h=2e-3), scaled("p", 1e-4, slice(None))),
+    "velocity": ("impact_oscillator", ex.MoreauJean(h=2e-3), scaled("v", 1e-5, SLOW)),
+    "friction": ("rough_block", ex.MoreauJean(h=2e-3), scaled("p_t", 1e-3, slice(None))),
+    "cone in space": ("space", ex.MoreauJean(h=1e-3), scaled("p_t", 1e-2, slice(None))),
+    "constraint": ("three rods", ex.MoreauJean(h=2e-3), scaled("p_phi", 1e-5, slice(None))),
+    "discs": ("discs", ex.MoreauJean(h=2e-3), scaled("p", 1e-4, slice(None))),
+    "acceleration": ("duffing", ex.Newmark(h=1e-2), scaled("a", 1e-5, SLOW)),
+    "position": ("bouncing_ball", ex.SchatzmanPaoli(h=2e-3), scaled("q", 1e-3, SLOW)),
+    "reset": ("bounces", ex.EventDriven(), jumped),
+    "guard": ("bounces", ex.EventDriven(), forgotten),
+    "impact": ("impact_oscillator", ex.EventDriven(), jumped),
+    "missed impact": ("impact_oscillator", ex.EventDriven(), forgotten),
+    "flow": ("pendulum", ex.EventDriven(rtol=1e-9), scaled("x", 1e-5, SLOW)),
+    "slide": ("kinks", ex.EventDriven(), scaled("x", 1e-4, SLOW)),
+    "contact force": ("stick_slip", ex.EventDriven(), scaled("lam_t", 1e-3, slice(None))),
+    "stage": ("switched_oscillator", ex.FESD(), element("slopes", 1e-5)),
+    "multiplier": ("switched_oscillator", ex.FESD(), element("mult", 1e-5)),
+    "element": ("kinks", ex.FESD(), element("states", 1e-5)),
+    "frozen impact": ("bouncing_ball", ex.FESD(h=0.02), jumped),
+    "law": ("ladder", ex.EulerMoreau(h=5e-3), scaled("lam", 1e-5, slice(None))),
+    "step": ("diode_bridge", ex.EulerMoreau(h=5e-6), scaled("q", 1e-6, SLOW)),
+    "relay": ("two_genes", ex.EulerMoreau(h=1e-2), scaled("lam", 1e-5, slice(None))),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_what_is_spoiled_is_flagged(what):
+    name, scheme, spoil = SPOILED[what]
+    run = run_of(name, scheme, t_end=min(made(name).t_end, 400 * getattr(scheme, "h", 1.0)))
+    assert flags(run) == []
+    run.t, run.events, run.p
+    spoil(run)
+    assert flags(run)
