@@ -68,9 +68,11 @@ _RADAU = np.array([
     [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
     [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
 ])  # fmt: skip
-# from the stages to the powers of the fraction of a step: the polynomial through them and the start
-_NODES = _RADAU.sum(axis=1)
-_COLLOCATION = np.linalg.inv(_NODES[:, None] ** np.arange(1, 4)).T
+# the polynomial with the slopes of the start and of the stages, from these slopes to powers of the
+# fraction of a step. Without that of the start, what leaves a guard slowly seems to fall through.
+# Its end is that of the step, since Radau's rule integrates a cubic exactly.
+_NODES = np.append(0.0, _RADAU.sum(axis=1))
+_POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
 METHODS = {
     "dop853": Tableau(
         1, 12, 8,
@@ -88,7 +90,7 @@ METHODS = {
     "radau": Tableau(
         2, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
         _times(np.zeros(1), _RADAU.sum(axis=1)), _place((2, 16), (0, np.eye(5)[4])),
-        _place((4, 16), (0, np.column_stack([np.zeros(3), _COLLOCATION.T @ _RADAU]))), -1 / 4, 0.0,
+        _place((4, 16), (0, _POLYNOMIAL)), -1 / 4, 0.0,
     ),
 }  # fmt: skip
 
