@@ -119,6 +119,12 @@ class System(metaclass=Made):
     @property
     def features(self) -> frozenset[str]:
         """What a scheme has to know about besides the smooth equations."""
+        if "features" not in self.made:
+            self.made["features"] = self._features()
+        found: frozenset[str] = self.made["features"]
+        return found
+
+    def _features(self) -> frozenset[str]:
         here = {
             "compliance": [c for c in self.contacts if not _none(c.compliance)],
             "constraints": self.constraints, "contacts": self.contacts, "friction": self.rough,
