@@ -390,3 +390,45 @@ def test_an_event_at_the_end_of_the_run_is_said():
     assert sens.right.cost_gradient == pytest.approx([1.0], rel=1e-6)
     assert sens.left.cost_gradient == pytest.approx([-0.5], rel=1e-6)
     assert sens.left.cost_jump == pytest.approx([0.0], abs=1e-9)
+
+
+@pytest.mark.parametrize("rtol", [1e-4, 1e-6])
+def test_radau_leaves_a_wall_slowly(rtol):
+    """Its polynomial has the slope of the flow where a step begins: nothing falls back at once."""
+    scheme = ex.EventDriven("radau", rtol=rtol, atol=0.1 * rtol)
+    for seed in (*range(40), 77, 128):
+        rho, t_end, _ = grazing(seed)
+        run = ex.simulate(OSCILLATOR, scheme, rho=rho, t_end=t_end)
+        assert len(run.events) <= 2, seed
+
+
+def test_the_polynomial_of_radau_has_the_slopes_of_start_and_stages():
+    from explorer.kernels.butcher import METHODS
+
+    radau = METHODS["radau"]
+    powers = np.arange(1, 5)
+    for node, slope in zip([0, *radau.c[1:4]], np.eye(4), strict=True):
+        np.testing.assert_allclose(
+            (powers * node ** (powers - 1)) @ radau.D[:, :4], slope, atol=1e-12
+        )
+    np.testing.assert_allclose(radau.D[:, :4].sum(axis=0), radau.A[3, :4], atol=1e-14)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint"])
+def test_a_parameter_that_would_couple_contacts_has_other_derivatives(method):
+    """Inertia m12 = 0: two impacts; beside it one, with v+ = -e v- of both, whatever m12 is."""
+    pair = MechanicalSystem(
+        "pair", q="y1 y2", params={"m12": 0.0, "h": 1.0}, mass=[[1, "m12"], ["m12", 1]],
+        force=["-9.81*(1 + m12)"] * 2, start={"q": ["h", "h"], "t_end": 0.6},
+        contacts=[Contact("y1", e=0.8, name="A"), Contact("y2", e=0.5, name="B")],
+    )  # fmt: skip
+    cost = {"w": "y1 + y2**2"}
+    with pytest.raises(ex.BadValue, match=r"'m12' decides.*or couples them"):
+        ex.sensitivity(pair, TIGHT, ("m12", "h"), cost, method)
+    sens = ex.sensitivity(pair, TIGHT, ("m12", "h"), cost, method, directional="both")
+    assert np.isnan(sens.cost_gradient[0])
+    assert sens.left.cost_gradient[0] == pytest.approx(0, abs=1e-6)
+    assert sens.right.cost_gradient[0] == pytest.approx(0, abs=1e-6)
+    _, _, by_1, _ = fallen(1.0, 0.8, 0.6)
+    y2, _, by_2, _ = fallen(1.0, 0.5, 0.6)
+    assert sens.cost_gradient[1] == pytest.approx(by_1 + 2 * y2 * by_2, rel=1e-8)

@@ -148,3 +148,31 @@ def test_a_derivative_without_doubt_asks_for_no_more_runs(monkeypatch):
     assert len(runs) == 1
     assert "located" not in sens.run.__dict__
     assert sens.trust.ok
+
+
+def test_a_contact_that_is_held_has_speeds_without_derivatives():
+    """A plate that rocks to rest on two points: infinitely many accumulations, cut where all ends.
+
+    What was left out is too small to matter for the state, and not for its derivative.
+    """
+    plate = ex.MechanicalSystem(
+        "plate", q="x y a", mass=[[1, 0, 0], [0, 1, 0], [0, 0, 0.2]],
+        params={"mu": 0.59013, "F": 2.77215, "w": 1.465457, "v0": 1.682897, "k": 16.87306,
+                "e": 0.112732, "h": 0.0442209},
+        force=["F*sin(w*t) - k*x", "-9.81", "-3*a"],
+        contacts=[ex.Contact("y + 0.2*a", e="e", mu="mu", slip="v_x - 0.1*v_a", name="A"),
+                  ex.Contact("y - 0.2*a", e="e", name="B")],
+        start={"q": [0, "h", 0.0325254], "v": ["v0", 0, 0], "t_end": 1.0},
+    )  # fmt: skip
+    early = ex.sensitivity(plate, wrt="mu", cost={"w": "x + 2*v_a"}, t_end=0.2)
+    assert early.trust.ok
+    late = ex.sensitivity(plate, wrt="mu", cost={"w": "x + 2*v_a"})
+    d = 1e-5
+    ends = [late.question.rho[0] + sign * d for sign in (-1, 1)]
+    runs = [ex.simulate(plate, late.question.scheme, mu=mu) for mu in ends]
+    psi = [run.q[-1, 0] + 2 * run.v[-1, 2] for run in runs]
+    true = (psi[1] - psi[0]) / (2 * d)
+    assert abs(late.cost_gradient[0] / true - 1) > 1e-3
+    check = late.trust.certificate["held contacts"]
+    assert not check.ok
+    assert "impacts accumulate there" in check.words

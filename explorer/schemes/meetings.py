@@ -21,6 +21,7 @@ BAND = 1e-10  # guards this close to zero have been reached
 SURE = 100.0  # a grazing margin that no error within the tolerances turns into a miss
 _STRIKES = (1, 2, 4)  # kinds of events with impulses
 _UNCOUPLED = 1e-12
+_ASIDE = 1e-5  # how far along a column it is looked for a coupling that it makes
 _BESIDE = 1e-3  # of a state at which couplings are looked for that vanish here by chance
 
 
@@ -29,6 +30,8 @@ def screened(march: March) -> tuple[int, np.ndarray]:
 
     See `explorer.kernels.doubtful`.
     """
+    if not march.slopes:  # nothing is differentiated
+        return 0, np.full(len(march.record), np.inf)
     from explorer.kernels.doubtful import doubtful
 
     flow, margins = march.flow, np.empty(len(march.record))
@@ -59,8 +62,10 @@ def meetings(march: March) -> dict[int, np.ndarray]:
                 break
             size = np.abs(tau[j]) + np.abs(tau[k])
             ways = np.abs(tau[k] - tau[j]) > loose * size + 1e-12
-            if ways.any() and kinds[j, 0] != kinds[k, 0] and not _commute(march, j, k):
+            if kinds[j, 0] != kinds[k, 0] and not _commute(march, j, k):
                 apart |= ways
+                if march.flow.mechanical:
+                    apart |= _couples(march, j, k)
         if apart.any():
             found[k] = apart
     return found
@@ -89,8 +94,13 @@ def _kicks(march: March, k: int) -> bool:
     return not np.array_equal(row[lay["h_x"]].reshape(n_x, n_x), np.eye(n_x))
 
 
-def _constraints(march: March, k: int, beside: bool = False) -> tuple[np.ndarray, ...]:
-    """Return gaps, speeds, G (rows, n) and M (n, n) at the left limit of event `k`."""
+def _constraints(
+    march: March, k: int, beside: bool = False, along: int = -1
+) -> tuple[np.ndarray, ...]:
+    """Return gaps, speeds, G (rows, n) and M (n, n) at the left limit of event `k`.
+
+    Or at random `beside` it, or a little way `along` what a column changes.
+    """
     flow, row = march.flow, march.record[k]
     n, rows = flow.n, flow.rows
     inp = flow.input(march.rho)
@@ -98,6 +108,13 @@ def _constraints(march: March, k: int, beside: bool = False) -> tuple[np.ndarray
     if beside:
         part = inp[: 1 + flow.n_x + flow.n_rho]
         part += _BESIDE * (1 + np.abs(part)) * np.random.default_rng(0).uniform(0.5, 1, len(part))
+    if along >= 0:
+        S = row[march.lay["s_minus"]].reshape(-1, flow.n_x + 1)[along, : flow.n_x]
+        own = march.wrt[along]
+        step = _ASIDE / max(np.abs(S).max(initial=0.0), float(own >= 0))
+        inp[1 : 1 + flow.n_x] += step * S
+        if own >= 0:
+            inp[1 + flow.n_x + own] += step
     out = np.asarray(flow.bundles[1](inp)).copy()
     G = out[2 * rows : 2 * rows + rows * n].reshape(rows, n)
     M = np.asarray(flow.bundles[0](inp))[: n * n].reshape(n, n).copy()
@@ -122,6 +139,20 @@ def _coupled(march: March, k: int) -> set[int]:
         mine = places.get(c, [c])
         new += [d for d in touching if d not in reached and linked[np.ix_(mine, places[d])].any()]
     return reached
+
+
+def _couples(march: March, j: int, k: int) -> np.ndarray:
+    """Return the columns that couple two contacts whose impacts share nothing now.
+
+    Beside such a parameter they are one impact with one law, not one after the other.
+    """
+    both = [int(c) for c in march.kinds[[j, k], 0]]
+    found = np.zeros(len(march.wrt), bool)
+    for i in range(len(found)):
+        _, _, G, M = _constraints(march, k, along=i)
+        W = G[both] @ np.linalg.solve(M, G[both].T)
+        found[i] = abs(W[0, 1]) > 1e-3 * _ASIDE * np.sqrt(abs(W[0, 0] * W[1, 1]))
+    return found
 
 
 def _moved_apart(march: March, k: int, loose: float) -> np.ndarray:

@@ -209,7 +209,8 @@ def _directional(question: Question, run: Trajectory) -> list[Doubt]:
             name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
             columns=columns, words=
             f"At t = {event.t:.6g} {unit} {event.contact!r} meets {_other_one(run, k)}, and "
-            f"{names} decides which comes first: the derivative is another one to either side.",
+            f"{names} decides which comes first, or couples them: the derivative is another one to "
+            "either side.",
         ))  # fmt: skip
     return found
 

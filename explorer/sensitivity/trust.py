@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["DIGITS", "Trust", "growth", "trust"]
 
 DIGITS = 3  # fewer digits than these are no number
+_HELD = 1e-6  # of its largest speeds: what may be left of the derivative of a speed that is held
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,7 +133,7 @@ def trust(
         *doubts, *([] if directional else [_DIRECTED]),
         *([] if grazing else _grazing(events, solution)),
         _grown(grown, lost), *([] if grazing else _near(solution, lost)),
-        *_finite(solution, gradient, mu, unknown),
+        *_finite(solution, gradient, mu, unknown), *_held(question, solution),
         *(_own(name, x, tolerance) for name, x in (residuals or {}).items()),
     ]  # fmt: skip
     digits = max(-np.log10(lost), 0.0) if lost > 0 else np.inf
@@ -252,6 +253,43 @@ def _finite(
         "finite", float(count), 0.0, "numbers",
         "The derivative does not exist, or lies beyond all numbers: an event grazes, or errors "
         "grow without bound.",
+    )]  # fmt: skip
+
+
+def _held(question: Question, solution: Trajectory) -> list[Check]:
+    """Check that no derivative moves a contact that is held at the end: its speeds stay zero.
+
+    They do not where impacts too small to be told from rest were the last ones.
+    """
+    march, flow = solution.march, question.cost.flow
+    _, x, _, S = march.end()
+    if not getattr(flow, "rows", 0) or not S.shape[1] or not len(march.step_state):
+        return []
+    held = march.step_state[-1, 1 : 1 + flow.rows] == 1
+    last = len(march.kinds) and march.kinds[-1, 4] >= len(march.steps)  # an event ends the run
+    if last or not held.any() or not np.isfinite(S).all():
+        return []
+    n, rows = flow.n, flow.rows
+    most = np.abs(_states(solution)[1]).max(axis=0, initial=0.0)
+    worst = 0.0
+    for j, place in enumerate(question.places):
+        speeds, step = [], 1e-6 / max(np.abs(S[:-1, j]).max(initial=0.0), 1.0)
+        for sign in (-1, 1):
+            inp = flow.input(march.rho)
+            inp[0], inp[1 : 1 + flow.n_x] = march.t_last, x + sign * step * S[:-1, j]
+            if place >= 0:
+                inp[1 + flow.n_x + place] += sign * step
+            out = flow.bundles[1](inp)
+            G = out[2 * rows : 2 * rows + rows * n].reshape(rows, n)
+            speeds.append(out[rows : 2 * rows] + G @ inp[1 + n : 1 + 2 * n])
+        size = np.abs(G) @ most[n:, j]
+        moves = np.abs(speeds[1] - speeds[0])[held] / (2 * step)
+        off = moves / np.maximum(size[held], 1e-300)
+        worst = max(worst, float(off[moves > 1e-8].max(initial=0.0)))
+    return [Check(
+        "held contacts", worst, max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)), "",
+        f"A derivative moves a contact that is held by {worst:.1g} of its largest speeds: impacts "
+        "accumulate there, and those too small to be told from rest were left out.",
     )]  # fmt: skip
 
 
