@@ -106,6 +106,22 @@ def test_one_stage_goes_on_where_a_slide_ends(h):
     assert run.switch_times == pytest.approx(known.switch_times, abs=h)
 
 
+@pytest.mark.parametrize(("seed", "stages", "allowed"), [
+    (1160, 4, 1e-7), (1160, 2, 2e-5), (3284, 4, 1e-7), (3284, 2, 2e-5),
+])  # fmt: skip
+def test_a_fold_is_reached_by_ever_shorter_elements(seed, stages, allowed):
+    """Where two solutions of dc/dt = 0 meet, alpha ends as a square root does."""
+    made = system(seed)
+    known = ex.simulate(made, ex.EventDriven(rtol=1e-12, atol=1e-13))
+    run = ex.simulate(made, ex.FESD(h=0.02, stages=stages))
+    (k, *_) = np.flatnonzero(run.march.graded)
+    fold = int(run.march.places[k, 1])
+    assert run.events[fold].t == pytest.approx(known.events[fold].t, abs=allowed)
+    assert run.x[-1] == pytest.approx(known.x[-1], abs=10 * allowed)
+    assert run.certificate.checks
+    assert run.fesd_residual["equilibration"] <= 1e-12
+
+
 @pytest.mark.parametrize("beyond", [1e-3, 1e-4, 1e-6])
 def test_a_slide_that_ends_just_before_an_interval_begins_ends_there(beyond):
     """Its stages notice in the next interval only, whose first element has no length."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["SIGNS", "Elements", "order"]
 
 _RULES = {"plus": 1, "minus": -1, "slide": 0}
+_FOLD = 3  # kind of a switch: `explorer.kernels.fold`
 SIGNS = 6  # first column of the signs in a row of `switches`
 
 
@@ -218,6 +219,11 @@ class Elements(Equations):
         if not (doubles[k] < self.scheme.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
             return ""
         return f" {names[k]} = {x[k]:.3g} doubles within {doubles[k]:.2g} s there: it may blow up."
+
+    @property
+    def graded(self) -> np.ndarray:
+        """Those of phases that end at a fold, (n_e,) bool: there they get ever shorter."""
+        return np.isin(self.places[:, 1], np.flatnonzero(self.switches[1:, 1] == _FOLD))
 
     @property
     def hits(self) -> np.ndarray:

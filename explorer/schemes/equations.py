@@ -34,6 +34,11 @@ class Equations:
         return self.times[:, 0]
 
     @property
+    def graded(self) -> np.ndarray:
+        """Which elements are to have other lengths than their neighbours, (n_e,) bool."""
+        return np.zeros(len(self.times), bool)
+
+    @property
     def n_x(self) -> int:
         """Number of states."""
         return self.compiled.n_x
@@ -101,7 +106,7 @@ class Equations:
         known = np.maximum(*sizes) > _ACTIVE
         side = sizes[0] > sizes[1]
         switched = ((side[1:] != side[:-1]) | ~known[1:] | ~known[:-1]).any(axis=1)
-        even = (np.diff(self.places[:, 0]) == 0) & ~switched
+        even = (np.diff(self.places[:, 0]) == 0) & ~switched & ~self.graded[1:]
         interval = self.places[:, 0]
         spans = np.minimum(self.scheme.h, self.t_end - self.scheme.h * np.arange(interval[-1] + 1))
         sums = np.bincount(interval, h)
