@@ -139,7 +139,7 @@ def test_markdown():
     text = step_by_step()._repr_markdown_()
     assert r"\dot{T} &= - a \left(T - xo\right)" in text
     assert "| on | too hot | $T - U$ rises through 0 | – | off |" in text
-    assert "| $a$ | 0.1 | 1/s |" in text
+    assert "| $a$ | 0.1 1/s |" in text
     assert "start: $T(0) = L$, mode *on*" in text
     text = ball()._repr_markdown_()
     assert "while $0.1 - y$ > 0 | $w$ := $- e w$ | fly (accumulation: rest) |" in text

@@ -546,6 +546,11 @@ def test_impulses_stand_at_the_impacts(name, scheme):
     assert max(t["y"].max() for t in dots) == np.float32(strongest)
 
 
+def every_row(solution) -> list:
+    """Rows of all events, on one page."""
+    return ex.views.event_table(solution, max(len(solution.events), 1))["rows"]
+
+
 @pytest.mark.parametrize(("name", "preset", "scheme"), RUNS)
 @pytest.mark.parametrize("most", [5, 100])
 def test_the_table_lists_the_events_in_order(name, preset, scheme, most):
@@ -556,6 +561,8 @@ def test_the_table_lists_the_events_in_order(name, preset, scheme, most):
     assert times == sorted(times)
     assert str(len(solution.events) or "No events") in table["note"]
     assert ("shown" in table["note"]) == (len(solution.events) > most)
+    pages = [ex.views.event_table(solution, most, k) for k in range(table["pages"])]
+    assert [row for page in pages for row in page["rows"]] == every_row(solution)
     for row, event in zip(table["rows"], solution.events, strict=False):
         assert row[0] == pytest.approx(event.t, rel=1e-4)
         assert (event.contact if event.kind == "event" else event.kind) in row[1]

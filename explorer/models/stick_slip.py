@@ -67,6 +67,6 @@ def stick_slip() -> MechanicalSystem:
     system.preset("textbook", "Fs = 1 N, Fk = 0.5 N: sticks 5 s, slides 3.9026 s.",
                   m=1, k=1, mu_s=1, mu=0.5, g=1, v=0.2, t_end=40)  # fmt: skip
     system.preset("fast belt", "It sticks only for a moment.", v=1.5)
-    system.preset("no drop", "mu = mu_s: no cycle, it swings until it never slips again.",
+    system.preset("no drop", "Static friction is as small as sliding friction: no cycle.",
                   mu=0.4, mu_s=0.4)  # fmt: skip
     return system

@@ -42,6 +42,7 @@ _ACTIONS = [
 _SAID = 1  # cautions that are said at once; all are among the checks
 _QUICK = 20_000  # numbers of a run whose checks cost no picture
 _LARGEST = 5000  # px of a picture
+_ROWS = 60  # of a page of the table of events
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
@@ -54,6 +55,7 @@ class SessionAnswer:
         self._controls: Any = None
         self._layout: dict[str, Any] | None = None
         self._drawn: Any = None
+        self._page = 0  # of the table of events
         self._look: dict[str, Any] = {"of": None, "size": [0, 0], "ranges": {}}
 
     def look(self, look: dict[str, Any]) -> None:
@@ -128,7 +130,7 @@ class SessionAnswer:
         }
 
     def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
-        begin = time.perf_counter()
+        begin, self._page = time.perf_counter(), 0
         self.answering = True
         try:
             self.session.change(set, drag=drag)
@@ -166,7 +168,7 @@ class SessionAnswer:
             "figure": {"data": picture.data, "layout": self._layout},
             "double": bool(look.ranges),
             "mechanism": film,
-            "table": prose_rows(event_table(run, 20 if drag else 30))
+            "table": prose_rows(event_table(run, 20 if drag else _ROWS, self._page))
             if self._has_events()
             else None,
         }
@@ -213,12 +215,15 @@ class SessionAnswer:
         return f"Drawn with {' and '.join(said)}, all else as set."
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
-        session = self.session
+        session, self._page = self.session, 0
         self.answering = True
         try:
             match action:
                 case "undo" | "redo" | "reset" | "pin" | "unpin":
                     getattr(session, action)()
+                case "events_page":
+                    self._page = int(value)
+                    return [{"type": "frame", **self.frame()}]
                 case "preset":
                     session.preset(str(value))
                 case "load_state":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -17,11 +18,15 @@ __all__ = [
     "latex",
     "linear",
     "mechanical",
+    "quantity",
     "step",
     "unit",
 ]
 
 _LARGE = 6
+_PREFIXES = {9: "G", 6: "M", 3: "k", -6: "µ", -9: "n", -12: "p"}
+_PREFIXED = re.compile(r"(m|s|N|V|A|F|H|Ω|Pa|J|W|Hz|C)(?![a-z234])")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def latex(expr: Any) -> str:
@@ -42,15 +47,39 @@ def unit(text: str) -> str:
     )
 
 
+def quantity(value: float, measure: str = "") -> str:
+    """Return a number with its unit, far from one with the prefix of that: 47 µF, 4 MN m².
+
+    Below a millionth only units of circuits and of time take one; with what has none there are
+    powers of ten.
+
+    >>> quantity(4.7e-5, "F")
+    '47 µF'
+    >>> quantity(4e6, "N m2")
+    '4 MN m²'
+    """
+    size, shown = abs(value), unit(measure)
+    least = 1e-12 if measure in ("s", "V", "A", "F", "H", "C") else 1e-6
+    takes = _PREFIXED.match(measure)
+    if takes and (least <= size < 1e-3 or 1e5 <= size < 1e12):
+        power = next(p for p in (9, 6, 3, -6, -9, -12) if size >= 0.9999999 * 10.0**p)
+        return f"{value / 10.0**power:.6g} {_PREFIXES[power]}{shown}"
+    text = f"{value:.6g}"
+    if "e" in text:
+        digits, _, tens = text.partition("e")
+        text = f"{digits} × 10{str(int(tens)).translate(_RAISED)}"
+    return f"{text} {shown}".rstrip()
+
+
 def _parameters(system: System) -> list[str]:
     if not system.parameters:
         return []
     rows = [
-        f"| ${latex(sp.Symbol(name))}$ | {p.value:g} | {unit(p.unit) or '–'} "
-        f"| {p.low:g} … {p.high:g} | {p.text} |"
+        f"| ${latex(sp.Symbol(name))}$ | {quantity(p.value, p.unit)} "
+        f"| {quantity(p.low, p.unit)} … {quantity(p.high, p.unit)} | {p.text} |"
         for name, p in system.parameters.items()
     ]
-    head = "| parameter | value | unit | range | |\n|---|---|---|---|---|"
+    head = "| parameter | value | range | |\n|---|---|---|---|"
     return ["\n".join([head, *rows])]
 
 
@@ -63,9 +92,9 @@ def _column(items: Any) -> str:
 
 def _contacts(contacts: Any) -> list[str]:
     shown = [
-        rf"$$0 \le {latex(c.gap)}{_compliance(c, k + 1)} \;\perp\; \lambda_{{{k + 1}}} \ge 0, "
-        rf"\qquad e = {latex(c.e)}"
-        rf"{_friction(c, k + 1)}\qquad\text{{({c.name})}}$$"
+        rf"$$\text{{contact {c.name}:}}\quad 0 \le {latex(c.gap)}{_compliance(c, k + 1)} "
+        rf"\;\perp\; \lambda_{{{k + 1}}} \ge 0, "
+        rf"\qquad \text{{restitution }} {latex(c.e)}{_friction(c, k + 1)}$$"
         for k, c in enumerate(contacts[:_LARGE])
     ]
     more = len(contacts) - _LARGE
@@ -153,7 +182,8 @@ def discs(system: Any) -> str:
         rf"i = 1 \ldots {system.count},\quad g = {latex(system.gravity)}$$",
         r"$$0 \le |c_i - c_j| - R_i - R_j \;\perp\; \lambda \ge 0, \qquad "
         r"\lambda^t \in -\mu\, \lambda\, "
-        rf"\mathrm{{Sgn}}(\mathrm{{slip}}),\qquad e = {latex(law.e)},\; \mu = {latex(law.mu)}$$",
+        rf"\mathrm{{Sgn}}(\mathrm{{slip}}),\qquad \text{{restitution }} {latex(law.e)},\; "
+        rf"\text{{friction }} {latex(law.mu)}$$",
     ]
     parts += [
         rf"$$0 \le {latex(n_x * sp.Symbol('x_i') + n_y * sp.Symbol('y_i') - c)} - R_i "

@@ -98,23 +98,36 @@ def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
     return x, np.where(np.isnan(x), np.nan, 0).astype(np.float32)
 
 
-def event_table(solution: Solution, most: int = 100) -> dict[str, Any]:
-    """Return the events as a table: columns, rows of numbers and text, and a note."""
-    events = solution.events
+def event_table(solution: Solution, most: int = 100, page: int = 0) -> dict[str, Any]:
+    """Return the events as a table: columns, rows of numbers and text, and a note.
+
+    Parameters
+    ----------
+    solution : Solution
+    most : int
+        Rows of a page.
+    page : int
+        Which one, from 0; beyond the last one: the last.
+    """
+    every = solution.events
+    pages = max(-(-len(every) // most), 1)
+    page = min(max(page, 0), pages - 1)
+    events = every[page * most : (page + 1) * most]
+    leaf = (len(every), page * most, page, pages)
     if solution.mode_names:
         located = isinstance(solution, Trajectory)
-        t, slope = f"t ({solution.system.time_unit})", slope_title(solution.system, events[:most])
+        t, slope = f"t ({solution.system.time_unit})", slope_title(solution.system, events)
         columns = [t, "event", "mode", *([slope] if located else [])]
-        return _titled(columns, _switches(events[:most], located), len(events))
+        return _titled(columns, _switches(events, located), leaf)
     single = len(solution.system.contacts) == 1
     table = [
         [
             float(f"{e.t:.5g}"), e.kind if single else f"{e.kind} {e.contact}",
             f"{_short(e.gap_dot_minus)} → {_short(e.gap_dot_plus)}", _short(e.impulse),
         ]
-        for e in events[:most]
+        for e in events
     ]  # fmt: skip
-    return _titled(["t (s)", "event", "v− → v+ (m/s)", "p (N s)"], table, len(events))
+    return _titled(["t (s)", "event", "v− → v+ (m/s)", "p (N s)"], table, leaf)
 
 
 def slope_title(system: System, events: Sequence[Any]) -> str:
@@ -125,10 +138,17 @@ def slope_title(system: System, events: Sequence[Any]) -> str:
     return "dr/dt" if None in found or system.time_unit != "s" or not found else "dr/dt (SI)"
 
 
-def _titled(columns: list[str], table: list[list[Any]], count: int) -> dict[str, Any]:
+def _titled(
+    columns: list[str], table: list[list[Any]], leaf: tuple[int, int, int, int]
+) -> dict[str, Any]:
+    count, first, page, pages = leaf
     events = f"{count} event{'s' * (count != 1)}" if count else "No events"
-    more = f", the first {len(table)} shown" if count > len(table) else ""
-    return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}."}
+    more = ""
+    if pages > 1:
+        part = f"{first + 1} to {first + len(table)}" if first else f"the first {len(table)}"
+        more = f", {part} shown"
+    return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}.",
+            "page": page, "pages": pages}  # fmt: skip
 
 
 def _switches(events: list[Any], located: bool) -> list[list[Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.solution import Solution
+from explorer.systems.display import unit
 from explorer.views.compose import compose
 from explorer.views.decimate import MOST_CURVES, Rows, drawn, fine, rows
 from explorer.views.modes import modes_plot
@@ -45,7 +46,7 @@ def unit_of(
     """Return the unit for an axis title: one unit, or all that occur."""
     units = solution.system.units
     units = [u for u in dict.fromkeys(units if which is None else [units[j] for j in which]) if u]
-    text = ", ".join(f"{u}/{solution.system.time_unit}" if per_second else u for u in units)
+    text = ", ".join(unit(f"{u}/{solution.system.time_unit}" if per_second else u) for u in units)
     return f" ({text})" if text else ""
 
 
@@ -63,9 +64,10 @@ def _curves(
             continue
         name = names[j]
         text = label(name, dot=dot)
-        unit = solution.system.units[j] + (f"/{time}" if dot and solution.system.units[j] else "")
+        measure = unit(solution.system.units[j])
+        measure += f"/{time}" if dot and measure else ""
         extra = "pinned" if ghost else ""
-        hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {unit}<extra>{extra}</extra>"
+        hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {measure}<extra>{extra}</extra>"
         traces.append(
             curve(
                 points.t, values[j], GREY if ghost else COLOURS[rank],
@@ -153,9 +155,9 @@ def positions_plots(
     if solution.v.shape[1]:
         return [positions_plot(solution, points, pinned)]
     groups: dict[str, list[int]] = {}
-    for j, unit in enumerate(solution.system.units):
-        known = unit in groups or len(groups) < 3
-        groups.setdefault(unit if known else list(groups)[-1], []).append(j)
+    for j, measure in enumerate(solution.system.units):
+        known = measure in groups or len(groups) < 3
+        groups.setdefault(measure if known else list(groups)[-1], []).append(j)
     shown = {*drawn(solution.system.coordinates).tolist()}
     return [positions_plot(solution, points, pinned, which)
             for which in groups.values() if shown & {*which}]  # fmt: skip

@@ -211,6 +211,15 @@ def test_a_number_is_seen_whole(stage, typed_, shown):
     assert one.evaluate("(n) => n.scrollWidth <= n.clientWidth")
 
 
+def test_a_small_number_has_the_prefix_of_its_unit(stage):
+    for text in ("500e-6", "0.5e-3", "500 µ", "500u", "0.0005"):
+        typed(stage, "knob.h", text)
+        one = field(stage, "knob.h")
+        assert one.input_value() == "500 µ", text
+        assert float(stage.page.locator('input[type=range][data-key="knob.h"]').evaluate(
+            "(n) => n.getAttribute('aria-valuetext') === '500 µs' ? 1 : 0")) == 1  # fmt: skip
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_what_was_checked_stands_beside_the_status(stage, dark):
     checks = stage.page.locator(".nsx-checks")

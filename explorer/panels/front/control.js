@@ -90,6 +90,7 @@ class Control {
     this.label.replaceChildren(labelNodes(spec.label));
     if (spec.beside) this.label.append(make("span", { class: "nsx-what" }, labelNodes(spec.beside)));
     setText(this.unit, spec.unit ?? "");
+    if (this.field) this.field.unit = spec.unit ?? "";
     this.node.title = spec.text ?? "";
     const name = plainLabel(spec.label);
     const spoken = [spec.text && spec.text !== name ? `${name} (${spec.text})` : name, spec.unit];
@@ -118,7 +119,7 @@ class Control {
       return found ? plainLabel(found[1]) : String(value);
     }
     if (typeof value === "boolean") return value ? "on" : "off";
-    return [shown(value), this.spec.unit].filter(Boolean).join(" ");
+    return quantity(value, this.spec.unit);
   }
 
   // Draw a value; `mine`: it comes from this very control, so it wins over typed text.

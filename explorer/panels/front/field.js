@@ -8,6 +8,7 @@ class Field {
     this.onCommit = onCommit;
     this.onRevert = onRevert;
     this.text = ""; // the kernel's value as written
+    this.unit = "";
     this.refused = false;
     this.dirty = false; // typed, not yet accepted
     this.sent = null; // the text last sent
@@ -41,7 +42,7 @@ class Field {
     const text = this.input.value;
     if (!this.dirty || text === this.sent) return;
     this.sent = text;
-    this.onCommit(this.numeric ? typedValue(text) : text);
+    this.onCommit(this.numeric ? typedValue(text, this.unit) : text);
   }
 
   revert() {
@@ -54,7 +55,7 @@ class Field {
 
   // A value of the kernel (or of the slider beside it).
   show(value, force = false) {
-    this.text = this.numeric ? shown(value) : String(value ?? "");
+    this.text = this.numeric ? shown(value, this.unit) : String(value ?? "");
     this.input.title = this.numeric && typeof value === "number" ? String(value) : "";
     const typing = this.dirty && this.sent === null && document.activeElement === this.input;
     if (typing && !force) return;
@@ -68,9 +69,9 @@ class Field {
   // What was refused stays as it was typed, also in a view that did not type it; Escape brings
   // back the value that was taken.
   keep(typed, taken) {
-    this.text = this.numeric ? shown(taken) : String(taken ?? "");
+    this.text = this.numeric ? shown(taken, this.unit) : String(taken ?? "");
     if (this.dirty || typed === null) return;
-    this.input.value = typeof typed === "number" ? shown(typed) : String(typed);
+    this.input.value = typeof typed === "number" ? shown(typed, this.unit) : String(typed);
     this.dirty = true;
     this.sent = this.input.value;
   }

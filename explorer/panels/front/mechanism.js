@@ -185,7 +185,7 @@ class Stage {
       for (const [to, at] of [["moveTo", [x, y - 3]], ["lineTo", [x, y]],
         ["lineTo", [x + pixels, y]], ["lineTo", [x + pixels, y - 3]]]) pen[to](...at);
       pen.stroke();
-      pen.fillText(`${shown(length)} ${mechanism.unit ?? ""}`, x + pixels + 6, y + 1);
+      pen.fillText(quantity(length, mechanism.unit ?? ""), x + pixels + 6, y + 1);
     }
     const { width, height } = this.rulerImage;
     this.pen.drawImage(this.rulerImage, 0, 0, width / ratio, height / ratio);

@@ -29,7 +29,9 @@ class Panel {
       this.puller.change(key, value, drag);
     });
     this.clock = new Clock((time) => this.move(time));
-    this.table = new EventTable((time) => this.clock.seek(time));
+    this.table = new EventTable(
+      (time) => this.clock.seek(time), (page) => this.act("events_page", page),
+    );
     this.plot = make("div", { class: "nsx-plot", role: "group" });
     this.ink = make("canvas", { class: "nsx-ink", "aria-hidden": "true" });
     this.plots = make("div", { class: "nsx-plots" }, this.plot, this.ink);

@@ -1,17 +1,39 @@
 // Numbers on a slider: positions, steps and how a value is written.
 
-// Seven digits, with a power of ten where zeros would only fill the field: 1e12, not 1000000000000.
-function shown(value) {
+// Prefixes of units. No m: behind a number it would be read as metres; no k below a million.
+const PREFIXES = { p: 1e-12, n: 1e-9, "µ": 1e-6, k: 1e3, M: 1e6, G: 1e9 };
+const SPELT = { u: "µ", "\u03bc": "µ" };
+const TAKES = /^(m|s|N|V|A|F|H|Ω|Pa|J|W|Hz|C)(?![a-z²³⁴])/; // ... in front of such a unit
+const SMALL = /^(s|V|A|F|H|C)$/; // below a millionth too
+
+// Seven digits; far from one with the prefix of its unit, 47 µ (F), or with a power of ten where
+// zeros would only fill the field: 1e12, not 1000000000000.
+function shown(value, unit = "") {
   if (typeof value !== "number" || !Number.isFinite(value)) return String(value ?? "");
   const near = Number(value.toPrecision(7));
+  const size = Math.abs(near);
+  const least = SMALL.test(unit) ? 1e-12 : 1e-6;
+  if (TAKES.test(unit) && ((size >= least && size < 1e-3) || (size >= 1e6 && size < 1e12))) {
+    const [name, factor] = Object.entries(PREFIXES).findLast(([, one]) => size >= 0.9999999 * one);
+    return `${Number((near / factor).toPrecision(7))} ${name}`;
+  }
   const [plain, power] = [String(near), near.toExponential().replace("e+", "e")];
   return plain.length > 8 && power.length < plain.length ? power : plain;
 }
 
-// What a person typed: a plain number becomes a number, anything else goes to the kernel verbatim.
-function typedValue(text) {
-  const plain = text.trim().replace(/\u2212/g, "-");
-  const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+// A number with its unit: 47 µF.
+function quantity(value, unit = "") {
+  const text = shown(value, unit);
+  return [text, unit].filter(Boolean).join(/[pnµkMG]$/.test(text) ? "" : " ");
+}
+
+// What a person typed: a plain number becomes a number, also with the prefix of its unit behind
+// it; anything else goes to the kernel verbatim.
+function typedValue(text, unit = "") {
+  const [, plain, prefix] = /^(.*?)\s*([pnµuμkMG]?)$/.exec(text.trim().replace(/\u2212/g, "-"));
+  const factor = prefix ? PREFIXES[SPELT[prefix] ?? prefix] : 1;
+  const known = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) && (!prefix || TAKES.test(unit));
+  const number = known ? (prefix ? tidy(Number(plain) * factor) : Number(plain)) : NaN;
   return Number.isFinite(number) ? number : text.trim(); // JSON has no infinity: 1e400 stays text
 }
 

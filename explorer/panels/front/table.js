@@ -5,8 +5,13 @@ const CELL_PADDING = 7;
 const MOST_LEAST = 96; // of a column of names: a longer word is broken
 
 class EventTable {
-  constructor(onSeek) {
+  constructor(onSeek, onPage) {
     this.onSeek = onSeek;
+    this.page = 0;
+    const turn = (text, by) => make(
+      "button", { type: "button", class: "nsx-page", on: { click: () => onPage(this.page + by) } }, text,
+    );
+    [this.earlier, this.later] = [turn("Earlier", -1), turn("Later", 1)];
     this.head = make("tr");
     this.body = make("tbody", {
       on: {
@@ -17,7 +22,8 @@ class EventTable {
     this.table = make("table", {}, make("thead", {}, this.head), this.body);
     this.note = make("div", { class: "nsx-table-note" });
     this.scroll = make("div", { class: "nsx-table" }, this.table);
-    this.node = make("div", { class: "nsx-events" }, this.scroll, this.note);
+    const foot = make("div", { class: "nsx-table-foot" }, this.note, this.earlier, this.later);
+    this.node = make("div", { class: "nsx-events" }, this.scroll, foot);
     this.times = [];
     this.columns = [];
     this.written = new WeakMap(); // cell -> its text
@@ -51,6 +57,12 @@ class EventTable {
       });
     });
     setText(this.note, table.note ?? "");
+    const { page = 0, pages = 1 } = table;
+    if (page !== this.page) this.scroll.scrollTop = 0;
+    this.page = page;
+    this.earlier.hidden = this.later.hidden = pages < 2;
+    this.earlier.disabled = page < 1;
+    this.later.disabled = page >= pages - 1;
     this.rove();
   }
 
@@ -188,7 +200,7 @@ function nameAndUnit(name) {
 
 // A line ends between words, not within a formula.
 function cellText(value) {
-  if (typeof value === "number") return String(Number(value.toPrecision(5)));
+  if (typeof value === "number") return shown(Number(value.toPrecision(5)));
   return String(value ?? "").replaceAll(" - ", " − ").replace(/ ([−+]) /g, "\u00a0$1\u00a0")
     .replace(/([<=>]|&[lg]t;) /g, "$1\u00a0").replaceAll(" →", "\u00a0→");
 }
