@@ -115,6 +115,11 @@ class Columns:
             if name.startswith("_") or system is None:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             hint = f" It is a column: run[{name!r}]." if name in system._state_names() else ""
+            if not self.has_velocities and name in (*self.ABSENT, "contact_work", "friction_work"):
+                hint = (
+                    f" '{system.name}' is a {system.kind}: run.x holds its states, run.rates their "
+                    "rates."
+                )
             recorded = self.__dict__.get("recorded")
             if recorded is not None and recorded.kept(name) == ():
                 hint = f" It was not recorded: {recorded.recorder!r} keeps none of it."
@@ -190,6 +195,8 @@ def save(solution: Solution, path: str | Path) -> Path:
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     names = [*_ARRAYS, *solution.KEPT]
+    if not solution.has_velocities:
+        names = [k for k in names if k not in solution.ABSENT]
     recorded = solution.recorded
     if recorded is not None:
         names = [k for k in names if recorded.kept(k) != ()]
@@ -210,7 +217,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
     try:
         with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             spec = json.loads(str(file["spec"]))
-            wanted = [k for k in _ARRAYS if k in file or "recorded" not in spec]
+            wanted = [k for k in _ARRAYS if k in file or k in ("t", "q")]
             more = [k for k in file if k != "spec" and k not in _ARRAYS]
             return {k: file[k] for k in (*wanted, *more)}, spec
     except FileNotFoundError:

@@ -43,6 +43,7 @@ def load(path: str | Path) -> Solution:
                 system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
                 t_eval=spec["t_eval"], **spec["start"],
             )  # fmt: skip
+            arrays = {k: x for k, x in arrays.items() if hasattr(solution, k)}
             for name, values in arrays.items():
                 if len(getattr(solution, name)) != len(values):
                     raise BadValue(
@@ -57,8 +58,8 @@ def load(path: str | Path) -> Solution:
         if "recorded" in spec:
             kept = {k: fields.pop(k) for k in list(fields) if k.startswith("recorded_")}
             fields["recorded"] = Recorded.read(spec["recorded"], kept)
-            empty = np.zeros((len(fields["t"]), 0))
-            fields |= {k: empty for k in ("q", "v", "a") if k not in fields}
+        empty = np.zeros((len(fields["t"]), 0))
+        fields |= {k: empty for k in ("q", *Solution.ABSENT) if k not in fields}
         kinds = {
             "imbalance": Motion, "a": Motion, "partner": DiscSolution, "doing": FrictionalSolution,
             "phi": ConstrainedSolution, "side": ComplementaritySolution,

@@ -71,11 +71,17 @@ def after(system: Any, solution: Any, started: bool) -> list[str]:
 
 
 def _rests(solution: Any) -> bool:
-    return all(np.ptp(x, axis=0).max(initial=0.0) == 0 for x in (solution.q, solution.v))
+    return all(np.ptp(x, axis=0).max(initial=0.0) == 0 for x in _state(solution))
+
+
+def _state(solution: Any) -> list[Any]:
+    return [solution.q, solution.v] if solution.has_velocities else [solution.q]
 
 
 def _met(solution: Any) -> bool:
     """Whether any contact ever carried an impulse; rows are made only where nothing happened."""
+    if not solution.has_velocities:
+        return False
     march = vars(solution).get("march")
     if march is not None and (march.counts[1] or solution.active.any()):
         return True

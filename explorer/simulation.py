@@ -335,7 +335,7 @@ def _along(
     result = np.empty((len(solution.t), native.size))
     v = second
     if v is None:
-        v = solution.v if solution.v.shape[1] else np.zeros_like(solution.q)
+        v = solution.v if solution.has_velocities else np.zeros_like(solution.q)
     contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
     evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
     return result

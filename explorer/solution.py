@@ -23,6 +23,7 @@ from explorer.event import Event, Sample, within
 from explorer.export import Quantity, per_second
 from explorer.recorder import Recorded
 from explorer.status import Status
+from explorer.systems.state_space import StateSpaceSystem
 
 __all__ = ["Event", "Sample", "Solution", "within"]
 
@@ -53,6 +54,7 @@ class Solution(Certified, export.Columns):
     """
 
     KEPT: ClassVar[tuple[str, ...]] = ()  # what `save` writes besides
+    ABSENT: ClassVar[tuple[str, ...]] = ("v", "p", "gap", "gap_dot", "active")  # if x' = ...
 
     t: np.ndarray
     q: np.ndarray
@@ -76,10 +78,21 @@ class Solution(Certified, export.Columns):
 
     def __post_init__(self) -> None:
         self.revision: int = self.system.revision
+        self._drop()
         if self.recorded is not None:
             for what in ("q", "v", "a"):
                 if not self.recorded.kept(what):
                     self.__dict__.pop(what, None)
+
+    @property
+    def has_velocities(self) -> bool:
+        """Whether the system has coordinates and velocities, and not one state x' = ...."""
+        return not isinstance(self.system, StateSpaceSystem)
+
+    def _drop(self) -> None:
+        """Forget what a system x' = ... does not have: no array of no columns stands for it."""
+        for name in () if self.has_velocities else self.ABSENT:
+            self.__dict__.pop(name, None)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what copies and pickles take; what has been found of it is found anew."""
@@ -101,7 +114,7 @@ class Solution(Certified, export.Columns):
     @property
     def pattern(self) -> np.ndarray:
         """What holds in each step, (n_t, k) int8: two runs with the same can be compared."""
-        return self.active
+        return self.active if self.has_velocities else np.zeros((len(self.t), 0), np.int8)
 
     # -- events -------------------------------------------------------------------------------
 
@@ -193,9 +206,11 @@ class Solution(Certified, export.Columns):
         if times.ndim == 0:
             return self._at(float(times), side)
         found = [self._at(x, side) for x in times.tolist()]
+        sizes = self.q.shape[1], self.q.shape[1], len(self.system.contacts)
+        widths = sizes if self.has_velocities else (sizes[0], 0, 0)
         parts = [
-            np.array([getattr(x, k) for x in found]).reshape(len(found), getattr(self, k).shape[1])
-            for k in ("q", "v", "gap")
+            np.array([getattr(x, k) for x in found]).reshape(len(found), width)
+            for k, width in zip(("q", "v", "gap"), widths, strict=True)
         ]
         return Sample(times, *parts)
 
@@ -210,13 +225,15 @@ class Solution(Certified, export.Columns):
                 f"{self.t[i]:g} s, and steps between them were not: ask at a row (solution.t), or "
                 "record these times."
             )
+        none = np.zeros((len(self.t), 0))
+        v, gap = (self.v, self.gap) if self.has_velocities else (none, none)
         if self.t[i] == t:
             left = side == "left" and i in self.jump_rows
-            return Sample(t, self.q[i], self.v[i - left], self.gap[i])
+            return Sample(t, self.q[i], v[i - left], gap[i])
         s = (t - self.t[i - 1]) / (self.t[i] - self.t[i - 1])
-        mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, self.v, self.gap)]
+        mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, v, gap)]
         if i in self.jump_rows:
-            mix[1] = self.v[i - 1]
+            mix[1] = v[i - 1]
         return Sample(t, *mix)
 
     # -- energy -------------------------------------------------------------------------------
@@ -265,9 +282,9 @@ class Solution(Certified, export.Columns):
             dim, names, units = self._kept("q")
             found.append(Quantity("q", self.q, dim, names, units, columns=names))
         dim, names, units = self._kept("v")
-        if names and self.v.shape[1]:
+        if names and self.has_velocities:
             found.append(Quantity("v", self.v, dim, names, per_second(units)))
-        if self.p.shape[1]:
+        if self.system.contacts:
             found += [
                 self._of_contacts("p", self.p, "N s"),
                 self._of_contacts("gap", self.gap, "m"),
@@ -325,7 +342,7 @@ class Solution(Certified, export.Columns):
         """Return where the run began, as arguments of `simulate`."""
         if self.recorded is not None:
             return dict(self.recorded.start)
-        if not self.v.shape[1]:
+        if not self.has_velocities:
             modes = getattr(self.system, "modes", ())
             first = {"mode0": modes[self.mode[0]].name} if modes else {}  # type: ignore[attr-defined]
             return {"x0": self.q[0].tolist(), **first}

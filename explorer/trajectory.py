@@ -10,9 +10,10 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from scipy.interpolate import make_interp_spline
 
 from explorer.event import Event, Sample
 from explorer.export import Quantity, per_second
@@ -24,6 +25,7 @@ ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
     "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "slip", "sticks",
 )  # fmt: skip
+_PANELS = 6  # of a piece between rows, over which the power of friction is integrated
 KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
 
 
@@ -128,6 +130,9 @@ class Trajectory(Solution):
 
     ROWS: ClassVar[tuple[str, ...]] = ROWS
     KEPT: ClassVar[tuple[str, ...]] = ("x", "rates", "lam", "z", "S", "mode", "slip")
+    ABSENT: ClassVar[tuple[str, ...]] = (
+        *Solution.ABSENT, "lam", "lam_t", "lam_max", "p_t", "slip", "sticks",
+    )  # fmt: skip
 
     x: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     rates: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
@@ -165,7 +170,8 @@ class Trajectory(Solution):
             return super().__getattr__(name)  # type: ignore[misc]
         del self.__dict__["_fill"]
         self.__dict__.update(fill())
-        return self.__dict__[name]
+        self._drop()
+        return getattr(self, name)
 
     def __getstate__(self) -> dict[str, Any]:
         self.t  # noqa: B018 (makes the rows)
@@ -174,10 +180,10 @@ class Trajectory(Solution):
     @property
     def quantities(self) -> list[Quantity]:
         """What every row has besides its time."""
-        names, units, n = self.system.coordinates, self.system.units, self.q.shape[1]
+        names, units = self.system.coordinates, self.system.units
         found = super().quantities
-        if self.v.shape[1]:
-            found.append(Quantity("a", self.rates[:, n:], "state", names, per_second(units, "2")))
+        if self.has_velocities:
+            found.append(Quantity("a", self.a, "state", names, per_second(units, "2")))
         else:
             rates = [f"d_{x}" for x in names]
             found.append(Quantity("rates", self.rates, "state", names, per_second(units), rates))
@@ -192,6 +198,30 @@ class Trajectory(Solution):
             ]  # fmt: skip
         return found
 
+    if not TYPE_CHECKING:  # else they would be attributes of a system x' = ..., too
+
+        @property
+        def a(self) -> np.ndarray:
+            """Accelerations, (n_t, n) in m/s2; right limits at events."""
+            return self._mechanical("a").rates[:, self.q.shape[1] :]
+
+        @cached_property
+        def friction_work(self) -> np.ndarray:
+            """Work of each contact's friction on the sliding since the start in J, (n_t, n_c).
+
+            The power lam_t slip, integrated between events, and p_t (slip- + slip+) / 2 at each.
+            """
+            found = self._mechanical("friction_work")
+            if not found.system.rough:
+                return np.zeros_like(found.p)
+            return rubbed(found)
+
+    def _mechanical(self, name: str) -> Trajectory:
+        """Return this run; of a system x' = ... there is no such thing."""
+        if not self.has_velocities:
+            return super().__getattr__(name)  # type: ignore[misc]
+        return self
+
     @cached_property
     def events(self) -> list[LocatedEvent]:  # type: ignore[override]
         """Events in order of time; each of several contacts that meet at once has its own."""
@@ -199,7 +229,7 @@ class Trajectory(Solution):
 
     def _beside(self, event: LocatedEvent) -> list[LocatedEvent]:
         """Return the events of other contacts that strike where `event` is located."""
-        if event.together < 2 or not self.p.shape[1]:
+        if event.together < 2 or not self.system.contacts:
             return []
         row = event.row
         others = np.flatnonzero((self.p[row] > 0) & (self.gap_dot[row - 1] < 0))
@@ -262,3 +292,31 @@ class Trajectory(Solution):
     def refined(self, points: int = 400) -> Trajectory:
         """Return the same run with at least `points` rows, for drawing."""
         return self if len(self.t) >= points else self.march.rows(self, points)
+
+
+def rubbed(run: Trajectory) -> np.ndarray:
+    """Return the work of friction at each contact since the start in J, (n_t, n_c)."""
+    breaks = np.flatnonzero(np.diff(run.t) == 0) + 1
+    parts = [
+        np.linspace(run.t[i], run.t[i + 1], _PANELS + 1)[1:-1]
+        for i in np.flatnonzero(np.diff(run.t) > 0)
+    ]
+    fine = run.march.rows(run, np.unique(np.concatenate([run.t, *parts])))
+    power = fine.lam_t * fine.slip
+    work, t = np.zeros_like(power), fine.t
+    ends = np.flatnonzero(np.diff(t) == 0) + 1
+    for part in np.split(np.arange(len(t)), ends):
+        begin = work[part[0] - 1] if part[0] else np.zeros(power.shape[1])
+        if part[0]:
+            jump = 0.5 * fine.p_t[part[0]] * (fine.slip[part[0]] + fine.slip[part[0] - 1])
+            begin = begin + jump
+        work[part] = begin
+        if len(part) > 1:
+            order = min(len(part) - 1, 3)
+            spline = make_interp_spline(t[part], power[part], k=order)
+            work[part] += spline.antiderivative()(t[part]) - spline.antiderivative()(t[part[0]])
+    place = np.searchsorted(t, run.t, side="left")
+    place[breaks] += 1
+    for i in breaks:  # of several events at one time
+        place[i] = max(place[i], place[i - 1] + 1)
+    return np.asarray(work[place])

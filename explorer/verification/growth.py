@@ -44,7 +44,7 @@ def grown(solution: Any) -> bool:
         return False
     if solution.recorded is not None:  # its certificate is there
         return True
-    state = solution.v if solution.v.shape[1] else solution.q
+    state = solution.v if solution.has_velocities else solution.q
     if len(state) < len(_FIRST_AND_LAST):
         return False
     size = np.abs(state[_FIRST_AND_LAST]).max(axis=1).tolist()

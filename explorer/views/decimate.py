@@ -143,7 +143,7 @@ def few(at: np.ndarray, most: int) -> np.ndarray:
 
 def rows(solution: Solution) -> Rows:
     """Return the points of a run; curves share the arrays."""
-    resets = not solution.v.shape[1]
+    resets = not solution.has_velocities
     rate = solution.rates if resets else solution.v  # type: ignore[attr-defined]
     wild = rate if solution.q.shape[1] == 1 or not resets else solution.q
     jumps = _jumps(solution, wild)
@@ -153,7 +153,7 @@ def rows(solution: Solution) -> Rows:
 
 def _jumps(solution: Solution, wild: np.ndarray) -> np.ndarray:
     """Return the rows behind a jump of what is drawn."""
-    if isinstance(solution, Trajectory) and not solution.v.shape[1]:
+    if isinstance(solution, Trajectory) and not solution.has_velocities:
         found = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
         return np.unique(found).astype(np.int64)
     return np.asarray(solution.jump_rows, np.int64)

@@ -175,7 +175,7 @@ def impulses(solution: Solution) -> Picture:
     NotApplicable
         A hybrid system has modes, no impulses; a smooth one has neither.
     """
-    if not solution.v.shape[1]:
+    if not solution.has_velocities:
         raise NotApplicable(
             f"'{solution.system.name}' has modes and no contacts: views.modes draws those."
         )

@@ -41,7 +41,7 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
         The size and the window that the points of the curves are chosen for.
     """
     solution, n = seen(solution, look), solution.q.shape[1]
-    hybrid = not solution.v.shape[1]
+    hybrid = not solution.has_velocities
     points, other = rows(solution), None
     if pinned is not None and pinned.q.shape[1] == n:
         pinned = seen(pinned, look)

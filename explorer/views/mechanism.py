@@ -37,7 +37,7 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
     times = np.linspace(0, solution.t[-1], count)
     at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
     if isinstance(solution, Trajectory):  # what a reset moves must not glide: both its sides
-        resets = solution.jump_rows if not solution.v.shape[1] else solution.jump_rows[:0]
+        resets = solution.jump_rows if not solution.has_velocities else solution.jump_rows[:0]
         resets = resets[: count // 2]
         at = np.unique(np.concatenate([at, resets, resets - 1]))
     values = observe(_Part(solution, at), "sketch")
@@ -77,7 +77,13 @@ class _Part:
 
     def __init__(self, solution: Solution, at: np.ndarray) -> None:
         self.system, self.rho = solution.system, solution.rho
-        self.t, self.q, self.v = solution.t[at], solution.q[at], solution.v[at]
+        self.t, self.q, self.has_velocities = (
+            solution.t[at],
+            solution.q[at],
+            solution.has_velocities,
+        )
+        if self.has_velocities:
+            self.v = solution.v[at]
 
 
 @view

@@ -28,7 +28,7 @@ def phase_plot(
 ) -> Plot:
     """Velocity against coordinate; of many coordinates those that are drawn over time."""
     names = solution.system.coordinates
-    states = not solution.v.shape[1] and len(names) > 1
+    states = not solution.has_velocities and len(names) > 1
     shown = [0] if states else drawn(names).tolist()
     traces, xs, ys = [], [], []
     for run, ghost in ((pinned, True), ((solution, points), False)):

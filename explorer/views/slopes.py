@@ -99,7 +99,7 @@ def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity
         )
     i = names.index(coordinate) if isinstance(coordinate, str) else coordinate or 0
     u = system.units[i]
-    if not sens.solution.v.shape[1]:
+    if not sens.solution.has_velocities:
         return [Quantity("x", i, i, label(names[i]), u)]
     return [
         Quantity("q", i, i, label(names[i]), u),

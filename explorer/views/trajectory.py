@@ -152,7 +152,7 @@ def positions_plots(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> list[Plot]:
     """Coordinates in one plot; the states of a hybrid system by their units, in at most three."""
-    if solution.v.shape[1]:
+    if solution.has_velocities:
         return [positions_plot(solution, points, pinned)]
     groups: dict[str, list[int]] = {}
     for j, measure in enumerate(solution.system.units):
@@ -207,7 +207,7 @@ def velocities(solution: Solution) -> Picture:
     """
     if solution.recorded is not None:
         return recorded(solution, "v")
-    if not solution.v.shape[1]:
+    if not solution.has_velocities:
         raise NotApplicable(
             f"'{solution.system.name}' has no velocities apart from its states: views.positions "
             "draws those."
@@ -227,5 +227,5 @@ def trajectory(solution: Solution) -> Picture:
     solution = fine(solution)
     points = rows(solution)
     plots = positions_plots(solution, points)
-    last = velocities_plot(solution, points) if solution.v.shape[1] else modes_plot(solution)
+    last = velocities_plot(solution, points) if solution.has_velocities else modes_plot(solution)
     return compose([[*plots, last]], [1])

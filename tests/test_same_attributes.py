@@ -1,0 +1,128 @@
+"""The same model has the same attributes whatever scheme ran; what it has not is said."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import explorer as ex
+from explorer.errors import NoSuchName
+
+G = 9.81
+MOTION = ("t", "q", "v", "p", "gap", "gap_dot", "active", "lam", "contact_work", "friction_work",
+          "kinetic", "potential", "energy", "events", "at")  # fmt: skip
+FRICTION = ("p_t", "lam_t", "lam_max", "slip", "sticks")
+STATE = ("t", "q", "x", "rates", "mode", "mode_names", "events", "at")
+MODELS = {
+    "bouncing_ball": MOTION,
+    "block_on_slope": MOTION + FRICTION,
+    "duffing": MOTION,
+    "pendulum": MOTION,
+    "switched_oscillator": (*STATE, "alpha"),
+    "thermostat": STATE,
+    "diode_bridge": STATE,
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_same_model_has_the_same_attributes(name):
+    system = getattr(ex.models, name)()
+    state = MODELS[name][2] == "x"
+    rows = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for scheme in ex.schemes_for(system):
+            end = min(system.t_end, 200 * getattr(scheme, "h", 0.05))
+            run = ex.simulate(system, scheme, t_end=end)
+            has = {what for what in MODELS[name] if hasattr(run, what)}
+            assert has == {*MODELS[name]}, scheme
+            for what in ("gap", "p", "friction_work", "contact_work", "lam") * (not state):
+                assert getattr(run, what).shape == (len(run.t), len(system.contacts)), scheme
+            if state:
+                for what in ("v", "p", "gap", "gap_dot", "active", "contact_work", "friction_work"):
+                    assert not hasattr(run, what), scheme
+            rows[type(scheme).__name__] = {*run.columns} & {*system.coordinates}
+    assert all(found == {*system.coordinates} for found in rows.values())
+
+
+def test_what_a_circuit_has_not_is_said(tmp_path):
+    run = ex.simulate(ex.models.diode_bridge())
+    for what in ("v", "p", "gap", "friction_work"):
+        with pytest.raises(NoSuchName, match=rf"has no '{what}'.*run.x holds its states"):
+            getattr(run, what)
+    again = ex.load(run.save(tmp_path / "bridge.npz"))
+    assert (again.x == run.x).all()
+    assert not hasattr(again, "v")
+    hopping = ex.simulate(ex.models.thermostat())
+    assert (ex.load(hopping.save(tmp_path / "t.npz")).x == hopping.x).all()
+    assert run.at([0.0, run.t[-1]]).q.shape == (2, run.x.shape[1])
+    assert run.at(0.5 * run.t[-1]).v.shape == (0,)
+
+
+def block():
+    """Return a block that slides on a floor that moves at u."""
+    given = {"q": "x y", "mass": [[2, 0], [0, 2]], "params": {"k": 0.0, "u": 0.0, "mu": 0.3}}
+    system = ex.MechanicalSystem(
+        "block", **given, force=["-k*x", f"-2*{G}"], potential=f"k*x**2/2 + 2*{G}*y",
+        start={"v": [3, 0], "t_end": 1.5},
+    )  # fmt: skip
+    system.contact(ex.Contact("y", e=0, mu="mu", slip="v_x - u", name="floor"))
+    return system
+
+
+@pytest.mark.parametrize("scheme", [ex.EventDriven(), ex.MoreauJean(h=1e-4), ex.FESD()], ids=repr)
+def test_the_work_of_friction_on_a_block(scheme):
+    """W = -mu m g s while it slides, nothing while it rests: the whole kinetic energy, 9 J."""
+    run = ex.simulate(block(), scheme)
+    s = np.where(run.t < 3 / (0.3 * G), 3 * run.t - 0.15 * G * run.t**2, 1.5 / 0.1 / G)
+    near = 1e-9 if not isinstance(scheme, ex.MoreauJean) else 2e-3
+    assert np.abs(run.friction_work[:, 0] + 0.6 * G * s).max() < near
+    assert run.friction_work[-1, 0] == pytest.approx(-9, abs=near)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.floats(5, 80), st.floats(0.05, 0.9), st.floats(-4, 4), st.floats(0, 1.5), st.floats(0, 0.9)
+)
+def test_friction_takes_what_energy_loses(k, mu, v, height, e):
+    """A block on a spring, thrown: with its impacts, energy falls by both works; by schemes alike."""
+    system = block()
+    law = ex.Contact("y", e=e, mu="mu", slip="v_x", name="floor")
+    thrown = ex.MechanicalSystem(
+        "thrown", q="x y", mass=[[2, 0], [0, 2]], force=["-k*x", f"-2*{G}"], contacts=[law],
+        params={"k": k, "mu": mu}, potential=f"k*x**2/2 + 2*{G}*y",
+        start={"q": [0.1, height], "v": [v, 0], "t_end": 1.2},
+    )  # fmt: skip
+    assert system.rough == thrown.rough
+    run = ex.simulate(thrown, ex.EventDriven(rtol=1e-10))
+    balance = ex.study.energy_balance(run)
+    lost = run.energy - run.energy[0]
+    contact = np.interp(run.t[-1], balance.t, balance.contact)
+    assert lost[-1] == pytest.approx(run.friction_work[-1, 0] + contact, abs=1e-6 * (1 + k))
+    assert (np.diff(run.friction_work[:, 0]) <= 1e-9 * (1 + k)).all()
+
+
+def test_a_belt_that_moves_is_counted_by_its_sliding():
+    """Against a belt at 5 m/s the block slides until it rides: -m (u - v)^2 / 2 on the sliding."""
+    run = ex.simulate(block(), ex.EventDriven(), u=5.0)
+    assert run.friction_work[-1, 0] == pytest.approx(-0.5 * 2 * (5 - 3) ** 2, rel=1e-9)
+    slow = ex.simulate(block(), ex.MoreauJean(h=1e-4), u=5.0)
+    assert slow.friction_work[-1, 0] == pytest.approx(run.friction_work[-1, 0], rel=1e-3)
+
+
+def test_an_impact_rubs_too():
+    """Thrown at a rough floor with e = 0: p_t (slip- + slip+) / 2 at once, as kinetic energy."""
+    system = ex.MechanicalSystem(
+        "dropped", q="x y", mass=[[1, 0], [0, 1]], force=[0, f"-{G}"], potential=f"{G}*y",
+        contacts=[ex.Contact("y", e=0, mu=0.2, slip="v_x", name="floor")],
+        start={"q": [0, 1], "v": [3, 0], "t_end": 0.6},
+    )  # fmt: skip
+    run = ex.simulate(system, ex.EventDriven())
+    row = run.events[0].row
+    before, after = run.v[row - 1, 0], run.v[row, 0]
+    assert after < before
+    lost = 0.5 * (after**2 - before**2)
+    assert run.friction_work[row, 0] == pytest.approx(lost, rel=1e-12)
+    assert run.friction_work[row - 1, 0] == 0
