@@ -80,7 +80,7 @@ def dense(solution, points: int = 40_000):
         sides = [s for e, (_, after) in events for s in (first[e], np.full(n, np.nan), after)]
         t = np.insert(t, place, np.repeat([e for e, _ in events], 3))
         x = np.insert(x, place, sides, axis=0)
-    if solution.v.shape[1]:
+    if solution.has_velocities:
         half = solution.q.shape[1]
         return t, x[:, :half], x[:, half:]
     return t, x, None

@@ -62,6 +62,9 @@ def conforms(system, scheme) -> None:
     if isinstance(sol, Trajectory):
         n_x = n if hybrid else 2 * n
         shapes |= {"x": (rows, n_x), "rates": (rows, n_x), "lam": (rows, nc), "mode": (rows,)}
+    absent = () if sol.has_velocities else sol.ABSENT  # a state has no velocities, gaps, impulses
+    assert not any(hasattr(sol, name) for name in absent)
+    shapes = {name: shape for name, shape in shapes.items() if name not in absent}
     for name, shape in shapes.items():
         assert getattr(sol, name).shape == shape, name
         assert np.isfinite(getattr(sol, name)).all(), name

@@ -39,7 +39,7 @@ def check(picture, run, look, most=4) -> int:
             x, y = t, q[:, names.index(name)]
         elif on_time and name in rates and v is not None:
             x, y = t, v[:, rates.index(name)]
-        elif not on_time and name in names and run.v.shape[1]:
+        elif not on_time and name in names and run.has_velocities:
             x, y = q[:, names.index(name)], v[:, names.index(name)]
         elif not on_time and name in ("run", names[0]) and len(names) > 1:
             titles = [picture.layout[f"{a[0]}axis{a[1:]}"]["title"]["text"].split(" ")[0]
