@@ -409,3 +409,16 @@ def test_contacts_that_meet_at_once_have_an_event_each(scheme):
     assert [e.impulse for e in run.events] == pytest.approx([2, 3], abs=1e-9)
     for event, e in zip(run.events, (1, 0.5), strict=True):
         assert event.gap_dot_plus == pytest.approx(-e * event.gap_dot_minus, abs=1e-9)
+
+
+def test_a_run_has_rows_as_its_motion_wants_them():
+    """Even rows, `points` or as many as steps: an oscillation is seen at any length of the run."""
+    duffing = models["duffing"]()
+    for t_end in (1.0, 40.0, 200.0):
+        run = ex.simulate(duffing, ex.EventDriven(), t_end=t_end)
+        assert len(run.t) == 1 + max(100, len(run.march.steps))
+        np.testing.assert_allclose(np.diff(run.t), t_end / (len(run.t) - 1), rtol=1e-9)
+    turns = np.count_nonzero(np.diff(np.sign(run.v[:, 0])))
+    assert len(run.t) > 20 * turns / 2
+    finer = ex.simulate(duffing, ex.EventDriven(points=5000), t_end=40.0)
+    assert len(finer.t) == 5001
