@@ -80,6 +80,55 @@ def test_a_cube_on_nine_points_bounces_to_rest(cone):
     assert run.energy[-1] < 0.6 * run.energy[0]
 
 
+def off_pile(run) -> np.ndarray:
+    """Return how far each step of a pile is from the laws of its contacts, all made anew here."""
+    rho = {sp.Symbol(k): x for k, x in run.rho.items()}
+    system, e, mu = run.system, run.rho["e"], run.rho["mu"]
+    radius = np.array([float(sp.sympify(r).subs(rho)) for r in system.radii])
+    inverse = 1 / (np.pi * run.rho["rho"] * radius**2)
+    normals = np.array([(0, 1), (1, 0), (-1, 0)], float)
+    slots, found = run.p.shape[1] // len(radius), []
+    for i, h in enumerate(np.diff(run.t)):
+        closed = np.flatnonzero(run.active[i + 1] > 0)
+        centre = (run.q[i] + 0.5 * h * run.v[i]).reshape(-1, 3)[:, :2]
+        d, other, v = closed // slots, run.partner[i, closed], run.v[i + 1].reshape(-1, 3)
+        wall = other < 0
+        normal = np.where(wall[:, None], normals[-1 - other * wall], centre[d] - centre[other])
+        normal = normal / np.linalg.norm(normal, axis=1)[:, None]
+        across = np.stack([-normal[:, 1], normal[:, 0]], axis=1)
+        relative = v[d, :2] - np.where(wall[:, None], 0, v[other, :2])
+        spin = radius[d] * v[d, 2] + np.where(wall, 0, radius[other] * v[other, 2])
+        w = (normal * relative).sum(axis=1) + e * run.gap_dot[i, closed]
+        slip = (across * relative).sum(axis=1) - spin
+        unit = inverse[d] + np.where(wall, 0, inverse[other])
+        p, p_t = run.p[i + 1, closed], run.p_t[i + 1, closed]
+        found.append(natural(unit, p, w, 3 * unit, p_t, slip, mu).max(initial=0.0))
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("n", "changed"), [(30, {}), (40, {"mu": 0.15, "e": 0.0})])
+def test_every_closed_contact_of_a_pile_keeps_its_laws(n, changed):
+    """The solver's own residual is no witness: normals, speeds and impulses are made anew."""
+    for tolerance in (1e-9, 1e-12):
+        scheme = MoreauJean(h=4e-3, lcp_tol=tolerance)
+        run = ex.simulate(ex.models.disc_pile(n), scheme, **changed)
+        assert (run.p > 0).sum(axis=1).max() > n
+        off = off_pile(run)
+        assert off.max() < 1e-8
+        assert np.abs(off - run.residuals[1:, 0]).max() < 1e-11
+        assert run.certificate.ok == (run.certificate["contact laws"].value <= tolerance + 1e-12)
+
+
+@pytest.mark.parametrize(("n", "changed"), [(30, {"mu": 0.8, "g": 15.0}), (60, {"s": 0.05})])
+def test_a_pile_that_is_not_solved_says_so(n, changed):
+    """Nearly all steps keep the laws; where no path ends the result is not green."""
+    run = ex.simulate(ex.models.disc_pile(n), **changed)
+    off = off_pile(run)
+    assert (off > 1e-8).mean() < 0.05
+    assert np.abs(off - run.residuals[1:, 0]).max() < 1e-9
+    assert off.max() < 1e-8 or any("contact problem" in words for words in run.cautions)
+
+
 def scaled(kind: str, L: float, T: float, M: float) -> MechanicalSystem:
     """Return a model whose lengths, times and masses are multiplied."""
     g = 9.81 * L / T**2

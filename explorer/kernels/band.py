@@ -8,33 +8,44 @@ from explorer.kernels.jit import kernel
 
 __all__ = ["band_factor", "band_solve"]
 
+LARGER = 10.0
+
 
 @kernel("int64(float64[:, ::1], int64, int64, int64[::1])", inner=True)
 def band_factor(A, n, w, pivots):
-    """Factor in place; return 0, or k + 1 if pivot k vanishes to rounding beside U above it."""
+    """Factor in place; return 0, or k + 1 if pivot k vanishes to rounding beside U above it.
+
+    Rows are exchanged only where another entry is `LARGER` times the diagonal: U stays narrow.
+    """
+    end = 0  # of U: no wider than rows have been exchanged
     for k in range(n):
         last = min(n, k + w + 1)
         best, size = k, abs(A[k, w])
         for i in range(k + 1, last):
             if abs(A[i, k - i + w]) > size:
                 best, size = i, abs(A[i, k - i + w])
+        if size <= LARGER * abs(A[k, w]):
+            best = k
         pivots[k] = best
         above = 0.0
         for i in range(max(0, k - 2 * w), k):
             above = max(above, abs(A[i, k - i + w]))
         if not size > 1e-15 * above:
             return k + 1
-        end = min(n, k + 2 * w + 1)
+        end = max(end, min(n, best + w + 1))
         if best != k:
             for j in range(k, end):
                 A[k, j - k + w], A[best, j - best + w] = A[best, j - best + w], A[k, j - k + w]
         inverse = 1.0 / A[k, w]
+        count = end - k - 1
+        top = A[k, w + 1 : w + 1 + count]
         for i in range(k + 1, last):
             factor = A[i, k - i + w] * inverse
             A[i, k - i + w] = factor
             if factor != 0.0:
-                for j in range(k + 1, end):
-                    A[i, j - i + w] -= factor * A[k, j - k + w]
+                row = A[i, k - i + w + 1 : k - i + w + 1 + count]
+                for j in range(count):  # of a slice: what may wrap around is not made wide
+                    row[j] -= factor * top[j]
         A[k, w] = inverse
     return 0
 

@@ -25,7 +25,7 @@ contacts with a diagonal W it is not formed, and G may turn: see `explorer.kerne
 import numpy as np
 
 from explorer.codes import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
-from explorer.kernels.contact_graph import GRAPH_WORK, WIDE, WIDEST
+from explorer.kernels.contact_graph import GRAPH_WORK, INTS, VECTORS, WIDE, WIDEST
 from explorer.kernels.delassus import along, push
 from explorer.kernels.equations import NEAR, ROUND, fill, force, scatter
 from explorer.kernels.factors import FACTORS
@@ -393,7 +393,7 @@ def workspaces(
         np.zeros((16, wide), np.int64),
         np.zeros(size, np.int8),
         np.empty((2 * held, 3 * WIDE + 1) if rough else (held, 3 * WIDEST + 1)),
-        np.zeros((10, wide if entries else 0)),
-        np.full((7, wide if entries else 0), -2),  # no step comes after it
+        np.zeros((VECTORS, wide if entries else 0)),
+        np.full((INTS, wide if entries else 0), -2),  # no step comes after it
         np.empty(2 * entries, np.int64),
     )
