@@ -155,3 +155,22 @@ def test_what_makes_no_sense_is_refused(tmp_path):
     assert isinstance(again, ex.ConstrainedSolution)
     assert np.array_equal(again.phi, run.phi)
     assert r"(rod)" in pendulum()._repr_markdown_()
+
+
+def test_the_order_is_that_of_the_system():
+    """Energy is kept to order 1 along a curved constraint, place to order 2 along a straight one."""
+    straight = MechanicalSystem(
+        "tied", q="x y", mass=[[1, 0], [0, 2]], force=["-30*x", 0], constraints=["x - y"],
+        start={"q": [1, 1], "v": [0, 0], "t_end": 2},
+    )  # fmt: skip
+    bent = pendulum()
+    lost, off = [], []
+    for h in (8e-3, 4e-3, 2e-3, 1e-3):
+        run = ex.simulate(bent, MoreauJean(h=h), t_end=2)
+        lost.append(np.abs(run.energy - run.energy[0]).max())
+        end = ex.simulate(straight, MoreauJean(h=h)).q[-1, 0]
+        off.append(abs(end - np.cos(2 * np.sqrt(10))))
+    for errors_, system in ((lost, bent), (off, straight)):
+        found = np.log2(np.array(errors_[:-1]) / errors_[1:])
+        assert found == pytest.approx(MoreauJean().orders_on(system)[0], abs=0.15)
+    assert MoreauJean(theta=1.0).orders_on(straight) == (1, 1)

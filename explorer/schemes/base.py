@@ -85,6 +85,10 @@ class Scheme(metaclass=Named):
         """Orders on a smooth stretch and across events, with these knobs."""
         return type(self).order, type(self).order_across_events
 
+    def orders_on(self, system: System) -> tuple[int, int]:
+        """Return the orders on smooth stretches of a system and across its events."""
+        return self.orders
+
     @property
     def caution(self) -> str:
         """What these numbers lose, if `simulate` is to warn of it."""

@@ -43,7 +43,8 @@ class MoreauJean(Capturing):
     """Moreau-Jean time stepping.
 
     Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else 1;
-    order 1 across impacts, at which penetration is O(h). Accumulating impacts just work. Friction
+    but 1 where curved constraints hold, or contacts stay closed on a curve, for their gradients are
+    taken once a step (`orders_on`); order 1 across impacts, at which penetration is O(h). Accumulating impacts just work. Friction
     is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
     normal impulse that of the step. A contact that sticks, or whose sliding would turn within the
     step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
@@ -197,6 +198,12 @@ class MoreauJean(Capturing):
         """2 of the midpoint rule, with M and G in the middle of the step; else 1."""
         middle = self.theta == 0.5 and self.mass_point == "q_star" and self.gamma == 0.5
         return 2 if middle else 1, 1
+
+    def orders_on(self, system: Any) -> tuple[int, int]:
+        """Return 1 for a system with constraints that are not linear, else `orders`."""
+        q = set(system.q)
+        curved = any(c.phi.diff(x).free_symbols & q for c in system.constraints for x in q)
+        return (1, 1) if curved else self.orders
 
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: laws and momentum of each step, positions, energy, growth."""
