@@ -44,8 +44,8 @@ class MoreauJean(Capturing):
 
     Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else 1;
     but 1 where curved constraints hold, or contacts stay closed on a curve, for their gradients are
-    taken once a step (`orders_on`); order 1 across impacts, at which penetration is O(h). Accumulating impacts just work. Friction
-    is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
+    taken once a step (`orders_on`); order 1 across impacts, at which penetration is O(h).
+    Accumulating impacts just work. Friction is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
     normal impulse that of the step. A contact that sticks, or whose sliding would turn within the
     step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
     e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Where friction pushes a
