@@ -55,6 +55,8 @@ def test_impulses_in_a_corner_are_those_of_newtons_law(seed):
         rest = rest[len(together) :]
         before, after = together[0].row - 1, together[-1].row
         rows = sorted({e.row for e in together})
+        same = [e.contact for e in together if e.t - together[0].t <= 1e-11]
+        assert len(same) == len({*same})  # each impact is listed once
         p = run.p[rows].sum(axis=0)
         near = np.flatnonzero(np.abs(run.gap[after]) < 1e-7)
         known = np.zeros(2)

@@ -177,6 +177,23 @@ class Impacts(Freezing):
             legs.append(Struck.between(leg, x, after, impulse, signs))
         return after, legs
 
+    def jumps(self) -> list[Jump]:
+        """Return what happens before the end; without rebound all of one physical time is one."""
+        found = super().jumps()
+        if any(c.e != 0 for c in self.compiled.system.contacts):
+            return found
+        merged: list[Jump] = []
+        for jump in found:
+            if merged and self._at_once(merged[-1], jump):
+                last = merged.pop()
+                jump = Jump(last.first, jump.after, last.before, jump.phase)
+            merged.append(jump)
+        return merged
+
+    def _at_once(self, one: Jump, other: Jump) -> bool:
+        frozen = one.first < one.after and other.first < other.after
+        return frozen and self.clock[other.first] - self.clock[one.first] <= self._instant
+
     def _opened(self, jump: Jump) -> np.ndarray:
         """Tell which contacts with e = 0 were pushed and leave all the same, (n_c,) bool."""
         plastic = np.array([c.e == 0 for c in self.compiled.system.contacts])
