@@ -42,19 +42,20 @@ MANY = 16, 100  # rows of contacts beyond which their graph serves: without fric
 class MoreauJean(Capturing):
     """Moreau-Jean time stepping.
 
-    Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else 1;
-    but 1 where curved constraints hold, or contacts stay closed on a curve, for their gradients are
-    taken once a step (`orders_on`); order 1 across impacts, at which penetration is O(h).
-    Accumulating impacts just work. Friction is implicit, so a block that sticks stays where it is; mu is that of the step's start, the
-    normal impulse that of the step. A contact that sticks, or whose sliding would turn within the
-    step, holds up to mu_s. An impact may stop sliding, or turn it by the tangential restitution
-    e_t: slip+ = -e_t slip- wherever the impulse of friction can do that. Where friction pushes a
-    contact open, Newton's law may give energy to an impact (Kane and Levinson 1985): `contact_work`
-    and `friction_work` tell. Where it wedges a body, as mu >= 1 a disc in a corner, no impulses
-    give back e of the approach: then no contact rebounds in that step, its residual is what is
-    missing, and a warning says so. Compliant contacts are those of springs that only push, to first
-    order. (A term D p in the relation of velocities, as the source prints it, is no compliance:
-    with its unit 1/kg it regularises impulses, and a contact that rests sinks at the speed D p.)
+    Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else
+    1; but 1 where curved constraints hold, or contacts stay closed on a curve, for their
+    gradients are taken once a step (`orders_on`); order 1 across impacts, at which penetration
+    is O(h). Accumulating impacts just work. Friction is implicit, so a block that sticks stays
+    where it is; mu is that of the step's start, the normal impulse that of the step. A contact
+    that sticks, or whose sliding would turn within the step, holds up to mu_s. An impact may
+    stop sliding, or turn it by the tangential restitution e_t: slip+ = -e_t slip- wherever the
+    impulse of friction can do that. Where friction pushes a contact open, Newton's law may give
+    energy to an impact (Kane and Levinson 1985): `contact_work` and `friction_work` tell. Where
+    it wedges a body, as mu >= 1 a disc in a corner, no impulses give back e of the approach:
+    then no contact rebounds in that step, its residual is what is missing, and a warning says
+    so. Compliant contacts are those of springs that only push, to first order. (A term D p in
+    the relation of velocities, as the source prints it, is no compliance: with its unit 1/kg it
+    regularises impulses, and a contact that rests sinks at the speed D p.)
 
     Parameters
     ----------
