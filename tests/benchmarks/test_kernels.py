@@ -144,9 +144,12 @@ def test_two_derivatives_cost_about_as_much_as_the_values():
     assert derivatives[0] < 2.5 * values[0]
 
 
-@pytest.mark.parametrize("name", ["elastic_pendulum", "compass_gait", "impact_oscillator", "chain"])
+@pytest.mark.parametrize("name", ["elastic_pendulum", "compass_gait", "chain"])
 def test_the_adjoint_is_cheaper_than_eight_derivatives(benchmark, name):
-    """One run and one sweep back against a run with 8 columns or more."""
+    """One run and one sweep back against a run with 8 columns or more.
+
+    Of two states columns cost so little that both take about as long with 9 parameters.
+    """
     system = chain(6) if name == "chain" else models[name]()
     assert len(system.parameters) >= 8
     cost = {"w": system._state_names()[0]}
