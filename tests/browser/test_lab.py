@@ -309,6 +309,52 @@ def test_a_held_key_never_falls_behind(lab):
     assert float(lab.field("rho.y0").input_value()) == pytest.approx(log["ends"][-2], abs=1e-6)
 
 
+def test_a_zoom_asks_for_its_window_and_ends_with_its_model(lab):
+    """A box drawn by hand into a fiftieth of a long run; a double click; a change of model."""
+    lab.settle("duffing")
+    with lab.answered():
+        lab.field("t_end").fill("400")
+        lab.field("t_end").press("Enter")
+    state = """() => { const gd = document.querySelector(".nsx-plot");
+        const { range } = gd._fullLayout.xaxis, [x] = gd._fullData.map((t) => [...t.x]);
+        return [...range, x.filter((v) => v >= range[0] && v <= range[1]).length, x.length]; }"""
+    low, high, *_, before = lab.js(state)
+    assert (low, high) == (0, 400)
+    box = lab.panel.locator(".nsx-plot .nsewdrag").first.bounding_box()
+    middle, width = box["y"] + box["height"] / 2, box["width"] / 7
+    left = box["x"] + box["width"] / 2
+    mouse = lab.page.mouse
+
+    def seventh():
+        with lab.answered():
+            mouse.move(left, middle)
+            mouse.down()
+            mouse.move(left + width, middle, steps=4)  # level: only time is zoomed
+            mouse.up()
+
+    seventh()
+    seventh()
+    lab.rests()
+    low, high, inside, _ = lab.js(state)
+    assert high - low == pytest.approx(8, rel=0.3)
+    assert inside >= 4 * before / 50, "the curve is read anew in the window"
+    with lab.answered():
+        mouse.dblclick(left, middle)
+    lab.rests()
+    low, high, _, after = lab.js(state)
+    assert (low, high) == (0, 400)
+    assert after == pytest.approx(before, rel=0.1)
+    seventh()
+    lab.model("bouncing ball")
+    lab.rests()
+    zoomed = """() => { const gd = document.querySelector(".nsx-plot");
+        return Object.entries(gd._fullLayout).filter(([k]) => /^[xy]axis/.test(k))
+          .filter(([k, a]) => String(a.range) !== String(gd.layout[k].range)).length; }"""
+    low, high, *_ = lab.js(state)
+    assert (low, high) == (0, pytest.approx(4.5, rel=0.2))
+    assert lab.js(zoomed) == 0
+
+
 def test_a_reload_brings_the_panel_back_alive(lab):
     with lab.answered():
         lab.field("rho.y0").fill("1.5")

@@ -117,6 +117,7 @@ class Picture {
       this.started = true;
       this.moved = false;
       this.applied = this.layout;
+      this.rememberWhole();
       this.signature = signature;
       this.light = data.every(isPlainLine) && !autoranged(node._fullLayout);
     }
@@ -158,7 +159,16 @@ class Picture {
     await this.plotly.relayout(node, changes);
     this.moving = false;
     this.applied = layout;
+    this.rememberWhole();
     this.strokes.learn(node, this.data);
+  }
+
+  // A double click shows this picture whole: plotly itself goes back to the first one it has drawn.
+  rememberWhole() {
+    for (const [key, axis] of Object.entries(this.node._fullLayout)) {
+      const range = isAxis(key) && this.applied[key]?.range;
+      if (range) [axis._rangeInitial0, axis._rangeInitial1] = range;
+    }
   }
 
   settle() {
