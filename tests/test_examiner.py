@@ -20,7 +20,7 @@ from examiner.reference import FACTOR, excess
 
 import explorer as ex
 
-RUNS = int(os.environ.get("EXAMINER", "200"))
+RUNS = int(os.environ.get("EXAMINER", "160"))
 SEED = int(os.environ.get("EXAMINER_SEED", "0"))
 PARTS, EACH = 8, 10  # of the runs with a tolerance every so many is run again, tighter
 
@@ -44,7 +44,8 @@ def test_no_plain_success_breaks_its_equations(part, record_property):
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             said = list(judge(run, rng))
-        if isinstance(run.scheme, ex.EventDriven) and k // PARTS % EACH == 0:
+        located = isinstance(run.scheme, ex.EventDriven) and run.system.n <= 12
+        if located and k // PARTS % EACH == 0:
             found = excess(run)
             if found is not None and not found[0] <= FACTOR:
                 said.append(f"error {found[0]:.2g} of what its steps may leave, t = {found[1]:.4g}")

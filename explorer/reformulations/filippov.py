@@ -28,6 +28,7 @@ from explorer.systems import HybridSystem, StepSystem
 __all__ = ["ActiveSets", "active_sets", "filippov", "obstacle"]
 
 _MOST = 5  # switching functions: 3^5 active sets
+_LONG = 150  # operations of a formula
 _ON = sp.Float(1e-20)  # the square of what is zero at the start
 
 Signs = tuple[int, ...]
@@ -313,5 +314,5 @@ class _Builder:
 
 
 def _shorter(f: sp.Expr) -> sp.Expr:
-    """Return a formula multiplied out, if that is shorter."""
-    return min(f, sp.expand_mul(f), key=sp.count_ops)
+    """Return a formula multiplied out, if that is shorter; of a long one that takes minutes."""
+    return f if sp.count_ops(f) > _LONG else min(f, sp.expand_mul(f), key=sp.count_ops)

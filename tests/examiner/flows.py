@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.integrate import solve_ivp
 
-MOST = 6_000  # times 4 states: right-hand sides of one stretch; a stiff one is left out
+MOST = 2_500  # times 4 states: right-hand sides of one stretch; a stiff one is left out
 STEPS_OFF = 100.0  # an error in units of the tolerances of its steps
 
 

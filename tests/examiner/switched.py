@@ -255,8 +255,8 @@ def judge_elements(run: Any, cross: bool = True, *, tol: float = 1e-7) -> Iterat
     if not known.count:
         return
     ends, stages = np.array(at_ends, float), np.array(at_stages)  # (n_e, 2, n_c), (n_e, s, n_c)
-    # both ends of an element lie on its side whatever the method; stages of Gauss need not
-    ask = ends if scheme.tableau == "gauss" else np.concatenate([ends, stages[:, 1:]], axis=1)
+    # both ends of an element lie on its side whatever the method; its stages need not
+    ask = ends if scheme.tableau != "radau_iia" else np.concatenate([ends, stages[:, 1:]], axis=1)
     scale = np.maximum(values, 1e-4 * np.abs(states).max()) + 1e-12
     for k, e in enumerate(near):
         pairs = ((ask[k], range(scheme.stages)),) if cross else tuple(
@@ -332,6 +332,9 @@ def element_errors(known: StepForm, run: Any, rho: Any) -> Any:
             return np.inf
         return np.inf if both is None else float(np.abs(both - march.states[e + 1]).max())
 
+    hits = np.asarray(march.moments[1:, 0])
+    slopes, long = march.slopes, march.times[:, 1].max(initial=0.0)
+    steep = float(np.abs(np.diff(slopes, axis=0)).max(initial=0.0) / (long or 1.0))
     looked_at = np.unique(np.linspace(0, len(begin) - 1, 16).astype(int))
 
     def unit(t0: float, t1: float) -> float:
@@ -343,6 +346,10 @@ def element_errors(known: StepForm, run: Any, rho: Any) -> Any:
         for e in some:
             if not errors[e]:
                 errors[e] = error(e) + 1e-14
-        return float(100 * errors[some].mean() * len(inside)) if len(some) else 0.0
+        made = 30 * errors[some].max(initial=0.0) * len(inside)
+        # an end of a slide is found to some order; that of the states is twice as high
+        first, after = np.searchsorted(hits, [t0, t1], side="left")
+        late = np.abs(hits[first:after, None] - begin).min(axis=1, initial=np.inf)
+        return float(made + 10 * steep * (late[np.isfinite(late)] ** 2).sum())
 
     return unit

@@ -79,11 +79,9 @@ def _discs() -> Any:
 
 def _planes() -> Any:
     """Two surfaces, affine fields whose coefficients are parameters."""
-    names = [f"a{i}{j}" for i in range(4) for j in range(2)]
-    values = [-3, 1, 3, 1, 1, 4, -1, -1]
-    params = {k: P(float(v), -4, 4) for k, v in zip(names, values, strict=True)}
-    params |= {"s": P(0.2, -1, 1), "x0": P(-0.5, -1, 1), "y0": P(-0.4, -1, 1)}
-    fields = {f"f{i}": [f"a{i}0 + s*y", f"a{i}1 - s*x"] for i in range(4)}
+    values = [(-3, 1), (3, 1), (1, 4), (-1, -1)]
+    params = {"s": P(0.2, -1, 1), "x0": P(-0.5, -1, 1), "y0": P(-0.4, -1, 1)}
+    fields = {f"f{k}": [f"{a} + s*y", f"{b} - s*x"] for k, (a, b) in enumerate(values)}
     return ex.FilippovSystem(
         "four fields", x="x y", params=params, c=["x", "y"],
         S=[[-1, -1], [-1, 1], [1, -1], [1, 1]], modes=fields,
