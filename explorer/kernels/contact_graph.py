@@ -42,7 +42,7 @@ LAST = 160  # sweeps before the last path
 CHEAP, DEAR = 200_000, 5_000_000  # changes that are allowed too, times the entries of the band
 FAR = 100  # changes, with less of which nothing is reached from nothing
 PATHS = 4  # one after the other, as long as each leaves less
-NEAR_ROUND_OFF = 1e-10  # beside |q|: what a path that ended may leave
+NEAR_ROUND_OFF = 1e-10  # beside |q|: what a path that ended may leave, and 1e3 lcp_tol at most
 CHANGES = 20  # on a path, and one more for each four sweeps before it
 AIM, ENOUGH = 1e-3, 3e-3  # residual beside |q| of a pile where no path ends
 PATIENCE = 400  # sweeps, after which enough is enough, and Newton's method is tried
@@ -268,9 +268,9 @@ def on_graph(
                         break
                 for k in range(rows):
                     P[k] = kept[k]
-            if pile and done >= LAST:
+            if pile and done >= min(LAST, max_iter):
                 enough = max(tol, AIM if done < PATIENCE else ENOUGH) * size
-            if found[0] <= enough and done >= LAST:
+            if pile and found[0] <= enough and done >= min(LAST, max_iter):
                 break
             if rows > m and done in (PATIENCE, 5 * PATIENCE, 20 * PATIENCE):
                 for k in range(rows):
@@ -316,7 +316,7 @@ def on_graph(
                 break
             if not np.isfinite(found[0]):
                 return LCP_RAY
-            if done == goal <= LAST and rows > m and method != PGS:
+            if done == goal <= min(LAST, max_iter) and rows > m and method != PGS:
                 goal *= 2
                 left, ended = found[0], False
                 for _ in range(PATHS):
@@ -324,7 +324,7 @@ def on_graph(
                         break
                     found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode,
                                         unit, cross, soft, u)  # fmt: skip
-                    ended = found[0] <= max(enough, NEAR_ROUND_OFF * size)
+                    ended = found[0] <= max(enough, min(NEAR_ROUND_OFF, 1e3 * tol) * size)
                     if found[0] <= enough or not found[0] < left:
                         break
                     left = found[0]
