@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.codes import STIFF
 from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.butcher import METHODS, Tableau, newmark
@@ -230,8 +231,11 @@ class EventDriven(Scheme):
                          slopes=len(events_wrt) > 0)  # fmt: skip
             march.tolerances = share * self.rtol, share * self.atol
             march.go(x0, seeds)
-            if len(shares) == 1 or misses(march).max(initial=0.0) <= 1.0:
+            if len(shares) == 1 or march.code == STIFF or misses(march).max(initial=0.0) <= 1.0:
                 break
+        if march.code == STIFF and shares[0] < 1.0:  # where only such tolerances stop it
+            march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
+            march.go(x0, seeds)
         return march.trajectory(t_eval)
 
 
