@@ -29,11 +29,12 @@ from explorer.views.picture import (
 
 __all__ = ["event_table", "impulses", "impulses_plot", "slope_title"]
 
-_MOST = 100
+_DOTS = 250  # as many as stand side by side
+_LANE = 0.04  # of the height, between two bars
 
 
 def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
-    """Stems of the impulses of the impacts, per contact; bars on the axis: contact closed."""
+    """Stems of the impulses of the impacts, per contact; bars below the axis: contact closed."""
     contacts = solution.system.contacts
     merged = len(contacts) > len(COLOURS)
     groups = (
@@ -42,8 +43,9 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         else [(c.name, a) for a, c in enumerate(contacts)]
     )
     traces, top = [], 0.0
+    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
     if pinned is not None:
-        t, p = _impacts(pinned, None, 40)
+        t, p = _impacts(pinned, None, end)
         top = max(top, p.max(initial=0.0))
         traces.append(
             {
@@ -51,13 +53,15 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
                 "mode": "markers", "marker": {"color": GREY, "size": 5, "symbol": "circle-open"},
             }
         )  # fmt: skip
-    for k, (name, a) in enumerate(groups):
-        t, p = _impacts(solution, a)
-        top = max(top, p.max(initial=0.0))
+    impacts = [_impacts(solution, a, end) for _, a in groups]
+    top = max([top, *(p.max(initial=0.0) for _, p in impacts)])
+    high = nice(0.0, top)[1] if top else 1.0
+    for k, ((name, a), (t, p)) in enumerate(zip(groups, impacts, strict=True)):
         stem_t, stem_p = np.repeat(t, 3), np.repeat(p, 3)
         stem_p[0::3], stem_p[2::3] = np.minimum(p, 0), np.nan
         colour = COLOURS[k % len(COLOURS)]
         text = f"t = %{{x:.5g}} s<br>impulse = %{{y:.4g}} N s<extra>{name}</extra>"
+        rest = f"closed at t = %{{x:.5g}} s<extra>{name}</extra>"
         traces += [
             curve(stem_t, stem_p, colour, name=name, line={"width": 1.2}, hoverinfo="skip"),
             {
@@ -65,37 +69,46 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
                 "mode": "markers", "marker": {"color": colour, "size": 6},
                 "showlegend": len(contacts) > 1,
             },
-            curve(*_closed(solution, a), colour, name=name, line={"width": 5}, hoverinfo="skip"),
+            curve(*_closed(solution, a, end, -_LANE * high * (k + 1)), colour, name=name,
+                  line={"width": 4}, hovertemplate=rest),
         ]  # fmt: skip
-    end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
-    high = nice(0.0, top)[1] if top else 1.0
-    return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (-0.04 * high, high))
+    low = -_LANE * high * (len(groups) + 1)
+    return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (low, high))
 
 
-def _impacts(solution: Solution, a: int | None, most: int = _MOST) -> tuple[np.ndarray, np.ndarray]:
+def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the impacts, of those that one dot covers the strongest."""
     found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
     if isinstance(solution, Trajectory):  # one event may be an impact at several contacts
         found = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
     if not found:
         return OFF
-    row = np.array(found)[:, 0]
+    t = solution.t[np.array(found)[:, 0]]
     p = np.array([solution.impulse(i, c) for i, c in found])
-    if len(p) > most:
-        strongest = np.sort(np.argsort(-p)[:most])
-        row, p = row[strongest], p[strongest]
-    return solution.t[row].astype(np.float32), p.astype(np.float32)
+    column = np.floor(t / end * _DOTS)
+    order = np.lexsort((-p, column))
+    first = np.diff(column[order], prepend=-1.0) > 0
+    kept = np.sort(order[first])
+    return t[kept].astype(np.float32), p[kept].astype(np.float32)
 
 
-def _closed(solution: Solution, a: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _closed(
+    solution: Solution, a: int | None, end: float, height: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bars over the times of contact; what lies closer together than a dot is one bar."""
     contacts = range(len(solution.system.contacts)) if a is None else [a]
-    t: list[float] = []
-    for c in contacts:
-        for first, after in solution.closed_runs(c):
-            t += [solution.t[first], solution.t[after - 1], np.nan]
-    if not t:
+    spans = [(solution.t[first], solution.t[after - 1])
+             for c in contacts for first, after in solution.closed_runs(c)]  # fmt: skip
+    if not spans:
         return OFF
-    x = np.array(t[: 2 * _MOST // 3 * 3], np.float32)
-    return x, np.where(np.isnan(x), np.nan, 0).astype(np.float32)
+    t: list[float] = []
+    for begin, over in sorted(spans):
+        if t and begin - t[-2] < end / _DOTS:
+            t[-2] = max(t[-2], over)
+        else:
+            t += [begin, over, np.nan]
+    x = np.array(t, np.float32)
+    return x, np.where(np.isnan(x), np.nan, height).astype(np.float32)
 
 
 def event_table(solution: Solution, most: int = 100, page: int = 0) -> dict[str, Any]:
