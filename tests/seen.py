@@ -59,7 +59,8 @@ def dense(solution, points: int = 40_000):
     """
     march = getattr(solution, "march", None)
     if march is None:
-        t, q, v, jumps = solution.t, solution.q, solution.v, solution.jump_rows
+        t, q, jumps = solution.t, solution.q, solution.jump_rows
+        v = solution.v if solution.has_velocities else np.zeros((len(t), 0))
         if not v.shape[1]:
             v = solution.rates
         at = np.insert(np.arange(len(t)), jumps, jumps)  # the velocity lasts up to its jump

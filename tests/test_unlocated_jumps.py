@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import explorer as ex
 
@@ -118,6 +119,17 @@ def test_many_kinks_are_met_one_after_the_other():
     for method in ("direct", "adjoint"):
         found = ex.sensitivity(system, loose, cost={"w": "u"}, method=method)
         np.testing.assert_allclose(found.cost_gradient, truth, rtol=0, atol=1e-6 * abs(truth).max())
+
+    def end(F):  # by SciPy: no step is long where a kink may lie in it
+        def field(t, x):
+            u, v = x
+            push = 30 * max(0.0, u - 0.1) - 30 * max(0.0, -u - 0.1)
+            return v, F * np.cos(2 * t) - u - 0.1 * v - push
+
+        run = solve_ivp(
+            field, (0, 12), [0, 0], method="DOP853", rtol=3e-14, atol=1e-14, max_step=0.01
+        )
+        return run.y[0, -1]
+
     d = 1e-5
-    ends = [ex.simulate(system, tight, F=1 + s * d).q[-1, 0] for s in (-1, 1)]
-    assert truth[2] == pytest.approx((ends[1] - ends[0]) / (2 * d), rel=1e-6)
+    assert truth[2] == pytest.approx((end(1 + d) - end(1 - d)) / (2 * d), rel=1e-6)

@@ -540,7 +540,7 @@ def test_impulses_stand_at_the_impacts(name, scheme):
         impacts = [e for e in solution.events if e.impulse > 0]
     assert set(t) <= {np.float32(e.t) for e in impacts}
     for e in impacts:  # a dot covers the weaker ones beneath it, and none else
-        beside = np.abs(t - e.t) <= solution.t[-1] / 200
+        beside = np.abs(t - e.t) <= solution.t[-1] / 99
         assert p[beside].max() >= np.float32(e.impulse)
     strongest = max(e.impulse for e in impacts)
     assert max(d["y"].max() for d in dots) == np.float32(strongest)

@@ -155,11 +155,14 @@ def moreau_jean(
             vk = v_free + np.linalg.solve(W, G.T @ p_on)
             qk = qi + dt * (theta * vk + (1 - theta) * vi)
             point = star if mass_point == "q_star" else qk
-            M, G = model.mass(point), model.G(t1, point)[on]
+            M, taken, G = model.mass(point), G, model.G(t1, point)[on]
             if model.tangents is not None:
                 G = np.vstack([G, model.tangents(t1, point)[on]])
             R = M @ (vk - vi) - dt * theta * model.force(t1, qk, vk) - dt * (1 - theta) * F0
-            if np.linalg.norm(R - G.T @ p_on) <= tol:
+            turned = (
+                np.abs((G - taken) @ vk).max() if on.size else 0.0
+            )  # the laws hold with `taken`
+            if np.linalg.norm(R - G.T @ p_on) <= tol and turned <= tol:
                 break
         for record, value in ((t, t1), (q, qk), (v, vk), (p, P)):
             record.append(value)

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,9 @@ _ACTIONS = [
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
 _QUICK = 20_000  # numbers of a run whose checks cost no picture
+_BYTES, _COARSER = 14_000, (0.75, 0.6)
 _LARGEST = 5000  # px of a picture
-_ROWS = 60  # of a page of the table of events
+_ROWS = 30  # of a page of the table of events
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
@@ -150,6 +152,11 @@ class SessionAnswer:
         look = self._looked()
         run, pinned = seen(session.solution, look), session.pinned
         picture = views.explore.picture(run, pinned, look=look)
+        for share in _COARSER:  # of very many jumps: to a pixel and a half, not to one
+            if _much(picture) <= _BYTES * max(look.width / PANEL.width, 1.0):
+                break
+            smaller = replace(look, width=share * look.width, height=share * look.height)
+            picture = views.explore.picture(run, pinned, look=smaller)
         picture.layout["uirevision"] = self._of()
         drawn = (session.system, session.state["t_end"])
         same = self._drawn == drawn
@@ -250,6 +257,12 @@ class SessionAnswer:
         finally:
             self.answering = False
         return [{"type": "schema", **self.schema()}, {"type": "frame", **self.frame()}]
+
+
+def _much(picture: Picture) -> int:
+    """Return about how many bytes the curves of a picture take."""
+    sizes = {id(t[k]): len(t[k]) for t in picture.data for k in "xy"}
+    return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
 
 
 def _small(x: float) -> str:

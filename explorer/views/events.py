@@ -29,7 +29,7 @@ from explorer.views.picture import (
 
 __all__ = ["event_table", "impulses", "impulses_plot", "slope_title"]
 
-_DOTS = 250  # as many as stand side by side
+_DOTS = 100  # as many as stand side by side
 _LANE = 0.04  # of the height, between two bars
 
 
