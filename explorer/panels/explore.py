@@ -42,7 +42,7 @@ _ACTIONS = [
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
 _QUICK = 20_000  # numbers of a run whose checks cost no picture
-_BYTES, _COARSER = 14_000, (0.75, 0.6)
+_BYTES, _COARSER = (14_000, 20_000), (0.75, 0.6)
 _LARGEST = 5000  # px of a picture
 _ROWS = 30  # of a page of the table of events
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
@@ -152,8 +152,9 @@ class SessionAnswer:
         look = self._looked()
         run, pinned = seen(session.solution, look), session.pinned
         picture = views.explore.picture(run, pinned, look=look)
-        for share in _COARSER:  # of very many jumps: to a pixel and a half, not to one
-            if _much(picture) <= _BYTES * max(look.width / PANEL.width, 1.0):
+        enough, most = (x * max(look.width / PANEL.width, 1.0) for x in _BYTES)
+        for share in _COARSER:  # what can be made small so; what cannot is drawn in full
+            if not enough < _much(picture) <= most:
                 break
             smaller = replace(look, width=share * look.width, height=share * look.height)
             picture = views.explore.picture(run, pinned, look=smaller)
