@@ -25,10 +25,10 @@ from explorer.schemes import schemes
 from explorer.sensitivity import Cost, Sensitivity, sensitivity
 from explorer.sensitivity.direct import solve
 from explorer.sensitivity.question import ask, event_names, locating
-from explorer.sensitivity.unlocated import sharp_formulas
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
 from explorer.systems import StateSpaceSystem, System, from_spec
+from explorer.systems.kinks import sharp_formulas
 
 __all__ = ["SensitivitySession", "SensitivityStates", "default_delta", "offered", "usual_cost"]
 

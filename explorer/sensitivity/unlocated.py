@@ -17,14 +17,14 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import NotApplicable
+from explorer.systems.kinks import SHARP, sharp_formulas
 from explorer.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from explorer.sensitivity.question import Question
 
-__all__ = ["sharp_formulas", "sharp_times", "stepping_on_kinks"]
+__all__ = ["sharp_times", "stepping_on_kinks"]
 
-_SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod)
 _WITHIN = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # places of a step that are looked at
 _BESIDE = 1e-7  # of a step: this far beside an event the field is that of its own side
 _ZERO = 1e-9  # of the largest |u|
@@ -124,9 +124,9 @@ def _surfaces(question: Question) -> list[sp.Expr]:
     if key not in kept:
         found: dict[sp.Expr, None] = {}
         g = question.cost.cost.g
-        sharp = [e for f in sharp_formulas(system) for e in f.atoms(*_SHARP)]
+        sharp = [e for f in sharp_formulas(system) for e in f.atoms(*SHARP)]
         if g is not None:
-            sharp += list(question.cost._read(g, _names(question), "the cost").atoms(*_SHARP))
+            sharp += list(question.cost._read(g, _names(question), "the cost").atoms(*SHARP))
         for e in sharp:
             found |= dict.fromkeys(_zeros(e))
         kept[key] = list(found)
@@ -137,14 +137,6 @@ def _surfaces(question: Question) -> list[sp.Expr]:
 def _names(question: Question) -> dict[str, Any]:
     rates = {s.name: s for s in question.cost.plain.rates}
     return {**question.system.symbols(), **rates}
-
-
-def sharp_formulas(system: Any) -> list[sp.Expr]:
-    """Return the formulas of a system's motion that may jump or have a kink."""
-    flows = [x for mode in getattr(system, "modes", ()) for x in getattr(mode, "flow", ())]
-    mass = list(getattr(system, "inertia", {}).values())
-    own = [*getattr(system, "force", ()), *mass, *flows]
-    return [x for x in map(sp.sympify, own) if x.has(*_SHARP)]
 
 
 def _zeros(e: Any) -> list[sp.Expr]:
