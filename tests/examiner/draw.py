@@ -41,7 +41,10 @@ def knobs(rng: np.random.Generator, usual: Any, system: Any) -> dict[str, Any]:
         found["stages"] = int(rng.integers(1, 5))
     if isinstance(usual, ex.EventDriven):
         known = ["dop853", "dopri5"] if system.n > 12 else ["dop853", "dop853", "dopri5", "radau"]
+        if isinstance(system, ex.MechanicalSystem | ex.LinearMechanicalSystem):
+            known += ["newmark", "generalized-alpha"]
         found["method"] = str(rng.choice(known))
+        found["step"] = system.h * drawn(rng, 0.3, 10, True)
     return found
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 import explorer as ex
 from explorer import Contact, Param
 
@@ -166,10 +168,46 @@ def _corner() -> Any:
     return s
 
 
+def _storeys() -> Any:
+    """Three storeys that yield, on a base that shakes as a record does."""
+    s = ex.MechanicalSystem("yielding storeys", q="u1 u2 u3")
+    m, k, f_y, b, d, A = s.params(m=P(1, 0.3, 3), k=P(200, 20, 1000), f_y=P(3, 0.3, 30),
+                                  b=P(0.05, 0, 0.9), d=P(0.5, 0, 3), A=P(5, 0, 30))  # fmt: skip
+    s.mass = [[m if i == j else 0 for j in range(3)] for i in range(3)]
+    s.force = [-d * v for v in s.v]
+    below = 0
+    for k_, q in enumerate(s.q):
+        s.spring(ex.systems.BilinearSpring(q - below, k=k * (3 - k_), f_y=f_y * (3 - k_), b=b))
+        below = q
+    s.forcing(ex.systems.Record(0.04, _shaken(), [-A * m] * 3))
+    s.start(q=[0, 0, 0], v=[0, 0, 0], t_end=4.0, h=5e-3)
+    return s
+
+
+def _shaken_stop() -> Any:
+    """A mass between a spring and a rough floor with a stop, shaken by a record."""
+    s = ex.MechanicalSystem("shaken", q="x y")
+    m, k, e, mu, A = s.params(m=P(1, 0.3, 3), k=P(40, 5, 200), e=P(0.6, 0, 1), mu=P(0.2, 0, 0.8),
+                              A=P(4, 0, 20))  # fmt: skip
+    s.mass = [[m, 0], [0, m]]
+    s.force = [-k * s.q[0] - 0.2 * s.v[0], -9.81 * m]
+    s.contact(Contact(gap="y", e=e, mu=mu, slip="v_x", name="floor"))
+    s.contact(Contact(gap="0.1 - x", e=e, name="stop"))
+    s.forcing(ex.systems.Record(0.05, _shaken(), [A * m, 0]))
+    s.start(q=[0, 0.05], v=[0, 0], t_end=3.0, h=2e-3)
+    return s
+
+
+def _shaken() -> Any:
+    rng = np.random.default_rng(7)
+    return np.convolve(rng.normal(size=120), np.ones(5) / 2, "same")
+
+
 EXTRA = {
     "one rod": lambda: _rods(1), "three rods": lambda: _rods(3), "space": _ball_in_space,
     "cart": _cart, "discs": _discs, "planes": _planes, "kinks": _kinks, "curved": _curved,
     "kinked force": _kinked_force, "bounces": _bounce_modes, "ladder": _ladder, "corner": _corner,
+    "yielding storeys": _storeys, "shaken": _shaken_stop,
 }  # fmt: skip
 
 
