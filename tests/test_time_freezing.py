@@ -10,6 +10,7 @@ import explorer as ex
 from explorer import Contact, MechanicalSystem
 from explorer.errors import NotApplicable
 from explorer.reformulations.time_freezing import misses, time_freezing
+from explorer.verification.located import flow_energy
 
 
 def right_limits(sol) -> np.ndarray:
@@ -344,3 +345,19 @@ def test_the_end_has_the_order_of_the_elements(tableau, stages):
     travelled = 3.0 * run.t - slows * run.t**2 / 2
     assert run.t[-1] == 0.2177
     assert run.x[:, 0] == pytest.approx(travelled, abs=1e-13)
+
+
+@pytest.mark.parametrize(("tableau", "stages", "h"), [("radau_iia", 3, 0.3), ("gauss", 2, 0.1)])
+def test_the_energy_of_exact_elements_is_certified_as_exact(tableau, stages, h):
+    run = ex.simulate(ex.models.two_blocks(), ex.FESD(h=h, stages=stages, tableau=tableau))
+    assert run.certificate["energy"].value < 1e-12
+
+
+@pytest.mark.parametrize("part", [0.02, 0.37, 0.81, 0.99])
+@pytest.mark.parametrize("h", [0.1, 2e-3])
+def test_a_speed_that_changes_by_itself_breaks_the_certificate(part, h):
+    run = ex.simulate(ex.models.impact_oscillator(), ex.FESD(h=h), t_end=10)
+    assert run.certificate.ok
+    march, n = run.march, run.march.compiled.n
+    march.elements.states[int(part * len(march.elements.states)) :, n : 2 * n] *= 1.02
+    assert not flow_energy(run, 1e-3)[0].ok

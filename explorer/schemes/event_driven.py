@@ -166,7 +166,7 @@ class EventDriven(Scheme):
             return [*flowed, *automaton(solution, accuracy)]
         found = [*located(solution, accuracy), *flowed]
         if self.newmark is None:
-            return [*found, *flow_energy(solution, march.steps[:, :2], accuracy)]
+            return [*found, *flow_energy(solution, accuracy, march.steps[:, :2])]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]
 
     def _accuracy(self, solution: Any) -> float:

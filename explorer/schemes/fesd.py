@@ -158,10 +158,7 @@ class FESD(Scheme):
         found = elements(solution.pseudo, _SOLVED)
         if not solution.march.compiled.mechanical:
             return found
-        clock, running = solution.march.clock, solution.march.running
-        steps = np.column_stack([clock[running], np.diff(clock)[running]])
-        found += located(solution, _ACCURATE)
-        return [*found, *flow_energy(solution, steps, _ACCURATE)]
+        return [*found, *located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
 
     def run(
         self, compiled: Any, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,

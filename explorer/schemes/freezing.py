@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -260,10 +260,40 @@ class Freezing(ABC):
         finer.observe = solution.observe
         return finer
 
+    def inside(
+        self, nodes: np.ndarray, weights: np.ndarray
+    ) -> tuple[FrozenTrajectory, np.ndarray, np.ndarray]:
+        """Return rows inside the elements that run, and times and weights (k,) of a quadrature.
+
+        The states are those of the elements' polynomials, whose error is orthogonal to smooth
+        functions: an integral along them has the order of the states at the ends.
+
+        Parameters
+        ----------
+        nodes, weights : (j,) of a rule on [0, 1]
+        """
+        e, last = self.elements, np.array([self.t_last])
+        end, (begin, h) = self._sampled(last, True), e.times[self.running].T
+        h = np.append(h[:-1], self.pseudo_time(last) - begin[-1])  # the run may end inside
+        s = (begin[:, None] + nodes * h[:, None]).ravel()
+        x, chosen, which = e.sample(np.append(begin[0], s), exact=False)
+        paces = e.rates(s, x[1:], chosen[1:])[:, -1]
+        x, chosen, which = (
+            np.concatenate(pair) for pair in zip((x, chosen, which), end, strict=True)
+        )
+        times, order = x[:, -1], np.argsort(x[1:-1, -1], kind="stable")
+        return (
+            self._trajectory(lambda: self._rows(times, x, chosen, which)),
+            times[1:-1][order], ((weights * h[:, None]).ravel() * paces)[order],
+        )  # fmt: skip
+
     def _lazy(self, times: np.ndarray | None, exact: bool) -> FrozenTrajectory:
+        return self._trajectory(lambda: self._rows(*self._places(times, exact)))
+
+    def _trajectory(self, fill: Callable[[], dict[str, Any]]) -> FrozenTrajectory:
         system = self.compiled.system
         return FrozenTrajectory.of(
-            self, lambda: self._rows(times, exact), system=system, scheme=self.scheme,
+            self, fill, system=system, scheme=self.scheme,
             status=self.status, rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
             route=(self.compiled.route,), seconds=self.elements.seconds,
         )  # fmt: skip
@@ -272,7 +302,8 @@ class Freezing(ABC):
         """Return what happens before the end, in order of time."""
         e, found = self.elements, []
         first = np.append(e.switches[:, 0], len(e.times))
-        frozen = [bool(self.still[a:b].all()) for a, b in pairwise(first)]
+        stands = np.append(0, np.cumsum(self.still))
+        frozen = (np.diff(stands[first]) == np.diff(first)).tolist()
         k = 0
         while k < len(frozen):
             if frozen[k]:
@@ -289,20 +320,30 @@ class Freezing(ABC):
                 k += 1
         return [j for j in found if self.clock[j.first] < self.t_last]
 
-    def _rows(self, times: np.ndarray | None, exact: bool) -> dict[str, Any]:
+    def _places(
+        self, times: np.ndarray | None, exact: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return times, by default the ends of elements, and states, multipliers and elements."""
+        if times is None:
+            times = np.append(self.clock[self.running], self.t_last)
+        times = np.unique(times[times <= self.t_last])
+        found = self._sampled(times, exact)
+        if len(times) and not exact:  # the end of a run is a result, not a place in a picture
+            for some, last in zip(found, self._sampled(times[-1:], True), strict=True):
+                some[-1:] = last
+        return times, *found
+
+    def _rows(
+        self, times: np.ndarray, x: np.ndarray, chosen: np.ndarray, which: np.ndarray
+    ) -> dict[str, Any]:
+        """Return all rows of a run: at these times, and on both sides of what happens."""
         e, compiled = self.elements, self.compiled
         n_x, nsel = compiled.n_x, e.compiled.n_sel
         happened = [(j, what) for j in self.jumps() if (what := self.happens(j))]
         jumps = [j for j, _ in happened]
         hits = self.clock[[j.first for j in jumps]] if jumps else np.empty(0)
-        if times is None:
-            times = np.append(self.clock[self.running], self.t_last)
-        times = np.unique(times[times <= self.t_last])
-        times = times[~np.isin(times, hits)]
-        x, chosen, which = self._sampled(times, exact)
-        if len(times) and not exact:  # the end of a run is a result, not a place in a picture
-            for some, last in zip((x, chosen, which), self._sampled(times[-1:], True), strict=True):
-                some[-1:] = last
+        own = ~np.isin(times, hits)
+        times, x, chosen, which = times[own], x[own], chosen[own], which[own]
         if len(times) and times[0] == 0.0 and len(e.moments) and not self.still[:1].any():
             chosen[0] = e.moments[0, 2 + 3 * e.compiled.n_x :]
         phases = e.places[which, 1] if len(e.places) else np.zeros(len(times), int)

@@ -65,6 +65,8 @@ class Impacts(Freezing):
         """March, up to the first impact of several contacts that breaks Newton's law."""
         self.amended = -np.inf
         super().go(start)
+        if sum(c.e == 0 for c in self.compiled.system.contacts) < 2:
+            return
         for jump in self.jumps():
             opened = self._opened(jump)
             if opened.any():

@@ -1,8 +1,8 @@
 """Runs that locate their events: penetration, the law of impact, and the energy between events.
 
 Between two events E = T + V changes by the work of forces without potential, of damping, friction
-and moving obstacles, and by nothing else. The work is integrated over each step of the run by four
-points of Gauss, at states of the flow itself.
+and moving obstacles, and by nothing else. The work is integrated over each step of the run by the
+points of Gauss, at states of the flow itself or of the polynomials of an element.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from explorer.verification.positions import penetration
 
 __all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switched"]
 
-_NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(4))
-_NODES = _NODES + 0.5
 _DEEP = 1e-6  # below, positions and energies of contacts that come to rest are not told apart
 _STILL = 1e-10  # m: what a force does over less is no motion
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
@@ -61,25 +59,31 @@ def _restitutions(run: Any) -> np.ndarray:
     return found
 
 
-def flow_energy(run: Any, steps: np.ndarray, accuracy: float) -> list[Check]:
+def flow_energy(run: Any, accuracy: float, steps: np.ndarray | None = None) -> list[Check]:
     """Return the check of the energy between events.
 
     Parameters
     ----------
-    steps : (k, 2) start and length of the steps
     accuracy : relative, of the whole run
+    steps : (k, 2) start and length of each; by default the elements of a run through time freezing
     """
     system = run.system
     moving = [c for c in system.constraints if system.t in c.phi.free_symbols]
-    if not len(steps) or system.springs or moving or isinstance(system, DiscSystem):
+    count = len(run.march.running if steps is None else steps)
+    if not count or system.springs or moving or isinstance(system, DiscSystem):
         return []
-    start, h = steps[:, 0], steps[:, 1]
-    nodes = (start[:, None] + _NODES * h[:, None]).ravel()
-    times = np.union1d(nodes, np.append(start, run.march.t_last))
-    rows = run.march.trajectory(np.minimum(times, run.march.t_last))
+    at, shares = np.polynomial.legendre.leggauss(4 if steps is not None else run.scheme.stages + 1)
+    at, shares = (at + 1) / 2, shares / 2
+    if steps is None:
+        rows, nodes, weights = run.march.inside(at, shares)
+    else:
+        start, h = steps[:, 0], steps[:, 1]
+        nodes, weights = (start[:, None] + at * h[:, None]).ravel(), (shares * h[:, None]).ravel()
+        times = np.union1d(nodes, np.append(start, run.march.t_last))
+        rows = run.march.trajectory(np.minimum(times, run.march.t_last))
     rows.observe = run.observe
     with np.errstate(all="ignore"):
-        return _balanced(run, rows, nodes, (_WEIGHTS * h[:, None]).ravel(), accuracy)
+        return _balanced(run, rows, nodes, weights, accuracy)
 
 
 def _balanced(
