@@ -391,6 +391,9 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
         size = np.abs(np.r_[w[on], before[on], (D[:nc] * p)[on], 0.0]).max()
         # what a step's problem is posed in: speeds and impulses over masses
         size += D[:nc] @ np.abs(p)
+        if len(G) > nc:
+            slips = np.abs(G[nc:] @ v1 + move[nc:])
+            size += slips[[on[a] for a, _ in of]].max(initial=0.0)
         tol = 10 * (scheme.lcp_tol + 1e-12) * size
         tol += 1e-12 * np.abs(run.v).max() * np.abs(G).sum()
         if scheme.mass_point == "iterate":

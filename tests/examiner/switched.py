@@ -231,6 +231,7 @@ def judge_elements(run: Any, cross: bool = True, *, tol: float = 1e-7) -> Iterat
     turns = march.switches[1:, 0].astype(int) if cross else np.zeros(0, int)
     near = np.unique(np.r_[turns - 1, turns, np.linspace(0, len(times) - 1, 80).astype(int)])
     near = near[(near >= 0) & (near < len(times))]
+    near = near[~np.isin(near, list(getattr(march, "struck", ())))]  # an impact, judged as one
     near = near[:: max(1, len(near) // MANY)]
     for e in near:
         t, h = times[e]
@@ -342,7 +343,10 @@ def element_errors(known: StepForm, run: Any, rho: Any) -> Any:
         inside = np.flatnonzero((last > t0) & (begin < t1))
         some = looked_at[np.isin(looked_at, inside)]
         if len(some) < 2:
-            some = np.unique(np.r_[some, inside[:1], inside[-1:]]).astype(int)
+            some = np.r_[some, inside[:1], inside[-1:]]
+        by_length = inside[np.argsort(-march.times[inside, 1])]
+        longest = by_length[np.unique(phase[by_length], return_index=True)[1]]  # of each pattern
+        some = np.unique(np.r_[some, longest[:: 1 + len(longest) // 12]]).astype(int)
         for e in some:
             if not errors[e]:
                 errors[e] = error(e) + 1e-14
