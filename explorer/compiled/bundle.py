@@ -179,37 +179,66 @@ def _settled(outputs: Sequence[Any]) -> list[Any]:
 SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Mod)
 
 
-def smooth(expr: Any) -> Any:
+def smooth(expr: Any, sides: Any = None) -> Any:
     """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
 
     SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
     SymPy would fold nested cases into conditions that have no counterpart.
+
+    Parameters
+    ----------
+    expr : sympy expression
+    sides : Sides, optional
+        Which side of a surface a case may be held to; see `explorer.compiled.sides`.
     """
-    if not expr.has(*SHARP, sp.Piecewise):
+    if not expr.has(*SHARP, sp.Piecewise, *_WHOLE):
         return se.sympify(expr)
     if isinstance(expr, sp.Piecewise):
-        return se.Piecewise(*((smooth(value), _condition(when)) for value, when in expr.args))
-    args = [smooth(a) for a in expr.args]
+        return se.Piecewise(*((smooth(f, sides), _condition(when, sides)) for f, when in expr.args))
+    args = [smooth(a, sides) for a in expr.args]
     u = args[0]
+
+    def turns(at: Any, value: Any) -> Any:
+        return value if sides is None else sides.turns(at, value)
+
     if isinstance(expr, sp.Abs):
-        return se.Piecewise((u, u >= 0), (-u, True))
+        return se.Piecewise((u, turns(expr.args[0], u) >= 0), (-u, True))
     if isinstance(expr, sp.sign):
-        return se.Piecewise((1, u > 0), (-1, u < 0), (0, True))
+        w = turns(expr.args[0], u)
+        return se.Piecewise((1, w > 0), (-1, w < 0), (0, True))
     if isinstance(expr, sp.Heaviside):
-        return se.Piecewise((0, u < 0), (1, u > 0), (args[1] if len(args) > 1 else 0.5, True))
+        w = turns(expr.args[0], u)
+        return se.Piecewise((0, w < 0), (1, w > 0), (args[1] if len(args) > 1 else 0.5, True))
     if isinstance(expr, (sp.Min, sp.Max)):
-        for v in args[1:]:
-            u = se.Piecewise((u, u >= v if isinstance(expr, sp.Max) else u <= v), (v, True))
+        best = expr.args[0]
+        for x, v in zip(expr.args[1:], args[1:], strict=True):
+            w = turns(best - x, u - v)
+            u = se.Piecewise((u, w >= 0 if isinstance(expr, sp.Max) else w <= 0), (v, True))
+            best = expr.func(best, x)
         return u
     if isinstance(expr, sp.Mod):
-        return u - args[1] * se.floor(u / args[1])
+        return u - args[1] * _whole(expr.args[0] / expr.args[1], u / args[1], sides)
+    if isinstance(expr, sp.floor):
+        return _whole(expr.args[0], u, sides)
+    if isinstance(expr, sp.ceiling):
+        return -_whole(-expr.args[0], -u, sides)
     return getattr(se, type(expr).__name__)(*args)
 
 
-def _condition(when: Any) -> Any:
+_WHOLE = (sp.floor, sp.ceiling)
+
+
+def _whole(at: Any, u: Any, sides: Any) -> Any:
+    return se.floor(u) if sides is None else sides.whole(at, u)
+
+
+def _condition(when: Any, sides: Any) -> Any:
     if when in (sp.true, sp.false):
         return bool(when)
     if isinstance(when, (sp.And, sp.Or, sp.Not)):
-        return getattr(se, type(when).__name__)(*map(_condition, when.args))
+        return getattr(se, type(when).__name__)(*(_condition(w, sides) for w in when.args))
     kinds = {sp.Lt: se.Lt, sp.Le: se.Le, sp.Gt: se.Gt, sp.Ge: se.Ge, sp.Eq: se.Eq, sp.Ne: se.Ne}
-    return kinds[type(when)](*map(smooth, when.args))
+    left, right = (smooth(x, sides) for x in when.args)
+    if sides is None or isinstance(when, (sp.Eq, sp.Ne)):
+        return kinds[type(when)](left, right)
+    return kinds[type(when)](sides.turns(when.lhs - when.rhs, left - right), 0)

@@ -23,11 +23,14 @@ import sympy as sp
 
 from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.layout import shape
 from explorer.compiled.remade import Remade
 from explorer.compiled.saddle import gradient, saddle
+from explorer.compiled.sides import Sides
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
 from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
+from explorer.systems.kinks import sharp_formulas
 
 __all__ = ["Flow", "compile_flow"]
 
@@ -38,8 +41,8 @@ _FEW = 12  # so many modes are compiled at once, more of them when a run comes t
 _ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
-def _smoothed(formulas: Sequence[Any]) -> list[Expr]:
-    return [smooth(sp.sympify(f)) for f in formulas]
+def _smoothed(formulas: Sequence[Any], sides: Sides | None = None) -> list[Expr]:
+    return [smooth(sp.sympify(f), sides) for f in formulas]
 
 
 class Flow(Remade):
@@ -109,14 +112,16 @@ class Flow(Remade):
         lam = [se.Symbol(f"_lam_{k}") for k in range(self.rows)]
         e = [se.Symbol(f"_e_{k}") for k in range(self.n_c)]
         sigma = [se.Symbol(f"_sigma_{k}") for k in range(len(self.rough))]
-        self._args = [t, *x, *rho, *rate, *lam, *e, *sigma]
+        numbers = None if self.active_sets is None else self.active_sets.numbers
+        self.sides = Sides([system.t, *self.states], [sp.Symbol(k) for k in names])
+        self.sides.collect(sharp_formulas(system) if numbers is None else ())
+        self._args = [t, *x, *rho, *rate, *lam, *e, *sigma, *self.sides.symbols]
         self._t, self._x, self._rho, self._rate = t, x, rho, rate
         self.bundles: list[Any] = []
         self.offsets = {}
         self._recipes: list[tuple[int, int, Recipe]] = []
         self._shared: dict[Any, Bundle] = system.made.setdefault("bundles", {})
         self.solved: ActiveModes | None = None
-        numbers = None if self.active_sets is None else self.active_sets.numbers
         if isinstance(system, StepSystem) and numbers is not None:
             self.solved = ActiveModes(system, numbers, 1 + self.n_x, len(self._args))
         if self.mechanical:
@@ -127,6 +132,7 @@ class Flow(Remade):
         self.cost: sp.Expr | None = None
         self._plain, self._origin = self, system  # without a cost; not begun in another mode
         self._kept: dict[Any, Flow] = {}
+        self._watch_sides()
         self._start(system)  # the last one
         self._list()
         modes = 0 if self.automaton is None else len(self.automaton.modes)
@@ -137,7 +143,7 @@ class Flow(Remade):
         """Write the table of the bundles, and forget the workspaces that knew another one."""
         made = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
         self.table = np.array(made, np.int64)
-        sizes = [size for _, size, _ in self._recipes]
+        sizes = [2 * len(self.sides.symbols), *(size for _, size, _ in self._recipes)]
         self.most = max([*(b.size for b in self.bundles if b), *sizes])
         self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
 
@@ -167,11 +173,17 @@ class Flow(Remade):
 
         for mode in system.modes:
             k = mode.index
-            add(k, n, partial(solved.field, k, False) if solved else partial(_smoothed, mode.flow))
+            add(
+                k,
+                n,
+                partial(solved.field, k, False)
+                if solved
+                else partial(_smoothed, mode.flow, self.sides),
+            )
         self.offsets["tlm"] = len(self.bundles)
         for mode in system.modes:
             k = mode.index
-            plain = partial(self._by_all, mode.flow, False)
+            plain = partial(self._by_all, mode.flow, False, self.sides)
             add(k, n * columns, partial(solved.field, k, True) if solved else plain)
         self.offsets["guard"] = len(self.bundles)
         for k, mine in enumerate(of):
@@ -198,9 +210,9 @@ class Flow(Remade):
             self._args, [smooth(w) for b in system.start_branches for w in b.when]
         )  # fmt: skip
 
-    def _by_all(self, formulas: Sequence[Any], t: bool) -> list[Expr]:
+    def _by_all(self, formulas: Sequence[Any], t: bool, sides: Any = None) -> list[Expr]:
         """Return formulas, their derivatives by t if wanted, by x and by the parameters."""
-        f = _smoothed(formulas)
+        f = _smoothed(formulas, sides)
         by_t = [g.diff(self._t) for g in f] if t else []
         return [*f, *by_t, *gradient(f, self._x), *self._by_rho(f)]
 
@@ -233,10 +245,28 @@ class Flow(Remade):
 
     def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
         x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
-        for outputs in saddle(system, self._t, *x, rate, lam, e, sigma, self._by_rho):
+        for outputs in saddle(system, self._t, *x, rate, lam, e, sigma, self._by_rho, self.sides):
             self._add(outputs)
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
+
+    def _watch_sides(self) -> None:
+        """Lay out what is behind the arguments that all bundles have, and compile the surfaces.
+
+        It is the work space of active modes, then the sides of a cost's own surfaces, then the
+        inverse sizes of all surfaces.
+        """
+        scratch = [
+            se.Symbol(f"_scratch_{k}") for k in range(self.solved.scratch if self.solved else 0)
+        ]
+        sides, own = self.sides, len(self._plain.sides.symbols)
+        inverse = [se.Symbol(f"_inverse_{k}") for k in range(len(sides.symbols))]
+        self._all_args = [*self._args, *scratch, *sides.symbols[own:], *inverse]
+        behind = len(self._args) + len(scratch)
+        places = [*range(len(self._args) - own, len(self._args))]
+        self._side_places = [*places, *range(behind, behind + len(sides.symbols) - own)]
+        formulas = sides.guards(inverse)
+        self.surfaces = Bundle(self._all_args, formulas) if formulas else None
 
     def _start(self, system: Any) -> None:
         if self.mechanical:
@@ -255,7 +285,7 @@ class Flow(Remade):
 
     def input(self, rho: Any) -> np.ndarray:
         """Return a fresh input vector with zero state."""
-        inp = np.zeros(len(self._args) + (self.solved.scratch if self.solved else 0))
+        inp = np.zeros(len(self._all_args))
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
         return inp
 
@@ -266,9 +296,11 @@ class Flow(Remade):
         plain, other = self._plain, copy.copy(self)
         other._plain, other.cost, other.bundles = plain, g, list(plain.bundles)
         if g is not None:
-            f = smooth(sp.sympify(g))
+            other.sides = plain.sides.copy()
+            f = smooth(sp.sympify(g), other.sides)
+            other._watch_sides()
             outputs = [f, *gradient([f], self._x), *gradient([f], self._rate), *self._by_rho([f])]
-            other.bundles.insert(self.offsets["cost"], Bundle(self._args, outputs))
+            other.bundles.insert(self.offsets["cost"], Bundle(other._all_args, outputs))
         other._list()
         return other
 
@@ -339,38 +371,7 @@ class Flow(Remade):
 
     def shape(self, wrt: Sequence[int]) -> np.ndarray:
         """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""
-        modes = 0 if self.automaton is None else len(self.automaton.modes)
-        at = 16 + len(wrt)
-        head = [
-            int(self.mechanical), self.n_x, self.n, self.n_c, self.n_rho, len(wrt),
-            int(self.cost is not None), modes, *(self.offsets[k] for k in (
-                "tlm", "guard", "guard_tlm", "reset", "cost",
-            )), at, self.rows, at, *wrt,
-        ]  # fmt: skip
-        if self.mechanical:  # the tangent row of each contact, the contact of each tangent
-            tangent = {c: self.n_c + k for k, c in enumerate(self.rough)}
-            owners = [*(tangent.get(c, -1) for c in range(self.n_c)), *self.rough]
-            return np.array([*head, *owners], np.int64)
-        ptr = np.searchsorted([g.mode for g in self.guards], range(modes + 1)).tolist()
-        # the numbers of the branches stand behind those of the guards, 8 of each
-        row, place = self.offsets["branch"], at + len(ptr) + 8 * len(self.guards)
-        zeros = {(g.mode, g.r, g.direction): k - ptr[g.mode] for k, g in enumerate(self.guards)}
-        each: list[int] = []
-        branches: list[int] = []
-        for g in self.guards:
-            each += [
-                g.direction, g.to, g.bounds + 2 * g.terminal + 4 * (g.when is not None), g.zeno,
-                len(g.branches), row, place + len(branches),
-                zeros.get((g.to, g.r, g.direction), -1),
-            ]  # fmt: skip
-            row += bool(g.branches)
-            first = 0
-            for b in g.branches:
-                there = [other.name for other in self.guards if other.mode == b.to]
-                left = there.index(g.leaves) if g.leaves in there else -1
-                branches += [b.to, left, first, first + len(b.when)]
-                first += len(b.when)
-        return np.array([*head, *ptr, *each, *branches], np.int64)
+        return shape(self, wrt)
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""

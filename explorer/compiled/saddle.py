@@ -29,7 +29,7 @@ def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]
 
 def saddle(
     system: Any, t: Expr, q: list, v: list, a: list, lam: list, e: list, sigma: list,
-    by_rho: Callable[[Sequence[Expr]], list[Expr]],
+    by_rho: Callable[[Sequence[Expr]], list[Expr]], sides: Any = None,
 ) -> list[list[Expr]]:  # fmt: skip
     """Return the outputs of the bundles in their order (`explorer.kernels.flows`).
 
@@ -40,10 +40,12 @@ def saddle(
         lam of all rows, e of the contacts, sigma of the tangents.
     by_rho : callable
         Returns the Jacobian of functions by the parameters, flat.
+    sides : Sides, optional
+        What the formulas of mass and force may be held to.
     """
     n, n_c, rough = system.n, len(system.contacts), system.rough
-    M = [[smooth(m) for m in row] for row in system.mass.tolist()]
-    F = [smooth(f) for f in system.force]
+    M = [[smooth(m, sides) for m in row] for row in system.mass.tolist()]
+    F = [smooth(f, sides) for f in system.force]
     gap = [smooth(c.gap) for c in system.contacts]
     frictions = [system.contacts[k] for k in rough]
     mu = [smooth(c.mu) for c in frictions]

@@ -12,7 +12,6 @@ from explorer.codes import CHATTERING, EVENT_CAP, NOT_FINITE, STEP_CAP, STIFF, S
 from explorer.kernels.coefficients import IMPROPER
 from explorer.kernels.contacts import LCP_WORK, PRIOR, frictions, settle
 from explorer.kernels.flows import (
-    CLOSED,
     FIRED,
     KIND,
     MODE,
@@ -20,9 +19,11 @@ from explorer.kernels.flows import (
     NX,
     PROBLEM,
     ROWS,
+    SIDES,
     N,
     flow,
     guard_count,
+    guards,
 )  # fmt: skip
 from explorer.kernels.jit import kernel
 from explorer.kernels.jumps import (
@@ -52,6 +53,7 @@ from explorer.kernels.locate import (
     first_event,
     land,
 )  # fmt: skip
+from explorer.kernels.march_structures import Method, Problem, Surfaces
 from explorer.kernels.runge_kutta import (
     TABLEAU,
     advance,
@@ -60,7 +62,9 @@ from explorer.kernels.runge_kutta import (
     step_error,
     stiffness,
 )
+from explorer.kernels.sides import FAILED, HIDDEN, cross, free, release, turn
 from explorer.kernels.start import UNMADE, begin
+from explorer.kernels.step_record import note
 from explorer.kernels.transitions import (
     ATOL,
     BAND,
@@ -72,7 +76,6 @@ from explorer.kernels.transitions import (
     REST_MAX,
     RTOL,
     STIFF_LIMIT,
-    STOPS,
     T0,
     T_END,
     switch,
@@ -87,13 +90,15 @@ __all__ = ["march"]
     f"int64({PROBLEM}, {TABLEAU}, int64, int64, int64, float64[:, ::1], float64[:, ::1],"
     f" {LCP_WORK}, float64[::1], int64[::1], float64[::1], float64[::1], float64[:, ::1],"
     " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1], int64[::1], float64[:, ::1], int64[:, ::1], int64[::1])"
+    " float64[:, ::1], int64[:, ::1], int64[::1], float64[:, ::1], int64[:, ::1], int64[::1],"
+    " int64[:, ::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1])"
 )
 def march(
     table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, extra, width, method, E, Dw,
     matrix, B, A2, tab, vectors, ints, member,
     knobs, caps, y, e, e_rho, K, dense, watch, samples, bench,
     steps, step_state, lay, record, record_kind, counts,
+    side_table, side_shape, side_state, side_watch, side_samples,
 ):  # fmt: skip
     """Integrate from knobs[0] to knobs[1]; return a status.
 
@@ -105,21 +110,21 @@ def march(
     A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (12 + k,), (4,) most steps, most events, what of the start is given, whether
+    knobs, caps : (12,), (4,) most steps, most events, what of the start is given, whether
         events are differentiated, with columns or without; the steps end at multiples of
-        knobs[GRID] (0: where they like) and at the increasing times knobs[STOPS:]
+        knobs[GRID] (0: where they like)
     y : ((width + 1) (n_x + 1),) start (see `explorer.kernels.start`), overwritten by the end
     e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives, written
     K, dense, watch, samples, bench : workspaces
     steps, step_state : record of the steps: t, h, y at the start (and, if there is room, the
-        accelerations that the method carries); mode or closed contacts
+        accelerations that the method carries); mode or closed contacts, sides of surfaces
     lay, record, record_kind : events: places in a row; numbers; (guard, kind, mode before, mode
         after, number of the first step behind it, how many guards fired together, 0: reached by the
         flow, 1: on its zero at once, 2: beyond its zero at once)
     counts : (4,) steps, events, right-hand sides, rejected steps
+    side_table .. side_samples : the surfaces of its formulas, see `explorer.kernels.sides`
     """
     nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
-    wide = 2 * rows - nc
     block = nx + 1
     size = (width + 1) * block
     t, t_end = knobs[T0], knobs[T_END]
@@ -129,12 +134,17 @@ def march(
     )  # fmt: skip
     e_now, scratch, times = bench[6], bench[7], bench[8]
     times[:] = -1e300
-    taken, events, at_same_time, stiff_count, calm, stop = 0, 0, 0, 0, 0, STOPS
+    taken, events, at_same_time, stiff_count, calm = 0, 0, 0, 0, 0
     member[:] = 0
     ints[PRIOR, :], ints[3, 0] = 0, -1  # no contact has been held before, nothing is factored
     watch[:, 3] = np.inf
     h = knobs[H0]
     fresh = True  # a stretch begins: slopes, guards and watches have to be set
+    problem = Problem(table, shape, inp, out, W, pivots, vec, state)
+    tools = Method(A, c, L, lp, Dw, s, method, extra, width)
+    surfaces = Surfaces(side_table, side_shape, side_state, side_watch, side_samples)
+    side_watch[:, :] = 0.0
+    release(problem, surfaces)
     state[FIRED], rejected, blurred = -2, False, 0
     if shape[KIND] == 0 and table[state[MODE], 0] == 0:
         counts[0] = state[MODE]
@@ -161,6 +171,10 @@ def march(
                 return status
             if not np.isfinite(largest(K[0], 0, size)):
                 return NOT_FINITE
+            ahead = h if h > 0.0 else 1e-3 * min(t_end - t, knobs[H_MAX])
+            status = turn(problem, surfaces, bench, K, -1, t, y, ahead, width)
+            if status != SUCCESS:
+                return status
             count = guard_count(shape, state)
             for i in range(block):
                 rates[2 * count + i] = K[0, i]
@@ -188,14 +202,9 @@ def march(
             h = min(h, knobs[H_MAX])
             if knobs[GRID] > 0.0:
                 h = min(h, (np.floor(t / knobs[GRID] + 1e-9) + 1.0) * knobs[GRID] - t)
-            while stop < knobs.size and knobs[stop] <= t:
-                stop += 1
-            goal, cut, step = t_end, False, h
-            if stop < knobs.size:
-                goal = min(goal, knobs[stop])
-            if t + 1.0000001 * h >= goal:
-                step, cut = goal - t, True
-            final = cut and goal == t_end
+            step, final = h, False
+            if t + 1.0000001 * h >= t_end:
+                step, final = t_end - t, True
             status = advance(
                 table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y, step, K,
                 stage, new, width,
@@ -204,6 +213,10 @@ def march(
                 return status
             counts[2] += s
             error = step_error(method, E, s, K, y, new, step, block, width, rtol, atol)
+            if not np.isfinite(error) and free(problem) == 0:
+                release(problem, surfaces)  # a formula may end at its surface, as sqrt(abs(u)) does
+                counts[3] += 1
+                continue
             if not error <= 1.0:
                 counts[3] += 1
                 rejected = True
@@ -231,8 +244,21 @@ def march(
                 calm += 1
                 if calm >= 6:
                     stiff_count = 0
+            turned, blur, bound = -1, 0.0, step
+            if shape[SIDES] > 0:
+                turned = cross(problem, tools, surfaces, bench, K, dense, y, t, step, blurred < 6)
+                if turned == FAILED:
+                    return np.int64(found[FRACTION])
+                blur = found[BLUR]
+                if turned >= 0 and found[LENGTH] == 0.0:
+                    status = turn(problem, surfaces, bench, K, turned, t, y, step, width)
+                    if status != SUCCESS:
+                        return status
+                    continue
+                if turned >= 0:
+                    step, final = found[LENGTH], False
             count = guard_count(shape, state)
-            if count > 0:
+            if count > 0 and turned != HIDDEN:
                 if extra > s:
                     status = advance(
                         table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, s + 1, extra,
@@ -245,17 +271,17 @@ def march(
                     table, shape, inp, out, W, pivots, vec, state, method, dense, y, t, step,
                     final, band, watch, samples, x, values, found, blurred < 6,
                 )  # fmt: skip
-                if now == -2:
-                    blurred += 1
-                    counts[3] += 1
-                    h = step * max(0.2, 0.9 * found[BLUR] ** -0.2)
-                    if h <= 4e-16 * abs(t) or h < 1e-300:
-                        return NOT_FINITE
-                    continue
-                blurred = 0
-                grown = min(grown, step * min(10.0, 0.9 * max(found[BLUR], 1e-9) ** -0.2))
-            if cut:  # the step was short for another reason than its error
-                grown = max(grown, h)
+                blur = max(blur, found[BLUR])
+            if turned == HIDDEN or now == HIDDEN:
+                blurred += 1
+                counts[3] += 1
+                h = step * max(0.2, 0.9 * blur**-0.2)
+                if h <= 4e-16 * abs(t) or h < 1e-300:
+                    return NOT_FINITE
+                continue
+            blurred = 0
+            if count > 0 or shape[SIDES] > 0:
+                grown = min(grown, bound * min(10.0, 0.9 * max(blur, 1e-9) ** -0.2))
             tau = step
             if now >= 0:
                 tau = min(found[FRACTION], 1.0) * step
@@ -274,24 +300,25 @@ def march(
                 if status != SUCCESS:
                     return status
             if tau > 0.0:
-                steps[taken, 0], steps[taken, 1] = t, tau
+                note(shape, state, t, tau, y, K[0], steps[taken], step_state[taken])
                 for m in range(size):
-                    steps[taken, 2 + m] = y[m]
                     y[m] = new[m]
-                for m in range(steps.shape[1] - 2 - size):
-                    steps[taken, 2 + size + m] = K[0, m // n * block + n + m % n]
-                step_state[taken, 0] = state[MODE]
-                for a in range(wide):
-                    step_state[taken, 1 + a] = state[CLOSED + a]
                 taken += 1
                 counts[0] = taken
-                t = goal if cut and tau == step else t + tau
+                t = t_end if final and tau == step else t + tau
             if now < 0:
                 h = grown
                 for m in range(size):
                     K[0, m] = K[s, m]
                 for j in range(count):
                     samples[0, j] = samples[SAMPLES, j]
+                if shape[SIDES] > 0:
+                    status = turn(problem, surfaces, bench, K, turned, t, y, bound, width)
+                    if status != SUCCESS:
+                        return status
+                    guards(table, shape, inp, out, W, pivots, vec, state, t, y, values)
+                    for j in range(count):
+                        samples[0, j] = values[j]
                 continue
         # an event at (t, y)
         if events >= caps[1]:
@@ -318,6 +345,7 @@ def march(
         row[BEND] = 0.0
         if caps[3] > 0:
             bend(table, shape, inp, out, W, pivots, vec, state, now, 1e-3 * h, row, lay)
+        release(problem, surfaces)
         for i in range(block):
             row[lay[X_PLUS] + i] = y[i]
         kind[0], kind[2], kind[5], kind[6] = now, state[MODE], 1, how

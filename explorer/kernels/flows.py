@@ -13,7 +13,7 @@ R = M a - F - G' lam and A = G a + gamma, the same factors solve
 [[M, G'], [G, 0]] [a'; -lam'] = -[R_q Q + R_v V + R_rho; A_q Q + A_v V + A_rho].
 
 The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost. Every bundle reads
-[t, x, rho, x', lam, e, sigma].
+[t, x, rho, x', lam, e, sigma, sides].
 """
 
 from explorer.codes import SINGULAR, SUCCESS
@@ -27,7 +27,9 @@ TLM, GUARD, GUARD_TLM, RESET, COST_ROW, GUARDS = 8, 9, 10, 11, 12, 13
 # normals and tangents together; from there on the tangent row of each contact (-1: frictionless),
 # then the contact of each tangent
 ROWS, OWNERS = 14, 15
-WRT = 16
+# how many surfaces formulas turn at, and the place in `shape` of the places of their sides in `inp`
+SIDES, SIDES_AT = 16, 17
+WRT = 18
 # of each guard: direction, mode that follows, flags, mode behind an accumulation, how many modes
 # may follow, row of `table` with their conditions, place in `shape` of their numbers: of each the
 # mode, its guard that is left, its first condition and one past its last; which guard of the mode
@@ -37,7 +39,7 @@ EACH, TO, FLAGS, BEYOND, BRANCHES, BRANCH_ROW, BRANCH_AT, SAME = 8, 1, 2, 3, 4, 
 DYN, CON, GAP, STEP, IMPACT, GAP_RHO = 0, 1, 2, 3, 4, 5
 # `state`: the mode, how many rows are held, the guard whose event has just happened (-1: of another
 # mode, -2: none, + the number of guards: one that is left, or a contact that let go), then from
-# CLOSED on which rows are held, then each tangent's sigma
+# CLOSED on which rows are held, then each tangent's sigma, then the sides of the surfaces
 MODE, HELD, FIRED, CLOSED = 0, 1, 2, 8
 
 PROBLEM = (
@@ -155,6 +157,8 @@ def slopes(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
     inp[0] = t
     for i in range(nx):
         inp[1 + i] = y[i]
+    for k in range(shape[SIDES]):
+        inp[shape[shape[SIDES_AT] + k]] = state[CLOSED + 2 * shape[ROWS] - shape[NC] + k]
     if shape[KIND] == 0:
         row = state[MODE] if width == 0 else shape[TLM] + state[MODE]
         call(table[row, 0], table[row, 1], out, inp)
@@ -271,10 +275,10 @@ def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
 
 @kernel("void(int64[::1], int64[::1], int64[:, ::1], int64)", inline=True)
 def restore(shape, state, step_state, i):
-    """Set the mode and the held rows to those of the step `i` of a record."""
+    """Set the mode, the held rows and the sides to those of the step `i` of a record."""
     state[MODE] = step_state[i, 0]
     state[HELD] = 0
-    for c in range(2 * shape[ROWS] - shape[NC]):
+    for c in range(2 * shape[ROWS] - shape[NC] + shape[SIDES]):
         state[CLOSED + c] = step_state[i, 1 + c]
         if c < shape[ROWS]:
             state[HELD] += state[CLOSED + c]

@@ -45,7 +45,6 @@ GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 
 # knobs of the march
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
 STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST, GRID = 7, 8, 9, 10, 11
-STOPS = 12  # from there on: times at which a step ends
 ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 GOES_ON = -1
 

@@ -8,6 +8,9 @@ zero. Impacts that accumulate end in one event that closes the contact. Of a sys
 functions the modes are its active sets (`explorer.reformulations.filippov`).
 (Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 
+Steps end where a formula with abs, max, cases or floor turns, and each one holds its side
+(`explorer.kernels.sides`): that is no event, but the order of a method needs a smooth flow.
+
 Of a mechanical system the march can also be Newmark's or that of generalised-alpha, on the grid of
 its own step: an event cuts a step in two, both of them steps of the scheme, and behind it the
 acceleration is computed anew (a_0 = M^-1 F; without that the order falls to 1).
@@ -22,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.codes import STIFF
 from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.butcher import METHODS, Tableau, newmark
@@ -35,9 +37,8 @@ from explorer.schemes.newmark import GeneralizedAlpha, Newmark
 from explorer.schemes.sliding import SwitchedMarch
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
-from explorer.systems.kinks import kinked
 from explorer.trajectory import Trajectory
-from explorer.verification.flow import automaton, flow, misses, passed_over
+from explorer.verification.flow import automaton, flow, passed_over
 from explorer.verification.located import by_steps, flow_energy, located, switched
 
 __all__ = ["EventDriven"]
@@ -45,7 +46,6 @@ __all__ = ["EventDriven"]
 _LAXER = 100.0  # the error of a run over the sum of those of its steps
 _COARSE = 1e-2  # where the user sets a step and no tolerance
 _MOST = 1_000_000  # rows besides the events
-_FINEST = 2e-13  # below, round-off takes over
 _NEWMARK = {"newmark": Newmark, "generalized-alpha": GeneralizedAlpha}
 _CHOICES = (*METHODS, *_NEWMARK)
 
@@ -122,16 +122,6 @@ class EventDriven(Scheme):
         kind = _NEWMARK.get(self.method)
         return None if kind is None else kind(h=self.step)
 
-    def _shares(self, system: Any) -> list[float]:
-        """Return the shares of the tolerances that steps are held to, one after the other.
-
-        A step of an explicit method over a kink is up to a thousand times as far off as estimated.
-        """
-        if self.newmark is not None or self.tableau.stiff == 0 or not kinked(system):
-            return [1.0]
-        least = min(1.0, _FINEST / self.rtol)
-        return [max(1e-2, least), max(1e-4, least), least]
-
     @property
     def tableau(self) -> Tableau:
         """The coefficients of the method."""
@@ -187,7 +177,7 @@ class EventDriven(Scheme):
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
         x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
-        stops: Any = (), events_wrt: tuple[int, ...] = (),
+        events_wrt: tuple[int, ...] = (),
     ) -> Trajectory:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
@@ -201,7 +191,6 @@ class EventDriven(Scheme):
         t_eval : (k,) times of the rows; by default see `points`
         wrt : indices of the parameters to differentiate by; -1 for a start value
         seeds : (n_x, p) derivative of the start, by default the model's own
-        stops : (k,) increasing times at which a step ends
         events_wrt : as wrt, to differentiate what happens at the events alone: for an adjoint
 
         Raises
@@ -224,18 +213,9 @@ class EventDriven(Scheme):
             n, x0 = compiled.n, compiled.start(rho)[0]
             x0[:n] = x0[:n] if q0 is None else q0
             x0[n:] = x0[n:] if v0 is None else v0
-        derived = bool(wrt or events_wrt or len(stops))  # such runs end steps at kinks
-        shares = [1.0] if derived else self._shares(compiled.system)
-        for share in shares:
-            march = kind(compiled, self, np.asarray(rho, float), t_end, wrt, stops=stops,
-                         slopes=len(events_wrt) > 0)  # fmt: skip
-            march.tolerances = share * self.rtol, share * self.atol
-            march.go(x0, seeds)
-            if len(shares) == 1 or march.code == STIFF or misses(march).max(initial=0.0) <= 1.0:
-                break
-        if march.code == STIFF and shares[0] < 1.0:  # where only such tolerances stop it
-            march = kind(compiled, self, np.asarray(rho, float), t_end, wrt)
-            march.go(x0, seeds)
+        march = kind(compiled, self, np.asarray(rho, float), t_end, wrt,
+                     slopes=len(events_wrt) > 0)  # fmt: skip
+        march.go(x0, seeds)
         return march.trajectory(t_eval)
 
 

@@ -42,12 +42,11 @@ class March:
 
     def __init__(
         self, flow: Flow, scheme: EventDriven, rho: np.ndarray, t_end: float,
-        wrt: tuple[int, ...] = (), *, stops: Any = (), slopes: bool = False,
+        wrt: tuple[int, ...] = (), *, slopes: bool = False,
     ) -> None:  # fmt: skip
         self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
-        self.stops, self.slopes = np.array(stops, float), slopes or len(wrt) > 0
+        self.slopes = slopes or len(wrt) > 0
         self.tableau, newmark = scheme.tableau, scheme.newmark
-        self.tolerances = scheme.rtol, scheme.atol  # of the steps
         self.first = 0.0 if newmark is None else newmark.h
         self.grid = 0.0 if newmark is None or newmark.error_tol > 0 else newmark.h
         self.room = scheme.max_steps
@@ -90,12 +89,12 @@ class March:
             work.state[0] = self.flow.start_mode(self.rho, start)
             work.caps[2:] = (start is not None) + 2 * (seeds is not None), self.slopes
             work.knobs[:] = (
-                0.0, self.t_end, *self.tolerances, self.first, BAND, self.grid or self.t_end / 4,
-                self.tableau.stiff, self.tableau.exponent, REST_MAX, LOWEST, self.grid,
+                0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
+                self.grid or self.t_end / 4, self.tableau.stiff, self.tableau.exponent, REST_MAX,
+                LOWEST, self.grid,
             )  # fmt: skip
-            arguments = work.arguments(self.stops)
             begin = time.perf_counter()
-            self.code = work.march(*arguments)
+            self.code = work.march(*work.arguments)
             self.seconds = time.perf_counter() - begin
             self.wanted = int(work.counts[0])
             if self.code == UNMADE:
@@ -317,7 +316,7 @@ class March:
         if nc and len(self.step_state):  # a run may fail at an event, or before its first step
             of = np.concatenate([which, self.kinds[:, 4] - 1, self.kinds[:, 4]])[order]
             of = np.clip(of, 0, len(self.step_state) - 1)
-            held = self.step_state[of, 1:].astype(np.int8)
+            held = self.step_state[of, 1 : 1 + held.shape[1]].astype(np.int8)
             impulses[right] = record[:, lay["p"]]
         gap, gap_dot, slip = self.gaps(t, x)
         if nc:
@@ -351,7 +350,8 @@ class March:
         from explorer.kernels.between import forces
 
         lam = np.empty((len(t), self.flow.rows))
-        states = np.column_stack([np.zeros(len(t), np.int64), held])
+        free = np.zeros((len(t), len(self.flow.sides.symbols)), np.int64)
+        states = np.column_stack([np.zeros(len(t), np.int64), held, free])
         with self.workspace() as work:
             forces(*work.problem, t, np.ascontiguousarray(x), states, lam)
         return lam

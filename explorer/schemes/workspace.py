@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import Flow
+from explorer.compiled.layout import side_shape
 from explorer.kernels.butcher import Tableau
 
 __all__ = ["Workspace", "problem", "workspace"]
@@ -31,6 +32,8 @@ class Workspace:
         Length of what is marched: (n_x + 1) for the state and for every column.
     problem, method : tuple
         Leading arguments of every kernel (`explorer.kernels.flows`, `.runge_kutta`).
+    arguments : tuple
+        All that `march` takes.
     march : callable
         The kernel that integrates.
     """
@@ -55,7 +58,8 @@ class Workspace:
         self.lay = {k: slice(a, b) for k, a, b in zip(_FIELDS, at[:-1], at[1:], strict=True)}
         wide_state = 2 * rows - nc  # every tangent has a direction besides, and two guards
         guards = len(flow.guards) if not flow.mechanical else wide_state
-        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 32))
+        sides = len(flow.sides.symbols)
+        wide = int(max(at[-1], size, 3 * guards + 3, 2 * guards + block, 2 * sides, 32))
         order = max(flow.n + rows, n_x)
         self.problem = problem(flow, wrt)
         self.inp, self.state = self.problem[2], self.problem[-1]
@@ -75,27 +79,23 @@ class Workspace:
         self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
         self.dense = np.empty((8, size))
         self.steps = np.empty((steps, 2 + size + (flow.n * (p + 1) if carries else 0)))
-        self.step_state = np.empty((steps, 1 + wide_state), np.int64)
+        self.step_state = np.empty((steps, 1 + wide_state + sides), np.int64)
         self.record = np.empty((events, int(at[-1])))
         self.kinds = np.empty((events, 7), np.int64)
         self.counts = np.zeros(4, np.int64)
         self.nbytes = self.steps.nbytes + self.step_state.nbytes + self.record.nbytes
         self.march = march
-        self._arguments = (
+        self.arguments = (
             *self.problem, *self.method, tableau.last, p, tableau.code, tableau.E, tableau.D,
             np.empty((w, w)), np.empty((w, w)), np.empty((w, w)), np.empty((w, 2 * w + 2)),
             np.empty((6, w + 8)), np.zeros((9, w + 8), np.int64), np.zeros(w, np.int8), self.knobs,
             self.caps, self.y, self.e, self.e_rho, self.K,
             self.dense, self.watch, np.empty((SAMPLES + 3, len(self.watch))), self.bench,
             self.steps, self.step_state, self.offsets, self.record, self.kinds, self.counts,
+            np.array([[s.address, s.data] for s in [flow.surfaces] if s] or [[0, 0]], np.int64),
+            side_shape(flow), np.zeros(8, np.int64), np.zeros((max(sides, 1), 9)),
+            np.empty((SAMPLES + 3, max(sides, 1))),
         )  # fmt: skip
-
-    def arguments(self, stops: np.ndarray) -> tuple[Any, ...]:
-        """Return all that the kernel takes; `knobs` is followed by the times at which it stops."""
-        if not len(stops):
-            return self._arguments
-        knobs = np.append(self.knobs, stops)
-        return tuple(knobs if x is self.knobs else x for x in self._arguments)
 
     def __enter__(self) -> Workspace:
         return self
@@ -108,10 +108,11 @@ class Workspace:
 def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> tuple[Any, ...]:
     """Return the leading arguments of every kernel, with room for `many` states at once."""
     order = max(flow.n + flow.rows, flow.n_x)
+    state = 8 + 2 * flow.rows - flow.n_c + len(flow.sides.symbols)
     return (
         flow.table, flow.shape(wrt), np.tile(flow.input(0.0), many),
         np.empty(flow.most + 1), np.empty((many * order, order)), np.empty(many * order, np.int64),
-        np.empty((3, order)), np.zeros(8 + 2 * flow.rows - flow.n_c, np.int64),
+        np.empty((3, order)), np.zeros(state, np.int64),
     )  # fmt: skip
 
 

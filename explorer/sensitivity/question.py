@@ -19,7 +19,7 @@ from explorer.schemes.fesd import FESD
 from explorer.sensitivity.cost import CompiledCost, Cost, compile_cost
 from explorer.sensitivity.held_start import check_held_start
 from explorer.sensitivity.saltation import final
-from explorer.sensitivity.unlocated import stepping_on_kinks
+from explorer.sensitivity.unlocated import check_jumps
 from explorer.simulation import begin, choose, named_like_a_start
 from explorer.systems import System, check_system
 from explorer.trajectory import LocatedEvent, Trajectory
@@ -81,17 +81,13 @@ class Question:
         if events:
             known["events_wrt"] = self.places
 
-        def march(**more: Any) -> Trajectory:
-            solution = self.scheme.run(self.cost.flow, rho, self.t_end, **known, **more)
-            if not solution.status.ok:
-                raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
-            return solution
-
-        solution = march()
+        solution = self.scheme.run(self.cost.flow, rho, self.t_end, **known)
+        if not solution.status.ok:
+            raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
         if (wrt or events) and isinstance(self.scheme, EventDriven):
             check_held_start(self, solution)
             if not jumps:
-                return stepping_on_kinks(self, solution, lambda t: march(stops=t))
+                check_jumps(self, solution)
         return solution
 
     def marches(self, what: str) -> None:

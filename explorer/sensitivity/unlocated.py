@@ -2,9 +2,9 @@
 
 Where a force by sign(u), floor(u) or cases jumps at u(t, x, rho) = 0, the sensitivity jumps by
 (f- - f+) du/drho / (du/dt) (Corner et al. 2019, doi:10.1007/s11044-019-09696-y, eq. (35)).
-`EventDriven` locates contacts, slips and guards, and passes a jump in a formula by small steps: its
+`EventDriven` locates contacts, slips and guards, and ends a step where a formula jumps: its
 values are right, and its derivatives would not be. So a run that meets such a jump has none. At a
-kink, as of abs(u), the sensitivity has one too: the steps of a run with derivatives end there.
+kink, as of abs(u), the sensitivity is continuous, and the steps end there.
 """
 
 from __future__ import annotations
@@ -23,34 +23,31 @@ from explorer.trajectory import Trajectory
 if TYPE_CHECKING:
     from explorer.sensitivity.question import Question
 
-__all__ = ["sharp_times", "stepping_on_kinks"]
+__all__ = ["check_jumps"]
 
 _WITHIN = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # places of a step that are looked at
 _BESIDE = 1e-7  # of a step: this far beside an event the field is that of its own side
+_ASIDE = 1e-14  # of the time: this far beside a zero, too
 _ZERO = 1e-9  # of the largest |u|
 _JUMP = 1e-5  # of the field
-_MOMENT = 1e-11  # of the longest step
-_AGAIN = 4  # runs until all kinks are met where the run before has met them
 
 
-def sharp_times(question: Question, run: Trajectory) -> np.ndarray:
-    """Return the times (k,) at which a run meets a kink of a formula which is no event.
+def check_jumps(question: Question, run: Trajectory) -> None:
+    """Refuse a run that meets a jump of a formula which is no event.
 
     Raises
     ------
     NotApplicable
-        It meets a jump.
     """
     surfaces, march = _surfaces(question), run.march
     if not surfaces or not len(march.steps):
-        return np.empty(0)
+        return
     begin, h = march.steps[:, :2].T
     times = begin[:, None] + h[:, None] * np.clip(_WITHIN, _BESIDE, 1 - _BESIDE)
     u, rates = _along(question, march, surfaces, times.ravel())
     u, rates = u.reshape(len(surfaces), *times.shape), rates.reshape(*times.shape, -1)
     size = np.abs(u).max(axis=(1, 2), keepdims=True)
     stretch = np.searchsorted(march.hits, begin, side="right").repeat(len(_WITHIN))
-    kinks = []
     for k, values in enumerate(u.reshape(len(surfaces), -1)):
         clear = np.flatnonzero(np.abs(values) > _ZERO * size[k, 0, 0])  # a slide is round-off
         passed = np.diff(np.sign(values[clear])) != 0
@@ -62,7 +59,6 @@ def sharp_times(question: Question, run: Trajectory) -> np.ndarray:
         for one, *sides in zip(t.tolist(), before, after, strict=True):
             if _differ(*sides):
                 raise NotApplicable(_words(question, surfaces[k], one))
-        kinks.append(t)
     for k, t in enumerate(march.hits):
         jump = march.jump(k)
         after, before = np.searchsorted(begin, t), np.searchsorted(begin + h, t * (1 - 1e-15))
@@ -72,45 +68,6 @@ def sharp_times(question: Question, run: Trajectory) -> np.ndarray:
                 on = np.abs(u[:, beside, place]) <= 1e-6 * size[:, 0, 0]
                 if on.any() and _differ(f, rates[beside, place]):
                     raise NotApplicable(_words(question, surfaces[int(on.argmax())], t))
-    return np.unique(np.concatenate(kinks)) if kinks else np.empty(0)
-
-
-def stepping_on_kinks(
-    question: Question, run: Trajectory, again: Callable[[np.ndarray], Trajectory]
-) -> Trajectory:
-    """Return the run whose steps end at both sides of every kink that it meets.
-
-    A sensitivity is continuous across a kink, but a step across it is only of order 1 in f_x. So
-    one step ends a moment before, and the next one a moment behind it: their distance is what is
-    left of the error. The stages of a step are less exact than its end, by the square of its length
-    or better, and none may come to the other side: steps towards the kink shrink by squares.
-
-    Parameters
-    ----------
-    again : callable
-        Runs anew, with steps that end at the times that it is given.
-
-    Raises
-    ------
-    NotApplicable
-        It meets a jump.
-    """
-    t = sharp_times(question, run)
-    if not len(t) or question.scheme.newmark is not None:  # its derivative is of its own steps
-        return run
-    longest = float(run.march.steps[:, 1].max())
-    beside = max(question.scheme.rtol, _MOMENT)
-    for _ in range(_AGAIN):
-        towards, near = [beside], 0.125
-        while near > 8 * beside:
-            towards, near = [*towards, near], near * near
-        stops = np.concatenate([t + longest * x for x in (beside, *(-x for x in towards))])
-        run = again(np.unique(stops[stops > 0]))
-        found = sharp_times(question, run)
-        if len(found) == len(t) and (np.abs(found - t) < longest * beside).all():
-            break
-        t, beside = found, 8 * beside
-    return run
 
 
 def _surfaces(question: Question) -> list[sp.Expr]:
@@ -174,6 +131,7 @@ def _cornered(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where u changes its sign (k,), and the field before and after it (k, n_x + 1)."""
     side = np.sign(_along(question, march, surface, low)[0][0])
+    begin, end = low, high
     while True:
         middle = (low + high) / 2
         inside = (low < middle) & (middle < high)
@@ -182,7 +140,9 @@ def _cornered(
         same = np.sign(_along(question, march, surface, middle)[0][0]) == side
         low = np.where(inside & same, middle, low)
         high = np.where(inside & ~same, middle, high)
-    before, after = (_along(question, march, surface, t)[1] for t in (low, high))
+    beside = _ASIDE * high  # the step that ends there may end on either side of zero
+    sides = np.maximum(low - beside, begin), np.minimum(high + beside, end)
+    before, after = (_along(question, march, surface, t)[1] for t in sides)
     return high, before, after
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import sympy as sp
 
-__all__ = ["SHARP", "kinked", "sharp_formulas"]
+__all__ = ["SHARP", "sharp_formulas"]
 
 SHARP = (
     sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod,
@@ -22,15 +22,3 @@ def sharp_formulas(system: Any) -> list[sp.Expr]:
     mass = list(getattr(system, "inertia", {}).values())
     own = [*getattr(system, "force", ()), *getattr(system, "f", ()), *mass, *flows]
     return [x for x in map(sp.sympify, own) if x.has(*SHARP)]
-
-
-def kinked(system: Any) -> bool:
-    """Whether x' has a kink or a jump in t or the state, as abs, max, cases and floor have."""
-    if "kinked" not in system.made:
-        fixed = {sp.Symbol(name) for name in system.parameters}
-        system.made["kinked"] = any(
-            sharp.free_symbols - fixed
-            for formula in sharp_formulas(system)
-            for sharp in formula.atoms(*SHARP)
-        )
-    return bool(system.made["kinked"])

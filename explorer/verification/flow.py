@@ -15,7 +15,7 @@ import numpy as np
 
 from explorer.certificate import Check
 
-__all__ = ["automaton", "flow", "misses", "passed_over"]
+__all__ = ["automaton", "flow", "passed_over"]
 
 _NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(6))
 _NODES = _NODES + 0.5
@@ -66,12 +66,8 @@ def _steps(march: Any) -> _Steps:
     return _Steps(t, h, first, last, mode, nodes, x.reshape(shape), rates.reshape(shape))
 
 
-def misses(march: Any) -> np.ndarray:
-    """Return what the steps leave of x' = f, (k,) in units of their tolerances."""
-    return _misses(march, _steps(march))
-
-
 def _misses(march: Any, s: _Steps) -> np.ndarray:
+    """Return what the steps leave of x' = f, (k,) in units of their tolerances."""
     scheme = march.scheme
     with np.errstate(all="ignore"):
         made = s.h[:, None] * np.einsum("j,kjn->kn", _WEIGHTS, s.rates)

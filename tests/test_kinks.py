@@ -1,0 +1,111 @@
+"""Formulas with abs, max, cases and floor: steps end where they turn, and keep their order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import explorer as ex
+
+PERIOD = 1.5 * np.pi
+
+
+def bilinear(force):
+    """Return a mass on a spring of 1 that is four times as stiff where it pushes."""
+    system = ex.MechanicalSystem("bilinear", q="x", params={"k": 1.0}, force=[force])
+    system.start(q=[0.0], v=[1.0], t_end=3 * PERIOD + 1)
+    return system
+
+
+def motion(t):
+    """Return x and x' at a time: half waves of two frequencies."""
+    s = t % PERIOD
+    if s < np.pi:
+        return np.array([np.sin(s), np.cos(s)])
+    return np.array([-np.sin(2 * (s - np.pi)) / 2, -np.cos(2 * (s - np.pi))])
+
+
+WAYS = [
+    "-x - 3*Min(x, 0)", "-x - 3*(x - Abs(x))/2", "-x - 3*x*Heaviside(-x)", "-x + 3*Max(-x, 0)",
+    "-Piecewise((x, x > 0), (4*x, True))", "-x*(5 - 3*sign(x))/2", "-x*(1 - 3*floor(tanh(x)))",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("force", WAYS)
+@pytest.mark.parametrize("method", ["dopri5", "dop853", "radau"])
+def test_steps_end_where_a_force_turns_and_keep_their_tolerance(force, method):
+    """By the closed form, down to the finest tolerance, and with a step's end at each kink."""
+    for rtol in (1e-6, 1e-9, 1e-12)[: 2 if method == "radau" else 3]:
+        run = ex.simulate(bilinear(force), ex.EventDriven(method, rtol=rtol, atol=0.1 * rtol))
+        assert np.abs(run.x[-1] - motion(run.t[-1])).max() <= 30 * rtol
+        ends = np.append(run.march.steps[:, 0], run.t[-1])
+        for kink in (np.pi, PERIOD, PERIOD + np.pi, 3 * PERIOD):
+            assert np.abs(ends - kink).min() <= 30 * rtol
+        assert run.certificate.ok
+        assert not run.events
+
+
+@pytest.mark.parametrize("method", ["newmark", "generalized-alpha"])
+def test_newmarks_methods_keep_their_order_across_kinks(method):
+    h = 0.04 / 2.0 ** np.arange(5)
+    off = [
+        np.abs(ex.simulate(bilinear(WAYS[0]), ex.EventDriven(method, step=one)).x[-1]
+               - motion(3 * PERIOD + 1)).max()
+        for one in h.tolist()
+    ]  # fmt: skip
+    assert np.polyfit(np.log(h), np.log(off), 1)[0] == pytest.approx(2, abs=0.15)
+
+
+@pytest.mark.parametrize("t_end", [3.7, 32.0, 64.0])
+@pytest.mark.parametrize(("rate", "total"), [
+    ("floor(t)", lambda t: t * np.floor(t) - np.floor(t) * (np.floor(t) + 1) / 2),
+    ("Mod(t, 1)", lambda t: np.floor(t) / 2 + (t - np.floor(t)) ** 2 / 2),
+    ("sign(sin(pi*t))", lambda t: 1 - abs(t % 2 - 1)),
+    ("abs(sin(pi*t))", lambda t: (2 * np.floor(t) + 1 - np.cos(np.pi * (t % 1))) / np.pi),
+])  # fmt: skip
+def test_what_turns_with_time_alone_is_met_every_time(rate, total, t_end):
+    """Steps of a flow that is constant between its jumps grow, and pass none for all that."""
+    clock = ex.HybridSystem("clock", x="x", modes={"on": [rate]}, guards=[], start={"x": [0.0]})
+    run = ex.simulate(clock, ex.EventDriven(), t_end=t_end)
+    assert run.x[-1, 0] == pytest.approx(total(t_end), abs=1e-7)
+
+
+def test_a_run_across_kinks_costs_little_more_than_a_smooth_one():
+    smooth = ex.simulate(bilinear("-x"), ex.EventDriven())
+    run = ex.simulate(bilinear(WAYS[0]), ex.EventDriven())
+    assert run.march.counts[2] < 4 * smooth.march.counts[2]
+
+
+def test_a_kink_of_a_running_cost_ends_a_step_too():
+    """The way of a thrown body, up and down: psi = int |v| dt and dpsi/dv0, g = 2."""
+    thrown = ex.MechanicalSystem("thrown", q="y", params={"v0": 3.0}, force=["-2"],
+                                 start={"q": [0.0], "v": ["v0"], "t_end": 4.0})  # fmt: skip
+    scheme = ex.EventDriven(rtol=1e-12, atol=1e-13)
+    for method in ("direct", "adjoint"):
+        sens = ex.sensitivity(thrown, scheme, ("v0",), "abs(v_y)", method)
+        assert sens.cost == pytest.approx(9 / 2 - 3 * 4 + 16, rel=1e-13)  # v0^2/2 - v0 T + T^2
+        assert sens.cost_gradient[0] == pytest.approx(3 - 4, rel=1e-11)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(st.floats(-2, 2), st.floats(-2, 2), st.floats(0.05, 3), st.floats(0.1, 5))
+def test_random_stops_with_clearance_keep_the_energy(x, v, gap, k):
+    """Two springs of clearance: all its energy is what it started with."""
+    system = CLEARANCE
+    run = ex.simulate(system, ex.EventDriven(rtol=1e-11, atol=1e-12), q0=[x], v0=[v],
+                      rho={"d": gap, "k": k}, t_end=12.0)  # fmt: skip
+
+    def energy(x, v):
+        return v * v / 2 + k * max(abs(x) - gap, 0.0) ** 2 / 2
+
+    start = energy(x, v)
+    assert energy(*run.x[-1]) == pytest.approx(start, rel=1e-9, abs=1e-10)
+    assert run.certificate.ok
+
+
+CLEARANCE = ex.MechanicalSystem(
+    "clearance", q="x", params={"d": 1.0, "k": 1.0}, force=["-k*Max(x - d, 0) + k*Max(-x - d, 0)"],
+    start={"q": [0.0], "v": [1.0], "t_end": 12.0},
+)  # fmt: skip
