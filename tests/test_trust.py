@@ -176,3 +176,11 @@ def test_a_contact_that_is_held_has_speeds_without_derivatives():
     check = late.trust.certificate["held contacts"]
     assert not check.ok
     assert "impacts accumulate there" in check.words
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "stick_slip", "thermostat", "two_fold", "chua"])
+def test_what_happened_is_known_without_rows(name):
+    fresh = ex.simulate(models[name](), ex.EventDriven()).march.trajectory()
+    met = sequence(fresh)
+    assert "t" not in vars(fresh)
+    assert met == [(e.kind, e.contact) for e in fresh.located]

@@ -25,6 +25,7 @@ __all__ = ["Freezing"]
 _LEGS = 200
 _TURNS = 3  # Newton iterations for the pseudo-time of a physical one
 _FINER, _FINEST = 1e-2, 4  # steps where Newton's method has failed
+_ROUND_OFF = 1e-15  # of the span: physical time that is none
 STILL = 1e-9  # the clock of an element that is frozen runs slower
 
 
@@ -155,8 +156,10 @@ class Freezing(ABC):
         s = np.clip((t - first) / np.maximum(last - first, 1e-300), 0.0, 1.0)
         k = np.arange(1, e.method.stages + 1)
         weights = np.einsum("jp,tj->tp", e.method.powers, e.slopes[which, :, -1]) * h[:, None]
-        for _ in range(6):  # the clock is a polynomial of the element
+        for _ in range(6):  # the clock is a polynomial of the element, mostly of degree 1
             off = first + (weights * s[:, None] ** k).sum(axis=1) - t
+            if np.abs(off).max(initial=0.0) <= _ROUND_OFF * self.t_end:
+                break
             slope = (weights * k * s[:, None] ** (k - 1)).sum(axis=1)
             s = np.clip(s - off / np.where(slope > 0, slope, np.inf), 0.0, 1.0)
         return begin + s * h

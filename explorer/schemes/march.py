@@ -153,9 +153,9 @@ class March:
         return self.flow.n_x
 
     @property
-    def sequence(self) -> list[list[int]]:
-        """What happened at each event, in numbers that two runs can compare."""
-        return self.kinds[:, :2].tolist()
+    def sequence(self) -> list[tuple[str, str]]:
+        """Kind of each event, and name of its guard or contact."""
+        return [(KINDS[k], self.flow.guard_name(who)) for who, k in self.kinds[:, :2].tolist()]
 
     def jump(self, k: int) -> Jump:
         """Return what differentiates event `k`, from 0."""
@@ -359,14 +359,14 @@ class March:
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
         flow, lay, n = self.flow, self.lay, self.flow.n
         names = [""] if flow.automaton is None else [m.name for m in flow.automaton.modes]
-        found = []
+        found, met = [], self.sequence
         for k, (row, kind) in enumerate(zip(self.record, self.kinds, strict=True)):
             who, i = int(kind[0]), int(right[k])
             x_minus, x_plus = row[lay["x_minus"]][:-1], row[lay["x_plus"]][:-1]
             speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
             impulse = float(row[lay["p"]][who]) if flow.mechanical else 0.0
             found.append(LocatedEvent(
-                float(row[0] + row[2]), KINDS[kind[1]], flow.guard_name(who), who, i,
+                float(row[0] + row[2]), *met[k], who, i,
                 x_minus[n:], x_plus[n:], float(speeds[0]), float(speeds[1]), impulse,
                 x_minus, x_plus, float(row[1]), int(kind[5]), names[kind[2]], names[kind[3]],
                 self.motion(k) if self.wrt else None,

@@ -13,7 +13,7 @@ from explorer.errors import NotApplicable
 from explorer.schemes.march import March
 from explorer.schemes.tangents import check_start
 from explorer.switched import Continuations, SwitchedTrajectory
-from explorer.trajectory import LocatedEvent, Trajectory
+from explorer.trajectory import KINDS, LocatedEvent, Trajectory
 
 __all__ = ["SwitchedMarch"]
 
@@ -130,18 +130,31 @@ class SwitchedMarch(March):
             "mode": self._number[modes], "multipliers": np.clip(alpha, 0.0, 1.0), "c": c,
         }  # fmt: skip
 
-    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
-        system: Any = self.flow.system
-        functions, found = self.flow.active_sets.functions, []  # type: ignore[union-attr]
-        for event, kind in zip(super()._events(right, gap_dot), self.kinds, strict=True):
-            which = functions[event.contact]
-            was, now = self._signs[kind[2:4]]
+    @property
+    def _surfaces(self) -> list[int]:
+        """Number of the switching function of each event."""
+        functions = self.flow.active_sets.functions  # type: ignore[union-attr]
+        return [functions[self.flow.guard_name(who)] for who in self.kinds[:, 0].tolist()]
+
+    @property
+    def sequence(self) -> list[tuple[str, str]]:
+        """Kind of each event, and name of its switching function."""
+        names, signs, found = self.flow.system.guard_names, self._signs, []  # type: ignore[attr-defined]
+        for kind, which in zip(self.kinds, self._surfaces, strict=True):
+            was, now = signs[kind[2:4]]
             what = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
             what = what if (was != now).any() else "touches"
-            found.append(dataclasses.replace(
-                event, kind=event.kind if event.kind == "zeno" else what,
-                contact=system.guard_names[which], index=which,
-                together=max(int(np.count_nonzero(was != now)), 1),
-                mode=system.mode_name(was.tolist()), to=system.mode_name(now.tolist()),
-            ))  # fmt: skip
+            found.append(("zeno" if KINDS[kind[1]] == "zeno" else what, names[which]))
+        return found
+
+    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
+        system, signs = self.flow.system, self._signs
+        found, surfaces = super()._events(right, gap_dot), self._surfaces
+        for k, kind in enumerate(self.kinds):
+            was, now = signs[kind[2:4]]
+            found[k] = dataclasses.replace(
+                found[k], index=surfaces[k], together=max(int(np.count_nonzero(was != now)), 1),
+                mode=system.mode_name(was.tolist()),  # type: ignore[attr-defined]
+                to=system.mode_name(now.tolist()),  # type: ignore[attr-defined]
+            )  # fmt: skip
         return found

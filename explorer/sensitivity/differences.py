@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer.compiled import compile_system
 from explorer.errors import BadValue, NotApplicable
+from explorer.schemes.march import March
 from explorer.schemes.moreau_jean import MoreauJean
 from explorer.sensitivity.direct import Sensitivity, solve
 from explorer.sensitivity.question import Question, cost_of
@@ -31,7 +32,9 @@ def sequence(solution: Trajectory, like: Trajectory | None = None) -> list[tuple
     Those that are at one time in the run `like` are put in the order of their names: where they do
     not depend on each other, either may come first.
     """
-    found = [(e.kind, e.contact) for e in solution.located]
+    march = solution.march  # which knows it without rows
+    located = not isinstance(march, March)
+    found = [(e.kind, e.contact) for e in solution.located] if located else march.sequence
     if like is None:
         return found
     times = np.array([e.t for e in like.located][: len(found)])
