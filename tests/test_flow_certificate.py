@@ -84,7 +84,9 @@ def changed(run, **arrays):
 
 def test_guards_and_resets_of_a_hybrid_system_are_checked():
     run = clock()
-    assert {c.name for c in run.certificate} == {"flow", "guards", "resets", "guards passed over"}
+    assert {c.name for c in run.certificate} == {
+        "flow", "flow of a step", "guards", "resets", "guards passed over",
+    }  # fmt: skip
     assert run.certificate.ok
     assert not run.cautions
     record, lay = run.march.record, run.march.lay
@@ -112,6 +114,32 @@ def test_a_step_that_misses_the_flow_is_told():
     assert not check.ok
     assert 1e3 < check.value * len(steps) < 1e5  # 1e-4 over what rtol and atol make of it, twice
     assert dataclasses.replace(check, value=1.0).ok
+
+
+def test_one_step_that_is_far_off_is_enough():
+    """The mean over many steps hides it."""
+    run = ex.simulate(ex.models.duffing(), ex.EventDriven(rtol=1e-8, atol=1e-9), t_end=100)
+    steps = run.march.steps.copy()
+    assert len(steps) > 300
+    short = int(np.argmax(steps[1:-1, 1] / steps[2:, 1])) + 1  # the next one is shorter
+    steps[short, 2] += 1e-5  # about a thousand tolerances
+    other = changed(run, steps=steps)
+    assert other.certificate["flow"].ok
+    assert [c.name for c in other.certificate.broken] == ["flow of a step"]
+    assert f"t = {steps[short - 1, 0]:.4g} s" in other.cautions[0] or (
+        f"t = {steps[short, 0]:.4g} s" in other.cautions[0]
+    )
+
+
+@pytest.mark.parametrize(("model", "rtol"), [
+    ("portal_frame", 1e-9), ("portal_frame", 1e-6), ("shear_building", 1e-9),
+])  # fmt: skip
+def test_an_error_that_is_small_by_chance_does_not_let_steps_grow(model, rtol):
+    """A fast oscillation passes through zero velocity, and so does the estimate of its error."""
+    run = ex.simulate(getattr(ex.models, model)(), ex.EventDriven(rtol=rtol, atol=0.1 * rtol))
+    h = run.march.steps[:-1, 1]
+    assert run.certificate["flow of a step"].value <= 100
+    assert (h[1:] / h[:-1])[5:].max() < 1.5
 
 
 def test_switches_within_an_element_are_told():

@@ -85,6 +85,10 @@ from explorer.kernels.watch import rewatch
 
 __all__ = ["march"]
 
+# Beyond this part of the limit of stability a fast oscillation makes the error, whose estimate is
+# small where its velocity is: so it falls by no more than this from step to step
+WARY, FALL = 0.2, 0.5
+
 
 @kernel(
     f"int64({PROBLEM}, {TABLEAU}, int64, int64, int64, float64[:, ::1], float64[:, ::1],"
@@ -146,6 +150,7 @@ def march(
     side_watch[:, :] = 0.0
     release(problem, surfaces)
     state[FIRED], rejected, blurred = -2, False, 0
+    wary, last, longest = False, 0.0, 1.0
     if shape[KIND] == 0 and table[state[MODE], 0] == 0:
         counts[0] = state[MODE]
         return UNMADE
@@ -187,7 +192,7 @@ def march(
             if now >= 0:
                 beyond = shape[KIND] == 0 and watch[now, SIGN] * values[now] < -band
                 how = 2 if beyond else 1
-            fresh = False
+            fresh, wary = False, False
             if h <= 0.0:
                 h = first_step(
                     table, shape, inp, out, W, pivots, vec, state, t, y, K[0], new, stage,
@@ -213,6 +218,8 @@ def march(
                 return status
             counts[2] += s
             error = step_error(method, E, s, K, y, new, step, block, width, rtol, atol)
+            if wary:
+                error = max(error, FALL * last * (step / longest) ** (-1.0 / knobs[EXPONENT]))
             if not np.isfinite(error) and free(problem) == 0:
                 release(problem, surfaces)  # a formula may end at its surface, as sqrt(abs(u)) does
                 counts[3] += 1
@@ -235,7 +242,9 @@ def march(
                 factor = min(factor, 1.0)
             rejected = False
             grown = step * max(factor, 0.2)
-            if method < 2 and stiffness(K, s, stage, new, step, nx) > knobs[STIFF_LIMIT]:
+            reach = stiffness(K, s, stage, new, step, nx) if method < 2 else 0.0
+            wary, last, longest = reach > WARY * knobs[STIFF_LIMIT], error, step
+            if reach > knobs[STIFF_LIMIT]:
                 calm = 0
                 stiff_count += 1
                 if stiff_count >= 40 and taken > 200:
