@@ -137,7 +137,12 @@ def test_numbers_are_whole_in_a_notebook_1280_wide(stage):
     stage.page.select_option('select[data-key="compare"]', label="central difference")
     stage.drawn()
     stage.page.wait_for_function(
-        """() => [...document.querySelectorAll(".nsx-card")]
-             .every((n) => n.clientWidth < 300 && n.scrollWidth <= n.clientWidth)"""
+        """() => [...document.querySelectorAll(".nsx-card")].every((n) => n.clientWidth < 300)"""
     )
+    cards = stage.js(
+        """() => [...document.querySelectorAll(".nsx-card")]
+             .map((n) => [n.innerText, n.scrollWidth - n.clientWidth])"""
+    )
+    assert cards
+    assert [text for text, beyond in cards if beyond > 0] == []
     stage.page.set_viewport_size({"width": 1280, "height": 720})

@@ -216,6 +216,7 @@ class Panel {
       picture.catchUp();
       this.tell();
     };
+    doubleClicks(plot, this.abort.signal);
     plot.on("plotly_relayout", again);
     plot.on("plotly_relayouting", again);
     plot.on("plotly_click", ({ points: [point] }) => {

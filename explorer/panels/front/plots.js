@@ -204,6 +204,22 @@ class Picture {
   }
 }
 
+// What the browser takes for a double click is one, however late a busy page sees its clicks: plotly
+// itself compares the times at which it sees them.
+function doubleClicks(plot, signal) {
+  let second = false;
+  const again = () => {
+    if (second) plot._mouseDownTime = Date.now();
+  };
+  const down = ({ detail }) => {
+    second = detail === 2;
+    again();
+  };
+  const first = { capture: true, signal }; // before plotly hears of it
+  plot.addEventListener("mousedown", down, first);
+  window.addEventListener("mouseup", again, first);
+}
+
 const INSTANTLY = {
   mode: "immediate",
   transition: { duration: 0 },
