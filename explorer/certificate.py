@@ -6,11 +6,12 @@ sentence, or, if the run is of no use, the reason why its status is a failure.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
+
+from explorer.quantities import quantity
 
 if TYPE_CHECKING:
     from explorer.status import Status
@@ -51,8 +52,8 @@ class Check:
     @property
     def figures(self) -> str:
         """What was measured and what is allowed, in one line."""
-        unit = f" {self.unit}" if self.unit else ""
-        return f"{self.name} {_short(self.value)}{unit} (allowed {_short(self.allowed)}{unit})"
+        value, allowed = (quantity(x, self.unit, 3) for x in (self.value, self.allowed))
+        return f"{self.name} {value} (allowed {allowed})"
 
     def __str__(self) -> str:
         return self.figures if self.ok else f"{self.figures}: {self.words}"
@@ -157,7 +158,3 @@ class Certified:
         said = self.cautions if status.ok else ()
         many = f", {len(said)} caution{'s' * (len(said) != 1)}: " if said else ""
         return status.name + many + " ".join(said)
-
-
-def _short(x: float) -> str:
-    return f"{x:.3g}" if math.isfinite(x) else str(x)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue
+from explorer.quantities import quantity
 
 __all__ = ["Event", "Sample", "within"]
 
@@ -74,5 +75,5 @@ def within(t: Any, side: str, low: float, high: float) -> np.ndarray:
         raise BadValue(f"t = {t!r} must be a time in s, or several in a row.")
     outside = times[~((times >= low) & (times <= high))]
     if outside.size:
-        raise BadValue(f"t = {outside.flat[0]:g} s lies outside [{low:g}, {high:g}] s.")
+        raise BadValue(f"t = {quantity(outside.flat[0], 's')} lies outside [{low:g}, {high:g}] s.")
     return times

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.export import Quantity
+from explorer.quantities import quantity
 from explorer.stepped import SteppedSolution
 
 __all__ = ["ConstrainedSolution", "DiscSolution", "FrictionalSolution"]
@@ -88,8 +89,9 @@ class FrictionalSolution(ConstrainedSolution):
             return ""
         return (
             f"in {len(rows)} of {len(missed) - 1} steps, first in that to t = "
-            f"{self.t[rows[0]]:.6g} s, no impulses give back e of the approach, as where friction "
-            f"wedges a body; nothing rebounds there (residual up to {missed.max():.2g} m/s)"
+            f"{quantity(self.t[rows[0]], 's')}, no impulses give back e of the approach, as where "
+            f"friction wedges a body; nothing rebounds there (residual up to "
+            f"{quantity(missed.max(), 'm/s', 2)})"
         )
 
     @property

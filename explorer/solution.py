@@ -21,6 +21,7 @@ from explorer.certificate import Certified
 from explorer.errors import BadValue
 from explorer.event import Event, Sample, within
 from explorer.export import Quantity, per_second
+from explorer.quantities import quantity
 from explorer.recorder import Recorded
 from explorer.status import Status
 from explorer.systems.state_space import StateSpaceSystem
@@ -103,7 +104,7 @@ class Solution(Certified, export.Columns):
         steps = len(self.t) - 1 if kept is None else kept.steps
         return (
             f"Solution({self.system.name!r}, {self.scheme}, {steps} steps to "
-            f"t = {self.t[-1]:g} s, {self.outcome}{'' if kept is None else f'; {kept}'})"
+            f"t = {quantity(self.t[-1], 's')}, {self.outcome}{'' if kept is None else f'; {kept}'})"
         )
 
     @property
@@ -221,9 +222,9 @@ class Solution(Certified, export.Columns):
         i = int(np.searchsorted(self.t, t))
         if self.t[i] != t and self.recorded is not None and self.recorded.thinned:
             raise BadValue(
-                f"t = {t:g} s lies between the rows that were kept, {self.t[i - 1]:g} and "
-                f"{self.t[i]:g} s, and steps between them were not: ask at a row (solution.t), or "
-                "record these times."
+                f"t = {quantity(t, 's')} lies between the rows that were kept, {self.t[i - 1]:g} "
+                f"and {quantity(self.t[i], 's')}, and steps between them were not: ask at a row "
+                "(solution.t), or record these times."
             )
         none = np.zeros((len(self.t), 0))
         v, gap = (self.v, self.gap) if self.has_velocities else (none, none)

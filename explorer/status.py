@@ -26,6 +26,7 @@ from explorer.codes import (
     SWITCH_CAP,
     ZENO,
 )
+from explorer.quantities import number, quantity
 
 __all__ = ["UNSTABLE", "Status"]
 
@@ -36,17 +37,17 @@ _WORDS = {
     LCP_RAY: (
         "lcp_ray",
         "the contact problem has no solution that the LCP solver can reach (ray termination, "
-        "residual {residual:.2g}). Redundant or contradictory contacts do that; try a smaller h "
+        "residual {residual}). Redundant or contradictory contacts do that; try a smaller h "
         "or lcp='enumeration'",
     ),
     LCP_ITERATIONS: (
         "lcp_iterations",
-        "the LCP solver stopped before its tolerance (residual {residual:.2g}). Try a smaller h, "
+        "the LCP solver stopped before its tolerance (residual {residual}). Try a smaller h, "
         "or lcp='lemke' instead of projected Gauss-Seidel",
     ),
     NEWTON_CAP: (
         "newton_cap",
-        "Newton's method did not converge within newton_max iterations (residual {residual:.2g}). "
+        "Newton's method did not converge within newton_max iterations (residual {residual}). "
         "Try a smaller h or a larger newton_max",
     ),
     NOT_FINITE: (
@@ -148,9 +149,9 @@ class Status:
     def of(cls, code: int, step: int, t: float, residual: float = 0.0, detail: str = "") -> Status:
         """Make the sentence for a kernel's code at step `step`, time `t`."""
         name, words = _WORDS[code]
-        message = words.format(residual=residual)
+        message = words.format(residual=number(residual, 2))
         if code != SUCCESS:
-            message = f"Stopped at t = {t:.6g} s (step {step}): {message}.{detail}"
+            message = f"Stopped at t = {quantity(t, 's')} (step {step}): {message}.{detail}"
         return cls(code, name, message, step, t)
 
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
 from explorer.export import Quantity
+from explorer.quantities import quantity
 from explorer.trajectory import ROWS, LocatedEvent, Trajectory
 
 __all__ = ["Continuations", "FrozenTrajectory", "SwitchedTrajectory"]
@@ -45,13 +46,13 @@ class Continuations:
 
     def __repr__(self) -> str:
         said = [f"{'*' if k == self.taken else ' '} {k}: {p}" for k, p in enumerate(self.patterns)]
-        return "\n".join([f"Continuations at t = {self.t:.6g} s", *said])
+        return "\n".join([f"Continuations at t = {quantity(self.t, 's')}", *said])
 
     @property
     def sentence(self) -> str:
         """What a reader is told."""
         known = ", ".join(f"{p!r}" for p in self.patterns)
-        return f"at t = {self.t:.6g} s to {known}; taken is {self.patterns[self.taken]!r}"
+        return f"at t = {quantity(self.t, 's')} to {known}; taken is {self.patterns[self.taken]!r}"
 
 
 @dataclass(repr=False, eq=False)

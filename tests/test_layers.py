@@ -11,7 +11,7 @@ import pytest
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "arguments", "memory", "registry", "parameters", "cache", "progress", "codes", "status",
+    "errors", "arguments", "memory", "quantities", "registry", "parameters", "cache", "progress", "codes", "status",
     "certificate", "recorder", "systems",
     "reformulations",
     "export", "event", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",

@@ -9,7 +9,7 @@ import pytest
 from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.explore import SessionAnswer
-from explorer.systems.display import quantity
+from explorer.quantities import quantity
 
 RAW = re.compile(r"[A-Za-z]_[A-Za-z0-9]")
 ZEROS = re.compile(r"(?<![\d.])0\.0000\d|(?<![\d.])\d{6,}(?!\d*e)|0\.0e\+00")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadModel, BadValue, ModelWarning
+from explorer.quantities import quantity
 from explorer.systems.massless import pivots, plainly_singular
 from explorer.systems.modal import natural_modes
 
@@ -81,7 +82,8 @@ def check_compliance(name: str, compliance: float) -> None:
     """
     if not compliance >= 0:
         raise BadValue(
-            f"The compliance of {name!r} is {compliance:g} m/N, but it must be >= 0 (0: rigid)."
+            f"The compliance of {name!r} is {quantity(compliance, 'm/N')}, but it must be >= 0 (0: "
+            "rigid)."
         )
 
 
@@ -100,13 +102,13 @@ def check_constraints(
     for name, x, rate in zip(names, phi, G @ v + phi_t, strict=True):
         if not abs(x) <= 1e-6:
             raise BadModel(
-                f"'{system.name}' starts off its constraint {name!r}: phi = {x:.6g} m. Start where "
-                "every phi is zero."
+                f"'{system.name}' starts off its constraint {name!r}: phi = {quantity(x, 'm')}. "
+                "Start where every phi is zero."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
                 f"The start velocity of '{system.name}' leaves its constraint {name!r}: it changes "
-                f"by {rate:.6g} m/s. Start along the constraints."
+                f"by {quantity(rate, 'm/s')}. Start along the constraints."
             )
     for k in range(len(G)):
         if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:
@@ -161,7 +163,8 @@ def warn_of_growth(name: str, pushed: float, driven: float) -> None:
     words = ""
     if pushed > 0:
         words = (
-            f"K of '{name}' is indefinite: its lowest mode has omega^2 = {-pushed:.4g} 1/s2 and "
+            f"K of '{name}' is indefinite: its lowest mode has omega^2 = "
+            f"{quantity(-pushed, '1/s2', 4)} and "
             f"grows by itself, undamped like exp({pushed**0.5:.4g} t). If that is not meant, look "
             "at the signs in K."
         )

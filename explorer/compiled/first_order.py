@@ -16,6 +16,7 @@ import symengine as se
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.checks import short
 from explorer.errors import BadModel, BadValue
+from explorer.quantities import quantity
 from explorer.systems import FirstOrderSystem, StateSpaceSystem
 
 __all__ = ["FirstOrder", "compile_first_order"]
@@ -156,7 +157,7 @@ class FirstOrder:
             for name, value in zip(names, values, strict=True):
                 if not np.isfinite(value):
                     return (
-                        f" The {what} of {name!r} is not finite at t = {inp[0]:g} s, "
+                        f" The {what} of {name!r} is not finite at t = {quantity(inp[0], 's')}, "
                         f"x = {short(inp[1 : 1 + n])}."
                     )
         for what, key in (("f", "flow_x"), ("the relation", "relation_x")):

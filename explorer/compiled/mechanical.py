@@ -20,6 +20,7 @@ from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
 from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue
+from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
 from explorer.systems.massless import massless
 from explorer.systems.modal import driven_growth, lowest_square, natural_modes
@@ -334,7 +335,7 @@ class Compiled:
 
     def _where(self, inp: np.ndarray) -> str:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
-        return f"at t = {inp[0]:g} s, q = {checks.short(q)}, v = {checks.short(v)}"
+        return f"at t = {quantity(inp[0], 's')}, q = {checks.short(q)}, v = {checks.short(v)}"
 
     def check(self, inp: np.ndarray, *, singular: bool = False) -> tuple[Any, Any, Any, np.ndarray]:
         """Return `matrices` at a state; refuse it if the equations make no sense there.
@@ -366,7 +367,7 @@ class Compiled:
             if g < -_ROUNDED and soft == 0:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{g:.6g} m {self._where(inp)}. Start with every gap >= 0. If this "
+                    f"{quantity(g, 'm')} {self._where(inp)}. Start with every gap >= 0. If this "
                     "is the free side, turn the sign of the gap around."
                 )
         for friction, restitution in zip(self.frictions(inp), e_t, strict=True):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from explorer.quantities import number, quantity
 from explorer.systems.massless import filled
 
 if TYPE_CHECKING:
@@ -55,19 +56,20 @@ class Paradox:
         if self.factor > 0:
             return (
                 f"{self.contact!r} slides with mu = {self.mu:g} to where a force on it no longer "
-                f"lifts it (D_nn - mu sgn(slip) D_nt = {self.factor:.1g} 1/kg), and that force "
-                "grows without bound: it jams, at the border of Painleve's paradox"
+                f"lifts it (D_nn - mu sgn(slip) D_nt = {quantity(self.factor, '1/kg', 1)}), and "
+                "that force grows without bound: it jams, at the border of Painleve's paradox"
             )
         return (
-            f"{self.contact!r} slides with mu = {self.mu:g}, and from mu = {self.least:.4g} on a "
-            "force on it presses it down instead of lifting it (D_nn - mu sgn(slip) D_nt = "
-            f"{self.factor:.3g} 1/kg): sliding has no solution, or several (Painleve's paradox)"
+            f"{self.contact!r} slides with mu = {self.mu:g}, and from mu = {number(self.least, 4)} "
+            "on a force on it presses it down instead of lifting it (D_nn - mu sgn(slip) D_nt = "
+            f"{quantity(self.factor, '1/kg', 3)}): sliding has no solution, or several (Painleve's "
+            "paradox)"
         )
 
     def __str__(self) -> str:
         return (
-            f"At t = {self.t:.4g} s {self.words}. Time stepping goes on with an impulse, which "
-            "jams the contact without a collision"
+            f"At t = {quantity(self.t, 's', 4)} {self.words}. Time stepping goes on with an "
+            "impulse, which jams the contact without a collision"
         )
 
 

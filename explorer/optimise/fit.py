@@ -22,6 +22,7 @@ from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
+from explorer.quantities import quantity
 from explorer.sensitivity.question import ask
 from explorer.sensitivity.trust import Trust, trust
 from explorer.systems import System
@@ -69,9 +70,10 @@ class Fit:
 
     def __repr__(self) -> str:
         found = ", ".join(
-            f"{k} = {v:.6g} ± {self.errors[k]:.2g}" for k, v in self.parameters.items()
+            f"{k} = {quantity(v)} ± {quantity(self.errors[k], '', 2)}"
+            for k, v in self.parameters.items()
         )
-        return f"Fit({found}; rms {self.rms:.3g}; {self.message})"
+        return f"Fit({found}; rms {quantity(self.rms, '', 3)}; {self.message})"
 
 
 class _Observed:

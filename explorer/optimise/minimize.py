@@ -22,6 +22,7 @@ from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
+from explorer.quantities import quantity
 from explorer.sensitivity.question import Question, ask, gradient_of
 from explorer.sensitivity.trust import Trust, trust
 from explorer.systems import System
@@ -66,8 +67,8 @@ class Minimum:
     trust: Trust
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{k} = {v:.7g}" for k, v in self.parameters.items())
-        return f"Minimum(cost {self.cost:.6g} at {values}; {self.message})"
+        values = ", ".join(f"{k} = {quantity(v, '', 7)}" for k, v in self.parameters.items())
+        return f"Minimum(cost {quantity(self.cost)} at {values}; {self.message})"
 
 
 @dataclass

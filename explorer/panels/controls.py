@@ -10,10 +10,10 @@ from explorer.panels.session import Session
 from explorer.panels.state import OWN
 from explorer.panels.wording import beside, choice_name, plain, prose
 from explorer.parameters import Knob, Param, knobs_of
+from explorer.quantities import quantity, unit
 from explorer.schemes import schemes
 from explorer.simulation import schemes_for
 from explorer.systems import HybridSystem
-from explorer.systems.display import unit
 from explorer.views.picture import label
 
 __all__ = ["accepted", "choice", "groups", "slider", "values"]
@@ -122,7 +122,7 @@ def _picks(session: Session) -> list[tuple[str, str]]:
         for k, pattern in enumerate(moment.patterns):
             if k != moment.taken:
                 key = ", ".join([*before, str(k)])
-                offered.setdefault(key, f"at {moment.t:.3g} s: {pattern}")
+                offered.setdefault(key, f"at {quantity(moment.t, 's', 3)}: {pattern}")
     return list(offered.items())
 
 

@@ -20,7 +20,7 @@ from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.panels.wording import plain, prose_rows
 from explorer.solution import Solution
-from explorer.systems.display import unit
+from explorer.quantities import unit
 from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import seen

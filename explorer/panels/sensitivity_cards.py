@@ -9,11 +9,11 @@ import numpy as np
 from explorer.errors import ExplorerError
 from explorer.optimise.cost_curve import CostCurve, cost_curve
 from explorer.panels.wording import prose, prose_rows
+from explorer.quantities import number, quantity, unit
 from explorer.schemes.event_driven import EventDriven
 from explorer.sensitivity import METHODS, Sensitivity
-from explorer.systems.display import unit
 from explorer.systems.units import event_unit
-from explorer.views.events import slope_title
+from explorer.views.events import cell, shown_time, slope_title
 from explorer.views.picture import label, titled
 from explorer.views.saltation import matrix
 from explorer.views.slopes import parameter, per, slope_unit
@@ -37,17 +37,17 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
     slope = unit(event_unit(system, event.kind, event.contact) or "")
     what = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
     return {
-        "title": f"Event {k + 1}: {prose(what)}, t = {event.t:.4g} {system.time_unit}",
+        "title": f"Event {k + 1}: {prose(what)}, t = {quantity(event.t, system.time_unit, 4)}",
         "corner": "Ξ, Π",
         "columns": [*(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
                     *(f"d{c}" for c in table["columns"][n:])],
         "rows": [
-            [f"{name}<sup>+</sup>", *(_short(x) for x in row)]
+            [f"{name}<sup>+</sup>", *(cell(x) for x in row)]
             for name, row in zip(table["rows"], table["values"], strict=True)
         ],
         "shades": table["shades"],
         "split": n,
-        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {_short(salt.slope)} {slope}".strip(),
+        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {cell(salt.slope)} {slope}".strip(),
     }  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
     cost_unit, time = sens.question.cost.units[1], sens.question.system.time_unit
     slope = "" if cost_unit is None else slope_unit(cost_unit, by_unit)
     by = f"Gradient {titled(f'dψ/d{label(sens.wrt[0])}', slope)}"
-    rows = [["direct", f"{sens.cost_gradient[0]:.9g}", ""]]
+    rows = [["direct", number(sens.cost_gradient[0], 9).replace("-", "−"), ""]]
     own = isinstance(sens.question.scheme, EventDriven)  # others are compared with their runs only
     for name in (_COMPARED if own else _COMPARED[-1:]) if compared else ():
         said = name.replace("_", " ")
@@ -73,14 +73,14 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
             rows.append([said, "refused", str(error)])
             continue
         apart = abs(other - sens.cost_gradient[0]) / (1 + abs(sens.cost_gradient[0]))
-        rows.append([said, f"{other:.9g}", f"{apart:.0e}" if apart else "0"])
+        rows.append([said, number(other, 9).replace("-", "−"), number(apart, 1)])
     last, note = sens.question.last(sens.solution), ""
     if last is not None:
         rate = 0.0 if last.dt_drho is None else float(last.dt_drho[0])
-        moved = f"{_short(rate)} {per(time, by_unit)}".strip()
-        note = f"ψ ends at T = {last.t:.5g} {time}, dT/d{sens.wrt[0]} = {moved}"
+        moved = f"{cell(rate)} {per(time, by_unit)}".strip()
+        note = f"ψ ends at T = {quantity(last.t, time, 5)}, dT/d{sens.wrt[0]} = {moved}"
     return {
-        "title": f"{by}, ψ = {sens.cost:.5g} {unit(cost_unit or '')}".strip(),
+        "title": f"{by}, ψ = {quantity(sens.cost, cost_unit or '', 5)}",
         "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": note,
     }  # fmt: skip
 
@@ -95,14 +95,14 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     for k, e in enumerate(events[:most]):
         slope = 0.0 if e.dt_drho is None else float(e.dt_drho[0])
         what = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
-        rows.append([k + 1, float(f"{e.t:.5g}"), what, _short(slope), _short(e.slope)])
+        rows.append([k + 1, float(f"{e.t:.5g}"), what, cell(slope), cell(e.slope)])
     margin = slope_title(sens.question.system, events[:most])
-    count = len(events)
+    count, clock = len(events), shown_time(float(sens.solution.t[-1]), time)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
     return prose_rows({
-        "columns": ["", f"t ({time})", "event", shift, margin], "rows": rows, "time_column": 1,
-        "note": f"{note}{more}.",
+        "columns": ["", f"t ({clock.pop('unit')})", "event", shift, margin], "rows": rows,
+        "time_column": 1, "time": clock, "note": f"{note}{more}.",
     })  # fmt: skip
 
 
@@ -117,7 +117,3 @@ def cost_along(sens: Sensitivity, j: int) -> CostCurve | None:
     points = int(np.clip(_CALLS / max(sens.solution.march.counts[2], 1), *_POINTS))
     at = np.unique(np.append(np.linspace(low, high, points), here))
     return cost_curve(question, j, at, 2 * points)
-
-
-def _short(x: float) -> str:
-    return "0" if abs(x) < 1e-9 else f"{x:.3g}".replace("-", "−")

@@ -13,10 +13,10 @@ from explorer.panels.sensitivity_state import (
     usual_cost,
 )
 from explorer.panels.state import OWN
+from explorer.quantities import unit
 from explorer.schemes import schemes
 from explorer.sensitivity.question import event_names
 from explorer.systems import StateSpaceSystem
-from explorer.systems.display import unit
 from explorer.views.picture import label
 
 __all__ = ["groups"]

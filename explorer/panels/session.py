@@ -25,6 +25,7 @@ from explorer.errors import (
 from explorer.models import models
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
+from explorer.quantities import quantity
 from explorer.schemes import Scheme, schemes
 from explorer.simulation import choose, simulate
 from explorer.solution import Solution
@@ -130,8 +131,8 @@ class Session:
             u = states.system(state).time_unit
             end, fits = state["t_end"], roomy(state["t_end"] / _LIVE_STEPS)
             raise BadValue(
-                f"h = {h:g} {u} over {end:g} {u} makes {end / h:.2g} steps, too many for a live "
-                f"picture; h = {fits:g} {u} would do."
+                f"h = {quantity(h, u)} over {quantity(end, u)} makes {end / h:.2g} steps, too many "
+                f"for a live picture; h = {quantity(fits, u)} would do."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
         with warnings.catch_warnings(record=True) as caught:  # the status line says them

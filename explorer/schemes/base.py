@@ -11,6 +11,7 @@ from explorer.arguments import Named
 from explorer.certificate import Check
 from explorer.errors import BadValue
 from explorer.parameters import check_knobs, knobs_of, roomy
+from explorer.quantities import quantity
 from explorer.status import Status
 from explorer.systems import System
 
@@ -192,5 +193,5 @@ def fewer(steps: int, coordinates: int) -> str:
 
 def stopped(code: int, name: str, step: int, t: float, words: str, detail: str = "") -> Status:
     """Return the status of a run that stopped, in the scheme's own words."""
-    message = f"Stopped at t = {t:.6g} s (step {step}): {words}.{detail}"
+    message = f"Stopped at t = {quantity(t, 's')} (step {step}): {words}.{detail}"
     return Status(code, name, message, step, t)

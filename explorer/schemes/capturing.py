@@ -18,6 +18,7 @@ from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSol
 from explorer.memory import zeros
 from explorer.motion import Motion
 from explorer.parameters import knob
+from explorer.quantities import quantity
 from explorer.schemes.base import Scheme, stopped
 from explorer.solution import Solution
 from explorer.status import Status
@@ -170,7 +171,8 @@ class Capturing(Scheme):
             return ""
         if residual < _NEARLY:
             return (
-                f"the contact problem of this step was solved to {residual:.2g} m/s, which lcp_tol "
+                f"the contact problem of this step was solved to {quantity(residual, 'm/s', 2)}, "
+                "which lcp_tol "
                 f"= {self.lcp_tol:g}, relative, does not take: a larger lcp_tol or lcp_max would"
             )
         few = unknowns(system) <= _ENUMERATED
@@ -181,7 +183,8 @@ class Capturing(Scheme):
             others = f"a larger lcp_max, a larger lcp_tol, or {others}"
         return (
             f"lcp={self.lcp!r} found no impulses that obey the contact laws of this step (residual "
-            f"{residual:.2g} m/s). Contacts that contradict each other have none, such as walls "
+            f"{quantity(residual, 'm/s', 2)}). Contacts that contradict each other have none, such "
+            "as walls "
             f"that close on a body, or friction that wedges it; else try a smaller h, {others}"
         )
 

@@ -11,6 +11,7 @@ from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SE
 from explorer.compiled import Switched, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.collocation import collocation
+from explorer.quantities import number, quantity
 from explorer.schemes.equations import Equations
 from explorer.schemes.tangents import Tangents
 from explorer.status import Status
@@ -205,7 +206,7 @@ class Elements(Equations):
         if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
             detail = self._growth
         if self.code == ACCUMULATION:
-            detail = f" The last switch that was found is at t = {self._end:.9g} s."
+            detail = f" The last switch that was found is at t = {quantity(self._end, 's', 9)}."
         return Status.of(self.code, len(self.times), t, self.residual_of_newton, detail)
 
     @property
@@ -218,7 +219,8 @@ class Elements(Equations):
         k = int(doubles.argmin())
         if not (doubles[k] < self.scheme.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
             return ""
-        return f" {names[k]} = {x[k]:.3g} doubles within {doubles[k]:.2g} s there: it may blow up."
+        within = quantity(doubles[k], "s", 2)
+        return f" {names[k]} = {number(x[k], 3)} doubles within {within} there: it may blow up."
 
     @property
     def graded(self) -> np.ndarray:

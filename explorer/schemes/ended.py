@@ -11,6 +11,7 @@ from explorer.compiled import compile_system
 from explorer.compiled.checks import check_mass
 from explorer.compiled.paradox import Paradox, paradox_at
 from explorer.errors import BadModel
+from explorer.quantities import quantity
 from explorer.schemes.base import stopped
 from explorer.status import Status
 
@@ -63,7 +64,7 @@ def _massless(march: March) -> str:
     if not np.isfinite(M.sum()):
         return ""
     try:
-        check_mass(flow.system.name, M, f"at t = {t:.6g} s")
+        check_mass(flow.system.name, M, f"at t = {quantity(t, 's')}")
     except BadModel as error:
         said = str(error).rstrip(".")
         return said[:1].lower() + said[1:]

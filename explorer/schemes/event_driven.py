@@ -29,6 +29,7 @@ from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
+from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
@@ -199,7 +200,7 @@ class EventDriven(Scheme):
             The start makes no sense.
         """
         if not t_end > 0:
-            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+            raise BadValue(f"t_end = {quantity(t_end, 's')} must be greater than zero.")
         if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
             raise BadValue(f"points = {self.points:g} are too many to hold: at most {_MOST:g}.")
         if self.newmark is not None and not compiled.mechanical:

@@ -21,6 +21,7 @@ from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
+from explorer.quantities import quantity
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing, in_space
 from explorer.schemes.factors import UNUSED, Factors, bordered, combined, diagonal, factorise
@@ -221,8 +222,8 @@ class MoreauJean(Capturing):
         return (
             f"the contact problem with friction in space was solved neither by cone={self.cone!r} "
             f"nor by {CONES[1 - CONES.index(self.cone)]!r} after it: its natural residual is "
-            f"{residual:.2g} m/s after lcp_max = {self.lcp_max} sweeps of each. Try a smaller h, a "
-            "larger lcp_max, or a larger lcp_tol"
+            f"{quantity(residual, 'm/s', 2)} after lcp_max = {self.lcp_max} sweeps of each. Try a "
+            "smaller h, a larger lcp_max, or a larger lcp_tol"
         )
 
     def _on_graph(self, compiled: Any, matrices: Any) -> bool:

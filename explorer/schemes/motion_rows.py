@@ -10,6 +10,7 @@ import numpy as np
 from explorer.errors import BadValue
 from explorer.memory import zeros
 from explorer.motion import Motion
+from explorer.quantities import quantity
 from explorer.recorder import Recorded, Selection
 from explorer.schemes.base import MOST_BYTES, PER_STEP
 from explorer.verification.ledger import WORKS, Ledger
@@ -37,8 +38,8 @@ class Rows:
             setattr(self, name, np.concatenate([x, np.zeros_like(x)]))
         if sum(x.nbytes for x in vars(self).values()) > MOST_BYTES:
             raise BadValue(
-                f"error_tol = {scheme.error_tol:g} m makes more steps than memory holds; "
-                "try a larger one, or keep fewer rows: record=Recorder(every=10)."
+                f"error_tol = {quantity(scheme.error_tol, 'm')} makes more steps than memory "
+                "holds; try a larger one, or keep fewer rows: record=Recorder(every=10)."
             )
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue
+from explorer.quantities import quantity
 from explorer.systems.modal import natural_modes
 from explorer.verification.growth import step_growth
 
@@ -214,7 +215,8 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
         m, c, k = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, C, K))
         if (rate := step_growth(co, m, c, k, scheme.h)) > 0:
             raise BadValue(
-                f"h = {scheme.h:g} s is not stable with {scheme!r} here: what the equations do not "
+                f"h = {quantity(scheme.h, 's')} is not stable with {scheme!r} here: what the "
+                "equations do not "
                 f"let grow does, {np.exp(rate):.4g} times a step (K is not symmetric, so no mode "
                 "names a limit). A smaller h would do, or an unconditionally stable scheme such as "
                 "Newmark(beta=1/4, gamma=1/2)."
@@ -232,8 +234,9 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
                     "with beta = 0 is the explicit choice that does not."
                 )
             raise BadValue(
-                f"h = {scheme.h:g} s is above the stability limit {most:.6g} s of {scheme!r} here: "
-                f"mode {n - len(omega) + k + 1} of {n} has omega = {omega[k]:.6g} rad/s. A smaller "
-                "h would do, or an unconditionally stable scheme such as "
+                f"h = {quantity(scheme.h, 's')} is above the stability limit {quantity(most, 's')} "
+                f"of {scheme!r} here: "
+                f"mode {n - len(omega) + k + 1} of {n} has omega = {quantity(omega[k], 'rad/s')}. "
+                "A smaller h would do, or an unconditionally stable scheme such as "
                 "Newmark(beta=1/4, gamma=1/2)."
             )

@@ -21,6 +21,7 @@ from explorer.compiled.condensation import consistent, directions, follow
 from explorer.errors import BadValue
 from explorer.motion import Motion
 from explorer.parameters import knob
+from explorer.quantities import number, quantity
 from explorer.recorder import Selection
 from explorer.schemes.base import PER_STEP
 from explorer.schemes.factors import combined, factorise, rows_of, solved
@@ -253,14 +254,14 @@ class Structural(Family):
         off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
         solved_to = Check(
             "Newton residual", float(off), self.newton_tol, words=(
-                f"Some steps are in equilibrium to {off:.2g} of their forces, which exceeds "
+                f"Some steps are in equilibrium to {number(off, 2)} of their forces, which exceeds "
                 f"newton_tol = {self.newton_tol:g}: round-off allows no more."
             ),
         )  # fmt: skip
         local = Check(
             "local error", float(error), self.error_tol, "m",
-            f"A step has a local error of {error:.2g} m, which exceeds error_tol = "
-            f"{self.error_tol:g} m: no step is short enough.",
+            f"A step has a local error of {quantity(error, 'm', 2)}, which exceeds error_tol = "
+            f"{quantity(self.error_tol, 'm')}: no step is short enough.",
         )  # fmt: skip
         return [
             solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),

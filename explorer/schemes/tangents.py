@@ -10,6 +10,7 @@ import numpy as np
 
 from explorer.compiled import Switched
 from explorer.errors import BadValue
+from explorer.quantities import quantity
 from explorer.schemes.slide_ends import slide_end
 from explorer.trajectory import Jump
 
@@ -128,7 +129,8 @@ class Tangents:
         wrong = np.flatnonzero(~np.isfinite(self.moved[:, :-1]).all(axis=(1, 2)))
         t = self.run.times[max(int(wrong[0]) - 1, 0), 0] if len(wrong) else 0.0
         raise BadValue(
-            f"From t = {t:.6g} s on there is no finite derivative: a surface is touched and not "
+            f"From t = {quantity(t, 's')} on there is no finite derivative: a surface is touched "
+            "and not "
             "crossed, or a formula has none there. Other parameters, or an earlier t_end, have one."
         )
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from explorer.quantities import number
+
 __all__ = ["unsolvable"]
 
 
@@ -47,8 +49,9 @@ def unsolvable(
         found = [(names[int(i)], u) for i, u in zip(rows, ray, strict=True) if abs(u) > 1e-9]
         return (
             f"the laws of {', '.join(lam for (lam, _), _ in found)} have no solution in {step}: "
-            f"along the ray {' + '.join(f'{u:.3g} {y}' for (_, y), u in found)} the relation gives "
-            f"at most {most:.3g}, whatever the multipliers, but the laws want >= 0. {advice}"
+            f"along the ray {' + '.join(f'{number(u, 3)} {y}' for (_, y), u in found)} the "
+            "relation gives "
+            f"at most {number(most, 3)}, whatever the multipliers, but the laws want >= 0. {advice}"
         )
     return (
         f"no solver found multipliers {', '.join(lam for lam, _ in names)} that obey their laws in "

@@ -17,6 +17,7 @@ import sympy as sp
 
 from explorer.certificate import Check
 from explorer.errors import BadValue, ExplorerError
+from explorer.quantities import number, quantity
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.march import March
 from explorer.schemes.meetings import SURE
@@ -132,8 +133,8 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
             found.append(Doubt(
                 name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
                 allowed=0.5 / SURE, event=int(k), t=event.t, columns=columns, alone=alone, words=
-                f"At t = {event.t:.6g} {unit} the run grazes {event.contact!r}: it goes beyond the "
-                f"zero so little that rtol = {scheme.rtol:g} does not say how far, and "
+                f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it goes "
+                f"beyond the zero so little that rtol = {scheme.rtol:g} does not say how far, and "
                 f"{what} is not known. {cure}.",
             ))  # fmt: skip
     if len(suspects):
@@ -148,7 +149,8 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
             found.append(Doubt(
                 name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
                 allowed=1 / SURE, event=int(np.searchsorted(record[:, 0], t)), t=t, columns=end,
-                words=f"At t = {t:.6g} {unit} a guard comes to {miss:.2g} of its zero and turns "
+                words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its zero "
+                "and turns "
                 f"back: rtol = {scheme.rtol:g} does not say whether it is met, and the derivative "
                 f"behind it is not known. {cure}.",
             ))  # fmt: skip
@@ -208,7 +210,7 @@ def _directional(question: Question, run: Trajectory) -> list[Doubt]:
         found.append(Doubt(
             name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
             columns=columns, words=
-            f"At t = {event.t:.6g} {unit} {event.contact!r} meets {_other_one(run, k)}, and "
+            f"At t = {quantity(event.t, unit)} {event.contact!r} meets {_other_one(run, k)}, and "
             f"{names} decides which comes first, or couples them: the derivative is another one to "
             "either side.",
         ))  # fmt: skip

@@ -13,6 +13,7 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
+from explorer.quantities import quantity
 from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
@@ -112,7 +113,7 @@ class Question:
         if len(hits) < count:
             raise BadValue(
                 f"The final time is event {count} of {name!r}, but only {len(hits)} happen up to "
-                f"t = {solution.t[-1]:g} s; a longer t_end may reach it."
+                f"t = {quantity(solution.t[-1], 's')}; a longer t_end may reach it."
             )
         return hits[count - 1]
 

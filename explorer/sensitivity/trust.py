@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.certificate import Certificate, Check
+from explorer.quantities import number, quantity
 from explorer.schemes.march import March
 from explorer.schemes.meetings import SURE
 from explorer.sensitivity.doubts import Doubt, examine
@@ -82,7 +83,7 @@ class Trust:
         """One line."""
         parts = [f"{self.digits:.0f} digits"]
         if np.isfinite(self.margin):
-            parts.append(f"grazing margin {self.margin:.2g}")
+            parts.append(f"grazing margin {number(self.margin, 2)}")
         if self.directional:
             parts.append("directional")
         return f"{'trusted' if self.ok else 'not trusted'}: {', '.join(parts)}"
@@ -205,11 +206,11 @@ def _grazing(events: list[Any], solution: Trajectory) -> list[Check]:
     event = min(events, key=lambda e: abs(e.margin))
     error = 0.5 / abs(event.margin) if event.margin else np.inf
     unit = solution.system.time_unit
-    known = f"is known to {100 * error:.2g} % only" if error < 1 else "is no number"
+    known = f"is known to {number(100 * error, 2)} % only" if error < 1 else "is no number"
     return [Check(
         "grazing", error, 0.5 / SURE, "",
-        f"The event of {event.contact!r} at t = {event.t:.5g} {unit} grazes: its dt/drho {known}, "
-        "and a small change makes it a miss.",
+        f"The event of {event.contact!r} at t = {quantity(event.t, unit, 5)} grazes: its dt/drho "
+        f"{known}, and a small change makes it a miss.",
     )]  # fmt: skip
 
 
@@ -220,7 +221,7 @@ def _grown(grown: float, lost: float) -> Check:
         lost,
         10.0**-DIGITS,
         "",
-        f"Errors grow by {grown:.1g} along the run, so that of its digits {left or 'none'} "
+        f"Errors grow by {number(grown, 1)} along the run, so that of its digits {left or 'none'} "
         f"{'is' if left < 2 else 'are'} left. A shorter t_end or a smaller rtol keeps more.",
     )
 
@@ -231,8 +232,8 @@ def _near(solution: Trajectory, lost: float) -> list[Check]:
     near, size = solution.nearest, float(scales(solution).max(initial=0.0))
     return [Check(
         "near miss", lost * max(size, 1.0) * SURE / near if near > 0 else np.inf, 1.0, "",
-        f"A guard comes within {near:.1g} of an event that does not happen: a change that small "
-        "adds the event, and the derivative ends there.",
+        f"A guard comes within {number(near, 1)} of an event that does not happen: a change that "
+        "small adds the event, and the derivative ends there.",
     )]  # fmt: skip
 
 
@@ -288,8 +289,8 @@ def _held(question: Question, solution: Trajectory) -> list[Check]:
         worst = max(worst, float(off[moves > 1e-8].max(initial=0.0)))
     return [Check(
         "held contacts", worst, max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)), "",
-        f"A derivative moves a contact that is held by {worst:.1g} of its largest speeds: impacts "
-        "accumulate there, and those too small to be told from rest were left out.",
+        f"A derivative moves a contact that is held by {number(worst, 1)} of its largest speeds: "
+        "impacts accumulate there, and those too small to be told from rest were left out.",
     )]  # fmt: skip
 
 
@@ -300,4 +301,6 @@ def _own(name: str, value: float, tolerance: float) -> Check:
         "step": "The steps of the adjoint are too long for it",
     }
     said = words.get(name, f"The residual {name!r} is large")
-    return Check(name, value, max(1e-4, 1e3 * tolerance), "", f"{said}: {value:.1g}, relative.")
+    return Check(
+        name, value, max(1e-4, 1e3 * tolerance), "", f"{said}: {number(value, 1)}, relative."
+    )

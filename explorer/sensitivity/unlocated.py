@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import NotApplicable
+from explorer.quantities import quantity
 from explorer.systems.kinks import SHARP, sharp_formulas
 from explorer.trajectory import Trajectory
 
@@ -154,7 +155,8 @@ def _differ(before: np.ndarray, after: np.ndarray) -> bool:
 def _words(question: Question, u: sp.Expr, t: float) -> str:
     return (
         f"A formula of '{question.system.name}' jumps where {u} = 0. The run meets this at "
-        f"t = {t:.6g} s, and no event locates it, so a derivative would be wrong from there on. "
+        f"t = {quantity(t, 's')}, and no event locates it, so a derivative would be wrong from "
+        "there on. "
         "Write the switch as a mode of a HybridSystem, a StepSystem or a FilippovSystem, or use "
         "method='finite_difference'."
     )

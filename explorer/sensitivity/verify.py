@@ -14,6 +14,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.errors import BadValue, ExplorerError
+from explorer.quantities import number
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.sensitivity.differences import sequence
@@ -90,7 +91,8 @@ def _second(sens: Sensitivity, asked: Question) -> list[Check]:
     apart = max(apart, _apart(*ends))
     return [Check(
         name, apart, _AGREE, "",
-        f"{asked.scheme!r} finds derivatives that differ by {apart:.1g}, relative to the largest.",
+        f"{asked.scheme!r} finds derivatives that differ by {number(apart, 1)}, relative to the "
+        "largest.",
     )]  # fmt: skip
 
 
@@ -115,14 +117,14 @@ def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
         allowed = max(_AGREE, 3 * error / size)
         checks.append(Check(
             f"difference quotients by {name}", nearest / size, allowed, "",
-            f"The derivative by {name} is {own:.6g}, but the difference quotients are {left:.6g} "
-            f"to the left and {right:.6g} to the right.",
+            f"The derivative by {name} is {number(own, 6)}, but the difference quotients are "
+            f"{number(left, 6)} to the left and {number(right, 6)} to the right.",
         ))  # fmt: skip
         both = abs(left - right) / size if np.isfinite(left - right) else 0.0
         checks.append(Check(
             f"two sides of {name}", both, allowed, "",
-            f"The derivative by {name} is directional: {left:.6g} to the left, {right:.6g} to the "
-            "right.",
+            f"The derivative by {name} is directional: {number(left, 6)} to the left, "
+            f"{number(right, 6)} to the right.",
         ))  # fmt: skip
     return checks
 

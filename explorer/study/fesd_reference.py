@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
+from explorer.quantities import quantity
 from explorer.schemes.fesd import FESD
 from explorer.switched import SwitchedTrajectory
 
@@ -60,7 +61,8 @@ class FesdReference:
     def __repr__(self) -> str:
         return (
             f"FesdReference({len(self.alpha)} elements, residual "
-            f"{max(self.residual.values()):.1e}, difference {self.difference:.1e})"
+            f"{quantity(max(self.residual.values()), '', 2)}, difference "
+            f"{quantity(self.difference, '', 2)})"
         )
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
+from explorer.quantities import quantity
 from explorer.sensitivity.trust import Trust
 from explorer.study.return_map import Return, ReturnMap
 from explorer.systems import System
@@ -74,10 +75,10 @@ class LimitCycle:
         return dict(zip(self.states, self.x.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        x = ", ".join(f"{name} = {value:.7g}" for name, value in self.start.items())
+        x = ", ".join(f"{name} = {quantity(value, '', 7)}" for name, value in self.start.items())
         found = ", ".join(_short(m) for m in self.multipliers)
         return (
-            f"LimitCycle({self.map.system.name!r}, period {self.period:.7g} s, {x}; "
+            f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, 's', 7)}, {x}; "
             f"{'stable' if self.stable else 'unstable'}, multipliers {found}"
             + ("" if self.trust.ok else "; not to be trusted: " + " ".join(self.trust.sentences))
             + ")"

@@ -15,6 +15,7 @@ import scipy.optimize
 from explorer.compiled import compile_system, short
 from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
+from explorer.quantities import quantity
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem, check_system
 from explorer.systems.massless import without_mass
 from explorer.systems.modal import largest_square, natural_modes
@@ -82,7 +83,8 @@ class Modes:
             "| mode | ω² in 1/s² | ω in rad/s | f in Hz | T in s | ξ |\n|---|---|---|---|---|---|"
         )
         rows = [
-            f"| {k + 1} | {s:.6g} | {w:.6g} | {w / (2 * np.pi):.6g} | {T:.6g} | {xi:.4g} |"
+            f"| {k + 1} | {' | '.join(map(quantity, (s, w, w / (2 * np.pi), T)))} "
+            f"| {quantity(xi, '', 4)} |"
             for k, (s, w, T, xi) in enumerate(
                 zip(self.squares, self.omega, self.periods, self.ratios, strict=True)
             )

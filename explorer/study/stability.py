@@ -25,6 +25,7 @@ import sympy as sp
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.parameters import number
+from explorer.quantities import quantity
 from explorer.schemes.families import AlphaFamily
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
 from explorer.schemes.stability import (
@@ -151,7 +152,7 @@ class Stability:
 
 
 def _short(x: float) -> str:
-    return "∞" if x == np.inf else "–" if np.isnan(x) else f"{x + 0.0:.6g}"
+    return "∞" if x == np.inf else "–" if np.isnan(x) else quantity(x)
 
 
 def checked(scheme: Any, xi: Any) -> tuple[Any, float]:

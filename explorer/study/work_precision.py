@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer.errors import BadValue, ExplorerError
 from explorer.parameters import knobs_of, number
+from explorer.quantities import quantity
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.simulation import choose, schemes_for, simulate
@@ -86,10 +87,11 @@ class WorkPrecision:
 
     def _repr_markdown_(self) -> str:
         return "\n".join([
-            f"**{self.system.name}** over {self.t_end:g} s, against {self.reference}", "",
+            f"**{self.system.name}** over {quantity(self.t_end, 's')}, against {self.reference}",
+            "",
             "| scheme | order | steps | time (ms) | relative error |", "|---|---|---|---|---|",
-            *(f"| {c.name} | {c.order:.2f} | {c.steps[i]} | {1e3 * c.seconds[i]:.3g} "
-              f"| {c.error[i]:.2e} |" for c in self.curves for i in (0, -1)),
+            *(f"| {c.name} | {c.order:.2f} | {c.steps[i]} | {quantity(1e3 * c.seconds[i], '', 3)} "
+              f"| {quantity(c.error[i], '', 3)} |" for c in self.curves for i in (0, -1)),
         ])  # fmt: skip
 
 

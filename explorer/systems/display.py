@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+
+from explorer.quantities import number, quantity
 
 if TYPE_CHECKING:
     from explorer.systems.base import System
@@ -18,15 +19,10 @@ __all__ = [
     "latex",
     "linear",
     "mechanical",
-    "quantity",
     "step",
-    "unit",
 ]
 
 _LARGE = 6
-_PREFIXES = {9: "G", 6: "M", 3: "k", -6: "µ", -9: "n", -12: "p"}
-_PREFIXED = re.compile(r"(m|s|N|V|A|F|H|Ω|Pa|J|W|Hz|C)(?![a-z234])")
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def latex(expr: Any) -> str:
@@ -37,38 +33,6 @@ def latex(expr: Any) -> str:
         if name.startswith("v_"):
             names[symbol] = rf"\dot{{{sp.latex(sp.Symbol(name[2:]))}}}"
     return sp.latex(expr, symbol_names=names, full_prec=False)
-
-
-def unit(text: str) -> str:
-    """Return a unit with its powers as superscripts: m/s2 -> m/s²."""
-    return "".join(
-        "²³⁴"["234".index(c)] if c in "234" and i and text[i - 1].isalpha() else c
-        for i, c in enumerate(text)
-    )
-
-
-def quantity(value: float, measure: str = "") -> str:
-    """Return a number with its unit, far from one with the prefix of that: 47 µF, 4 MN m².
-
-    Below a millionth only units of circuits and of time take one; with what has none there are
-    powers of ten.
-
-    >>> quantity(4.7e-5, "F")
-    '47 µF'
-    >>> quantity(4e6, "N m2")
-    '4 MN m²'
-    """
-    size, shown = abs(value), unit(measure)
-    least = 1e-12 if measure in ("s", "V", "A", "F", "H", "C") else 1e-6
-    takes = _PREFIXED.match(measure)
-    if takes and (least <= size < 1e-3 or 1e5 <= size < 1e12):
-        power = next(p for p in (9, 6, 3, -6, -9, -12) if size >= 0.9999999 * 10.0**p)
-        return f"{value / 10.0**power:.6g} {_PREFIXES[power]}{shown}"
-    text = f"{value:.6g}"
-    if "e" in text:
-        digits, _, tens = text.partition("e")
-        text = f"{digits} × 10{str(int(tens)).translate(_RAISED)}"
-    return f"{text} {shown}".rstrip()
 
 
 def _parameters(system: System) -> list[str]:
@@ -116,7 +80,8 @@ def _records(records: Any) -> list[str]:
         along = _column(r.along) if len(r.along) <= _LARGE else rf"b_{{{k + 1}}}"
         shown.append(
             rf"$$F \mathrel{{+}}= {along}\, r_{{{k + 1}}}(t)\qquad\text{{({r.name}: "
-            rf"{len(r.values)} samples every {r.dt:g} s, at most {abs(r.values).max():.4g})}}$$"
+            rf"{len(r.values)} samples every {quantity(r.dt, 's')}, at most "
+            rf"{number(abs(r.values).max(), 4)})}}$$"
         )
     return shown
 

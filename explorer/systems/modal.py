@@ -17,6 +17,7 @@ from scipy.sparse import csr_array, diags_array
 
 from explorer.errors import BadValue
 from explorer.parameters import number
+from explorer.quantities import quantity
 from explorer.systems.massless import condensed, has_mass, pivots, state_matrix, without_mass
 
 _HALF = 1e-7  # what eigenvalues that meet round to
@@ -136,14 +137,14 @@ def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, floa
     if not (omega > 0).all() or omega[0] == omega[1]:
         raise BadValue(
             f"Rayleigh damping needs two different positive frequencies, not {omega[0]:g} and "
-            f"{omega[1]:g} rad/s."
+            f"{quantity(omega[1], 'rad/s')}."
         )
     a0, a1 = np.linalg.solve(0.5 * np.stack([1 / omega, omega], axis=1), xi).tolist()
     if min(a0, a1) < 0:
         name, value, far = ("a0", a0, "low") if a0 < 0 else ("a1", a1, "high")
         raise BadValue(
-            f"The ratios {xi[0]:g} and {xi[1]:g} at {omega[0]:g} and {omega[1]:g} rad/s need "
-            f"{name} = {value:.3g}: modes of {far} frequency would grow. Take ratios that are "
+            f"The ratios {xi[0]:g} and {xi[1]:g} at {omega[0]:g} and {quantity(omega[1], 'rad/s')} "
+            f"need {name} = {value:.3g}: modes of {far} frequency would grow. Take ratios that are "
             "closer to each other, or modal_damping."
         )
     M, K = _alike(M, K)

@@ -11,6 +11,7 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import number
+from explorer.quantities import quantity
 from explorer.systems.expressions import text, vector
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Record(metaclass=Checked):
         return self.dt * (len(self.values) - 1)
 
     def __repr__(self) -> str:
-        return f"Record({self.name!r}, {len(self.values)} samples every {self.dt:g} s)"
+        return f"Record({self.name!r}, {len(self.values)} samples every {quantity(self.dt, 's')})"
 
 
 def checked(record: Record, system: LagrangianSystem) -> Record:
@@ -62,7 +63,7 @@ def checked(record: Record, system: LagrangianSystem) -> Record:
     masked = np.flatnonzero(np.ma.getmaskarray(np.ma.asarray(record.values)))
     if masked.size:
         raise BadModel(
-            f"Sample {masked[0]} of {label!r} (t = {masked[0] * dt:g} s) is masked, and "
+            f"Sample {masked[0]} of {label!r} (t = {quantity(masked[0] * dt, 's')}) is masked, and "
             f"{masked.size} are in all; a record needs every sample. Fill the gaps, such as "
             "by numpy.interp between their neighbours."
         )
@@ -82,8 +83,8 @@ def checked(record: Record, system: LagrangianSystem) -> Record:
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         raise BadModel(
-            f"Sample {bad[0]} of {label!r} (t = {bad[0] * dt:g} s) is {values[bad[0]]}; every "
-            "sample must be finite."
+            f"Sample {bad[0]} of {label!r} (t = {quantity(bad[0] * dt, 's')}) is {values[bad[0]]}; "
+            "every sample must be finite."
         )
     if label in [r.name for r in system.records]:
         raise BadModel(f"Two records of '{system.name}' are called {label!r}.")
@@ -108,9 +109,9 @@ def check_span(records: Sequence[Record], t_end: float) -> None:
     for record in records:
         if t_end > record.duration * (1 + 1e-12):
             raise BadValue(
-                f"The record {record.name!r} ends at t = {record.duration:g} s "
-                f"({len(record.values)} samples every {record.dt:g} s), before t_end = {t_end:g} "
-                "s. A shorter t_end would do, or zeros behind the samples."
+                f"The record {record.name!r} ends at t = {quantity(record.duration, 's')} "
+                f"({len(record.values)} samples every {quantity(record.dt, 's')}), before t_end = "
+                f"{t_end:g} s. A shorter t_end would do, or zeros behind the samples."
             )
 
 

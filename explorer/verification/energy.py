@@ -15,6 +15,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
 from explorer.frictional import FrictionalSolution
+from explorer.quantities import number
 from explorer.solution import Solution
 from explorer.stepped import SteppedSolution
 from explorer.systems import StateSpaceSystem
@@ -108,4 +109,4 @@ def _driven(found: EnergyBalance) -> np.ndarray:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.2g} %" if part < 10 else f"{part:.2g} times"
+    return f"{number(100 * part, 2)} %" if part < 10 else f"{number(part, 2)} times"

@@ -22,6 +22,7 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.frictional import DiscSolution, FrictionalSolution
+from explorer.quantities import number, quantity
 from explorer.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 from explorer.trajectory import Trajectory
@@ -87,8 +88,9 @@ class EnergyBalance:
     def __repr__(self) -> str:
         parts = {**self.works, "numerical": self.numerical}
         return (
-            f"EnergyBalance(T + V from {self.energy[0]:.6g} to {self.energy[-1]:.6g} J: "
-            + ", ".join(f"{name} {work[-1]:.4g}" for name, work in parts.items()) + ")"
+            f"EnergyBalance(T + V from {number(self.energy[0], 6)} to "
+            f"{quantity(self.energy[-1], 'J')}: "
+            + ", ".join(f"{name} {number(work[-1], 4)}" for name, work in parts.items()) + ")"
         )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.kernels.rows import evaluate
+from explorer.quantities import number, quantity
 from explorer.verification.growth import theta_growth
 
 __all__ = ["euler_moreau"]
@@ -64,7 +65,7 @@ def _equations(run: Any, compiled: Any) -> list[Check]:
     rounds = (h * steep + h * turned[:, m:]).max(axis=1) + size.max()
     found = [_worst(
         run, "step", off, size, 10 * scheme.newton_tol, rounds, "newton_tol",
-        "leaves {part:.2g} of its terms unbalanced",
+        "leaves {part} of its terms unbalanced",
     )]  # fmt: skip
     if m:
         finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=0)
@@ -81,7 +82,7 @@ def _equations(run: Any, compiled: Any) -> list[Check]:
         found.append(_worst(
             run, "laws", first, unit[k[:, 0]], scheme.lcp_tol,
             np.take_along_axis(turned[:, :m], k, 1)[:, 0] + unit[k[:, 0]], "lcp_tol",
-            "breaks a law between y and lambda by {part:.2g} of the largest y",
+            "breaks a law between y and lambda by {part} of the largest y",
         ))  # fmt: skip
     return found
 
@@ -93,10 +94,11 @@ def _worst(
     size, rounds = np.maximum(size, 1e-300), 1e2 * _EPS * rounds
     row = int((off / (tol * size + rounds + 1e-300)).argmax())
     part = float(off[row] / size[row])
-    said = words.format(part=part)
+    time = run.system.time_unit
+    said = words.format(part=number(part, 2))
     return Check(
         name, part, float(tol + rounds[row] / size[row]), "",
-        f"The step at t = {run.t[row + 1]:.4g} {said}, more than {knob} allows.",
+        f"The step at t = {quantity(run.t[row + 1], time, 4)} {said}, more than {knob} allows.",
     )  # fmt: skip
 
 

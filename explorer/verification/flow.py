@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.quantities import number, quantity
 
 __all__ = ["automaton", "flow", "passed_over"]
 
@@ -104,13 +105,13 @@ def flow(run: Any) -> list[Check]:
     return [
         Check(
             "flow", mean, _MOST, "tolerances",
-            f"The steps miss the flow by {mean:.2g} times their tolerances, that at t = "
-            f"{s.t[k]:.4g} s by {parts[k]:.2g}, {cure}",
+            f"The steps miss the flow by {number(mean, 2)} times their tolerances, that at t = "
+            f"{quantity(s.t[k], 's', 4)} by {number(parts[k], 2)}, {cure}",
         ),
         Check(
             "flow of a step", float(parts[k]), _WORST, "tolerances",
-            f"The step at t = {s.t[k]:.4g} s misses the flow by {parts[k]:.2g} times its "
-            f"tolerances, {cure}",
+            f"The step at t = {quantity(s.t[k], 's', 4)} misses the flow by "
+            f"{number(parts[k], 2)} times its tolerances, {cure}",
         ),
     ]  # fmt: skip
 
@@ -155,8 +156,8 @@ def _events(run: Any, accuracy: float) -> list[Check]:
             worst["guards"] = (
                 abs(r) / unit,
                 (
-                    f"The guard {event.contact!r} is {r:.2g} at its event, t = {event.t:.4g} s: a "
-                    "smaller tolerance would find its zero."
+                    f"The guard {event.contact!r} is {number(r, 2)} at its event, t = "
+                    f"{quantity(event.t, 's', 4)}: a smaller tolerance would find its zero."
                 ),
             )
         if event.kind == "zeno":
@@ -165,7 +166,7 @@ def _events(run: Any, accuracy: float) -> list[Check]:
         plus = march.along(native, t, x)[0, : flow.n_x]
         off = float(np.abs(plus - row[march.lay["x_plus"]][: flow.n_x]).max() / size)
         if not off <= worst["resets"][0]:
-            worst["resets"] = off, f"The reset of {event.contact!r} is off by {off:.2g}."
+            worst["resets"] = off, f"The reset of {event.contact!r} is off by {number(off, 2)}."
     return [
         Check(name, value, max(accuracy, 1e-12) if name == "guards" else 1e-12, "", words)
         for name, (value, words) in worst.items()

@@ -14,6 +14,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import compile_system
+from explorer.quantities import number, quantity
 from explorer.systems.modal import own_growth
 from explorer.trajectory import Trajectory
 
@@ -71,12 +72,12 @@ def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: fl
         rates.append(float(np.log(factor).max(initial=0.0)))
         largest = min(largest, float(np.maximum(limits, 0.0).min(initial=np.inf)))
     growth = steps * float(np.mean(rates)) if rates else 0.0
-    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else f"{np.exp(growth):.3g}"
-    limit = f"stable up to h = {largest:.3g} s" if largest > 0 else "stable for no h"
+    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
+    limit = f"stable up to h = {quantity(largest, 's', 3)}" if largest > 0 else "stable for no h"
     return [Check(
         "growth", growth, _TOLERATED, "",
-        f"theta = {theta:g} is {limit} here, and h = {h:g} s: what should not grow does, "
-        f"{times} times over the run. theta >= 1/2 is stable at any h.",
+        f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: what should not grow "
+        f"does, {times} times over the run. theta >= 1/2 is stable at any h.",
     )]  # fmt: skip
 
 
@@ -137,9 +138,9 @@ def newmark_growth(solution: Any) -> list[Check]:
         if np.isfinite(M.sum() + K.sum() + C.sum()):
             rates.append(step_growth(scheme.coefficients, M, C, K, scheme.h))
     growth = last * float(np.mean(rates)) if rates else 0.0
-    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else f"{np.exp(growth):.3g}"
+    times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
     return [Check(
         "growth", growth, _TOLERATED, "",
-        f"h = {scheme.h:g} s is not stable here: what should not grow does, {times} times over "
-        "the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
+        f"h = {quantity(scheme.h, 's')} is not stable here: what should not grow does, {times} "
+        "times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
     )]  # fmt: skip

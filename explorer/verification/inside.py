@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.quantities import quantity
 
 __all__ = ["inside"]
 
@@ -35,7 +36,8 @@ def inside(run: Any) -> list[Check]:
         e, node, k = np.unravel_index(int(np.where(over, beyond / sure, 0.0).argmax()), over.shape)
         t = march.times[e, 0] + _NODES[node] * march.times[e, 1]
         words = (
-            f"Near t = {t:.4g} s {run.system.guard_names[k]!r} leaves its side and comes back "
+            f"Near t = {quantity(t, 's', 4)} {run.system.guard_names[k]!r} leaves its side and "
+            "comes back "
             f"within an element, which nobody sees{f', and so in {count - 1} more' * (count > 1)}: "
             "a smaller h, or more elements or stages, would find both switches."
         )

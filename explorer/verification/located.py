@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.quantities import number, quantity
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
@@ -45,9 +46,10 @@ def impacts(run: Any, accuracy: float) -> list[Check]:
         if not missed / abs(event.gap_dot_minus) <= off:
             off, where = missed / abs(event.gap_dot_minus), event
     words = "" if where is None else (
-        f"The impact of {where.contact!r} at t = {where.t:.4g} s gives back "
-        f"{abs(where.gap_dot_plus):.4g} m/s of {abs(where.gap_dot_minus):.4g} m/s, and e = "
-        f"{e[where.index]:.4g}: a smaller h or more stages would obey."
+        f"The impact of {where.contact!r} at t = {quantity(where.t, 's', 4)} gives back "
+        f"{quantity(abs(where.gap_dot_plus), 'm/s', 4)} of "
+        f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, and e = "
+        f"{number(e[where.index], 4)}: a smaller h or more stages would obey."
     )  # fmt: skip
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
 
@@ -106,8 +108,8 @@ def _balanced(
     off = float(np.abs(left).max() / (size or 1.0))
     return [Check(
         "energy", off, min(max(accuracy, _DEEP), TOLERATED), "",
-        f"Between its events the motion gains or loses {100 * off:.2g} % of its energy, which no "
-        "force explains: a smaller tolerance or h, or more stages, would keep it.",
+        f"Between its events the motion gains or loses {number(100 * off, 2)} % of its energy, "
+        "which no force explains: a smaller tolerance or h, or more stages, would keep it.",
     )]  # fmt: skip
 
 
@@ -155,7 +157,8 @@ def by_steps(run: Any) -> list[Check]:
         made = float((left - np.minimum.accumulate(left)).max() / (size or 1.0))
     return [Check(
         "energy made", made, TOLERATED, "",
-        f"The motion gains {100 * made:.2g} % of its energy from nothing. A smaller step helps.",
+        f"The motion gains {number(100 * made, 2)} % of its energy from nothing. A smaller step "
+        "helps.",
     )]  # fmt: skip
 
 
@@ -169,8 +172,8 @@ def switched(run: Any, accuracy: float) -> list[Check]:
     part = float(off[row, k])
     return [Check(
         "sides", part, accuracy, "",
-        f"At t = {run.t[row]:.4g} s {run.system.guard_names[k]} is {part:.2g} of its largest value "
-        "beyond its surface.",
+        f"At t = {quantity(run.t[row], 's', 4)} {run.system.guard_names[k]} is {number(part, 2)} "
+        "of its largest value beyond its surface.",
     )]  # fmt: skip
 
 
@@ -191,8 +194,8 @@ def elements(run: Any, accuracy: float, *, cross: bool = True) -> list[Check]:
     for name, size in sizes.items():
         part = residual[name] / size
         words = (
-            f"The equations of the elements ({name}) are left with {part:.2g} of their terms: "
-            "a smaller h, or more stages, would be solved."
+            f"The equations of the elements ({name}) are left with {number(part, 2)} of their "
+            "terms: a smaller h, or more stages, would be solved."
         )
         found.append(Check(name, float(part), accuracy, "", words))
     return found

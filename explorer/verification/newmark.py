@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.quantities import number, quantity
 from explorer.verification.forces import force, momentum, null_of_mass
 
 __all__ = ["equilibrium"]
@@ -86,6 +87,7 @@ def _checked(run: Any, free: np.ndarray) -> list[Check]:
     allowed = max(10 * scheme.newton_tol, _SETTLED)
     return [Check(
         "equilibrium", float(parts[row]), allowed, "",
-        f"The step to t = {run.t[row + 1]:.4g} s leaves {parts[row]:.2g} of its forces unbalanced, "
+        f"The step to t = {quantity(run.t[row + 1], 's', 4)} leaves {number(parts[row], 2)} of its "
+        "forces unbalanced, "
         f"more than newton_tol = {scheme.newton_tol:g}: a smaller h would be solved.",
     )]  # fmt: skip

@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.frictional import ConstrainedSolution, DiscSolution
+from explorer.quantities import number, quantity
 from explorer.solution import Solution
 from explorer.verification.gradients import gradients
 
@@ -32,9 +33,9 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
     row = int(gap[:, worst].argmin())
     return [Check(
         "penetration", float(parts[worst]), allowed, "",
-        f"{system.contacts[worst].name!r} is penetrated by {deep[worst]:.3g} m at t = "
-        f"{solution.t[row]:.4g} s, {100 * parts[worst]:.2g} % of the motion there: h is too large "
-        "for its impacts.",
+        f"{system.contacts[worst].name!r} is penetrated by {quantity(deep[worst], 'm', 3)} at t = "
+        f"{quantity(solution.t[row], 's', 4)}, {number(100 * parts[worst], 2)} % of the motion "
+        "there: h is too large for its impacts.",
     )]  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
     worst = int(parts.argmax())
     return [Check(
         "drift", float(parts[worst]), allowed, "",
-        f"{solution.system.constraints[worst].name!r} is left by {off[worst]:.3g} m, "
-        f"{100 * parts[worst]:.2g} % of the motion: projection='constraints' or a smaller h keeps "
-        "the positions.",
+        f"{solution.system.constraints[worst].name!r} is left by {quantity(off[worst], 'm', 3)}, "
+        f"{number(100 * parts[worst], 2)} % of the motion: projection='constraints' or a smaller h "
+        "keeps the positions.",
     )]  # fmt: skip

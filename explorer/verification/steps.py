@@ -20,6 +20,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled import compile_system
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
+from explorer.quantities import number, quantity
 from explorer.solution import Solution
 from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
 from explorer.verification.gradients import Rows
@@ -48,8 +49,9 @@ def contact_problem(solution: Solution, tolerance: float, residual: Any = None) 
     row = int(parts.argmax())
     return [Check(
         "contact laws", float(parts[row]), tolerance + 1e3 * _EPS, "",
-        f"The contact problem at t = {solution.t[row]:.4g} s was left with {left[row]:.2g} m/s, "
-        f"{parts[row]:.2g} of the speeds in that step, more than lcp_tol = {tolerance:g}.",
+        f"The contact problem at t = {quantity(solution.t[row], 's', 4)} was left with "
+        f"{quantity(left[row], 'm/s', 2)}, "
+        f"{number(parts[row], 2)} of the speeds in that step, more than lcp_tol = {tolerance:g}.",
     )]  # fmt: skip
 
 
@@ -140,8 +142,8 @@ class _Step:
         part = float(off[row] / size[row])
         return [Check(
             "constraints", part, float(tol + rounds / size[row]), "",
-            f"The step at t = {self.t[row]:.4g} s leaves the constraints at {part:.2g} of the "
-            f"speeds in them, more than newton_tol = {tol:g}.",
+            f"The step at t = {quantity(self.t[row], 's', 4)} leaves the constraints at "
+            f"{number(part, 2)} of the speeds in them, more than newton_tol = {tol:g}.",
         )]  # fmt: skip
 
     def balance(self) -> list[Check]:
@@ -168,8 +170,8 @@ class _Step:
         part, allowed = float(left[row] / size[row]), float(tol + rounds[row] / size[row])
         return [Check(
             "momentum", part, allowed, "",
-            f"The step at t = {self.t[row]:.4g} s leaves {part:.2g} of its forces unbalanced, more "
-            f"than newton_tol = {tol:g}.",
+            f"The step at t = {quantity(self.t[row], 's', 4)} leaves {number(part, 2)} of its "
+            f"forces unbalanced, more than newton_tol = {tol:g}.",
         )]  # fmt: skip
 
     def _impulses(self) -> np.ndarray:

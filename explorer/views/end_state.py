@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.quantities import unit
 from explorer.study.end_state import EndState
-from explorer.systems.display import unit
 from explorer.views.compose import compose
 from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, extent, label, titled, view
 from explorer.views.slopes import per

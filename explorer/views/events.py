@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.quantities import column, number, unit
 from explorer.solution import Solution
 from explorer.systems import System
-from explorer.systems.display import unit
 from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
 from explorer.views.compose import compose
@@ -27,9 +28,11 @@ from explorer.views.picture import (
     view,
 )
 
-__all__ = ["event_table", "impulses", "impulses_plot", "slope_title"]
+__all__ = ["cell", "event_table", "impulses", "impulses_plot", "shown_time", "slope_title"]
 
 _DOTS = 100  # as many as stand side by side
+_UNITS = 100  # events whose slopes say what unit a column of them has
+_ZERO = 1e-9  # of its unit: less in a table is round-off
 _LANE = 0.04  # of the height, between two bars
 
 
@@ -111,7 +114,9 @@ def _closed(
     return x, np.where(np.isnan(x), np.nan, height).astype(np.float32)
 
 
-def event_table(solution: Solution, most: int = 100, page: int = 0) -> dict[str, Any]:
+def event_table(
+    solution: Solution, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
+) -> dict[str, Any]:
     """Return the events as a table: columns, rows of numbers and text, and a note.
 
     Parameters
@@ -121,26 +126,80 @@ def event_table(solution: Solution, most: int = 100, page: int = 0) -> dict[str,
         Rows of a page.
     page : int
         Which one, from 0; beyond the last one: the last.
+    by : (column, descending)
+        What the rows of all pages are ordered by; events alike in that stay in time.
+
+    Returns
+    -------
+    dict
+        Times are in `system.time_unit`; "time" says how they are shown: by what they are
+        multiplied for the unit in the head, and with how many decimals.
     """
-    every = solution.events
+    every, system = solution.events, solution.system
+    time = shown_time(float(solution.t[-1]), system.time_unit)
+    columns, keys, write = (_moded if solution.mode_names else _struck)(solution)
+    columns = [f"t ({time.pop('unit')})", "event", *columns]
+    place, falling = by if 0 < by[0] < len(columns) else (0, by[1])
+    if place:
+        every = sorted(every, key=keys[place - 1], reverse=falling)
+    elif falling:
+        every = every[::-1]
     pages = max(-(-len(every) // most), 1)
     page = min(max(page, 0), pages - 1)
-    events = every[page * most : (page + 1) * most]
-    leaf = (len(every), page * most, page, pages)
-    if solution.mode_names:
-        located = isinstance(solution, Trajectory)
-        t, slope = f"t ({solution.system.time_unit})", slope_title(solution.system, events)
-        columns = [t, "event", "mode", *([slope] if located else [])]
-        return _titled(columns, _switches(events, located), leaf)
-    single = len(solution.system.contacts) == 1
     table = [
-        [
-            float(f"{e.t:.5g}"), e.kind if single else f"{e.kind} {e.contact}",
-            f"{_short(e.gap_dot_minus)} → {_short(e.gap_dot_plus)}", _short(e.impulse),
-        ]
-        for e in events
+        [float(f"{e.t:.5g}"), keys[0](e), *write(e)] for e in every[page * most : (page + 1) * most]
+    ]
+    leaf = (len(every), page * most, page, pages)
+    return _titled(columns, table, leaf) | {"time": time, "by": [place, falling]}
+
+
+Columns = tuple[list[str], list[Callable[[Any], Any]], Callable[[Any], list[str]]]
+
+
+def _struck(solution: Solution) -> Columns:
+    """Return the further columns of impacts: heads, what all but time are ordered by, the cells."""
+    single = len(solution.system.contacts) == 1
+    sides = (x for e in solution.events for x in (e.gap_dot_minus, e.gap_dot_plus))
+    (v, speed), (p, impulse) = (
+        column(sides, "m/s"),
+        column((e.impulse for e in solution.events), "N s"),
+    )
+    keys: list[Callable[[Any], Any]] = [
+        lambda e: e.kind if single else f"{e.kind} {e.contact}",
+        lambda e: abs(e.gap_dot_minus), lambda e: e.impulse,
     ]  # fmt: skip
-    return _titled(["t (s)", "event", "v− → v+ (m/s)", "p (N s)"], table, leaf)
+    return [f"v− → v+ ({speed})", f"p ({impulse})"], keys, lambda e: [
+        f"{cell(v * e.gap_dot_minus)} → {cell(v * e.gap_dot_plus)}", cell(p * e.impulse)
+    ]  # fmt: skip
+
+
+def _moded(solution: Solution) -> Columns:
+    """Return those of changes of mode: what changed, the modes, dr/dt if it is known."""
+    keys: list[Callable[[Any], Any]] = [
+        lambda e: ("" if e.kind == "event" else f"{e.kind} ") + e.contact,
+        lambda e: e.mode if e.mode == e.to else f"{e.mode} → {e.to}",
+    ]
+    if not isinstance(solution, Trajectory):
+        return ["mode"], keys, lambda e: [keys[1](e)]
+    slope = slope_title(solution.system, solution.events[:_UNITS])
+    keys.append(lambda e: e.slope)
+    return ["mode", slope], keys, lambda e: [keys[1](e), cell(e.slope)]
+
+
+def shown_time(end: float, measure: str) -> dict[str, Any]:
+    """Return the unit in which the times of a run are read, and the decimals that tell them."""
+    factor, shown = column([end], measure)
+    digits = 3 - math.floor(math.log10(factor * end * (1 - 1e-9))) if end > 0 else 3
+    return {"unit": shown, "factor": factor, "digits": min(max(digits, 0), 3)}
+
+
+def cell(x: float) -> str:
+    """Return a number of a table: three digits, zero for what is round-off.
+
+    >>> cell(-0.012345), cell(3e-12), cell(2.5e-6)
+    ('−0.0123', '0', '2.5 × 10⁻⁶')
+    """
+    return "0" if abs(x) < _ZERO else number(x, 3).replace("-", "−")
 
 
 def slope_title(system: System, events: Sequence[Any]) -> str:
@@ -158,25 +217,9 @@ def _titled(
     events = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = ""
     if pages > 1:
-        part = f"{first + 1} to {first + len(table)}" if first else f"the first {len(table)}"
-        more = f", {part} shown"
+        more = f", {first + 1} to {first + len(table)} shown"
     return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}.",
             "page": page, "pages": pages}  # fmt: skip
-
-
-def _switches(events: list[Any], located: bool) -> list[list[Any]]:
-    """Return a row for each change of mode: time, what changed, modes, dr/dt if it is known."""
-    rows = []
-    for e in events:
-        kind = "" if e.kind == "event" else f"{e.kind} "
-        modes = e.mode if e.mode == e.to else f"{e.mode} → {e.to}"
-        row = [float(f"{e.t:.5g}"), kind + e.contact, modes]
-        rows.append([*row, _short(e.slope)] if located else row)
-    return rows
-
-
-def _short(x: float) -> str:
-    return "0" if abs(x) < 1e-9 else f"{x:.3g}".replace("-", "−")
 
 
 @view

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from explorer.quantities import unit
 from explorer.sensitivity import Sensitivity
-from explorer.systems.display import unit
 from explorer.views.picture import GREY, OFF, Plot, curve, extent, nice, titled
 from explorer.views.slopes import SLOPE, STATE, parameter
 

@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from explorer.quantities import quantity
 from explorer.sensitivity import Saltation, Sensitivity
+from explorer.views.events import cell
 from explorer.views.picture import Picture, label, view
 
 __all__ = ["matrix", "saltation"]
@@ -64,7 +66,7 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     salt = sens.saltation(k)
     table = matrix(salt)
     event, n, time = salt.event, table["split"], sens.question.system.time_unit
-    text = [[_short(x) for x in row] for row in table["values"]]
+    text = [[cell(x) for x in row] for row in table["values"]]
     columns = table["columns"]
     head = [f"{c}<sup>−</sup>" for c in columns[:n]] + [f"Π: {c}" for c in columns[n:]]
     heat = {
@@ -75,7 +77,9 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
         "textfont": {"size": 14},
     }  # fmt: skip
     axis = {"showgrid": False, "zeroline": False}
-    said = f"{event.kind} {event.contact} at t = {event.t:.5g} {time}".replace("event ", "", 1)
+    said = f"{event.kind} {event.contact} at t = {quantity(event.t, time, 5)}".replace(
+        "event ", "", 1
+    )
     layout = {
         "title": {"text": f"S<sup>+</sup> = Ξ S<sup>−</sup> + Π   ({said})", "font": {"size": 15}},
         "xaxis": axis | {"tickvals": heat["x"], "ticktext": head, "side": "top"},
@@ -90,7 +94,3 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
         "margin": {"l": 60, "r": 20, "t": 90, "b": 20},
     }  # fmt: skip
     return Picture([heat], layout)
-
-
-def _short(x: float) -> str:
-    return f"{x:.3g}".replace("-", "−")

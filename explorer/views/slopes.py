@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue, suggest
+from explorer.quantities import unit
 from explorer.sensitivity import Sensitivity
-from explorer.systems.display import unit
 from explorer.systems.units import product
 from explorer.views.one_sided import LIMITS, Sides, limits, shifts
 from explorer.views.picture import (

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.quantities import number
 from explorer.views.still_marks import cells, lines, marks, numbers, words
 
 __all__ = ["MOST", "image", "mark", "placeholder", "show", "still"]
@@ -74,7 +75,7 @@ class _Axis:
             base = 10.0 ** np.floor(np.log10(rough))
             step = base * next(k for k in (1, 2, 5, 10) if rough <= k * base * (1 + 1e-9))
             at = step * np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1)
-            text = [f"{round(v / step) * step:.6g}".replace("-", "−") for v in at]
+            text = [number(round(v / step) * step).replace("-", "−") for v in at]
         places = self(at)
         inside = (places - self.from_) * (places - self.to) <= 1e-6
         return [(float(p), t) for p, t, i in zip(places, text, inside, strict=True) if i]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.quantities import unit
 from explorer.solution import Solution
-from explorer.systems.display import unit
 from explorer.views.compose import compose
 from explorer.views.decimate import MOST_CURVES, Rows, drawn, fine, rows
 from explorer.views.modes import modes_plot

@@ -43,15 +43,16 @@ class Clock {
       this.range.min = start;
       this.range.max = end;
       this.range.step = (end - start) / 1000;
-      this.digits = clamp(3 - Math.floor(Math.log10(end - start)), 0, 6);
     }
+    [this.factor, this.prefix] = prefixOf(end, this.unit);
+    this.digits = clamp(3 - Math.floor(Math.log10((end - start) * this.factor)), 0, 6);
     this.seek(this.time);
   }
 
   seek(time) {
     this.time = clamp(time, this.start, this.end);
-    const written = this.time.toFixed(this.digits ?? 2);
-    const shown = `${written} ${this.unit}`;
+    const written = (this.time * (this.factor ?? 1)).toFixed(this.digits ?? 2);
+    const shown = `${written} ${this.prefix ?? ""}${this.unit}`;
     setText(this.text, shown);
     this.range.value = this.time;
     this.range.setAttribute("aria-valuetext", shown);

@@ -27,6 +27,15 @@ function quantity(value, unit = "") {
   return [text, unit].filter(Boolean).join(/[pnµkMG]$/.test(text) ? "" : " ");
 }
 
+// By what numbers up to `largest` are multiplied, and the prefix that their unit then has: behind
+// a unit m is never read as metres.
+function prefixOf(largest, unit) {
+  if (!TAKES.test(unit) || !(largest > 0) || (largest >= 0.1 && largest < 1e5)) return [1, ""];
+  const power = clamp(3 * Math.floor(Math.log10(largest) / 3 + 1e-9), -12, 9);
+  const name = { ...PREFIXES, m: 1e-3, "": 1 };
+  return [10 ** -power, Object.keys(name).find((one) => Math.abs(name[one] / 10 ** power - 1) < 1e-6)];
+}
+
 // What a person typed: a plain number becomes a number, also with the prefix of its unit behind
 // it; anything else goes to the kernel verbatim.
 function typedValue(text, unit = "") {

@@ -1,18 +1,32 @@
 // The event table. One Tab stop; arrows move between rows, Enter or a click moves the cursor.
+// A click on the head of a column orders all events by it, a second one the other way round.
 
-const FIGURES = /^[-+−→.,\d\se]*$/;
+const FIGURES = /^[-+−→.,\d\se×⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*$/;
 const CELL_PADDING = 7;
 const MOST_LEAST = 96; // of a column of names: a longer word is broken
 
 class EventTable {
-  constructor(onSeek, onPage) {
+  constructor(onSeek, onPage, onSort) {
     this.onSeek = onSeek;
+    this.onSort = onSort;
     this.page = 0;
-    const turn = (text, by) => make(
-      "button", { type: "button", class: "nsx-page", on: { click: () => onPage(this.page + by) } }, text,
-    );
-    [this.earlier, this.later] = [turn("Earlier", -1), turn("Later", 1)];
-    this.head = make("tr");
+    const turn = (text, name, by) => make("button", {
+      type: "button", class: "nsx-page", "aria-label": name, title: name,
+      on: { click: () => onPage(this.page + by) },
+    }, text);
+    [this.earlier, this.later] = [turn("‹", "Page before", -1), turn("›", "Next page", 1)];
+    this.leaf = make("select", {
+      class: "nsx-page", "aria-label": "Page of events",
+      on: { change: () => onPage(this.leaf.selectedIndex) },
+    });
+    this.head = make("tr", { on: {
+      click: (event) => this.sort(event.target.closest("th")),
+      keydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        this.sort(event.target.closest("th"));
+      },
+    } });
     this.body = make("tbody", {
       on: {
         click: (event) => this.pick(event.target.closest("tr")),
@@ -22,7 +36,7 @@ class EventTable {
     this.table = make("table", {}, make("thead", {}, this.head), this.body);
     this.note = make("div", { class: "nsx-table-note" });
     this.scroll = make("div", { class: "nsx-table" }, this.table);
-    const foot = make("div", { class: "nsx-table-foot" }, this.note, this.earlier, this.later);
+    const foot = make("div", { class: "nsx-table-foot" }, this.note, this.earlier, this.leaf, this.later);
     this.node = make("div", { class: "nsx-events" }, this.scroll, foot);
     this.times = [];
     this.columns = [];
@@ -40,10 +54,13 @@ class EventTable {
     this.shown = table;
     this.node.hidden = !table;
     if (!table) return;
-    const written = table.rows.map((row) => row.map(cellText));
+    const { time, time_column: clock = 0 } = table;
+    const text = (value, k) => (time && k === clock
+      ? (value * time.factor).toFixed(time.digits).replace("-", "−") : cellText(value));
+    const written = table.rows.map((row) => row.map(text));
     this.measure(table.columns, written);
     const { rows } = table;
-    this.times = rows.map((row) => Number(row[table.time_column ?? 0]));
+    this.times = rows.map((row) => Number(row[clock]));
     // Rows and cells are reused: while a slider moves this happens at every picture.
     while (this.body.rows.length > rows.length) this.body.lastChild.remove();
     rows.forEach((row, i) => {
@@ -60,10 +77,34 @@ class EventTable {
     const { page = 0, pages = 1 } = table;
     if (page !== this.page) this.scroll.scrollTop = 0;
     this.page = page;
-    this.earlier.hidden = this.later.hidden = pages < 2;
+    this.earlier.hidden = this.later.hidden = this.leaf.hidden = pages < 2;
+    if (this.leaf.length !== pages) {
+      this.leaf.replaceChildren(...Array.from({ length: pages }, (_, k) => make("option", {}, `${k + 1} of ${pages}`)));
+    }
+    this.leaf.selectedIndex = page;
     this.earlier.disabled = page < 1;
     this.later.disabled = page >= pages - 1;
+    this.ordered(table.by);
     this.rove();
+  }
+
+  // Which column the events are ordered by, and which way.
+  ordered(by) {
+    this.sortable = Boolean(by);
+    this.falling = Boolean(by?.[1]);
+    [...this.head.cells].forEach((cell, k) => {
+      const way = by && by[0] === k ? (by[1] ? "descending" : "ascending") : null;
+      if (cell.getAttribute("aria-sort") === way) return;
+      if (way) cell.setAttribute("aria-sort", way);
+      else cell.removeAttribute("aria-sort");
+    });
+    if (this.head.dataset.sortable === String(this.sortable)) return;
+    this.head.dataset.sortable = this.sortable;
+    for (const cell of this.head.cells) cell.tabIndex = this.sortable ? 0 : -1;
+  }
+
+  sort(cell) {
+    if (cell && this.sortable) this.onSort(cell.cellIndex);
   }
 
   // Figures are text; words are labels, which cost more and change seldom.
@@ -92,6 +133,7 @@ class EventTable {
         return make("th", { scope: "col", title: plainLabel(name) }, ...parts);
       }));
       this.body.replaceChildren();
+      delete this.head.dataset.sortable;
     }
     this.columns.forEach((column, k) => {
       const texts = written.map((row) => row[k]);
@@ -170,7 +212,10 @@ class EventTable {
   // Mark the last event at or before the cursor.
   mark(time) {
     let last = -1;
-    while (last + 1 < this.times.length && this.times[last + 1] <= time + 1e-9) last++;
+    this.times.forEach((one, k) => {
+      const later = last < 0 || one > this.times[last] || (one === this.times[last] && !this.falling);
+      if (one <= time + 1e-9 && later) last = k;
+    });
     this.current(this.body.rows[last]);
   }
 
