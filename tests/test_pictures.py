@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 
 import numpy as np
@@ -150,6 +151,54 @@ def test_a_panel_draws_a_long_run_as_truly_as_a_short_one():
     frame = answer.frame()
     picture = Picture(frame["figure"]["data"], frame["figure"]["layout"])
     assert check(picture, answer.session.solution, PANEL, most=2)
+
+
+@pytest.mark.parametrize("name", ["bouncing_ball", "portal_frame", "stick_slip", "compass_gait"])
+def test_an_arc_shows_no_corners(name):
+    """A chord a quarter of a pixel off is not seen to be one, on any screen."""
+    solution = run(name, 1)
+    picture = ex.views.explore.picture(solution, look=PANEL)
+    t, q, _ = dense(solution)
+    names = [label(x) for x in solution.system.coordinates]
+    for trace in picture.data:
+        if trace["name"] not in names[:3] or trace["xaxis"] != "x" or trace["mode"] != "lines":
+            continue
+        (x, y), _ = pixels(picture, trace, trace["x"], trace["y"], PANEL.width, PANEL.height)
+        true, _ = pixels(picture, trace, t, q[:, names.index(trace["name"])],
+                         PANEL.width, PANEL.height)  # fmt: skip
+        whole = np.isfinite(y)
+        known = np.isfinite(true[1]) & (np.diff(true[0], prepend=-1) > 0)
+        drawn = np.interp(true[0][known], x[whole], y[whole])
+        slope = np.gradient(true[1][known], true[0][known])
+        away = np.abs(drawn - true[1][known]) / np.hypot(1, slope)
+        assert np.quantile(away, 0.995) < 0.3, (name, trace["name"])
+
+
+def test_on_a_phone_all_plots_stand_below_each_other():
+    picture = ex.views.explore.picture(run("woodpecker", 1), look=Look(350, 400))
+    axes = {k: a for k, a in picture.layout.items() if k[1:5] == "axis"}
+    across = {tuple(a["domain"]) for k, a in axes.items() if k[0] == "x"}
+    assert len(across) == 1
+    up = sorted(tuple(a["domain"]) for k, a in axes.items() if k[0] == "y")
+    assert len(up) == 6
+    assert all(low[1] < high[0] for low, high in itertools.pairwise(up))
+    tall = picture.layout["meta"]["height"]
+    assert min(high - low for low, high in up) * tall > 80
+    beside = ex.views.explore.picture(run("woodpecker", 1), look=PANEL)
+    assert "height" not in beside.layout["meta"]
+
+
+def test_what_was_too_much_in_a_drag_is_drawn_as_coarsely_at_once(monkeypatch):
+    answer = SessionAnswer(Session("column"))
+    answer.frame()
+    seen = []
+    whole = ex.views.explore.picture
+    monkeypatch.setattr(ex.views.explore, "picture",
+                        lambda *a, look, **k: seen.append(look.coarse) or whole(*a, look=look, **k))  # fmt: skip
+    answer.pull({"rho.e": 0.5}, False)
+    rest, last = len(seen), seen[-1]
+    answer.pull({"rho.e": 0.51}, True)
+    assert seen[rest:][0] == last
 
 
 # -- which points ---------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.panels.wording import plain, prose_rows
+from explorer.quantities import number, quantity
 from explorer.solution import Solution
-from explorer.quantities import unit
 from explorer.systems.units import event_unit
 from explorer.trajectory import Trajectory
 from explorer.views.decimate import seen
@@ -41,8 +41,8 @@ _ACTIONS = [
     {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
-_QUICK = 20_000  # numbers of a run whose checks cost no picture
-_BYTES, _COARSER = (14_000, 20_000), (0.75, 0.6)
+_BYTES = 14_000  # of the curves of a picture, as wide as that of the smallest panel
+_COARSE = (1.0, 3.5, 6.0)
 _LARGEST = 5000  # px of a picture
 _ROWS = 30  # of a page of the table of events
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
@@ -57,7 +57,8 @@ class SessionAnswer:
         self._controls: Any = None
         self._layout: dict[str, Any] | None = None
         self._drawn: Any = None
-        self._page = 0  # of the table of events
+        self._page, self._by = 0, (0, False)  # of the table of events; its order
+        self._coarse = 0  # which of the ways to draw the last picture took
         self._look: dict[str, Any] = {"of": None, "size": [0, 0], "ranges": {}}
 
     def look(self, look: dict[str, Any]) -> None:
@@ -72,11 +73,14 @@ class SessionAnswer:
                        if isinstance(w, list) and len(w) == 2 and all(map(_finite, w))},
         }  # fmt: skip
 
+    def _size(self) -> Look:
+        """Return how large the next picture will be."""
+        wide, tall = (float(np.clip(s, 0, _LARGEST)) for s in self._look["size"])
+        return PANEL if min(wide, tall) < 100 else Look(wide, tall)  # not laid out yet
+
     def _looked(self) -> Look:
         """Return how the next picture will be seen; a window is that of its own model's plots."""
-        wide, tall = (float(np.clip(s, 0, _LARGEST)) for s in self._look["size"])
-        if min(wide, tall) < 100:  # not laid out yet
-            wide, tall = PANEL.width, PANEL.height
+        size = self._size()
         ranges, zoom, layout = {}, 1.0, self._layout or {}
         windows = self._look["ranges"] if self._look["of"] == self._of() else {}
         timed = {a for pair in layout.get("meta", {}).get("time_axes", ()) for a in pair}
@@ -86,7 +90,9 @@ class SessionAnswer:
                 if name.replace("axis", "") not in timed:
                     whole = layout[name]["range"]
                     zoom = max(zoom, abs((whole[1] - whole[0]) / (high - low)))
-        return Look(wide, tall, ranges, float(2.0 ** np.ceil(np.log2(min(zoom, 64.0)))))
+        return Look(
+            size.width, size.height, ranges, float(2.0 ** np.ceil(np.log2(min(zoom, 64.0))))
+        )
 
     def _of(self) -> str:
         """Return what a zoom holds for: as long as it stays the same, the axes mean the same."""
@@ -151,13 +157,7 @@ class SessionAnswer:
         session = self.session
         look = self._looked()
         run, pinned = seen(session.solution, look), session.pinned
-        picture = views.explore.picture(run, pinned, look=look)
-        enough, most = (x * max(look.width / PANEL.width, 1.0) for x in _BYTES)
-        for share in _COARSER:  # what can be made small so; what cannot is drawn in full
-            if not enough < _much(picture) <= most:
-                break
-            smaller = replace(look, width=share * look.width, height=share * look.height)
-            picture = views.explore.picture(run, pinned, look=smaller)
+        picture = self._drawn_small(run, pinned, look, drag)
         picture.layout["uirevision"] = self._of()
         drawn = (session.system, session.state["t_end"])
         same = self._drawn == drawn
@@ -176,10 +176,29 @@ class SessionAnswer:
             "figure": {"data": picture.data, "layout": self._layout},
             "double": bool(look.ranges),
             "mechanism": film,
-            "table": prose_rows(event_table(run, 20 if drag else _ROWS, self._page))
+            "table": prose_rows(event_table(run, 20 if drag else _ROWS, self._page, self._by))
             if self._has_events()
             else None,
         }
+
+    def _drawn_small(
+        self, run: Solution, pinned: Solution | None, look: Look, drag: bool
+    ) -> Picture:
+        """Return the finest picture that is small; of what cannot be made small the middle one.
+
+        In a drag it is as coarse as the picture before, or coarser: one drawing is enough.
+        """
+        enough = _BYTES * max(look.width / PANEL.width, 1.0)
+        tries = []
+        for coarse in _COARSE[self._coarse if drag else 0 :]:
+            picture = views.explore.picture(run, pinned, look=replace(look, coarse=coarse))
+            tries.append(picture)
+            if _much(picture) <= enough:
+                break
+        else:
+            picture, coarse = tries[-2:][0], _COARSE[1]
+        self._coarse = _COARSE.index(coarse)
+        return picture
 
     def _has_events(self) -> bool:
         system = self.session.system
@@ -203,11 +222,13 @@ class SessionAnswer:
         ]
         if run.system.contacts:
             parts.append(
-                f"LCP residual {_small(lcp)} m/s, "
-                f"deepest penetration {_small(-min(0, run.gap.min()))} m"
+                f"LCP residual {quantity(lcp, 'm/s', 2)}, "
+                f"deepest penetration {quantity(-min(0, run.gap.min()), 'm', 2)}"
             )
         if newton > 0:
-            parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {newton:.1e} N s")
+            parts.append(
+                f"Newton ≤ {run.iterations.max()} iterations, residual {quantity(newton, 'N s', 2)}"
+            )
         return _judged(run, parts, drag)
 
     def _drawn_with(self) -> str:
@@ -216,7 +237,7 @@ class SessionAnswer:
         for key in session.errors:
             group, _, name = key.partition(".")
             value = session.states.value(session.state, key)
-            text = f"{value:.6g}" if isinstance(value, float) else str(value).replace("_", " ")
+            text = number(value) if isinstance(value, float) else str(value).replace("_", " ")
             if group in ("q0", "v0", "x0"):
                 name = f"{'v_' * (group == 'v0')}{name}(0)"
             said.append(text if key in _NAMELESS else f"{name or key} = {text}")
@@ -231,6 +252,10 @@ class SessionAnswer:
                     getattr(session, action)()
                 case "events_page":
                     self._page = int(value)
+                    return [{"type": "frame", **self.frame()}]
+                case "events_sort":
+                    place = int(value)
+                    self._by = (place, place == self._by[0] and not self._by[1])
                     return [{"type": "frame", **self.frame()}]
                 case "preset":
                     session.preset(str(value))
@@ -266,10 +291,6 @@ def _much(picture: Picture) -> int:
     return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
 
 
-def _small(x: float) -> str:
-    return f"{x:.1e}" if x else "0"
-
-
 def _finite(x: Any) -> bool:
     return isinstance(x, (int, float)) and math.isfinite(x)
 
@@ -281,7 +302,7 @@ def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
         return status
     titles = (picture.layout[f"yaxis{y[1:]}"]["title"]["text"] for y in beyond)
     said = f"Beyond what can be drawn (3e38): {plain(', '.join(dict.fromkeys(titles)))}."
-    if status["level"] == "ok":
+    if status["level"] in ("ok", "unchecked"):
         return {**status, "level": "warn", "text": said, "detail": status["text"]}
     return {**status, "text": f"{said} {status['text']}"}
 
@@ -289,14 +310,15 @@ def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
 def _judged(run: Solution, parts: list[str], drag: bool) -> dict[str, Any]:
     """Return the status of a run that reached its end: its cautions, and what was checked.
 
-    While a slider is dragged the checks of a run that costs much are left out.
+    While a slider is dragged nothing is checked, and nothing is called good.
     """
-    if drag and (isinstance(run, Trajectory) or run.q.size > _QUICK):
+    if drag:
         cautions, checked = run.warned, None
     else:
         cautions = run.cautions
         checked = {"text": run.certificate.summary, "lines": [str(c) for c in run.certificate]}
-    status = {"level": "ok", "text": " · ".join(parts), "detail": cache.notice()}
+    level = "unchecked" if drag else "ok"
+    status = {"level": level, "text": " · ".join(parts), "detail": cache.notice()}
     if cautions:
         more = len(cautions) - _SAID
         text = " ".join(cautions[:_SAID]) + (f" And {more} more: see the checks." * (more > 0))
@@ -315,10 +337,10 @@ def _located(run: Trajectory) -> list[str]:
     ]
     if events:
         least = min(events, key=lambda e: abs(e.slope))
-        slope = unit(event_unit(run.system, least.kind, least.contact) or "")
+        slope = event_unit(run.system, least.kind, least.contact) or ""
         parts.append(
-            f"grazing margin: smallest |dr/dt| = {abs(least.slope):.2g} {slope}".rstrip()
-            + f" at t = {least.t:.4g} {run.system.time_unit}"
+            f"grazing margin: smallest |dr/dt| = {quantity(abs(least.slope), slope, 2)}"
+            f" at t = {quantity(least.t, run.system.time_unit, 4)}"
         )
     return parts
 

@@ -34,7 +34,7 @@ PARTS = (
 )
 _FRONT = Path(__file__).parent / "front"
 _MANY = 40  # numbers in a row
-_MUCH = 24_000  # bytes of all
+_MUCH = 20_000  # bytes of all curves
 
 
 class Answer(Protocol):
@@ -95,9 +95,10 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
     """
     buffers: list[bytes] = []
     curves: dict[int, bool] = {}
-    if short and _bytes(content) > _MUCH:
-        figure = content.get("figure") or {"data": []}
-        curves = {id(t[k]): True for t in figure["data"] for k in "xy"}
+    if short and (figure := content.get("figure")):
+        found = {id(t[k]): t[k] for t in figure["data"] for k in "xy"}
+        if 4 * sum(map(len, found.values())) > _MUCH:
+            curves = dict.fromkeys(found, True)
     index: dict[int, int] = {}
     how: dict[int, dict[str, Any]] = {}
 
@@ -107,6 +108,10 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
             return value
         if kind is dict:
             return {key: walk(item) for key, item in value.items()}
+        if kind is list:
+            return [walk(item) for item in value]
+        if kind is float:
+            return value if math.isfinite(value) else None
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             if id(value) not in index:
                 index[id(value)] = len(buffers)
@@ -122,24 +127,6 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
     return walk(content), buffers
-
-
-def _bytes(content: Any) -> int:
-    """Return how many bytes all arrays would have in single precision."""
-    found: dict[int, int] = {}
-
-    def walk(value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            found[id(value)] = 4 * value.size
-        elif isinstance(value, dict):
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list) and value and not isinstance(value[0], str | float | int):
-            for item in value:
-                walk(item)
-
-    walk(content)
-    return sum(found.values())
 
 
 def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, Any], bytes]:

@@ -77,7 +77,9 @@ class _Answer(SessionAnswer):
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session = self.session
         found = session.diagram(moving=drag)
-        picture = views.work_precision.picture(found, over="h", pinned=session.ghost)
+        picture = views.work_precision.picture(
+            found, over="h", pinned=session.ghost, look=self._size()
+        )
         drawn = (session.system, session.state["t_end"])
         self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
         self._drawn = drawn

@@ -25,6 +25,7 @@ from explorer.panels.sensitivity_controls import groups
 from explorer.panels.sensitivity_state import SensitivitySession
 from explorer.panels.session import Session
 from explorer.panels.still import static
+from explorer.quantities import quantity
 from explorer.sensitivity import Sensitivity
 from explorer.views.picture import steady
 from explorer.views.sensitivity import as_csv
@@ -80,6 +81,7 @@ class _Answer(SessionAnswer):
         picture = views.sensitivity.picture(
             sens, coordinate=see["coordinate"], delta=see["delta"], twin=twin, window=window,
             twinned=False, along=self._cost(sens, drag), pinned=session.ghost, arrows=self._arrows,
+            look=self._size(),
         )  # fmt: skip
         self._layout = steady(picture.layout, before, moving=drag)
         return {
@@ -148,7 +150,7 @@ class _Answer(SessionAnswer):
             said = f"Do not trust this derivative: {' '.join(sens.trust.sentences)}"
         elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
             said = (
-                f"From t = {twin.until:.4g} {time} on the twins meet different events: no "
+                f"From t = {quantity(twin.until, time, 4)} on the twins meet different events: no "
                 "derivative exists across, and a smaller δ helps."
             )
         figures = " · ".join(filter(None, [status.get("detail", ""), sens.trust.summary]))

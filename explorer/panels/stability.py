@@ -16,6 +16,7 @@ from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
 from explorer.panels.still import static
+from explorer.quantities import number
 from explorer.solution import Solution
 from explorer.study.stability import Stability
 from explorer.views.picture import Picture, steady
@@ -65,7 +66,7 @@ class _Answer(SessionAnswer):
         shown, marks = session.shown(), session.shown(state["omega_h"])
         picture = views.stability.picture(
             *shown, marks=marks, runs=session.oscillations, pinned=session.ghost,
-            names=[state["scheme"], state["compare"]],
+            names=[state["scheme"], state["compare"]], look=self._size(),
         )  # fmt: skip
         self._layout = steady(picture.layout, self._layout)
         return {
@@ -150,7 +151,7 @@ def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
 
 
 def _number(x: float) -> str:
-    return "∞" if x == np.inf else "–" if np.isnan(x) else f"{round(x, 13) + 0.0:.6g}"
+    return "∞" if x == np.inf else "–" if np.isnan(x) else number(round(x, 13)).replace("-", "−")
 
 
 @panels.register("stability")

@@ -159,10 +159,12 @@ def numbers_of(system: System, chosen: Scheme, given: Mapping[str, Any]) -> list
     BadValue
         As `System.rho`; of a knob with the scheme that has it.
     """
+    homes = [type(chosen).__name__, *schemes]
     for name, value in given.items():
-        homes = [type(chosen).__name__, *schemes]
+        if name in system.parameters:
+            continue
         home = next((k for k in homes if name in knobs_of(schemes[k])), None)
-        if home and name not in system.parameters:
+        if home:
             raise BadValue(
                 f"'{system.name}' has no parameter {name!r}: it belongs to the scheme, as in "
                 f"simulate(system, explorer.{home}({name}={value!r}))."

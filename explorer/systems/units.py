@@ -6,6 +6,7 @@ it. An angle is a number beside any other unit: N m/rad times rad is N m.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -66,6 +67,7 @@ def _written(powers: Powers) -> str | None:
     return f"{top or '1'}/{under}" if low else top
 
 
+@functools.lru_cache(1000)  # a table asks for the same ones at every picture
 def product(*units: str) -> str:
     """Return the unit of a product.
 

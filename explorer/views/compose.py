@@ -11,10 +11,12 @@ import html
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from explorer.quantities import prefixable
 from explorer.views.picture import HEIGHT, Picture, Plot
 from explorer.views.polyline import STATIC, Axis, Box, Look, draw
 
@@ -26,7 +28,9 @@ _TITLE = {"size": 13}
 _LINE = 19  # px, of a legend
 _MOST_LINES = 5
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
+_TALL = 120  # px of a usual plot in a narrow panel
 _FOOT = 44  # px of tick labels and title below a plot
+_NEAR_ONE = 1e-3, 1e4  # values up to such are read as they are
 
 
 def compose(
@@ -35,23 +39,32 @@ def compose(
 ) -> Picture:  # fmt: skip
     """Put columns of plots side by side; time plots of a column share their time axis.
 
-    `look` says for what size and window the points of the curves are chosen.
+    `look` says for what size and window the points of the curves are chosen; in a narrow one all
+    plots stand below each other, and ``meta["height"]`` is the height in px that they need.
     """
+    room: float = _WIDTH
+    if look.narrow:
+        columns, widths, room = [[plot for column in columns for plot in column]], [1], look.width
     beside = [max(map(_beside, column)) for column in columns]
-    inner = _WIDTH - sum(beside) - _RIGHT
+    inner = room - sum(beside) - _RIGHT
     wide = [inner * w / sum(widths) for w in widths]
-    whole = _WIDTH - beside[0] - _RIGHT
+    whole = room - beside[0] - _RIGHT
     drawn = [[_traces(plot) for plot in column] for column in columns]
-    lines = [_legends(*of) for of in zip(columns, drawn, wide, strict=True)]
+    most = _MOST_LINES * (1 + 2 * look.narrow)
+    lines = [_legends(*of, most=most) for of in zip(columns, drawn, wide, strict=True)]
     # nothing stands beside the first one; plotly itself breaks a line that is nearly full
     if not any(found[0] for found in lines[1:]):
-        lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole)
+        lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole, most)
     top = 20 + _LINE * max(found[0] for found in lines)
+    if look.narrow:
+        columns = [[replace(p, share=2 * p.share) if p.log and p.log_y else p for p in columns[0]]]
+        height = top + _BOTTOM + _needed(columns[0], lines[0])
+        look = replace(look, height=height)
     tall = (height or HEIGHT) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: dict[str, Any] = {
         "showlegend": True, "margin": margin, "hovermode": "closest", "uirevision": "keep",
-        "font": {"size": 12}, **({} if height is None else {"height": height}),
+        "font": {"size": 12}, **({} if height is None or look.narrow else {"height": height}),
     }  # fmt: skip
     picture = Picture([], layout)
     shared: dict[Any, Any] = {}
@@ -65,7 +78,7 @@ def compose(
         gaps = [_below(*two, count) / tall for two, count in pairs] + [0.0]
         unit = (1 - sum(gaps)) / sum(plot.share for plot in column)
         high = 1.0
-        leader: dict[bool, str] = {}
+        leader: dict[str, str] = {}
         for i, plot in enumerate(column):
             k += 1
             low = max(0.0, high - unit * plot.share)
@@ -79,19 +92,20 @@ def compose(
             sizes = seen[0] * (right - left), seen[1] * (high - low)
             x_scale = _scale(across, zoomed[0], sizes[0], plot.log)
             y_scale = _scale(up, zoomed[1], sizes[1], plot.log_y)
-            box = Box(x_scale, y_scale, plot.time)
+            box = Box(x_scale, y_scale, plot.time, look.coarse)
             since = draw(drawn[c][i], box, shared, double=bool(look.ranges))
             if since is not None:
                 across["title"]["text"] += f" · from t = {since:.4g} {plot.time_unit} on"
             if plot.time:
                 time_axes.append([x, y])
-            if (plot.time or plot.log) and leader.setdefault(plot.log, x) != x:
-                across["matches"] = leader[plot.log]
+            if (axis := _shared(plot)) and leader.setdefault(axis, x) != x:
+                across["matches"] = leader[axis]
             layout |= {f"xaxis{suffix}": across, f"yaxis{suffix}": up}
             if lines[c][i]:
                 layout[f"legend{suffix}"] = _legend(left, high, lines[c][i])
             if plot.ground is not None and plot.x_range and plot.y_range:
                 picture.grounds.append((len(picture.data), x, y, plot.ground))
+            _say(drawn[c][i], plot)
             for trace in drawn[c][i]:
                 number = k + trace.pop("below", 0)
                 named = trace.get("showlegend") and number > 1
@@ -99,8 +113,14 @@ def compose(
                 picture.data.append(trace | place | {"xaxis": x, "yaxis": y})
             high = low - gaps[i]
         left = right
-    layout["meta"] = {"time_axes": time_axes}
+    layout["meta"] = {"time_axes": time_axes} | ({"height": height} if look.narrow else {})
     return picture
+
+
+def _needed(column: Sequence[Plot], lines: list[int]) -> int:
+    """Return the px that plots below each other need, with legends of so many lines."""
+    gaps = (_below(*two, n) for two, n in zip(itertools.pairwise(column), lines[1:], strict=True))
+    return round(_TALL * sum(plot.share for plot in column) + sum(gaps))
 
 
 def _scale(
@@ -118,8 +138,9 @@ def _traces(plot: Plot) -> list[dict[str, Any]]:
 
 
 def _legends(
-    column: Sequence[Plot], drawn: list[list[dict[str, Any]]], room: float, first: float = 0.0
-) -> list[int]:
+    column: Sequence[Plot], drawn: list[list[dict[str, Any]]], room: float, first: float = 0.0,
+    most: int = _MOST_LINES,
+) -> list[int]:  # fmt: skip
     """Divide the named traces of each plot among as few lines as `room` px hold; return the lines.
 
     Plotly would take the width of the whole figure; it stacks what is in one group. Above the
@@ -136,8 +157,8 @@ def _legends(
     for i, found in enumerate(entries):
         found.sort(key=lambda trace: trace.get("legendrank", 1000))
         widths = [45 + 6.4 * len(plain(trace["name"])) for trace in found]
-        most = max(room, first) if i == 0 else room
-        count = next((n for n in range(1, _MOST_LINES) if _wide(widths, n) <= most), _MOST_LINES)
+        free = max(room, first) if i == 0 else room
+        count = next((n for n in range(1, most) if _wide(widths, n) <= free), most)
         for n, trace in enumerate(found if count > 1 else ()):
             trace["legendgroup"] = str(n // count)
         lines.append(count if found else 0)
@@ -173,10 +194,42 @@ def _axes(plot: Plot, shown: bool) -> tuple[dict[str, Any], dict[str, Any]]:
         across |= {"type": "log", "dtick": 1}
     if plot.log_y:
         up |= {"type": "log", "dtick": 1, "exponentformat": "power"}
-    for axis, limits, log in ((across, plot.x_range, plot.log), (up, plot.y_range, plot.log_y)):
+    for axis, limits, log, title in (
+        (across, plot.x_range, plot.log, plot.x_title), (up, plot.y_range, plot.log_y, plot.y_title)
+    ):  # fmt: skip
         if limits is not None:
             axis["range"] = np.log10(limits).tolist() if log else list(limits)
+            if not log and _far(limits) and not prefixable(_unit(title)):
+                axis |= {"exponentformat": "power", "showexponent": "last"}
     return across, up
+
+
+def _unit(title: str) -> str:
+    """Return the unit at the end of a title, or nothing."""
+    found = re.search(r"\(([^()]*(?:\([^()]*\))?[^()]*)\)$", title)
+    return found[1] if found else ""
+
+
+def _far(limits: tuple[float, float]) -> bool:
+    """Whether the values of an axis are so far from one that their digits are hard to read."""
+    size = max(map(abs, limits))
+    return bool(size > 0) and not _NEAR_ONE[0] <= size < _NEAR_ONE[1]
+
+
+def _say(traces: list[dict[str, Any]], plot: Plot) -> None:
+    """Give what is shown on hovering over values far from one the prefix of their unit."""
+    for axis, limits, title in (
+        ("x", plot.x_range, plot.x_title),
+        ("y", plot.y_range, plot.y_title),
+    ):
+        if limits is None or not _far(limits):
+            continue
+        near = "%{" + axis + ":.4~s}" if prefixable(_unit(title)) else "%{" + axis + "} "
+        for trace in traces:
+            if "hovertemplate" in trace:
+                trace["hovertemplate"] = re.sub(
+                    rf"%{{{axis}:\.\dg}} ?", near, trace["hovertemplate"]
+                )
 
 
 def _beside(plot: Plot) -> int:
@@ -218,7 +271,12 @@ def plain(text: str) -> str:
 
 def _joined(plot: Plot, follower: Plot) -> bool:
     """Whether two plots, one below the other, share their x axis."""
-    return (plot.time and follower.time) or (plot.log and follower.log)
+    return _shared(plot) == _shared(follower) != ""
+
+
+def _shared(plot: Plot) -> str:
+    """Return what the x axis of a plot shows if plots of a column share it; else nothing."""
+    return "time" if plot.time else plot.x_title if plot.log else ""
 
 
 def _below(plot: Plot, follower: Plot, lines: int) -> int:

@@ -7,6 +7,7 @@ with a gap between them, so no line runs through.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,12 +125,19 @@ def drawn(names: Sequence[str], most: int = MOST_CURVES) -> np.ndarray:
     >>> drawn(["x1", "y1", "phi1", "x2", "y2", "phi2", "x3", "y3", "phi3"])
     array([0, 1, 2, 6, 7, 8])
     """
+    return _drawn(tuple(names), most)
+
+
+@functools.cache
+def _drawn(names: tuple[str, ...], most: int) -> np.ndarray:
     n, heads = len(names), [name.rstrip("0123456789") for name in names]
     each = next((k for k in range(1, MOST_CURVES + 1) if heads == (heads[:k] * n)[:n]), 1)
     each = each if n % each == 0 else 1
     bodies = _spread(n // each, MOST_CURVES // each)
     shown = (each * bodies[:, None] + np.arange(each)).ravel()
-    return shown[_spread(len(shown), most)]
+    shown = shown[_spread(len(shown), most)]
+    shown.flags.writeable = False  # it is shared
+    return shown
 
 
 def _spread(count: int, most: int) -> np.ndarray:

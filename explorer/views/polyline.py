@@ -19,7 +19,8 @@ from explorer.views.picture import OFF, span
 
 __all__ = ["PANEL", "STATIC", "Box", "Look", "draw"]
 
-TOLERANCE, ROUND = 0.7, 0.4  # px, of curves over time and of portraits
+# px, of curves over time and of portraits: an arc shows no corners on any screen
+TOLERANCE, ROUND = 0.2, 0.15
 TURN = 2 * math.pi / 44  # of a phase portrait along one of its lines; 40 points a turn at least
 _REACH = 12.0  # px between two points over time: what hovering can point at
 _OUTSIDE = 0.3  # of the window: the width of what lies outside
@@ -27,6 +28,7 @@ _MANY = 2.2  # points a column, from which on a curve is given by its extremes
 _APART = 3.0  # px between breaks that are seen one by one
 OPEN, _SEEN = 1.2, 1.5  # px: a smaller jump is drawn through; a larger one is seen to be open
 _ROWS, _NEAR = 4, 0.1  # rows a px, from which on those are passed over that lie nearer (px)
+_NARROW = 450  # px
 _MOST, _USUAL = 1700, 180  # points of all curves of a phase portrait, if so wide (px) or wider
 
 
@@ -39,12 +41,19 @@ class Look:
     width, height : size of the whole figure in px
     ranges : of the axes that are zoomed, by their names ("xaxis2"): (from, to)
     zoom : how many times larger than whole something is drawn that is not over time
+    coarse : how many times further off than usual lines may be drawn, where they are too many
     """
 
     width: float
     height: float
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     zoom: float = 1.0
+    coarse: float = 1.0
+
+    @property
+    def narrow(self) -> bool:
+        """Whether plots side by side would be too small: the screen of a phone."""
+        return self.width < _NARROW
 
 
 STATIC = Look(1200, 600)  # a figure in a notebook, as wide as it may become
@@ -106,11 +115,12 @@ class Axis:
 
 @dataclass(frozen=True)
 class Box:
-    """The axes of a plot; `over_time`: its curves run from left to right."""
+    """The axes of a plot; `over_time`: its curves run from left to right; `coarse`: see `Look`."""
 
     x: Axis
     y: Axis
     over_time: bool
+    coarse: float = 1.0
 
 
 def draw(
@@ -200,8 +210,9 @@ class _Chosen:
         breaks, held = np.ascontiguousarray(trace.pop("breaks"), np.int64), trace.pop("held", True)
         self.all = self.across, self.up, self.lift = self._worth(rows, breaks, held)
         kept = np.zeros(len(self.lift), np.int8)
-        how = (TOLERANCE, _REACH, math.inf) if box.over_time else (ROUND, math.inf, TURN)
-        thin(self.px, self.py, self.lift, *how, kept)
+        off = box.coarse * (TOLERANCE if box.over_time else ROUND)
+        far = (_REACH, math.inf) if box.over_time else (math.inf, TURN)
+        thin(self.px, self.py, self.lift, off, *far, kept)
         self._keep(kept.view(bool))
 
     def _worth(
@@ -234,8 +245,15 @@ class _Chosen:
         self.across, self.up, self.lift = (a[which] for a in (self.across, self.up, self.lift))
 
     def cut(self, since: float) -> None:
-        """Leave out what is before a time."""
+        """Leave out what is before a time: the curve begins at its first point from there on."""
         self._keep(self.t[self.across] >= since)
+        later = np.flatnonzero(self.t[self.all[0]] >= since)
+        if len(later) and len(self.across) and self.all[0][later[0]] < self.across[0]:
+            first = (a[later[:1]] for a in self.all)
+            self.across, self.up, self.lift = (
+                np.concatenate(pair)
+                for pair in zip(first, (self.across, self.up, self.lift), strict=True)
+            )
 
     def points(
         self, shared: dict[Any, Any], kind: type
@@ -246,6 +264,9 @@ class _Chosen:
         if not len(self.across):
             return OFF[0].astype(kind), OFF[1].astype(kind), OFF[0].astype(kind)
         gaps = np.flatnonzero(self.lift[1:]) + 1
+        if not len(gaps):
+            t, y = self.t[self.across].astype(kind), self.y[self.up].astype(kind)
+            return (t if self.t is self.x else self.x[self.across].astype(kind)), y, t
         later = self.across[gaps]  # times have no gaps: the cursor goes on
         t = np.insert(self.t[self.across].astype(kind), gaps, self.t[later])
         y = np.insert(self.y[self.up].astype(kind), gaps, np.nan)

@@ -19,6 +19,7 @@ from explorer.views.compose import compose
 from explorer.views.gradient import cost_plot
 from explorer.views.one_sided import Sides, sides
 from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, view
+from explorer.views.polyline import STATIC, Look
 from explorer.views.slopes import (
     Quantity,
     add_arrows,
@@ -49,6 +50,7 @@ def sensitivity(
     along: Any | None = None,
     pinned: Sensitivity | None = None,
     arrows: float | None = None,
+    look: Look = STATIC,
 ) -> Picture:
     """Draw a run, its derivative by one parameter, and the cost with its gradient.
 
@@ -109,7 +111,7 @@ def sensitivity(
         _verticals([left, right], [last.t], END, GREY)
         left[0].traces[-1] |= {"showlegend": True, "legend": "next"}
     left.append(cost_plot(sens, j, along))
-    return compose([left, right], [1, 1])
+    return compose([left, right], [1, 1], look=look)
 
 
 def _sides(sens: Sensitivity, window: tuple[float, float] | None) -> Sides:

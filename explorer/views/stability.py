@@ -19,6 +19,7 @@ from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
 from explorer.views.compose import compose
 from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
+from explorer.views.polyline import STATIC, Look
 
 __all__ = ["stability"]
 
@@ -42,6 +43,7 @@ def stability(
     runs: Sequence[Oscillation] = (),
     pinned: Stability | None = None,
     names: Sequence[str] | None = None,
+    look: Look = STATIC,
 ) -> Picture:
     """Draw what schemes do to an oscillator, over the step.
 
@@ -59,6 +61,8 @@ def stability(
         To compare with: dotted grey.
     names : sequence of str, optional
         For the legend, instead of their own.
+    look : Look
+        The size at which the picture is seen.
 
     Raises
     ------
@@ -86,7 +90,7 @@ def stability(
     right = [_locus(shown, grids, marks)]
     if runs:
         right.append(_oscillator(runs, [colour for _, colour, *_ in shown]))
-    picture = compose([left, right], [1.15, 1])
+    picture = compose([left, right], [1.15, 1], look=look)
     k = len(left) + 1
     picture.layout[f"yaxis{k}"] |= {"scaleanchor": f"x{k}", "constrain": "domain"}
     picture.layout[f"xaxis{k}"] |= {"constrain": "domain"}

@@ -15,6 +15,7 @@ from explorer.errors import BadValue
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.views.compose import compose
 from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled, view
+from explorer.views.polyline import STATIC, Look
 
 __all__ = ["work_precision"]
 
@@ -26,8 +27,9 @@ _OVER = {"steps": "steps", "h": "mean step h"}
 
 @view
 def work_precision(
-    found: WorkPrecision, *, over: str = "steps", pinned: WorkPrecision | None = None
-) -> Picture:
+    found: WorkPrecision, *, over: str = "steps", pinned: WorkPrecision | None = None,
+    look: Look = STATIC,
+) -> Picture:  # fmt: skip
     """Draw the error of several schemes over their steps and over their time.
 
     Parameters
@@ -38,6 +40,8 @@ def work_precision(
         "steps": their number; "h": the span over it, in s.
     pinned : WorkPrecision, optional
         To compare with: dotted grey.
+    look : Look
+        The size at which the picture is seen.
 
     Raises
     ------
@@ -66,11 +70,11 @@ def work_precision(
                 name="pinned" if of is pinned else c.name + order,
                 mode="lines+markers", showlegend=of is found and not timed,
                 marker={"size": 7, "symbol": symbol}, line={"dash": dash},
-                hovertemplate=f"%{{x:.4g}} {unit}: %{{y:.2e}}<extra>{c.name}</extra>",
+                hovertemplate=f"%{{x:.4g}} {unit}: %{{y}}<extra>{c.name}</extra>",
             ))  # fmt: skip
         plots.append([Plot(traces, title, "relative error", span, (low, high), time=False,
                            log=True, log_y=True)])  # fmt: skip
-    return compose(plots, [1, 1])
+    return compose(plots, [1, 1], look=look)
 
 
 def _work(of: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:

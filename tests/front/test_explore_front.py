@@ -1,5 +1,6 @@
 """The explore panel in a real Chromium: what is refused and taken back, and what has room."""
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -271,3 +272,58 @@ def test_a_double_click_shows_all_of_a_busy_page(stage, between):
             stage.js(busy)
     stage.page.wait_for_function(f"(all) => String(({window})()) === String(all)", arg=whole)
     assert stage.js(window) == whole
+
+
+def times(stage):
+    return [
+        float(x)
+        for x in stage.js("""() => [...document.querySelectorAll(
+        ".nsx-table tbody tr")].map((row) => row.cells[0].textContent)""")
+    ]
+
+
+def test_every_event_is_reached_and_a_head_orders_them_all(stage):
+    stage.page.select_option("select[data-key=model]", label="column")
+    stage.drawn()
+    count = len(stage.answer.session.solution.events)
+    leaf = stage.page.locator(".nsx-table-foot select")
+    pages = leaf.locator("option").count()
+    assert count > 400
+    first = times(stage)
+    leaf.select_option(index=pages - 1)
+    stage.page.wait_for_function(
+        "(n) => document.querySelectorAll('.nsx-table tbody tr').length === n",
+        arg=count - (pages - 1) * len(first),
+    )
+    last = times(stage)
+    assert last == sorted(last)
+    assert last[0] >= first[-1]
+    assert last[-1] == pytest.approx(stage.answer.session.solution.events[-1].t, abs=1e-3)
+    impulse = stage.page.locator(".nsx-table th").nth(3)
+    for way in ("ascending", "descending"):
+        impulse.click()
+        stage.page.wait_for_function(
+            "(way) => document.querySelectorAll('.nsx-table th')[3].ariaSort === way", arg=way
+        )
+    largest = max(e.impulse for e in stage.answer.session.solution.events)
+    cell = stage.page.locator(".nsx-table tbody tr").first.locator("td").nth(3)
+    assert float(cell.inner_text()) == pytest.approx(largest, rel=5e-3)
+
+
+@pytest.mark.parametrize("model", ["buck converter", "woodpecker"])
+def test_on_a_phone_nothing_lies_over_another_thing(browser, model):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    stage = Stage(page, SessionAnswer(Session(model.replace(" ", "_")))).open()
+    page.wait_for_function("() => document.querySelector('.nsewdrag')")
+    boxes = stage.js("""() => [".nsx-plots", ".nsx-clock", ".nsx-controls", ".nsx-table",
+        ".nsx-table-foot", ".nsx-status"].map((one) => document.querySelector(one))
+        .map((n) => { const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.right]; })""")
+    assert all(bottom - top > 20 for top, bottom, _ in boxes)
+    assert all(right <= 391 for *_, right in boxes)
+    ends = sorted((top, bottom) for top, bottom, _ in boxes)
+    assert all(bottom <= top + 1 for (_, bottom), (top, _) in itertools.pairwise(ends))
+    plots = stage.js("""() => [...document.querySelectorAll(".nsewdrag")].map((n) => {
+        const b = n.getBoundingClientRect(); return [b.top, b.bottom, b.width]; })""")
+    assert all(wide > 220 for *_, wide in plots)
+    assert stage.errors == []
+    page.close()

@@ -31,6 +31,7 @@ class Panel {
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable(
       (time) => this.clock.seek(time), (page) => this.act("events_page", page),
+      (column) => this.act("events_sort", column),
     );
     this.plot = make("div", { class: "nsx-plot", role: "group" });
     this.ink = make("canvas", { class: "nsx-ink", "aria-hidden": "true" });
@@ -159,6 +160,8 @@ class Panel {
       return;
     }
     const parts = { mechanism, table, cards: content.cards, t: timesOf(figure, mechanism) };
+    const { layout } = figure;
+    if (layout) this.plots.style.setProperty("--nsx-tall", `${layout.meta?.height ?? 400}px`);
     if (!this.frames) this.arrange(parts); // the first picture is drawn once, in the room it has
     this.picture.show(figure, {
       release,
@@ -231,7 +234,7 @@ class Panel {
     if (!this.looks || this.picture.moving) return;
     const { look } = this.picture;
     const { told } = this;
-    const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.5 * told.size[i]);
+    const grown = look.size.some((one, i) => one > 1.25 * told.size[i] || one < 0.75 * told.size[i]);
     const same = told.of === look.of && JSON.stringify(told.ranges) === JSON.stringify(look.ranges);
     const zoomed = Object.keys(look.ranges).length || Object.keys(told.ranges).length;
     if (!grown && (same || !zoomed)) return;
