@@ -225,7 +225,8 @@ class Trajectory(Solution):
     @cached_property
     def events(self) -> list[LocatedEvent]:  # type: ignore[override]
         """Events in order of time; each of several contacts that meet at once has its own."""
-        return [one for event in self.located for one in (event, *self._beside(event))]
+        found = [one for event in self.located for one in (event, *self._beside(event))]
+        return sorted(found, key=lambda e: e.t)  # an accumulation ends behind what it outlasts
 
     def _beside(self, event: LocatedEvent) -> list[LocatedEvent]:
         """Return the events of other contacts that strike where `event` is located."""

@@ -422,3 +422,23 @@ def test_a_run_has_rows_as_its_motion_wants_them():
     assert len(run.t) > 20 * turns / 2
     finer = ex.simulate(duffing, ex.EventDriven(points=5000), t_end=40.0)
     assert len(finer.t) == 5001
+
+
+@pytest.mark.parametrize("part", [0.2, 0.9])
+def test_events_stand_in_order_of_time_where_one_comes_within_an_accumulation(part):
+    """A ball is closed a moment before its impacts have accumulated; another one lands between."""
+
+    def balls(z):
+        return ex.MechanicalSystem(
+            "two balls", "y z", force=["-9.81", "-9.81"], start={"q": [0.5, z], "t_end": 1.5},
+            contacts=[ex.Contact("y", 0.5, "low"), ex.Contact("z", 0.5, "high")],
+        )  # fmt: skip
+
+    alone = ex.simulate(balls(100.0), ex.EventDriven())
+    closed, *_, lasts = alone.march.record[-1, :3]
+    run = ex.simulate(balls(9.81 * (closed + part * lasts) ** 2 / 2), ex.EventDriven())
+    times = [e.t for e in run.events]
+    assert times == sorted(times)
+    between = [e for e in run.events if closed < e.t < closed + lasts]
+    assert [e.contact for e in between] == ["high"]
+    assert sorted(map(id, run.events)) == sorted(map(id, run.located))

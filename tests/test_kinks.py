@@ -109,3 +109,30 @@ CLEARANCE = ex.MechanicalSystem(
     "clearance", q="x", params={"d": 1.0, "k": 1.0}, force=["-k*Max(x - d, 0) + k*Max(-x - d, 0)"],
     start={"q": [0.0], "v": [1.0], "t_end": 12.0},
 )  # fmt: skip
+
+
+def test_time_freezing_keeps_its_order_across_kinks_of_a_force():
+    """They become step functions: the switches of the run meet them."""
+    system = ex.MechanicalSystem(
+        "beside a ball", q="x y", force=[WAYS[0], "-1"], contacts=[ex.Contact("y", 0.5)],
+        start={"q": [0.0, 1.0], "v": [1.0, 0.0], "t_end": 3 * PERIOD + 1},
+    )  # fmt: skip
+    h, off = [0.1, 0.05, 0.025], []
+    for one in h:
+        run = ex.simulate(system, ex.FESD(h=one))
+        off.append(np.abs([run.q[-1, 0], run.v[-1, 0]] - motion(run.t[-1])).max())
+    assert np.polyfit(np.log(h), np.log(off), 1)[0] == pytest.approx(3, abs=0.15)
+
+
+@pytest.mark.parametrize("force", [WAYS[0], "-x - sign(x)"])
+def test_newmarks_error_is_held_where_a_step_holds_a_kink(force):
+    """The step's own error, found by a march from its start: no worse than a smooth step's."""
+    system, tol = bilinear(force), 1e-5
+    run = ex.simulate(system, ex.Newmark(h=0.01, error_tol=tol), t_end=4.0)
+    beside = np.flatnonzero(np.diff(np.sign(run.q[:, 0])))
+    assert len(beside) >= 1
+    for k in beside:
+        one = ex.simulate(
+            system, ex.EventDriven(), q0=run.q[k], v0=run.v[k], t_end=run.t[k + 1] - run.t[k]
+        )
+        assert abs(one.q[-1, 0] - run.q[k + 1, 0]) <= tol
