@@ -13,7 +13,7 @@ from explorer.systems.massless import pivots, plainly_singular
 from explorer.systems.modal import natural_modes
 
 __all__ = [
-    "check_compliance", "check_constraints", "check_friction", "check_mass", "improper", "short",
+    "check_constraints", "check_friction", "check_mass", "improper", "short",
 ]  # fmt: skip
 
 
@@ -71,20 +71,6 @@ def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool
         f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
         "coordinate that has none, or check the signs." + _WITHOUT_MASS * (kind == "singular")
     )
-
-
-def check_compliance(name: str, compliance: float) -> None:
-    """Refuse a contact that pulls itself in.
-
-    Raises
-    ------
-    BadValue
-    """
-    if not compliance >= 0:
-        raise BadValue(
-            f"The compliance of {name!r} is {quantity(compliance, 'm/N')}, but it must be >= 0 (0: "
-            "rigid)."
-        )
 
 
 def check_constraints(

@@ -17,6 +17,7 @@ import sympy as sp
 
 from explorer.compiled import checks
 from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
+from explorer.compiled.compliance import Compliance
 from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue
@@ -50,8 +51,8 @@ class Compiled:
     tangent_ptr : (nc + 1,) int64
         Contact a has the tangents in the rows tangent_ptr[a] to tangent_ptr[a + 1] - 1 of G.
     constant, linear_motion, rheonomic : bool
-        Whether M, F_q, F_v, G depend on parameters only; whether those but G do; whether any
-        obstacle moves by itself.
+        Whether M, F_q, F_v, G, D depend on parameters only; whether those but G and D do; whether
+        any obstacle moves by itself.
     args : list of symengine symbols, the names of the input vector
     by_formula, partners : bool, int64
         Whether contacts are formulas; else what each of them joins, kept by the native function.
@@ -113,6 +114,7 @@ class Compiled:
             not any(x.free_symbols & state for x in found)
             for found in ([*mass, *F_q, *F_v], [*mass, *F_q, *F_v, *G])
         )
+        self.constant = self.constant and not self.compliance.bends
         self._force, self._derivatives = F, [*F_q, *F_v]
         self.bundles = {
             "force": self.bundle(F),
@@ -121,10 +123,8 @@ class Compiled:
             "gap": self.bundle([*gaps, *gap_t, *G, *mu, *phi]),
         }
         self._lazy(M, v)
-        compliance = [sp.S(c.compliance) for c in system.contacts]
         start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts),
-                 *(system.contacts[k].e_t for k, _, _ in system.tangents),
-                 *compliance)  # fmt: skip
+                 *(system.contacts[k].e_t for k, _, _ in system.tangents))  # fmt: skip
         self._start = Values(self.args, start)
         self._along = Values(self.args, [x for record in system.records for x in record.along])
         self._native = {k: self.bundles[k] for k in ("force", "mass", "step", "gap")}
@@ -247,10 +247,14 @@ class Compiled:
                 )
         return q0, v0, e
 
-    def coefficients(self, inp: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the tangential restitutions where there is friction, and all compliances (m/N)."""
-        values = self._start(inp)[2 * self.n + self.nc :]
-        return values[: self.rows - self.nc], values[self.rows - self.nc :]
+    def e_t(self, inp: np.ndarray) -> np.ndarray:
+        """Return the tangential restitutions where there is friction."""
+        return self._start(inp)[2 * self.n + self.nc :]
+
+    @cached_property
+    def compliance(self) -> Compliance:
+        """How far contacts give way to their forces."""
+        return Compliance(self.system, [*self.args, *[se.Symbol("_one")] * self.linear])
 
     def recorded(self, t: np.ndarray, rho: Sequence[float]) -> np.ndarray:
         """Return the sampled forces at times t (n_t,) in s: (n_t, n)."""
@@ -361,16 +365,14 @@ class Compiled:
         checks.check_mass(system.name, M, self._where(inp), singular=singular)
         if self.linear:
             checks.warn_of_growth(system.name, self.growth, self.driven)
-        e_t, compliance = self.coefficients(inp)
-        for contact, g, soft in zip(system.contacts, gap, compliance, strict=True):
-            checks.check_compliance(contact.name, soft)
+        for contact, g, soft in zip(system.contacts, gap, self.compliance.check(inp), strict=True):
             if g < -_ROUNDED and soft == 0:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
                     f"{quantity(g, 'm')} {self._where(inp)}. Start with every gap >= 0. If this "
                     "is the free side, turn the sign of the gap around."
                 )
-        for friction, restitution in zip(self.frictions(inp), e_t, strict=True):
+        for friction, restitution in zip(self.frictions(inp), self.e_t(inp), strict=True):
             checks.check_friction(*friction, restitution)
         if self.bound:
             values = self._gap(inp)

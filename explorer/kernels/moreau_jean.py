@@ -16,16 +16,18 @@ With friction it is the problem of `explorer.kernels.friction`, e_t slip_i besid
 is that of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0: with impulses as
 further unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions drift away from
 phi = 0 unless `explorer.kernels.projection` takes them back. A compliant contact is always in A,
-with 0 <= gap_{i+1} + (c / h) p perp p >= 0 divided by h theta (the source's relation corrected).
+with the condition of `explorer.kernels.compliant` (the source's relation corrected).
 `p` is the impulse of the step. If M, C, K, G are constant, one iteration is exact; the factors of W
 come from outside, once for each step size, and the Delassus matrix is made once with them. Of many
 contacts with a diagonal W it is not formed, and G may turn: see `explorer.kernels.contact_graph`.
+A W that changes and has a narrow band is kept as one: see `explorer.kernels.saddle_point`.
 """
 
 import numpy as np
 
 from explorer.codes import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
-from explorer.kernels.contact_graph import GRAPH_WORK, INTS, VECTORS, WIDE, WIDEST
+from explorer.kernels.compliant import bend, broken, predicted
+from explorer.kernels.contact_graph import GRAPH_WORK
 from explorer.kernels.delassus import along, push
 from explorer.kernels.equations import NEAR, ROUND, fill, force, scatter
 from explorer.kernels.factors import FACTORS
@@ -33,17 +35,17 @@ from explorer.kernels.friction import MADE, STICK
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linalg import lu_factor, positive_definite
 from explorer.kernels.newton import at_round_off
-from explorer.kernels.projection import project, solve_step
-from explorer.kernels.step_problem import step_again, step_delassus, step_impulses, without_rebound
+from explorer.kernels.projection import project
+from explorer.kernels.saddle_point import banded_factor, banded_inertia, banded_mass, solve_step
+from explorer.kernels.step_problem import step_delassus, step_impulses, without_rebound
 from explorer.kernels.steps import even_step
 from explorer.kernels.turning import retake
 
-__all__ = ["H_FACTORED", "UNFACTORED", "run", "workspaces"]
+__all__ = ["H_FACTORED", "UNFACTORED", "run"]
 
 UNFACTORED = -1  # factors for the step knobs[H_FACTORED] are wanted: make them and call again
 H_FACTORED = 7
-MOST_DENSE = 100  # rows of G for which D is formed though the graph of the contacts serves
-
+OBEYED = 1e-9  # part of its terms by which the law of a compliant contact may be off at round-off
 AT_REST = 1e-9  # sliding beside the velocities that make it, with which a contact starts sticking
 
 
@@ -51,45 +53,47 @@ AT_REST = 1e-9  # sliding beside the velocities that make it, with which a conta
     "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], float64[::1],"
     f" {FACTORS}, float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[::1], float64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], int8[:, ::1], int32[::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], int64[::1], int32[:, ::1], float64[:, ::1],"
-    " float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[::1], int64[:, ::1],"
-    f" int8[::1], {GRAPH_WORK})"
+    " float64[::1], int64[::1], int64[::1], float64[::1], float64[::1], float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int8[:, ::1], int32[::1],"
+    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], int64[::1],"
+    " int32[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1],"
+    f" float64[::1], int64[:, ::1], int8[::1], {GRAPH_WORK})"
 )
 def run(
     table, knobs, options, inp, place_M, place_K, place_C, gap_ptr, gap_col, tangents, lin_ptr,
-    lin_col, lin_val, factors, M, K, C, gap_val, e, compliance, t, q, v, p, gap, gap_dot, active,
-    iterations, residuals, p_max, phi, p_phi, partners, partner, W, cc, T, vec, out, ints, member,
-    band, graph_vec, graph_ints, near,
+    lin_col, lin_val, factors, M, K, C, gap_val, e, compliance, D_ptr, D_col, D_val, t, q, v, p,
+    gap, gap_dot, active, iterations, residuals, p_max, phi, p_phi, partners, partner, W, cc, T,
+    vec, out, ints, member, band, graph_vec, graph_ints, near,
 ):  # fmt: skip
     """March from row ints[0, 0] to the last row; return a status, last row in ints[0, 0].
 
     Parameters
     ----------
-    table : (4, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, what the
-        velocities of the rows of G are at v = 0, G, mu, mu_s, phi)
+    table : (4 or 5, 2) addresses of the bundles force, mass, step (F, F_q, F_v), gap (gap, what the
+        velocities of the rows of G are at v = 0, G, mu, mu_s, phi), d(lam) and the entries of D
     knobs : (8,) h, t_end, theta, forecast, gamma, Newton tolerance, LCP tolerance, step for which
         the factors hold
-    options : (9,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, what is projected
+    options : (10,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, what is projected
         (see `explorer.kernels.projection`), many (1: W is diagonal and the graph of the contacts
-        serves; 2: though G depends on the state), solver of friction in space
-    inp : (1 + 2 n + p,) input vector [t, q, v, rho]; rho is read, the rest is scratch
+        serves; 2: though G depends on the state), solver of friction in space, compliance
+    inp : (1 + 2 n + p,) input vector [t, q, v, rho], and lam behind it if d(lam) is not linear; rho
+        is read, the rest is scratch
     place_M, place_K, place_C : flat positions of the entries of M, F_q, F_v that bundles yield
     gap_ptr, gap_col : CSR pattern of G; gap_val its values (given if constant)
     tangents : (n_c + 1,) contact a has the tangents in rows tangents[a] to tangents[a + 1] - 1 of G
     lin_ptr, lin_col, lin_val : CSR rows added to F as a matrix times (q, v)
-    factors : of W if constant, see `explorer.kernels.factors`
-    M, K, C : (n, n) M, -F_q, -F_v at the start; not used if constant
+    factors : of W if constant, see `explorer.kernels.factors`; else what
+        `explorer.kernels.saddle_point` takes
+    M, K, C : (n, n) M, -F_q, -F_v at the start, of a band their entries; not used if constant
     e : (n_rows,) restitution, of tangents the tangential one
-    compliance : (n_c,) in m/N, 0 of a rigid contact
+    compliance, D_ptr, D_col, D_val : see `explorer.kernels.compliant.FLEX`
     t, q, v, p, gap, gap_dot, active, iterations, residuals, p_max : records, time is axis 0; row
         ints[0, 0] of t, q, v is the start; p, gap_dot, active of all rows of G (of a tangent
         friction, sliding velocity and what it does: see `explorer.kernels.friction`);
         residuals[:, 0] LCP in m/s, [:, 1] Newton in N s; p_max (n_t, n_tangents) the most friction;
         phi, p_phi (n_t, n_constraints) in m, N s; partner (n_t, .) what contacts join
     partners : what they join now, kept by the function of the gaps; empty if it never changes
-    W, ..., near : workspaces, made by `workspaces`
+    W, ..., near : made by `explorer.kernels.step_workspaces`
     """
     n, nc, rows = q.shape[1], gap.shape[1], gap_dot.shape[1]
     rough, bound = rows - nc, phi.shape[1]
@@ -112,6 +116,13 @@ def run(
     h_made = 0.0  # step of the Delassus matrix
     t0, first, newton = t[0], ints[0, 0], 1
 
+    flex, depth = (compliance, D_ptr, D_col, D_val), vec[35:39]
+    yields = options[9] == 1 and (rheonomic or not constant)  # else gaps are known to be linear
+    banded = factors[10].size > 0 and not constant
+    for a in range(nc):
+        depth[1, a], depth[2, a] = 0.0, p[first, a] / h0
+    if table.shape[0] > 4:
+        bend(table, inp, out, flex, depth[2], depth[1, :nc])
     far, reach = vec[34, :1], vec[34, 1:2]  # largest coordinate, way of a gap in a step, up to now
     far[0] = reach[0] = 0.0
     fill(inp, t[first], q[first], v[first], n)
@@ -173,6 +184,10 @@ def run(
             v1[j] = v[i, j]
             q1[j] = q[i, j] + h * v[i, j]
         fill(inp, t1, q1, v1, n)
+        if yields:
+            call(table[3, 0], table[3, 1], out, inp)
+            for j in range(m):
+                depth[0, j] = out[act[j]]
         force(table, smooth, inp, out, n, lin_ptr, lin_col, lin_val, F1)
         for j in range(n if turns and q_star else 0):
             inp[1 + j] = q[i, j] + h * gamma * v[i, j]
@@ -181,7 +196,7 @@ def run(
             scatter(C_flat, -1.0, out, n + place_K.size, place_C)
             call(table[1, 0], table[1, 1], out, inp)
             scatter(M_flat, 1.0, out, 0, place_M)
-            if not positive_definite(M, n, W):
+            if not (banded_mass(M, factors, W) if banded else positive_definite(M, n, W)):
                 return INDEFINITE if np.isfinite(M.sum()) else NOT_FINITE
         if (m > 0 or bound > 0) and (rheonomic or turns):
             call(table[3, 0], table[3, 1], out, inp)
@@ -195,10 +210,14 @@ def run(
             for j in range(held):
                 probe[j] = 0.0
 
-        converged, before, still, lost, turned = False, np.inf, 0, 0.0, 0.0
+        converged, before, still, lost, turned, off = False, np.inf, 0, 0.0, 0.0, 0.0
         for iteration in range(1 if constant else options[3]):
             newton = iteration + 1
-            if not constant:
+            if banded:
+                if banded_factor(W, factors, M, C, K, ht, gap_ptr, gap_col, gap_val, rows, pivots):
+                    return SINGULAR
+                banded_inertia(M, factors, v1, v[i], R, vec[9])
+            elif not constant:
                 for j in range(n):
                     for k in range(n):
                         W[j, k] = M[j, k] + ht * C[j, k] + ht * ht * K[j, k]
@@ -211,7 +230,7 @@ def run(
                     return SINGULAR
             elif not many and h != h_made:
                 width = step_delassus(
-                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, cc[0], rhs,
+                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, flex, h * ht, cc[0], rhs,
                     ints[6],
                 )  # fmt: skip
                 h_made = h
@@ -222,7 +241,9 @@ def run(
                 total = 0.0
                 if not constant:
                     size = 0.0
-                    for k in range(n):
+                    if banded:
+                        total, size = R[j], vec[9, j]
+                    for k in range(0 if banded else n):
                         total += M[j, k] * (v1[k] - v[i, k])
                         size += abs(M[j, k] * v[i, k])
                     scale = max(scale, size + h * abs(F1[j]))
@@ -235,24 +256,24 @@ def run(
                 vf[j] += v1[j]
             # contact problem
             if m > 0:
-                steady = h == h_made and not turns
-                status = step_impulses(
-                    gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W, pivots,
-                    constant, many, steady, m, held, width, probe, e_dot, vf, options[4], knobs[6],
-                    options[5], coefficients, gap_dot[i], active[i], i, tangents, options[8], cc, T,
-                    vec, ints, member, band, graph_vec, graph_ints, near,
-                )  # fmt: skip
-                wedges = status == LCP_RAY and held > m
-                if wedges:
-                    lost = max(lost, without_rebound(act, held, nc, compliance, e_dot, z))
-                if wedges and lost > 0.0:  # of e = 0 the problem has a solution
-                    status = step_again(
-                        gap_ptr, gap_col, gap_val, factors, N, rows, nc, compliance, h * ht, W,
-                        pivots, constant, many, steady, m, held, width, probe, e_dot, vf,
-                        options[4], knobs[6], options[5], coefficients, gap_dot[i], active[i], i,
-                        tangents, options[8], cc, T, vec, ints, member, band, graph_vec, graph_ints,
-                        near,
+                if yields:
+                    predicted(
+                        flex, act, m, ht, gap_ptr, gap_col, gap_val, v1, probe, depth, e_dot
                     )  # fmt: skip
+                steady = h == h_made and not turns
+                for _ in range(2):
+                    status = step_impulses(
+                        gap_ptr, gap_col, gap_val, factors, N, rows, nc, flex, h * ht, W, pivots,
+                        constant, many, steady, m, held, width, probe, e_dot, vf, options[4],
+                        knobs[6], options[5], coefficients, gap_dot[i], active[i], i, tangents,
+                        options[8], cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
+                    )  # fmt: skip
+                    if status != LCP_RAY or held == m:
+                        break
+                    # it wedges: of e = 0 the problem has a solution
+                    lost = max(lost, without_rebound(act, held, nc, compliance, e_dot, z))
+                    if lost == 0.0:
+                        break
                 h_made = h
                 residuals[i + 1, 0] = max(found[0], lost) if status == SUCCESS else found[0]
                 if status != SUCCESS:
@@ -295,6 +316,9 @@ def run(
                         gap_ptr, gap_col, gap_val, out, nc, rows, act, held, bound, probe, bias, v1,
                         at_G,
                     )  # fmt: skip
+            if yields:
+                off = broken(table, inp, out, flex, ROUND * far[0], act, m, h, ht, z, cc[0], depth)
+                turned = off if q_star else max(turned, off)
             for j in range(n):
                 rhs[j] = 0.0
             for i1 in range(held):
@@ -302,9 +326,13 @@ def run(
             for c in range(bound):
                 push(gap_ptr, gap_col, gap_val, rows + c, vf[n + c], rhs)
             norm = 0.0
+            if banded:
+                banded_inertia(M, factors, v1, v[i], R, vec[9])
             for j in range(n):
                 total = -ht * F1[j] - (h - ht) * F0[j] - rhs[j]
-                for k in range(n):
+                if banded:
+                    total += R[j]
+                for k in range(0 if banded else n):
                     total += M[j, k] * (v1[k] - v[i, k])
                 norm += total * total
                 scale = max(scale, abs(rhs[j]))
@@ -312,12 +340,11 @@ def run(
             still = still + 1 if change > 0.5 * before else 0
             before = change
             solved = norm <= knobs[5] * scale and turned <= knobs[5]
-            if solved or at_round_off(change, size, still):
+            if solved or (at_round_off(change, size, still) and off <= OBEYED):
                 converged = True
                 break
         if not converged:
             return NEWTON_CAP if np.isfinite(residuals[i + 1, 1]) else NOT_FINITE
-
         for c in range(bound):
             p_phi[i + 1, c] = vf[n + c]
         if options[6] > 0:
@@ -371,29 +398,3 @@ def run(
                 partner[i + 1, a] = partners[a]
         ints[0, 0] = i + 1
     return SUCCESS
-
-
-def workspaces(
-    n: int, nc: int, n_out: int, constant: bool, rough: int = 0, bound: int = 0, entries: int = 0
-) -> tuple[np.ndarray, ...]:
-    """Return the work arrays of `run`: n coordinates, nc contacts, `rough` tangents.
-
-    n_out : outputs of a bundle at most
-    bound : number of constraints
-    entries : of G where the graph of the contacts serves, else 0
-    """
-    size, N, held = 3 * nc if rough else nc, n + bound, nc + rough if entries else 0
-    wide, dense = max(N, size, 8) + 2, 0 if entries and nc + rough > MOST_DENSE else size
-    return (
-        np.empty((0, 0) if constant else (N, N)),
-        np.empty((3, dense, dense)),
-        np.empty((dense, 2 * dense + 2)),
-        np.empty((35, wide)),
-        np.empty(n_out + 1),
-        np.zeros((16, wide), np.int64),
-        np.zeros(size, np.int8),
-        np.empty((2 * held, 3 * WIDE + 1) if rough else (held, 3 * WIDEST + 1)),
-        np.zeros((VECTORS, wide if entries else 0)),
-        np.full((INTS, wide if entries else 0), -2),  # no step comes after it
-        np.empty(2 * entries, np.int64),
-    )

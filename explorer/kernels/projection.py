@@ -14,12 +14,12 @@ import numpy as np
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.delassus import along, push
-from explorer.kernels.factors import FACTORS, solve_factored
+from explorer.kernels.factors import FACTORS
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.lcp import solve
-from explorer.kernels.linalg import lu_solve
+from explorer.kernels.saddle_point import solve_step
 
-__all__ = ["CONSTRAINTS", "CONTACTS", "NOTHING", "project", "solve_step"]
+__all__ = ["CONSTRAINTS", "CONTACTS", "NOTHING", "project"]
 
 NOTHING, CONSTRAINTS, CONTACTS = 0, 1, 2  # what is projected: options[6]
 CLOSE = 3e-14  # beside what the coordinates add to a gap, and move it by in a step
@@ -37,15 +37,6 @@ def close_to(ptr, col, val, row, inp, n, h):
     for k in range(ptr[row], ptr[row + 1]):
         size += abs(val[k]) * (abs(inp[1 + col[k]]) + h * abs(inp[1 + n + col[k]]))
     return CLOSE * size
-
-
-@kernel(f"void(boolean, {FACTORS}, float64[:, ::1], int64, int64[::1], float64[::1])", inline=True)
-def solve_step(constant, factors, W, N, pivots, b):
-    """Overwrite `b` by W^-1 b: factors from outside if W is constant, else W factored in place."""
-    if constant:
-        solve_factored(factors, N, b)
-    else:
-        lu_solve(W, N, N - 1, N - 1, pivots, b)
 
 
 @kernel(
@@ -105,7 +96,7 @@ def project(
                 for j in range(N):
                     dq[j] = 0.0
                 push(gap_ptr, gap_col, gap_val, near[k], 1.0, dq)
-                lu_solve(W, N, N - 1, N - 1, pivots, dq)
+                solve_step(False, factors, W, N, pivots, dq)
                 for i in range(pushed):
                     D[near[i], near[k]] = along(gap_ptr, gap_col, gap_val, near[i], dq)
             ints[4, 0] = -1

@@ -9,6 +9,7 @@ diagonal W: `explorer.kernels.contact_graph`; it also takes what those could not
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, NOT_FINITE, SUCCESS
+from explorer.kernels.compliant import FLEX, give
 from explorer.kernels.contact_graph import GRAPH_WORK, on_graph
 from explorer.kernels.delassus import along, push
 from explorer.kernels.factors import FACTORS, solve_factored
@@ -16,16 +17,15 @@ from explorer.kernels.friction import MADE, coulomb
 from explorer.kernels.graph_sweeps import coupling
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import solve, solve_one
-from explorer.kernels.linalg import bandwidth, lu_solve
+from explorer.kernels.linalg import bandwidth
+from explorer.kernels.saddle_point import solve_step
 
-__all__ = ["step_again", "step_delassus", "step_impulses", "without_rebound"]
+__all__ = ["step_delassus", "step_impulses", "without_rebound"]
 
 ROUND_OFF = 2e-15  # of sums whose terms cancel, beside the largest of them
 
-# G by rows (ptr, col, val), factors of W, N, number of rows, of contacts, compliance, h^2 theta
-RESPONSE = (
-    f"int64[::1], int64[::1], float64[::1], {FACTORS}, int64, int64, int64, float64[::1], float64"
-)
+# G by rows (ptr, col, val), factors of W, N, number of rows, of contacts, D of the law, h^2 theta
+RESPONSE = f"int64[::1], int64[::1], float64[::1], {FACTORS}, int64, int64, int64, {FLEX}, float64"
 WORK = (
     f"float64[:, :, ::1], float64[:, ::1], float64[:, ::1], int64[:, ::1], int8[::1], {GRAPH_WORK}"
 )
@@ -38,7 +38,7 @@ STEP = (
 
 
 @kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1], int64[::1])", inner=True)
-def step_delassus(ptr, col, val, factors, N, rows, nc, compliance, hht, D, rhs, band):
+def step_delassus(ptr, col, val, factors, N, rows, nc, flex, hht, D, rhs, band):
     """Fill in D of all rows from the factors of a constant W; return its bandwidth."""
     for a in range(rows):
         for j in range(N):
@@ -47,8 +47,7 @@ def step_delassus(ptr, col, val, factors, N, rows, nc, compliance, hht, D, rhs, 
         solve_factored(factors, N, rhs)
         for c in range(rows):
             D[c, a] = along(ptr, col, val, c, rhs)
-        if a < nc and compliance[a] > 0.0:
-            D[a, a] += compliance[a] / hht
+        give(flex, a, nc, hht, D)
     bandwidth(D, rows, band)
     return max(band[0], band[1])
 
@@ -76,7 +75,7 @@ def cancels(ptr, col, val, act, held, probe, e_dot, v_free, w, z, found):
 
 @kernel(STEP, inline=True)
 def step_impulses(
-    ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
+    ptr, col, val, factors, N, rows, nc, flex, hht, W, pivots, constant, many, steady, m,
     held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
     tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
 ):  # fmt: skip
@@ -101,11 +100,10 @@ def step_impulses(
             for j in range(N):
                 rhs[j] = 0.0
             push(ptr, col, val, a, 1.0, rhs)
-            lu_solve(W, N, N - 1, N - 1, pivots, rhs)
+            solve_step(False, factors, W, N, pivots, rhs)
             for i2 in range(held):
                 D[act[i2], a] = along(ptr, col, val, act[i2], rhs)
-            if a < nc and compliance[a] > 0.0:
-                D[a, a] += compliance[a] / hht
+            give(flex, a, nc, hht, D)
         state[0] = state[MADE] = -1
     for i1 in range(held):
         total = probe[i1] + e_dot[i1]
@@ -118,8 +116,7 @@ def step_impulses(
         for i1 in range(held):
             for i2 in range(held):
                 D[act[i1], act[i2]] = coupling(ptr, col, val, factors[0], act[i1], act[i2])
-            if act[i1] < nc and compliance[act[i1]] > 0.0:
-                D[act[i1], act[i1]] += compliance[act[i1]] / hht
+            give(flex, act[i1], nc, hht, D)
         state[MADE] = -1
     status = LCP_ITERATIONS
     if held > m and D.size > 0:
@@ -137,7 +134,7 @@ def step_impulses(
     if many:
         return on_graph(
             ptr, col, val, factors[0], act, m, held, place, vec[13], w, z, mode, method, tol,
-            max_iter, found, compliance, hht, nc, coefficients, slip, before, step, steady,
+            max_iter, found, flex[0], hht, nc, coefficients, slip, before, step, steady,
             band, graph_vec, graph_ints, near,
         )  # fmt: skip
     a = act[0]
@@ -146,20 +143,6 @@ def step_impulses(
     return solve(
         method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
         state, vec[9], found,
-    )  # fmt: skip
-
-
-@kernel(STEP, inner=True)
-def step_again(
-    ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
-    held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
-    tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
-):  # fmt: skip
-    """Do as `step_impulses`, which is inlined, without a second copy of it."""
-    return step_impulses(
-        ptr, col, val, factors, N, rows, nc, compliance, hht, W, pivots, constant, many, steady, m,
-        held, width, probe, e_dot, v_free, method, tol, max_iter, coefficients, slip, before, step,
-        tangents, solver, cc, T, vec, ints, member, band, graph_vec, graph_ints, near,
     )  # fmt: skip
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.linalg import bandwidth, lapack
 
 __all__ = [
-    "UNUSED", "Factors", "bordered", "combined", "diagonal", "factorise", "rows_of", "solved",
+    "UNUSED", "Factors", "bordered", "changing", "combined", "diagonal", "factorise", "rows_of",
+    "solved",
 ]  # fmt: skip
 
 Factors = tuple[np.ndarray, ...]
@@ -148,6 +149,12 @@ def _sparse(A: Any) -> Factors | None:
     none = np.empty((A.shape[0], 0))
     return (inverse, lu.perm_r.astype(np.int64), none, none, *L, *U[:2], U[2] * inverse[U[1]],
             lu.perm_c.astype(np.int64), np.empty(A.shape[0]))  # fmt: skip
+
+
+def changing(order: Any) -> Factors:
+    """Return what stands in the place of factors where a step factors itself, in an `Ordering`."""
+    work = np.empty(order.place.size)
+    return (*UNUSED[:4], order.ptr, order.col, *UNUSED[6:10], order.place, work)
 
 
 _NO_ORDER = np.empty(0, np.int64)

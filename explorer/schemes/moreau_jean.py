@@ -19,12 +19,21 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
+from explorer.compiled.ordering import ordering
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.schemes import schemes
 from explorer.schemes.capturing import LCP, Capturing, in_space
-from explorer.schemes.factors import UNUSED, Factors, bordered, combined, diagonal, factorise
+from explorer.schemes.factors import (
+    UNUSED,
+    Factors,
+    bordered,
+    changing,
+    combined,
+    diagonal,
+    factorise,
+)
 from explorer.verification.algorithmic import damped_by_theta
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import mechanical_growth
@@ -54,9 +63,10 @@ class MoreauJean(Capturing):
     energy to an impact (Kane and Levinson 1985): `contact_work` and `friction_work` tell. Where
     it wedges a body, as mu >= 1 a disc in a corner, no impulses give back e of the approach:
     then no contact rebounds in that step, its residual is what is missing, and a warning says
-    so. Compliant contacts are those of springs that only push, to first order. (A term D p in
-    the relation of velocities, as the source prints it, is no compliance: with its unit 1/kg it
-    regularises impulses, and a contact that rests sinks at the speed D p.)
+    so. Compliant contacts are those of springs that only push, to first order:
+    0 <= gap(q, lam) perp lam >= 0 at the end of each step, by Newton's method where that is not
+    linear. (A term D p in the relation of velocities, as the source prints it, is no compliance:
+    with its unit 1/kg it regularises impulses, and a contact that rests sinks at the speed D p.)
 
     Parameters
     ----------
@@ -105,21 +115,34 @@ class MoreauJean(Capturing):
     ) -> Any:
         """Return a call of `explorer.kernels.moreau_jean.run`."""
         # loads compiled code
-        from explorer.kernels.moreau_jean import H_FACTORED, UNFACTORED, run, workspaces
+        from explorer.kernels.moreau_jean import H_FACTORED, UNFACTORED, run
+        from explorer.kernels.step_workspaces import workspaces
 
         (M, K, C, G), many = matrices, self._on_graph(compiled, matrices)
         constant = compiled.constant or many
         rough, spatial = compiled.rows - compiled.nc, in_space(compiled.system)
-        bound, (e_t, compliance) = compiled.bound, compiled.coefficients(inp)
-        if compliance.any() and self.theta == 0:
+        bound, gives = compiled.bound, compiled.compliance
+        flex = gives.flex(inp)
+        if flex[0].any() and self.theta == 0:
             raise BadValue(
                 "A compliant contact looks at the end of the step, which theta = 0 does not reach; "
                 "theta = 1/2 would do."
             )
-        work = workspaces(
-            compiled.n, compiled.nc, max(compiled.most, 2), constant, rough, bound, many and len(G)
-        )
-        restitution = np.concatenate([e, e_t])
+        unused = np.empty((0, 0))
+        places: tuple = compiled.place_M, compiled.place_K, compiled.place_C
+        made, wide = UNUSED, 0
+        full: tuple = (unused,) * 3
+        if not constant:
+            order = ordering(compiled, (M, K, C))
+            made, places, wide = changing(order), order.places, order.columns
+            full = tuple(map(order.kept, (M, K, C)))
+        table, most = compiled.table, max(compiled.most, 2)
+        if gives.bundle is not None:
+            inp = np.concatenate([inp, np.zeros(compiled.nc)])
+            table = np.vstack([table, [[gives.bundle.address, gives.bundle.data]]])
+            most = max(most, gives.bundle.size)
+        work = workspaces(compiled.n, compiled.nc, most, wide, rough, bound, many and len(G))
+        restitution = np.concatenate([e, compiled.e_t(inp)])
         steps = len(record["t"])
         p_max, phi, p_phi = np.zeros((steps, rough)), *np.zeros((2, steps, bound))
         partner = np.zeros((steps, compiled.partners.size), np.int32)
@@ -132,15 +155,14 @@ class MoreauJean(Capturing):
                 constant, self.mass_point == "q_star", compiled.rheonomic,
                 self.newton_max, LCP.index(self.lcp), self.lcp_max,
                 PROJECTED.index(self.projection), many + (many and not compiled.constant),
-                spatial and 1 + CONES.index(self.cone),
+                spatial and 1 + CONES.index(self.cone), flex[0].any(),
             ]
         )  # fmt: skip
-        unused = np.empty((0, 0))
 
         def march() -> int:
             code = UNFACTORED
             while code == UNFACTORED:
-                factors: Factors | None = UNUSED
+                factors: Factors | None = made
                 if constant:
                     ht = knobs[H_FACTORED] * self.theta
                     W = combined((1.0, ht, ht * ht), (M, C, K))
@@ -148,10 +170,9 @@ class MoreauJean(Capturing):
                 if factors is None:
                     return SINGULAR
                 code = run(
-                    compiled.table, knobs, options, inp, compiled.place_M, compiled.place_K,
-                    compiled.place_C, compiled.gap_ptr, compiled.gap_col, compiled.tangent_ptr,
-                    compiled.lin_ptr, compiled.lin_col, compiled.lin_val, factors,
-                    *((unused,) * 3 if constant else (M, K, C)), G, restitution, compliance,
+                    table, knobs, options, inp, *places,
+                    compiled.gap_ptr, compiled.gap_col, compiled.tangent_ptr, compiled.lin_ptr,
+                    compiled.lin_col, compiled.lin_val, factors, *full, G, restitution, *flex,
                     *record.values(), p_max, phi, p_phi, compiled.partners, partner, *work,
                 )  # fmt: skip
             np.negative(p_phi, out=p_phi)  # the kernel's act by + phi_q'
@@ -235,6 +256,7 @@ class MoreauJean(Capturing):
         many = found or compiled.rows > MANY[compiled.rows > compiled.nc]
         steady = compiled.constant or (compiled.linear_motion and self.mass_point == "q_star")
         plain = not (compiled.bound or self.projection == "all" or in_space(compiled.system))
+        plain = plain and not compiled.compliance.col.size
         many = many and steady and plain and all(map(diagonal, matrices[:3]))
         if found and not many and compiled.rows > MANY[1]:
             raise BadValue(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ import sympy as sp
 
 from explorer.arguments import Checked
 from explorer.errors import BadModel
+from explorer.systems.compliance import split
 from explorer.systems.expressions import expression, text
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ class Contact(metaclass=Checked):
     Parameters
     ----------
     gap : formula
-        Distance in m, >= 0 when open; may depend on t, q and parameters.
+        Distance in m, >= 0 when open; may depend on t, q and parameters. Of contacts that give
+        way a formula of multipliers may be added, such as ``"y + a*lam_left + b*lam_right"``:
+        `lam_left` is the force in N of the contact called "left".
     e : formula
         Newton restitution in [0, 1], the ratio of normal velocities where an impulse acts; may
         depend on parameters. 0 if not given; a run in which that matters says so.
@@ -47,6 +50,7 @@ class Contact(metaclass=Checked):
     compliance : formula
         Of the contact, in m/N >= 0: it gives way by compliance times its force, like a spring of
         stiffness 1/compliance that only pushes, and has no impact (e does not count). 0: rigid.
+        Of contacts on one support see `MechanicalSystem.compliance`.
     """
 
     gap: Any
@@ -67,18 +71,22 @@ class Contact(metaclass=Checked):
 
 
 def checked(
-    contact: Contact, system: LagrangianSystem, label: str, aliases: Mapping[Any, Any]
-) -> Contact:
+    contact: Contact, system: LagrangianSystem, label: str, aliases: Mapping[Any, Any],
+    lam: Sequence[sp.Symbol] = (),
+) -> tuple[Contact, sp.Expr]:  # fmt: skip
     """Return a contact of `system` called `label`, its formulas read and found to make sense.
 
-    `aliases` stand for symbols of the system, as for `expression`.
+    Behind it stands the part of its gap that depends on multipliers, of `lam`. `aliases` stand for
+    symbols of the system, as for `expression`.
 
     Raises
     ------
     BadModel
     """
     known, fixed, what = system.symbols(), system.symbols(state=False), f"gap of {label!r}"
-    gap = expression(contact.gap, known, what, aliases)
+    forces = {s.name: s for s in lam if s.name not in known}
+    gap = expression(contact.gap, known.joined(forces), what, aliases)
+    gap, given = split(gap, list(forces.values()), fixed.values(), what)
     if gap.free_symbols & set(system.v):
         raise BadModel(f"{what} depends on a velocity; a gap is a distance.")
     if not gap.free_symbols & set(system.q):
@@ -90,6 +98,10 @@ def checked(
         None if x is None else coefficient(x, known, f"{name} of {label!r}", aliases)
         for name, x in (("friction mu", contact.mu), ("static friction mu_s", contact.mu_s))
     )
+    if given != 0 and soft != 0:
+        raise BadModel(
+            f"The compliance of {label!r} is given twice: in its gap, and as compliance={soft}."
+        )
     read = replace(contact, gap=gap, e=e, name=label, compliance=soft, mu=sp.Integer(0))
     if contact.slip is None:
         if mu not in (None, 0) or mu_s is not None or e_t != 0:
@@ -97,7 +109,7 @@ def checked(
                 f"Contact {label!r} has friction, but no sliding velocity: give slip, a "
                 f"formula linear in the velocities, such as slip='{system.v[0]}'."
             )
-        return read
+        return read, given
     slips = [expression(s, known, f"slip of {label!r}", aliases) for s in contact.slips]
     _linear(slips, system.v, f"slip of {label!r}")
     if mu is None:
@@ -106,7 +118,7 @@ def checked(
             "(mu=0 if it is meant to slide freely)."
         )
     slip = slips[0] if len(slips) == 1 else tuple(slips)
-    return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t)
+    return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t), given
 
 
 def coefficient(value: Any, names: Any, what: str, aliases: Any = None) -> sp.Expr:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 
 from explorer.quantities import number, quantity
+from explorer.systems.compliance import multiplier
 
 if TYPE_CHECKING:
     from explorer.systems.base import System
@@ -54,9 +55,10 @@ def _column(items: Any) -> str:
     return latex(sp.Matrix(items))
 
 
-def _contacts(contacts: Any) -> list[str]:
+def _contacts(system: Any) -> list[str]:
+    contacts = system.contacts
     shown = [
-        rf"$$\text{{contact {c.name}:}}\quad 0 \le {latex(c.gap)}{_compliance(c, k + 1)} "
+        rf"$$\text{{contact {c.name}:}}\quad 0 \le {latex(c.gap)}{_compliance(system, k)} "
         rf"\;\perp\; \lambda_{{{k + 1}}} \ge 0, "
         rf"\qquad \text{{restitution }} {latex(c.e)}{_friction(c, k + 1)}$$"
         for k, c in enumerate(contacts[:_LARGE])
@@ -86,9 +88,14 @@ def _records(records: Any) -> list[str]:
     return shown
 
 
-def _compliance(contact: Any, k: int) -> str:
-    soft = contact.compliance
-    return rf" + \left({latex(soft)}\right) \lambda_{{{k}}}" if soft != 0 else ""
+def _compliance(system: Any, k: int) -> str:
+    """Return by how far a contact gives way, its multipliers numbered."""
+    contacts = system.contacts
+    if k not in system._gives:
+        soft = contacts[k].compliance
+        return rf" + \left({latex(soft)}\right) \lambda_{{{k + 1}}}" if soft != 0 else ""
+    numbered = {multiplier(c.name): sp.Symbol(f"lambda_{i}") for i, c in enumerate(contacts, 1)}
+    return rf" + {latex(system._gives[k].xreplace(numbered))}"
 
 
 def _friction(contact: Any, k: int) -> str:
@@ -122,7 +129,7 @@ def mechanical(system: Any) -> str:
             r"$$M(q)\,\ddot q = F(t, q, \dot q) + G^{\top} \lambda, \qquad "
             rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
-    parts += _contacts(system.contacts)
+    parts += _contacts(system)
     parts += [rf"$${latex(c.phi)} = 0\qquad\text{{({c.name})}}$$" for c in system.constraints]
     parts += _springs(system.springs)
     parts += _records(system.records)

@@ -64,6 +64,10 @@ class Names(dict[str, sp.Symbol]):
         super().__init__(names)
         self._known = known
 
+    def joined(self, more: Mapping[str, sp.Symbol]) -> Names:
+        """Return these names and some more."""
+        return Names({**self, **more}, self._known) if more else self
+
     def bars(self, name: str) -> bool:
         """Whether the system knows a name that the formula may not depend on."""
         return name not in self and name in self._known()
@@ -116,6 +120,11 @@ def unknown(name: str, names: Mapping[str, sp.Expr], what: str, formula: str = "
     if isinstance(names, Names) and names.bars(name):
         allowed = f"on {', '.join(names)}" if names else "on parameters, of which there is none"
         return f"{what} may not depend on {here}, but only {allowed}."
+    if name.startswith("lam_") and what.startswith("gap of"):
+        return (
+            f"{what}: {here} is the multiplier of no contact here. Contacts whose gaps name those "
+            f"of each other are declared together.{suggest(name, names)}"
+        )
     return f"{what}: {here} is neither a state nor a parameter.{suggest(name, names)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,9 +14,18 @@ from explorer.arguments import Checked, a, items
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
+from explorer.systems.compliance import flexible, multiplier, named
 from explorer.systems.contacts import Contact
 from explorer.systems.contacts import checked as checked_contact
-from explorer.systems.expressions import by_name, check_name, expression, real, text, vector
+from explorer.systems.expressions import (
+    by_name,
+    check_name,
+    expression,
+    matrix,
+    real,
+    text,
+    vector,
+)
 from explorer.systems.record import Record, checked
 
 __all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
@@ -92,6 +101,9 @@ class LagrangianSystem(System):
         if len(self.units) != n:
             raise BadModel(f"'{name}' has {n} coordinates, but {len(self.units)} units are given.")
         self.contacts: tuple[Contact, ...] = ()
+        # what contacts give way by, where it is more than compliance times force; their rows of D
+        self._gives: Mapping[int, sp.Expr] = {}
+        self._D: Mapping[tuple[int, int], sp.Expr] = {}
         self.start_q: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
         self.start_v: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
 
@@ -107,24 +119,85 @@ class LagrangianSystem(System):
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
 
-    def contact(self, contact: Contact) -> None:
-        """Add a contact.
+    def contact(self, *contacts: Contact) -> None:
+        """Add contacts: together those whose gaps hold the multipliers of each other.
 
         Raises
         ------
         BadModel
-            If its gap depends on a velocity or on no coordinate, its e on the state, or its slip
-            is not linear in the velocities, or is neither one formula nor two.
+            If a gap depends on a velocity or on no coordinate, an e on the state, or a slip
+            is not linear in the velocities, or is neither one formula nor two; a compliance that
+            is not symmetric.
         """
-        a(contact, Contact, f"a contact of '{self.name}'", "Contact('y', e=0.8)")
-        label = contact.name or f"contact {len(self.contacts) + 1}"
-        if label in [c.name for c in self.contacts]:
-            raise BadModel(f"Two contacts of '{self.name}' are called {label!r}.")
-        read = checked_contact(contact, self, label, self._replace)
-        if contact.e is None and read.slip is None and read.compliance == 0:
-            self.without_e = (*self.without_e, label)
-        self.contacts = (*self.contacts, read)
+        labels = [c.name for c in self.contacts]
+        for contact in contacts:
+            a(contact, Contact, f"a contact of '{self.name}'", "Contact('y', e=0.8)")
+            labels.append(contact.name or f"contact {len(labels) + 1}")
+            if labels[-1] in labels[:-1]:
+                raise BadModel(f"Two contacts of '{self.name}' are called {labels[-1]!r}.")
+        lam = [multiplier(x) for x in labels] if any(named(c.gap) for c in contacts) else []
+        first, gives, without_e = len(self.contacts), dict(self._gives), self.without_e
+        added = []
+        for k, (contact, label) in enumerate(zip(contacts, labels[first:], strict=True), first):
+            read, given = checked_contact(contact, self, label, self._replace, lam)
+            if given != 0:
+                own = multiplier(label)
+                read = replace(read, compliance=given.diff(own))
+                if read.compliance.free_symbols & {*lam} or given != read.compliance * own:
+                    gives[k] = given
+            if contact.e is None and read.slip is None and read.compliance == 0:
+                without_e = (*without_e, label)
+            added.append(read)
+        self._flexible((*self.contacts, *added), gives)
+        self.without_e = without_e
+
+    def _flexible(self, contacts: tuple[Contact, ...], gives: Mapping[int, sp.Expr]) -> None:
+        """Take contacts, and by how far some of them give way, if that makes sense."""
+        self._D = flexible(self.name, contacts, gives)
+        self.contacts, self._gives = contacts, gives
         self.touch()
+
+    @property
+    def compliance(self) -> sp.Matrix:
+        """Compliance D of the contacts (n_c, n_c) in m/N: how far each gives way to each force.
+
+        Set as a matrix of numbers and formulas of the parameters, symmetric and positive
+        semidefinite; the contacts with a row of zeros are rigid. Where gaps are no linear formulas
+        of the multipliers `lam_...` it depends on these.
+        """
+        D = sp.diag(*(c.compliance for c in self.contacts))
+        for place, entry in self._D.items():
+            D[place] = entry
+        return D
+
+    @compliance.setter
+    def compliance(self, value: Any) -> None:
+        what, nc = f"compliance of '{self.name}'", len(self.contacts)
+        if not nc:
+            raise BadModel(f"'{self.name}' has no contacts whose {what} could be.")
+        found = matrix(value, nc, self.symbols(state=False), what)
+        D = [[sp.Integer(0) if x.is_zero else x for x in row] for row in found]
+        lam = [multiplier(c.name) for c in self.contacts]
+        gives, contacts = {}, []
+        for k, (contact, row) in enumerate(zip(self.contacts, D, strict=True)):
+            if contact.compliance not in (0, row[k]):
+                raise BadModel(
+                    f"The compliance of {contact.name!r} is given twice: {contact.compliance} with "
+                    f"the contact, and {row[k]} in the {what}."
+                )
+            if any(x != 0 for j, x in enumerate(row) if j != k):
+                gives[k] = sp.Add(*(x * s for x, s in zip(row, lam, strict=True)))
+            contacts.append(replace(contact, compliance=row[k]))
+        self._flexible(tuple(contacts), gives)
+        rigid = [c.name for c in contacts if c.compliance == 0]
+        self.without_e = tuple(x for x in self.without_e if x in rigid)
+
+    def _as_given(self) -> list[Contact]:
+        """Return the contacts with the multipliers in their gaps."""
+        return [
+            replace(c, gap=c.gap + self._gives[k], compliance=0) if k in self._gives else c
+            for k, c in enumerate(self.contacts)
+        ]
 
     def constraint(self, constraint: Any) -> None:
         """Add a constraint: a `Constraint`, or a formula of t, q and parameters that stays zero.

@@ -10,6 +10,7 @@ no symbolic matrix is ever formed, and what is given sparse stays sparse.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,9 @@ class LinearMechanicalSystem(LagrangianSystem):
     T : (n_c, n) array or scipy.sparse, optional
         Rows of the sliding velocities T v, in m/s; a row of zeros is a contact without friction.
     mu, mu_s, e_t, compliance : float or (n_c,), optional
-        Of the contacts, as for `Contact`: numbers or formulas of the parameters.
+        Of the contacts, as for `Contact`: numbers or formulas of the parameters. As an (n_c, n_c)
+        matrix `compliance` tells how far these contacts, or they and those of `contacts`, give way
+        to the force of each.
     J, c : (m, n) array or scipy.sparse, float or (m,), optional
         Constraints J q + c = 0, in m.
     names : sequence of str, optional
@@ -148,7 +151,16 @@ class LinearMechanicalSystem(LagrangianSystem):
             raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")
         if len(labels) != nc:
             raise BadModel(f"'{name}' has {nc} contacts, but {len(labels)} names are given.")
-        given_each = {"e": e, "mu": mu, "mu_s": mu_s, "e_t": e_t, "compliance": compliance}
+        compliance = compliance.tolist() if hasattr(compliance, "tolist") else compliance
+        given_rows = compliance if isinstance(compliance, (list, tuple)) else ()
+        coupled = any(isinstance(x, (list, tuple)) for x in given_rows)
+        given_each = {
+            "e": e,
+            "mu": mu,
+            "mu_s": mu_s,
+            "e_t": e_t,
+            "compliance": 0 if coupled else compliance,
+        }
         each = {k: self._each(k, value, nc) for k, value in given_each.items()}
         self.contacts = tuple(
             self._contact(gap, slip, label, {k: values[i] for k, values in each.items()})
@@ -157,8 +169,11 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.constraints = tuple(
             Constraint(phi, f"constraint {i + 1}") for i, phi in enumerate(phis)
         )
-        for contact in items(contacts, f"contacts of '{name}'", Contact):
-            self.contact(contact)
+        if coupled and len(compliance) == nc:
+            self.compliance = compliance
+        self.contact(*items(contacts, f"contacts of '{name}'", Contact))
+        if coupled and len(compliance) != nc:
+            self.compliance = compliance
         for more in items(constraints, f"constraints of '{name}'", Constraint, str, sp.Expr):
             self.constraint(more)
         for record in items(records, f"records of '{name}'", Record):
@@ -248,7 +263,15 @@ class LinearMechanicalSystem(LagrangianSystem):
 
     def to_spec(self) -> dict[str, Any]:
         """Return everything that defines the system as plain data (JSON)."""
-        rows = self.contacts[: len(self.b)]
+        nr = len(self.b)
+        rows, others = self.contacts[:nr], self._as_given()[nr:]
+        given: dict[str, list] = {k: [_written(getattr(c, k)) for c in rows] for k in _LAW}
+        if any(k < nr for k in self._gives):
+            across = any(min(place) < nr <= max(place) for place in self._D)
+            if across:
+                others = [replace(c, compliance=0) for c in self.contacts[nr:]]
+            D = self.compliance if across else self.compliance[:nr, :nr]
+            given["compliance"] = [[text(x) for x in row] for row in D.tolist()]
         return {
             "type": "LinearMechanicalSystem",
             "name": self.name,
@@ -257,13 +280,9 @@ class LinearMechanicalSystem(LagrangianSystem):
             "params": {k: vars(p) for k, p in self.parameters.items()},
             **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", *_ROWS, *_OFFSETS)},
             "f": [text(x) for x in self.f],
-            **{
-                k: [_written(getattr(c, k)) for c in rows]
-                for k in _LAW
-                if self.T.shape[0] or k in ("e", "compliance")
-            },
+            **{k: x for k, x in given.items() if self.T.shape[0] or k in ("e", "compliance")},
             "names": [c.name for c in rows],
-            "contacts": [written(c) for c in self.contacts[len(rows) :]],
+            "contacts": [written(c) for c in others],
             "constraints": [
                 {"phi": text(c.phi), "name": c.name} for c in self.constraints[len(self.c) :]
             ],

@@ -41,6 +41,8 @@ class MechanicalSystem(LagrangianSystem):
         Generalised speeds of `KanesMethod`, if they are the derivatives of `q` under other names.
     units : str or sequence of str, optional
         Units of the coordinates ("m", "rad"), for the axes of pictures.
+    compliance : (n_c, n_c) matrix, optional
+        Of all `contacts` together: see the attribute.
     params, mass, force, potential, contacts, constraints, springs, records, start, sketch, text :
         The same as the methods and attributes of these names, for a system in one call.
 
@@ -70,6 +72,7 @@ class MechanicalSystem(LagrangianSystem):
         force: Any = None,
         potential: Any = None,
         contacts: Iterable[Contact] = (),
+        compliance: Any = None,
         constraints: Iterable[Any] = (),
         springs: Iterable[BilinearSpring] = (),
         records: Iterable[Record] = (),
@@ -99,8 +102,9 @@ class MechanicalSystem(LagrangianSystem):
             self.force = force
         if potential is not None:
             self.potential = potential
-        for contact in items(contacts, f"contacts of '{name}'", Contact):
-            self.contact(contact)
+        self.contact(*items(contacts, f"contacts of '{name}'", Contact))
+        if compliance is not None:
+            self.compliance = compliance
         for constraint in items(constraints, f"constraints of '{name}'", Constraint, str, sp.Expr):
             self.constraint(constraint)
         for spring in items(springs, f"springs of '{name}'", BilinearSpring):
@@ -280,7 +284,7 @@ class MechanicalSystem(LagrangianSystem):
             "mass": [[text(x) for x in row] for row in self._mass],
             "force": [text(x) for x in self._force],
             "potential": None if self._potential is None else text(self._potential),
-            "contacts": [written(c) for c in self.contacts],
+            "contacts": [written(c) for c in self._as_given()],
             "constraints": [{"phi": text(c.phi), "name": c.name} for c in self.constraints],
             "springs": [
                 {k: text(getattr(s, k)) for k in ("elongation", "k", "f_y", "b")} | {"name": s.name}

@@ -4,6 +4,7 @@ With G at the place of the step and everything else at its rows::
 
     momentum   M (v1 - v0) - h [theta F1 + (1 - theta) F0] - G' p = 0
     contact    0 <= G v1 + gap_t + e gap'_0  perp  p >= 0       of what was predicted to close
+    compliance 0 <= gap(q1) + d(p / h)       perp  p >= 0       of contacts that give way
     friction   |p_t| <= p_max,  p_t = -p_max slip / |slip| where it slides, slip1 + e_t slip_0 in it
     constraint G v1 + phi_t = 0
 
@@ -22,6 +23,7 @@ from explorer.compiled import compile_system
 from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.quantities import number, quantity
 from explorer.solution import Solution
+from explorer.verification.energy_balance import evaluated
 from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
 from explorer.verification.gradients import Rows
 
@@ -57,9 +59,9 @@ def contact_problem(solution: Solution, tolerance: float, residual: Any = None) 
 
 def _speeds(solution: Solution) -> np.ndarray:
     """Return the largest speed of the contacts in each step, impulses over masses counted too."""
-    size = np.abs(solution.gap_dot) * (solution.active > 0)
-    found = size.max(axis=1)
-    found[1:] += (np.abs(solution.gap_dot[:-1]) * (solution.active[1:] > 0)).max(axis=1)
+    on = (solution.active > 0) | [c.compliance != 0 for c in solution.system.contacts]
+    found = (np.abs(solution.gap_dot) * on).max(axis=1)
+    found[1:] += (np.abs(solution.gap_dot[:-1]) * on[1:]).max(axis=1)
     weight = inverse_masses(solution)
     nc = solution.p.shape[1]
     found = found + (solution.p * weight[:nc]).max(axis=1)
@@ -105,12 +107,14 @@ class _Step:
         compiled: Any = compile_system(run.system)
         rho = list(run.rho.values())
         e = compiled.start(rho)[2]
-        e_t, compliance = compiled.coefficients(compiled.input(rho))
-        weight = inverse_masses(run)
+        inp, weight = compiled.input(rho), inverse_masses(run)
+        e_t, rigid = compiled.e_t(inp), compiled.compliance.diagonal(inp) == 0
         p, on = run.p[1:], run.active[1:] > 0
         u = self.rows.w[:, :nc] + e * run.gap_dot[:-1]
         off = np.where(on, np.abs(np.minimum(weight[:nc] * p, u)), np.abs(weight[:nc] * p))
-        found = np.where(compliance == 0, off, 0.0).max(axis=1)
+        if not rigid.all():
+            off = np.where(rigid, off, self._given_way(compiled, inp, weight[:nc] * p))
+        found = off.max(axis=1)
         if not isinstance(run, FrictionalSolution):
             return np.asarray(found)
         for j, (a, direction, _) in enumerate(run.system.tangents):
@@ -128,6 +132,17 @@ class _Step:
             rubbed = np.where(on[:, a], np.linalg.norm(push - kept, axis=1), 0.0)
             found = np.maximum(found, rubbed)
         return np.asarray(found)
+
+    def _given_way(self, compiled: Any, inp: np.ndarray, speed: np.ndarray) -> np.ndarray:
+        """Return the natural residual of 0 <= gap(q, lam) perp lam >= 0 in m/s, (n_steps, n_c).
+
+        speed : (n_steps, n_c) what the impulses are in m/s
+        """
+        gap = evaluated(self.solution, "gap", q=self.end, v=self.solution.v[1:], t=self.t)
+        gap = gap[:, : compiled.nc] + compiled.compliance.given(inp, self.solution.p[1:] / self.h)
+        rounds = Rows(self.solution, self.end, self.end, self.t).size[:, : compiled.nc]
+        off = np.abs(np.minimum(gap / self.h, speed)) - 1e2 * _EPS * rounds / self.h
+        return np.asarray(np.maximum(off, 0.0))
 
     def constraints(self) -> list[Check]:
         """Return the check of G v1 + phi_t = 0 of the constraints, beside its terms."""
