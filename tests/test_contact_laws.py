@@ -119,14 +119,17 @@ def test_every_closed_contact_of_a_pile_keeps_its_laws(n, changed):
         assert run.certificate.ok == (run.certificate["contact laws"].value <= tolerance + 1e-12)
 
 
-@pytest.mark.parametrize(("n", "changed"), [(30, {"mu": 0.8, "g": 15.0}), (60, {"s": 0.05})])
-def test_a_pile_that_is_not_solved_says_so(n, changed):
-    """Nearly all steps keep the laws; where no path ends the result is not green."""
-    run = ex.simulate(ex.models.disc_pile(n), **changed)
+@pytest.mark.parametrize(
+    ("n", "changed"),
+    [(30, {"mu": 0.8, "g": 15.0}), (60, {"s": 0.05}), (60, {"mu": 0.9}), (100, {}),
+     (100, {"mu": 0.9})],
+)  # fmt: skip
+def test_a_pile_is_solved_where_sweeps_get_nowhere(n, changed):
+    """Discs that wedge each other, and redundant contacts: 160 sweeps leave 1e-2 m/s."""
+    run = ex.simulate(ex.models.disc_pile(n), MoreauJean(h=4e-3), **changed)
     off = off_pile(run)
-    assert (off > 1e-8).mean() < 0.05
+    assert off.max() < 1e-8
     assert np.abs(off - run.residuals[1:, 0]).max() < 1e-9
-    assert off.max() < 1e-8 or any("contact problem" in words for words in run.cautions)
 
 
 def scaled(kind: str, L: float, T: float, M: float) -> MechanicalSystem:
@@ -181,7 +184,20 @@ def test_the_residual_of_friction_is_what_the_laws_lack(lcp):
     closed = run.active[1:, :2] > 0
     told = np.where(closed, off, 0).max(axis=1)
     assert np.abs(told - run.residuals[1:, 0]).max() < 1e-12
-    assert told.max() > 1e-9 or lcp == "lemke"
+    assert told.max() > 1e-9 if lcp != "lemke" else told.max() < 1e-14  # exact, or roughly so
+
+
+@pytest.mark.parametrize("lcp", ["lemke", "pgs"])
+def test_impulses_that_are_no_numbers_solve_nothing(lcp):
+    """A tangent with so long a lever that D overflows: min() and max() would swallow the NaN."""
+    table = MechanicalSystem("table", q="x y a", mass=np.diag([1, 1, 0.2]).tolist())
+    table.params(mu=0.6)
+    table.force = [0, -9.81, 0]
+    for u in (-0.5, 0.5):
+        table.contact(Contact(f"y + {u}*a", mu="mu", slip="v_x + 1e160*v_a"))
+    table.start(q=[0, 0, 0], v=[0.5, 0, 0])
+    with pytest.raises(ex.errors.StepFailed, match="residual nan"):
+        ex.simulate(table, MoreauJean(h=1e-3, lcp=lcp), t_end=0.01)
 
 
 def test_an_impact_on_a_moving_floor_is_differentiated_by_its_speed():

@@ -1,7 +1,8 @@
 """Solve with a band stored by rows: entry (i, j) of A stands at ``A[i, j - i + w]``, |i - j| <= w.
 
 LU with partial pivoting (Golub, van Loan, *Matrix Computations*, 4.3.2): exchanged rows make U
-2 w wide, so a row has 3 w + 1 places. Multipliers are not permuted (LINPACK order).
+2 w wide, so a row has 3 w + 1 places. Multipliers are not permuted (LINPACK order), and those of
+step k stand side by side in row k.
 """
 
 from explorer.kernels.jit import kernel
@@ -41,7 +42,7 @@ def band_factor(A, n, w, pivots):
         top = A[k, w + 1 : w + 1 + count]
         for i in range(k + 1, last):
             factor = A[i, k - i + w] * inverse
-            A[i, k - i + w] = factor
+            A[k, i - k - 1] = factor  # below the diagonal row k has nothing left
             if factor != 0.0:
                 row = A[i, k - i + w + 1 : k - i + w + 1 + count]
                 for j in range(count):  # of a slice: what may wrap around is not made wide
@@ -53,16 +54,29 @@ def band_factor(A, n, w, pivots):
 @kernel("void(float64[:, ::1], int64, int64, int64[::1], float64[::1])", inner=True)
 def band_solve(A, n, w, pivots, b):
     """Overwrite `b` by the solution, `A` factored by `band_factor`."""
+    reach = w
     for k in range(n):
         best = pivots[k]
         value = b[best]
         if best != k:
             b[best] = b[k]
             b[k] = value
-        for i in range(k + 1, min(n, k + w + 1)):
-            b[i] -= A[i, k - i + w] * value
+            reach = 2 * w
+        if value != 0.0:
+            count = min(n - k - 1, w)
+            column, rest = A[k, :count], b[k + 1 : k + 1 + count]
+            for i in range(count):
+                rest[i] -= column[i] * value
     for k in range(n - 1, -1, -1):
-        total = b[k]
-        for j in range(k + 1, min(n, k + 2 * w + 1)):
-            total -= A[k, j - k + w] * b[j]
-        b[k] = total * A[k, w]
+        count = min(n - k - 1, reach)
+        row, rest = A[k, w + 1 : w + 1 + count], b[k + 1 : k + 1 + count]
+        # four sums: one alone waits for each addition
+        one, two, three, four = 0.0, 0.0, 0.0, 0.0
+        for j in range(count // 4):
+            one += row[4 * j] * rest[4 * j]
+            two += row[4 * j + 1] * rest[4 * j + 1]
+            three += row[4 * j + 2] * rest[4 * j + 2]
+            four += row[4 * j + 3] * rest[4 * j + 3]
+        for j in range(count - count % 4, count):
+            one += row[j] * rest[j]
+        b[k] = (b[k] - ((one + two) + (three + four))) * A[k, w]

@@ -11,12 +11,12 @@ is never formed. Impulses act through the velocities u = W^-1 G' P that they mak
     sweeps     contact by contact in closed form: `explorer.kernels.graph_sweeps`
 
 Both begin where the last step ended. Their cost grows like the number of contacts. In a pile with
-friction impulses are not determined, and sweeps converge slowly: after 20, 40, 80 and 160 of them
-`explorer.kernels.graph_path` goes from their impulses to a solution, exact but for round-off, at
-last from none. Discs that wedge each other can lead both round and round. Where no path ends a
-residual of 1e-3 |q| is taken, after many sweeps one of 3e-3 |q|, as the record shows; else Newton's
-method for all contacts together is tried, at last from soft contacts on
-(`explorer.kernels.graph_band`), and once more sweeps from nothing that go half the way.
+friction impulses are not determined, and sweeps converge slowly: from where they come near, or
+after 80, 160, 320, ... of them, proximal steps along paths of exact solutions lead on
+(`explorer.kernels.graph_proximal`). Discs that wedge each other can lead both round and round. Then
+Newton's method for all contacts together is tried, at last from soft contacts on
+(`explorer.kernels.graph_band`), and once more sweeps from nothing that go half the way. In a pile
+a residual of 3e-3 |q| is taken after 1280 sweeps, which the record shows and a caution names.
 """
 
 import numpy as np
@@ -25,9 +25,9 @@ from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.coefficients import IMPROPER, improper, revised
 from explorer.kernels.graph_band import assemble, harden, newton
-from explorer.kernels.graph_path import INTS, VECTORS, along_path, prepare
+from explorer.kernels.graph_path import INTS, VECTORS
+from explorer.kernels.graph_proximal import approach
 from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residual, sweeps
-from explorer.kernels.graph_velocities import CONTACTS
 from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import PGS
@@ -38,14 +38,12 @@ __all__ = ["GRAPH_WORK", "INTS", "VECTORS", "WIDE", "WIDEST", "on_graph"]
 WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
 WIDE = 256  # the same where sweeps get nowhere, and friction holds a pile
 SWEEPS = 20  # between two attempts to do so
-LAST = 160  # sweeps before the last path
-CHEAP, DEAR = 200_000, 5_000_000  # changes that are allowed too, times the entries of the band
-FAR = 100  # changes, with less of which nothing is reached from nothing
-PATHS = 4  # one after the other, as long as each leaves less
-NEAR_ROUND_OFF = 1e-10  # beside |q|: what a path that ended may leave, and 1e3 lcp_tol at most
-CHANGES = 20  # on a path, and one more for each four sweeps before it
-AIM, ENOUGH = 1e-3, 3e-3  # residual beside |q| of a pile where no path ends
-PATIENCE = 400  # sweeps, after which enough is enough, and Newton's method is tried
+NEAR = 1e-3  # residual beside |q| with which proximal steps begin
+TRY = 80  # sweeps after which they begin anyhow; twice as many before the next
+CHANGES, MOST = 4, 2400  # on their paths: for each sweep before them, and at most
+NEAR_ROUND_OFF = 1e-10  # beside |q|: what such a step may leave, and 1e3 lcp_tol at most
+LAST, AIM = 1280, 3e-3  # sweeps, and residual beside |q| that is taken then: the record names it
+PATIENCE = 400  # sweeps, after which Newton's method is tried
 FINE = 1e-9  # residual beside |q| that it aims at
 
 # band, vectors, integers, rows at each coordinate
@@ -155,36 +153,6 @@ def reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
 
 
 @kernel(
-    f"int64({CONTACTS}, int64, int64, int64, float64[:, ::1], float64[:, ::1], int64[:, ::1],"
-    " int64[::1])",
-    inner=True,
-)
-def take_path(contacts, m, rows, done, A, vec, ints, near):
-    """Follow a path after so many sweeps; if it does not end, P and the set stay as they were.
-
-    One from nothing at all is long, but nearly always ends: it is the last where it costs little.
-    """
-    act, P, mode, kept, set_then = contacts[4], contacts[10], contacts[11], vec[7], ints[9]
-    if not prepare(contacts, m, rows, A, vec, ints, near, (A.shape[1] - 1) // 3):
-        return LCP_RAY
-    for k in range(rows):
-        kept[k] = P[k]
-    for k in range(m):
-        set_then[k] = mode[act[k]]
-    cost = max(1, ints[4, 3] * ints[4, 4])
-    status = along_path(contacts, m, rows, max(CHANGES + done // 4, CHEAP // cost), A, vec, ints)
-    if status != SUCCESS and done == LAST and DEAR // cost > FAR:
-        for k in range(rows):
-            P[k] = 0.0
-        status = along_path(contacts, m, rows, DEAR // cost, A, vec, ints)
-    for k in range(rows if status != SUCCESS else 0):
-        P[k] = kept[k]
-    for k in range(m if status != SUCCESS else 0):
-        mode[act[k]] = set_then[k]
-    return status
-
-
-@kernel(
     f"int64({GRAPH}, int64, float64, int64, float64[::1], float64[::1], float64, int64,"
     f" float64[:, ::1], float64[::1], int8[::1], int64, boolean, {GRAPH_WORK})",
     inner=True,
@@ -249,7 +217,8 @@ def on_graph(
                 return IMPROPER
     contacts = (ptr, col, val, inverse, act, place, mu, q, unit, soft, P, mode, u)
     for attempt in range(2 + m):
-        done, enough, plain, pile, goal = 0, tol * size, False, False, SWEEPS
+        done, enough, plain, pile, goal = 0, tol * size, False, False, TRY
+        nearby = NEAR * size
         found[1] = found[2] = 0.0
         while True:
             status = LCP_ITERATIONS
@@ -268,9 +237,7 @@ def on_graph(
                         break
                 for k in range(rows):
                     P[k] = kept[k]
-            if pile and done >= min(LAST, max_iter):
-                enough = max(tol, AIM if done < PATIENCE else ENOUGH) * size
-            if pile and found[0] <= enough and done >= min(LAST, max_iter):
+            if pile and done >= min(LAST, max_iter) and found[0] <= AIM * size:
                 break
             if rows > m and done in (PATIENCE, 5 * PATIENCE, 20 * PATIENCE):
                 for k in range(rows):
@@ -316,20 +283,16 @@ def on_graph(
                 break
             if not np.isfinite(found[0]):
                 return LCP_RAY
-            if done == goal <= min(LAST, max_iter) and rows > m and method != PGS:
-                goal *= 2
-                left, ended = found[0], False
-                for _ in range(PATHS):
-                    if take_path(contacts, m, rows, done, A, vec, ints, near) != SUCCESS:
-                        break
-                    found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode,
-                                        unit, cross, soft, u)  # fmt: skip
-                    ended = found[0] <= max(enough, min(NEAR_ROUND_OFF, 1e3 * tol) * size)
-                    if found[0] <= enough or not found[0] < left:
-                        break
-                    left = found[0]
-                if ended:
+            due = (done == goal or found[0] <= nearby) and done <= max_iter
+            if due and rows > m and method != PGS:
+                goal, nearby = max(goal, 2 * done), 0.0
+                status = approach(
+                    contacts, m, rows, cross, max(enough, min(NEAR_ROUND_OFF, 1e3 * tol) * size),
+                    enough, min(CHANGES * done, MOST), A, vec, ints, near, found,
+                )  # fmt: skip
+                if status == SUCCESS:
                     break
+                found[1] = found[2] = 0.0
         if not reconsider(act, m, place, mu, mode, nc, coefficients, slip, attempt):
             break
     for k in range(rows):

@@ -6,53 +6,57 @@ the places where one does: it opens or closes, sticks or slides. That contact de
 falls or grows beyond; without solution the path has no end. (Complementary pivoting, as of Lemke;
 for any start: Eaves, *Math. Programming* 1 (1971) 68; Klarbring, *Int. J. Solids Struct.* 1986.)
 
-Redundant contacts: w + give (P - P_0) stands for w, P_0 the impulses at hand, so that what nothing
-determines moves only if something else forces it to. Proximal steps with the last set take away
-what that leaves (Rockafellar, SIAM J. Control Optim. 14 (1976) 877).
+Redundant contacts: w + give D_kk (P - P_0) stands for w, P_0 the impulses at hand, so that what
+nothing determines moves only if something else forces it to.
 """
 
 import numpy as np
 
-from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
-from explorer.kernels.band import band_factor
+from explorer.kernels.band import band_factor, band_solve
 from explorer.kernels.delassus import along, push
 from explorer.kernels.graph_velocities import (
     CONTACTS,
     SPARE,
     add_column,
     assemble_band,
+    correct,
     number_coordinates,
-    solve_band,
 )
 from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import OPEN, STICK
 
-__all__ = ["INTS", "VECTORS", "along_path", "prepare"]
+__all__ = [
+    "CHANGE", "INTS", "OFF", "VECTORS", "WORK", "along_path", "answer", "include", "prepare",
+    "renew", "stiffen",
+]  # fmt: skip
 
-# rows of the workspaces: b, P_0, change of P, w, its change, change of u, firmness, columns
-OFF, FROM, CHANGE, W, DW, DU, FIRM, COLUMNS = 10, 11, 12, 13, 14, 15, 16, 17
+# rows of the workspaces: b, P_0, change of P, w, its change, change of u, firmness, the solution
+# for the set that is factored, columns
+OFF, FROM, CHANGE, W, DW, DU, FIRM, FIRST, COLUMNS = 10, 11, 12, 13, 14, 15, 16, 17, 18
 DENSE = COLUMNS + 2 * SPARE
 VECTORS, INTS = DENSE + 2 * SPARE + 1, 13
-GIVES = 1e-8  # proximal term beside D: its smallest eigenvalues in a pile are 1e-4
-TURNS = 4  # of so many changes one may turn t: a path on which more do rarely ends
 NEAREST = 2.0  # b beside what it cancels: no contact stands between two things that it may do
-POLISH = 8  # proximal steps with the last set
 ORDER, WIDTH = 3, 4  # places in `state`
 
 WORK = "float64[:, ::1], float64[:, ::1], int64[:, ::1]"  # band, vectors, integers
 
 
-@kernel(f"boolean({CONTACTS}, int64, int64, {WORK}, int64[::1], int64)", inner=True)
-def prepare(contacts, m, rows, A, vec, ints, near, widest):
-    """Number coordinates and set how firm contacts are; False if the band is too wide."""
-    ptr, col, _, inverse, act, place, _, _, unit, soft, _, _, _ = contacts
+@kernel(f"boolean({CONTACTS}, int64, {WORK}, int64[::1])", inner=True)
+def prepare(contacts, m, A, vec, ints, near):
+    """Number the coordinates; False if A is too narrow for their band."""
+    ptr, col, _, inverse, act, place = contacts[:6]
     n, w = number_coordinates(ptr, col, act, place, m, inverse.size, ints, near)
     ints[4, 1], ints[4, ORDER], ints[4, WIDTH] = -1, n, w  # the band of a set is no more
-    firm = vec[FIRM]
+    return 3 * w < A.shape[1] and n <= A.shape[0]
+
+
+@kernel(f"void({CONTACTS}, int64, float64, float64[:, ::1])", inline=True)
+def stiffen(contacts, rows, give, vec):
+    """Set how firm contacts are that give way by `give` beside D, beyond their compliance."""
+    unit, soft, firm = contacts[8], contacts[9], vec[FIRM]
     for j in range(rows):
-        gives = soft[j] + GIVES * unit[j]
+        gives = soft[j] + give * unit[j]
         firm[j] = 1.0 / gives if gives > 0.0 else 0.0
-    return w <= widest and n <= A.shape[0]
 
 
 @kernel(f"void({CONTACTS}, int64)", inline=True)
@@ -89,30 +93,50 @@ def begin(contacts, m, vec):
                 off[t] = 0.0 if mode[a] * w >= 0.0 else -NEAREST * w
 
 
+@kernel("UniTuple(float64, 2)(int64, float64, float64, float64, float64, float64)", inline=True)
+def reply(what, mu, firm_n, firm_t, off_n, off_t):
+    """Return the impulses with which a contact alone answers what is to be taken off."""
+    if what == OPEN:
+        return 0.0, 0.0
+    P_n = -firm_n * off_n
+    return P_n, -firm_t * off_t if what == STICK else -what * mu * P_n
+
+
 @kernel(f"boolean({CONTACTS}, int64, float64[::1], int64, {WORK})", inner=True)
 def answer(contacts, m, given, changed, A, vec, ints):
     """Find the change of P and of u that takes `given` off the velocities of the closed contacts.
 
-    vec[CHANGE], vec[DU]; False if nothing does.
+    vec[CHANGE], vec[DU]; False if nothing does. `given` is that of the last call unless changed
+    is 0.
     """
     ptr, col, val, inverse, act, place, mu, _, _, _, _, mode, _ = contacts
-    firm, change, du, b, where = vec[FIRM], vec[CHANGE], vec[DU], vec[0], ints[7]
-    n, w = ints[4, ORDER], ints[4, WIDTH]
+    firm, change, du, where = vec[FIRM], vec[CHANGE], vec[DU], ints[7]
+    n, w, b, first, Z = ints[4, ORDER], ints[4, WIDTH], vec[0], vec[FIRST], vec[COLUMNS:]
+    if changed == 0:
+        for i in range(n):
+            first[i] = 0.0
+        for k in range(m):
+            t = place[k]
+            firm_t, off_t = (firm[t], given[t]) if t >= 0 else (0.0, 0.0)
+            P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, given[k], off_t)
+            if P_n != 0.0:
+                for s in range(ptr[act[k]], ptr[act[k] + 1]):
+                    first[where[col[s]]] += val[s] * P_n
+            if P_t != 0.0:
+                for s in range(ptr[act[t]], ptr[act[t] + 1]):
+                    first[where[col[s]]] += val[s] * P_t
+        band_solve(A, n, w, ints[2], first)
     for i in range(n):
-        b[i] = 0.0
-    for k in range(m):
-        what, t = mode[act[k]], place[k]
-        if what == OPEN:
-            continue
-        P_n = -firm[k] * given[k]
-        for s in range(ptr[act[k]], ptr[act[k] + 1]):
-            b[where[col[s]]] += val[s] * P_n
-        if t >= 0:
-            P_t = -firm[t] * given[t] if what == STICK else -what * mu[k] * P_n
-            for s in range(ptr[act[t]], ptr[act[t] + 1]):
-                b[where[col[s]]] += val[s] * P_t
-    if not solve_band(contacts, firm, ints, changed, A, ints[2], n, w, vec[COLUMNS:], vec[DENSE:],
-                      b):  # fmt: skip
+        b[i] = first[i]
+    for c in range(changed):
+        k = ints[12, c]
+        t = place[k]
+        firm_t, off_t = (firm[t], given[t]) if t >= 0 else (0.0, 0.0)
+        P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, given[k], off_t)
+        was_n, was_t = reply(ints[11, k], mu[k], firm[k], firm_t, given[k], off_t)
+        for i in range(n):
+            b[i] += (P_n - was_n) * Z[2 * c, i] + (P_t - was_t) * Z[2 * c + 1, i]
+    if not correct(contacts, firm, ints, changed, n, Z, vec[DENSE:], b):
         return False
     for j in range(inverse.size):
         du[j] = b[where[j]] if where[j] >= 0 else 0.0
@@ -217,72 +241,42 @@ def inward(contacts, last, was, vec):
     return what * vec[DW, r]
 
 
-@kernel(f"int64({CONTACTS}, int64, int64, {WORK})", inner=True)
-def polish(contacts, m, rows, A, vec, ints):
-    """Solve for the set in `mode` by proximal steps; LCP_ITERATIONS if it has no solution."""
-    ptr, col, val, _, act, place, mu, q, unit, soft, P, mode, u = contacts
-    off, change, size, before = vec[OFF], vec[CHANGE], 0.0, np.inf
-    for j in range(rows):
-        size = max(size, unit[j] * abs(P[j]))
-    if include(contacts, m, -1, -1, A, vec, ints) < 0:
-        return LCP_ITERATIONS
-    for _ in range(POLISH):
-        renew(contacts, rows)
-        left = 0.0
-        for k in range(m):
-            t = place[k]
-            off[k] = q[k] + along(ptr, col, val, act[k], u) + soft[k] * P[k]
-            left = max(left, abs(off[k]) if mode[act[k]] != OPEN else 0.0)
-            if t >= 0:
-                off[t] = q[t] + along(ptr, col, val, act[t], u)
-                left = max(left, abs(off[t]) if mode[act[k]] == STICK else 0.0)
-        if left <= 1e-15 * size or not left < 0.5 * before:
-            return SUCCESS
-        before = left
-        if not answer(contacts, m, off, 0, A, vec, ints):
-            return LCP_ITERATIONS
-        for k in range(m):
-            P[k] = max(P[k] + change[k], 0.0) if mode[act[k]] != OPEN else 0.0
-            t = place[k]
-            if t >= 0:
-                bound = mu[k] * P[k]
-                stuck = min(max(P[t] + change[t], -bound), bound)
-                P[t] = stuck if mode[act[k]] == STICK else -mode[act[k]] * bound
-                P[t] = 0.0 if mode[act[k]] == OPEN else P[t]
-    return SUCCESS
+@kernel(f"UniTuple(int64, 2)({CONTACTS}, int64, int64, float64, int64, int64, {WORK})", inner=True)
+def along_path(contacts, m, rows, give, most, patience, A, vec, ints):
+    """Go from P, which obeys Coulomb's law, to a solution; whether it is reached, 0 or 1.
 
-
-@kernel(f"int64({CONTACTS}, int64, int64, int64, {WORK})", inner=True)
-def along_path(contacts, m, rows, most, A, vec, ints):
-    """Go from P, which obeys Coulomb's law, to a solution; LCP_RAY: not within `most` changes."""
+    Returns with it the number of changes. Gives up after `most`, or where t has not been less for
+    `patience` of them. give : the proximal term beside D
+    """
     ptr, col, val, _, act, _, _, q, unit, soft, P, mode, u = contacts
     off, start, change, w, dw, du = vec[OFF], vec[FROM], vec[CHANGE], vec[W], vec[DW], vec[DU]
     renew(contacts, rows)
+    stiffen(contacts, rows, give, vec)
     begin(contacts, m, vec)
-    t, way, last, was, changed, turns = 1.0, -1.0, -1, 0, -1, 0
-    for _ in range(most):
+    t, way, last, was, changed, least, left = 1.0, -1.0, -1, 0, -1, 1.0, patience
+    for count in range(most):
         changed = include(contacts, m, last, changed, A, vec, ints)
         if changed < 0 or not answer(contacts, m, off, changed, A, vec, ints):
-            return LCP_RAY
+            return 0, count
         for j in range(rows):
-            gives = GIVES * unit[j]
+            gives = give * unit[j]
             w[j] = q[j] + t * off[j] + along(ptr, col, val, act[j], u)
             w[j] += soft[j] * P[j] + gives * (P[j] - start[j])
             dw[j] = off[j] + along(ptr, col, val, act[j], du) + (soft[j] + gives) * change[j]
         if last >= 0:
-            new = 1.0 if inward(contacts, last, was, vec) > 0.0 else -1.0
-            turns += new != way
-            way = new
+            way = 1.0 if inward(contacts, last, was, vec) > 0.0 else -1.0
         step, hit, now = next_change(contacts, m, t if way < 0.0 else np.inf, way, last, was, vec)
-        if TURNS * turns > most or not step < np.inf:
-            return LCP_RAY
+        left = patience if t < least else left - 1
+        least = min(least, t)
+        if left < 0 or not step < np.inf:
+            return 0, count
         t += way * step
         for j in range(rows):
             P[j] += way * step * change[j]
         for j in range(u.size):
             u[j] += way * step * du[j]
         if hit < 0:
-            return polish(contacts, m, rows, A, vec, ints)
+            return 1, count
         last, was = hit, mode[act[hit]]
         mode[act[hit]] = now
-    return LCP_RAY
+    return 0, most

@@ -15,7 +15,7 @@ from explorer.kernels.band import band_solve
 from explorer.kernels.jit import kernel
 from explorer.kernels.one_contact import OPEN, STICK
 
-__all__ = ["CONTACTS", "SPARE", "add_column", "assemble_band", "number_coordinates", "solve_band"]
+__all__ = ["CONTACTS", "SPARE", "add_column", "assemble_band", "correct", "number_coordinates"]
 
 SPARE = 12
 # G by rows (ptr, col, val), the diagonal of W^-1, the rows of G that take part (normals of the
@@ -191,19 +191,17 @@ def eliminate(B, y, n):
 
 
 @kernel(
-    f"boolean({CONTACTS}, float64[::1], int64[:, ::1], int64, {BAND}, float64[:, ::1],"
+    f"boolean({CONTACTS}, float64[::1], int64[:, ::1], int64, int64, float64[:, ::1],"
     " float64[:, ::1], float64[::1])",
     inner=True,
 )
-def solve_band(contacts, firm, ints, changed, A, pivots, n, w, Z, B, b):
-    """Overwrite b by the solution for the set in `mode`; False if there is none.
+def correct(contacts, firm, ints, changed, n, Z, B, b):
+    """Make b, which solves for the set ints[11], solve for that in `mode`; False if nothing does.
 
-    A holds the factors of the set ints[11]; the contacts ints[12, :changed] do something else, and
-    Z has their columns.
+    The contacts ints[12, :changed] do something else, and Z has their columns.
     """
     act, place, mu, mode, where = contacts[4], contacts[5], contacts[6], contacts[11], ints[7]
     y, size = B[2 * SPARE], 2 * changed
-    band_solve(A, n, w, pivots, b)
     for i in range(changed):
         k = ints[12, i]
         t = place[k]
