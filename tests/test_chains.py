@@ -7,6 +7,7 @@ import scipy.sparse
 import explorer as ex
 from explorer import Contact, LinearMechanicalSystem, MechanicalSystem, MoreauJean
 from explorer.compiled import compile_system, ordering
+from explorer.compiled.first_order import compile_first_order
 from explorer.errors import StepFailed
 
 
@@ -95,6 +96,56 @@ def test_what_is_no_band_stays_full():
         star.constraint(f"((x{k} - x0)**2 + (y{k} - y0)**2 - 1)/2")
     assert columns(star) == (35, 35)
     assert columns(chain(5)) == (15, 15)
+
+
+def ladder(n, kind="complementarity", wave=""):
+    """Return n capacitors in a row, each with a diode (or a relay) to ground."""
+    f = []
+    for k in range(n):
+        before, after = f"v{k - 1}" if k else "10*sin(20*t)", f"v{k + 1}" if k < n - 1 else f"v{k}"
+        f.append(f"10*({before} - v{k}) + 10*({after} - v{k})")
+    law = {"kind": kind, "lb": -1, "ub": 2} if kind == "relay" else kind
+    return ex.FirstOrderSystem(
+        "ladder", x=[f"v{k}" for k in range(n)], f=f, laws={f"i{k}": law for k in range(n)},
+        y=[f"(0.01{wave})*i{k} + v{k} + 0.5*{k % 3}" for k in range(n)],
+        r={f"v{k}": f"i{k}" for k in range(n)}, start={"x": [0.1] * n, "t_end": 0.6},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("knobs", [
+    {"theta": 1.0}, {"theta": 0.5, "gamma": 0.5}, {"theta": 0.7, "gamma": 0.7, "gamma_on": "r"},
+])  # fmt: skip
+@pytest.mark.parametrize(("kind", "wave"), [
+    ("complementarity", ""), ("complementarity", " + 0.005*sin(9*t)"), ("relay", ""),
+])  # fmt: skip
+def test_a_ladder_in_one_band_gives_the_run_of_full_matrices(monkeypatch, knobs, kind, wave):
+    assert compile_first_order(ladder(20, kind, wave)).joint.columns <= 13
+    band, full = both(monkeypatch, lambda: ladder(20, kind, wave), ex.EulerMoreau(h=2e-3, **knobs))
+    assert compile_first_order(full.system).joint.columns == 0
+    size = np.abs(full.lam).max()
+    assert np.abs(band.x - full.x).max() < 1e-9
+    assert np.abs(band.lam - full.lam).max() < 1e-9 * size
+    assert np.abs(band.y - full.y).max() < 1e-9 * size
+    assert (np.diff(band.side, axis=0) != 0).any()
+    assert [c.ok for c in band.certificate.checks] == [c.ok for c in full.certificate.checks]
+
+
+def test_a_ladder_goes_on_with_full_matrices_where_no_sides_are_found(monkeypatch):
+    """A law with two solutions, and later none: the status and the state are those of others."""
+    scheme, whole = ex.EulerMoreau(h=2e-3), ladder(20)
+    monkeypatch.setattr(ordering, "_WORTH", 10**9)
+    full = ex.simulate(whole, scheme)
+    monkeypatch.setattr(ordering, "_WORTH", 3)
+    contrary = ladder(20)
+    contrary.y = [*contrary.y[:-1], "-1e-3*i19 + v19 + 2 - 0*t"]  # has two solutions, then none
+    monkeypatch.setattr(ordering, "_LEAST", 17)
+    one = ex.simulate(contrary, scheme, throw=False)
+    monkeypatch.setattr(ordering, "_LEAST", 10**9)
+    contrary.touch()
+    other = ex.simulate(contrary, scheme, throw=False)
+    assert one.status.name == other.status.name
+    assert np.abs(one.x[-1] - other.x[-1]).max() < 1e-9
+    assert np.abs(one.x[:3] - full.x[:3]).max() < 1e-9
 
 
 def test_a_mass_matrix_that_turns_indefinite_is_found_in_a_band():

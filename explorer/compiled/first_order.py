@@ -15,6 +15,7 @@ import symengine as se
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.checks import short
+from explorer.compiled.ordering import Joint, joint
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
 from explorer.systems import FirstOrderSystem, StateSpaceSystem
@@ -70,6 +71,11 @@ class FirstOrder:
 
     def _bundle(self, outputs: Sequence[Any]) -> Bundle:
         return Bundle(self.args, outputs)
+
+    @cached_property
+    def joint(self) -> Joint:
+        """States and multipliers in one band, if they are linear and sparse."""
+        return joint(self)
 
     @cached_property
     def outputs(self) -> Bundle:

@@ -1,4 +1,4 @@
-"""The order in which a matrix that changes at every step is a narrow band, if there is one.
+"""The order in which the matrix of a step is a narrow band, if there is one.
 
 Cuthill and McKee, Proc. 24th ACM Conf. 1969, 157, reversed, of the unknowns of a step with
 constraints, [[W, -G_c'], [G_c, 0]], W = M + h theta C + (h theta)^2 K.
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Ordering", "ordering"]
+__all__ = ["Joint", "Ordering", "joint", "ordering"]
 
 _LEAST, _WORTH = 17, 3  # unknowns, and as many for each of half a band, from which it pays
 
@@ -61,9 +61,6 @@ def _made(compiled: Any, matrices: Any) -> Ordering:
     full = Ordering(size, none, none, np.zeros(0, np.int64), places)
     if size < _LEAST:
         return full
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
     there = places
     if compiled.linear:
         there = tuple(np.ravel_multi_index(A.nonzero(), A.shape) for A in matrices)
@@ -72,12 +69,76 @@ def _made(compiled: Any, matrices: Any) -> Ordering:
     ends = compiled.gap_ptr[compiled.rows :]
     row, column = np.repeat(np.arange(n, size), np.diff(ends)), compiled.gap_col[ends[0] :]
     one, other = np.concatenate([i, row, column]), np.concatenate([j, column, row])
-    graph = csr_array((np.ones(len(one)), (one, other)), (size, size))
-    place = np.empty(size, np.int64)
-    place[reverse_cuthill_mckee(csr_array(graph + graph.T), symmetric_mode=True)] = np.arange(size)
-    width = int(abs(place[one] - place[other]).max())
+    place, width = _cuthill_mckee(one, other, size)
     if _WORTH * (width + 1) > size:
         return full
     ptr = np.searchsorted(i, np.arange(n + 1)).astype(np.int32)
     found = tuple(np.searchsorted(flat, x) for x in places)
     return Ordering(3 * width + 1, ptr, j.astype(np.int32), place, found)
+
+
+def _cuthill_mckee(one: np.ndarray, other: np.ndarray, size: int) -> tuple[np.ndarray, int]:
+    """Return the place of each unknown, and half the band of entries (one, other)."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    graph = csr_array((np.ones(len(one)), (one, other)), (size, size))
+    place = np.empty(size, np.int64)
+    place[reverse_cuthill_mckee(csr_array(graph + graph.T), symmetric_mode=True)] = np.arange(size)
+    return place, int(abs(place[one] - place[other]).max())
+
+
+@dataclass(frozen=True)
+class Joint:
+    """States and multipliers of a linear first-order system in one band.
+
+    Attributes
+    ----------
+    ptr, col : int64
+        Rows of [[V, -h a G1], [s H0, H1]]; all empty if it is no narrow band.
+    slots : int64
+        Where among them the entries of M, f_x, H0, H1, G0, G1 belong.
+    place : (N,) int64
+        Of each unknown in the band.
+    mass : int64
+        Flat places of the entries of M.
+    columns : int
+        Of the array that it is factored in.
+    """
+
+    ptr: np.ndarray
+    col: np.ndarray
+    slots: np.ndarray
+    place: np.ndarray
+    mass: np.ndarray
+    columns: int
+
+    def arrays(self, M: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return what the kernel takes for a mass matrix."""
+        N = self.place.size
+        return (
+            self.ptr, self.col, self.slots, self.place, M.reshape(-1)[self.mass],
+            np.empty(self.col.size), np.empty((N, self.columns)), np.empty((7, N)),
+            np.zeros(N + 1, np.int64),
+        )  # fmt: skip
+
+
+def joint(compiled: Any) -> Joint:
+    """Return states and multipliers of a compiled first-order system in one band."""
+    n, m, none = compiled.n_x, compiled.m, np.zeros(0, np.int64)
+    size, empty = n + m, Joint(none, none, none, none, none, 0)
+    if size < _LEAST or not compiled.kind or not m:
+        return empty
+    mass = [i * n + j for i, row in enumerate(compiled.system.mass) for j, x in enumerate(row) if x]
+    F, H0, H1, G0, G1 = compiled.places
+    parts = [(np.array(mass), n, 0, 0), (F, n, 0, 0), (H0, n, n, 0), (H1, m, n, n),
+             (G0, n, 0, 0), (G1, m, 0, n)]  # fmt: skip
+    row = np.concatenate([first + k // wide for k, wide, first, _ in parts])
+    column = np.concatenate([after + k % wide for k, wide, _, after in parts])
+    flat, slots = np.unique(row * size + column, return_inverse=True)
+    row, column = np.divmod(flat, size)
+    place, width = _cuthill_mckee(row, column, size)
+    if _WORTH * (width + 1) > size:
+        return empty
+    ptr = np.searchsorted(row, np.arange(size + 1))
+    return Joint(ptr, column, slots, place, np.array(mass), 3 * width + 1)

@@ -147,9 +147,21 @@ class EulerMoreau(Scheme):
             self.newton_tol, self.lcp_tol,
         ])  # fmt: skip
         options = np.array([compiled.kind, self.newton_max, LCP.index(self.lcp), 0])
-        work = workspaces(n, m, compiled.most)
+        work, last = workspaces(n, m, compiled.most), 0
+        banded = self.lcp == "pivoting" and compiled.joint.place.size > 0
+        if banded:  # loads more compiled code
+            from explorer.kernels.banded_sides import march
+
+            together = compiled.joint.arrays(M)
         begin = time.perf_counter()
-        code = run(
+        if banded:
+            sizes = np.array([x.size for x in compiled.places])
+            last = march(
+                compiled.table, knobs, compiled.kind, inp, sizes, bounds, *record.values(),
+                *together, work[-2],
+            )  # fmt: skip
+        work[-1][0, 0] = last
+        code = SUCCESS if 0 < last == rows - 1 else run(
             compiled.table, knobs, options, inp, *compiled.places, M, bounds, *record.values(),
             *work,
         )  # fmt: skip

@@ -94,6 +94,25 @@ def test_the_cost_of_a_chain_grows_almost_linearly():
     assert best[1] < 4**1.2 * best[0]
 
 
+def diodes(n):
+    """Return n capacitors in a row, each with a diode to ground."""
+    f = [f"10*({f'v{k - 1}' if k else '10*sin(20*t)'} - v{k})" for k in range(n)]
+    f = [f"{x} + 10*(v{min(k + 1, n - 1)} - v{k})" for k, x in enumerate(f)]
+    return ex.FirstOrderSystem(
+        "diodes", x=[f"v{k}" for k in range(n)], f=f, r={f"v{k}": f"i{k}" for k in range(n)},
+        laws={f"i{k}": "complementarity" for k in range(n)},
+        y=[f"0.01*i{k} + v{k} + 0.5" for k in range(n)], start={"x": [0.1] * n, "t_end": 0.03},
+    )  # fmt: skip
+
+
+def test_the_cost_of_a_ladder_of_diodes_grows_almost_linearly():
+    """States and multipliers stand in one band: 4 times the diodes cost no more than 4^1.2."""
+    scheme, few, many = ex.EulerMoreau(h=1e-3), diodes(40), diodes(160)
+    times = [[per_step(s, scheme, {}, 1) for s in (few, many)] for _ in range(25)]
+    best = np.min(times, axis=0)
+    assert best[1] < 4**1.2 * best[0]
+
+
 def test_a_factored_matrix_beats_newton_at_every_step():
     """The linear fast path against the same column with springs too weak to matter.
 
