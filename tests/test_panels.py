@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import json
 import re
@@ -26,18 +27,35 @@ from explorer.views.polyline import PANEL
 
 BUDGET = 40_000
 BUILDS = {**models, **HYBRIDS}
+
+
+@functools.cache  # to build a system and to ask all schemes takes a while
+def schemes_of(name: str) -> list[str]:
+    return [type(scheme).__name__ for scheme in ex.schemes_for(SYSTEMS[name])]
+
+
+@functools.cache
+def kinds_of(name: str) -> list[str]:
+    return of_each_kind(name, SYSTEMS[name])
+
+
+SYSTEMS = {name: build() for name, build in BUILDS.items()}
 OF_MODELS = [name for name, panel in panels.items() if not panel.own_menu]
 CASES = [
     *(("sensitivity", m, None) for m in ("bouncing_ball", "elastic_pendulum", "rimless_wheel")),
-    *((p, m, type(s).__name__) for p in OF_MODELS if p != "sensitivity" for m in sorted(BUILDS)
-      for s in ex.schemes_for(BUILDS[m]())),
+    *((p, m, s) for p in OF_MODELS if p != "sensitivity" for m in sorted(BUILDS)
+      for s in schemes_of(m)),
 ]  # fmt: skip
 # every control of everything that can be opened, but where a run with closed contacts takes too long
 SLOW = [("explore", "column", "EventDriven"), ("explore", "elastic_bar", "EventDriven"),
         *(("sensitivity", m, None) for m in ("column", "elastic_bar", "stick_slip"))]  # fmt: skip
 MOVED = sorted({*CASES, *(("sensitivity", m, None) for m in filter(offered, models))} - {*SLOW},
                key=str)  # fmt: skip
-DRAWN = [c for c in CASES if c[2] is None or c[2] in of_each_kind(c[1], BUILDS[c[1]]())]
+# the model of each kind of system on which the knobs of a scheme are moved from end to end
+KNOBS: dict = {}
+for _, name, scheme in sorted(CASES, key=lambda c: c[1] != "bouncing_ball"):
+    KNOBS.setdefault((scheme, type(SYSTEMS[name])), name)
+DRAWN = [c for c in CASES if c[2] is None or c[2] in kinds_of(c[1])]
 # both ends of the world for every control take a while: every system type and scheme, not every pair
 LONG = [
     c for c in CASES
@@ -153,12 +171,17 @@ def few(values: list, turn: int, key: str, case: tuple) -> list:
     """Both ends and, in turn, one of the others: all of them are tried on one model.
 
     Where a control has been moved on the same model before, with its first scheme or without
-    sensitivities, one value of every third will do.
+    sensitivities, or a knob on another model of the same kind, one value of every third will do.
     """
     panel, model, scheme = case
-    first = type(ex.schemes_for(BUILDS[model]())[0]).__name__
-    again = case not in CASES if panel == "sensitivity" else scheme != first
-    if again and not key.startswith("knob."):
+    shared = key == "model" or key.startswith("knob.")
+    if panel == "sensitivity":
+        again = case not in CASES and not shared
+    elif key.startswith("knob."):
+        again = KNOBS[scheme, type(SYSTEMS[model])] != model
+    else:
+        again = scheme != schemes_of(model)[0]
+    if again:
         return [] if (turn + sorted(BUILDS).index(model)) % 3 else values[turn % 2 :][:1]
     return [*values[:2], *values[2:][turn % max(len(values) - 2, 1) :][:1]]
 
@@ -175,7 +198,7 @@ def test_every_control_moved_on_every_model(panel, model, scheme):
         start, values = control["value"], trials(control)
         if key == "model" and (panel, model, scheme) != ("explore", "bouncing_ball", "MoreauJean"):
             values = values[:2]  # to build and compile all models takes long, too
-        elif model != "bouncing_ball":
+        if model != "bouncing_ball":
             values = few(values, turn, key, (panel, model, scheme))
         for k, value in enumerate(values):
             content, _ = wire.pull(drag=bool(k % 2), **{key: value})
