@@ -152,7 +152,8 @@ class SwitchedTrajectory(Trajectory):
     def choices(self) -> tuple[Continuations, ...]:
         """The moments at which the solution is not unique, with all that may follow.
 
-        ``FESD(picks="1")`` takes number 1, in the list of a run of `FESD`, at the first of them.
+        ``FESD(picks="1")`` takes number 1 at the first of them, in the list of a run of `FESD`, and
+        ``EventDriven(picks="1")`` in that of `EventDriven`: each has its own order.
         """
         found: tuple[Continuations, ...] = self.march.choices()
         return found
@@ -164,9 +165,9 @@ class SwitchedTrajectory(Trajectory):
         more = f" and at {len(found) - 1} later moments" if len(found) > 1 else ""
         words = ""
         if found:
-            what = "FESD(picks='1') takes number 1"
-            if not hasattr(self.scheme, "picks"):  # its numbers are not those of another run
-                what = "FESD, by picks, takes what you choose of its own list"
+            what = "FESD, by picks, takes what you choose of its own list"
+            if hasattr(self.scheme, "picks"):
+                what = f"{type(self.scheme).__name__}(picks='1') takes number 1"
             words = (
                 f"The solution is not unique: it may go on {found[0].sentence}{more}. "
                 f"solution.choices lists what else would do; {what}."

@@ -249,6 +249,38 @@ def test_what_else_a_run_could_do_is_listed_and_can_be_picked():
         ex.FESD(picks="up")
 
 
+def test_what_event_location_takes_can_be_picked_too():
+    """At the start, and where a surface that attracts begins to repel; one pick for each moment."""
+    system = ex.StepSystem(
+        "opens", x="x y", f=["Piecewise((-sign(x), y < 0), (sign(x), True))", "1"],
+        start={"x": [0.5, -1.0], "t_end": 2.0},
+    )  # fmt: skip
+    sol = ex.simulate(system, ex.EventDriven())
+    (moment,) = sol.choices
+    assert moment.t == pytest.approx(1.0)
+    assert len(moment.patterns) == 3
+    ends = {"x > 0": 1.0, "x < 0": -1.0, "x = 0": 0.0}
+    assert "EventDriven(picks='1')" in sol.cautions[0]
+    for k, pattern in enumerate(moment.patterns):
+        other = ex.simulate(system, ex.EventDriven(picks=str(k)))
+        (end,) = (x for way, x in ends.items() if way in pattern)
+        assert other.x[-1, 0] == pytest.approx(end, abs=1e-9)
+        assert other.choices[0].taken == k
+    corner = ex.FilippovSystem(
+        "corner", x="x y", c=["x", "y"], S=[[-1, -1], [-1, 1], [1, -1], [1, 1]],
+        modes={"a": ["-1", "-2"], "b": ["-1", "2"], "c": ["1", "-2"], "d": ["1", "2"]},
+        start={"x": [0.0, 0.0], "t_end": 1.0},
+    )  # fmt: skip
+    (moment,) = ex.simulate(corner, ex.EventDriven()).choices
+    assert len(moment.patterns) == 9
+    for k, rate in enumerate(moment.rates):
+        other = ex.simulate(corner, ex.EventDriven(picks=str(k)))
+        assert other.choices[0].taken == k
+        np.testing.assert_allclose(other.x[-1], rate, atol=1e-9)
+    with pytest.raises(ex.errors.BadValue, match="numbers of continuations"):
+        ex.EventDriven(picks="up")
+
+
 @pytest.mark.parametrize("scheme", [
     ex.FESD(h=0.1), ex.FESD(h=0.1, representation="stewart"), ex.EventDriven(),
 ])  # fmt: skip

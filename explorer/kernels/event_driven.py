@@ -114,9 +114,9 @@ def march(
     A, c, s, L, lp, extra, width, method, E, Dw : the method; s is the row of the end of a step,
         extra the last row for the polynomial; width the number of sensitivity columns
     matrix .. member : workspaces of the contact problem
-    knobs, caps : (12,), (4,) most steps, most events, what of the start is given, whether
-        events are differentiated, with columns or without; the steps end at multiples of
-        knobs[GRID] (0: where they like)
+    knobs, caps : (12,), (4 + k,) most steps, most events, what of the start is given, whether
+        events are differentiated, with columns or without, picks (-1: none); the steps end at
+        multiples of knobs[GRID] (0: where they like)
     y : ((width + 1) (n_x + 1),) start (see `explorer.kernels.start`), overwritten by the end
     e, e_rho : (n_c,), (n_c, n_rho) restitutions and their derivatives, written
     K, dense, watch, samples, bench : workspaces
@@ -363,6 +363,7 @@ def march(
             ends = switch(
                 table, shape, inp, out, W, pivots, vec, state, now, t, times,
                 record[events - 12, T] if events >= 12 else -1e300, knobs[REST_MAX], row, kind, lay,
+                caps,
             )  # fmt: skip
             if table[state[MODE], 0] == 0:
                 counts[0] = state[MODE]

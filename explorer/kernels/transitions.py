@@ -46,39 +46,59 @@ GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = 0, 
 T0, T_END, RTOL, ATOL, H0, BAND, H_MAX = 0, 1, 2, 3, 4, 5, 6
 STIFF_LIMIT, EXPONENT, REST_MAX, LOWEST, GRID = 7, 8, 9, 10, 11
 ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
+SURE = 1e-8  # one larger than this is no round-off, whichever way it is computed
+PICKS = 4  # place in the caps of what is picked at moments with several continuations
+MOMENTS = 4  # in `state`: how many there have been
 GOES_ON = -1
 
 
-@kernel("int64(int64[:, ::1], int64[::1], float64[::1], float64[::1], int64)", inner=True)
-def branch(table, shape, inp, out, at):
+@kernel(
+    "int64(int64[:, ::1], int64[::1], float64[::1], float64[::1], int64, int64[::1], int64[::1])",
+    inner=True,
+)
+def branch(table, shape, inp, out, at, state, caps):
     """Return the place in `shape` of the branch that the state in `inp` decides for, or -1.
 
     `at` is the place of the guard. The first branch whose conditions all are > 0; but for round-off
-    one is the nearest to it.
+    one is the nearest to it. Where several surely hold, and none is barely there before them, it
+    is the one of the number that caps[PICKS:] has for this moment (-1: the first).
     """
     row = shape[at + BRANCH_ROW]
     call(table[row, 0], table[row, 1], out, inp)
-    best, chosen = -ROUND_OFF, -1
+    best, chosen, first, held = -ROUND_OFF, -1, -1, 0
+    moment = PICKS + state[MOMENTS]
+    pick = caps[moment] if moment < caps.size else -1
+    picked = -1
     for b in range(shape[at + BRANCHES]):
         here = shape[at + BRANCH_AT] + 4 * b
         least = np.inf
         for k in range(shape[here + 2], shape[here + 3]):
             least = -np.inf if np.isnan(out[k]) else min(least, out[k])
-        if least > 0.0:
-            return here
+        if least > 0.0 and first < 0:
+            first = here
+            if least <= SURE:
+                return first
+        if least > SURE:
+            if held == pick:
+                picked = here
+            held += 1
         if least > best:
             best, chosen = least, here
-    return chosen
+    if held > 1:
+        state[MOMENTS] += 1
+        return picked if picked >= 0 else first
+    return first if first >= 0 else chosen
 
 
 @kernel(
     f"int64({PROBLEM}, int64, float64, float64[::1], float64, float64, float64[::1],"
-    " int64[::1], int64[::1])",
+    " int64[::1], int64[::1], int64[::1])",
     inner=True,
 )
 def switch(
-    table, shape, inp, out, W, pivots, vec, state, now, t, times, twelfth, rest_max, row, kind, lay
-):
+    table, shape, inp, out, W, pivots, vec, state, now, t, times, twelfth, rest_max, row, kind, lay,
+    caps,
+):  # fmt: skip
     """Fire guard `now` of the present mode; return the status with which the run ends, or GOES_ON.
 
     `times` keeps the last three of every guard, `twelfth` is the time of the twelfth event back.
@@ -105,7 +125,7 @@ def switch(
     reset(table, shape, inp, out, W, pivots, vec, state, g, row, lay)
     left = -1
     if shape[at + BRANCHES] > 0:
-        chosen = branch(table, shape, inp, out, at)
+        chosen = branch(table, shape, inp, out, at, state, caps)
         state[MODE] = before if chosen < 0 else shape[chosen]
         if chosen < 0:
             return NO_ACTIVE_SET

@@ -94,6 +94,8 @@ def groups(session: Session) -> list[dict[str, Any]]:
             "knob.picks", "continuation", now, offered_picks, plain(prose(knobs["picks"]["text"]))
         ) | {"default": ""}
         minor -= {"picks"}
+    elif "picks" in knobs:
+        del knobs["picks"]
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),

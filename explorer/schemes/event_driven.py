@@ -35,6 +35,7 @@ from explorer.schemes import schemes
 from explorer.schemes.base import Scheme
 from explorer.schemes.march import March
 from explorer.schemes.newmark import GeneralizedAlpha, Newmark
+from explorer.schemes.picks import Picks
 from explorer.schemes.sliding import SwitchedMarch
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
@@ -53,7 +54,7 @@ _CHOICES = (*METHODS, *_NEWMARK)
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class EventDriven(Scheme):
+class EventDriven(Picks, Scheme):
     """Locate every event, jump, restart.
 
     Parameters
@@ -70,6 +71,9 @@ class EventDriven(Scheme):
     points : int
         Even rows of the result besides the events, at least; a run of more steps than that has as
         many rows as steps. Those of Newmark's methods are at their steps.
+    picks : str
+        Of a system with step functions: what is taken, instead of the first one, at each moment
+        with several continuations, in order: their numbers in `solution.choices` ("-, 2").
     max_steps, max_events : int
         Where a run gives up (besides the steps of size h).
     """
@@ -96,6 +100,10 @@ class EventDriven(Scheme):
     max_steps: int = knob(20_000, 100, 1_000_000, text="step cap", positive=True, minor=True)
     max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
 
+    picks: str = knob(
+        "", text="continuations that are picked", choices=("",), types=(str,), minor=True
+    )
+
     compile = staticmethod(compile_flow)
 
     @staticmethod
@@ -107,6 +115,7 @@ class EventDriven(Scheme):
         if isinstance(self.method, str) and "(" in self.method:
             object.__setattr__(self, "method", _read(self.method))
         super().__post_init__()
+        self.check_picks()
         if self.newmark is not None and self.newmark.a0 != "consistent":
             raise BadValue(
                 "EventDriven computes the acceleration anew wherever a stretch begins: "

@@ -22,7 +22,6 @@ from explorer.certificate import Check
 from explorer.codes import SUCCESS
 from explorer.compiled import compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
-from explorer.errors import BadValue
 from explorer.kernels.collocation import TABLEAUX
 from explorer.parameters import knob
 from explorer.reformulations.hysteresis import hysteresis
@@ -34,6 +33,7 @@ from explorer.schemes.base import Scheme
 from explorer.schemes.elements import Elements, order
 from explorer.schemes.frozen_impacts import Impacts
 from explorer.schemes.frozen_modes import Modes
+from explorer.schemes.picks import Picks
 from explorer.schemes.tangents import Tangents
 from explorer.switched import FrozenTrajectory, SwitchedTrajectory
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
@@ -48,7 +48,7 @@ _ACCURATE = 1e-3  # of energy and speeds: what a method of high order keeps
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class FESD(Scheme):
+class FESD(Picks, Scheme):
     """Elements whose lengths find the switches: full order across them.
 
     Parameters
@@ -107,19 +107,7 @@ class FESD(Scheme):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        parts = self.picks.replace(",", " ").split()
-        if not all(part == "-" or part.isdigit() for part in parts):
-            raise BadValue(
-                f"FESD: picks = {self.picks!r} must be numbers of continuations, as in '1' or "
-                "'-, 2'; '-' leaves the choice to the rule."
-            )
-
-    @property
-    def picked(self) -> tuple[int, ...]:
-        """Numbers of `picks`, -1 for what is left to the rule."""
-        return tuple(
-            -1 if part == "-" else int(part) for part in self.picks.replace(",", " ").split()
-        )
+        self.check_picks()
 
     @classmethod
     def usual_step(cls, system: System) -> float:

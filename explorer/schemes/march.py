@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from explorer.schemes.ended import ended
 from explorer.schemes.meetings import BAND, meetings, screened
 from explorer.schemes.workspace import Workspace, workspace
 from explorer.trajectory import KINDS, Jump, LocatedEvent, Trajectory
-
-if TYPE_CHECKING:
-    from explorer.schemes.event_driven import EventDriven
 
 __all__ = ["March"]
 
@@ -41,7 +38,7 @@ class March:
     result: ClassVar[type[Trajectory]] = Trajectory
 
     def __init__(
-        self, flow: Flow, scheme: EventDriven, rho: np.ndarray, t_end: float,
+        self, flow: Flow, scheme: Any, rho: np.ndarray, t_end: float,
         wrt: tuple[int, ...] = (), *, slopes: bool = False,
     ) -> None:  # fmt: skip
         self.flow, self.scheme, self.rho, self.t_end, self.wrt = flow, scheme, rho, t_end, wrt
@@ -86,8 +83,8 @@ class March:
                 work.y[:n_x] = start
             if seeds is not None:
                 work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
-            work.state[0] = self.flow.start_mode(self.rho, start)
-            work.caps[2:] = (start is not None) + 2 * (seeds is not None), self.slopes
+            work.state[0] = self.start_mode(start)
+            work.caps[2:4] = (start is not None) + 2 * (seeds is not None), self.slopes
             work.knobs[:] = (
                 0.0, self.t_end, self.scheme.rtol, self.scheme.atol, self.first, BAND,
                 self.grid or self.t_end / 4, self.tableau.stiff, self.tableau.exponent, REST_MAX,
@@ -130,6 +127,10 @@ class March:
             )
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
+
+    def start_mode(self, start: Any) -> int:
+        """Return the number of the mode in which it begins."""
+        return self.flow.start_mode(self.rho, start)
 
     @property
     def t_last(self) -> float:
@@ -307,8 +308,7 @@ class March:
         rates = woven(dy[:, :block], record[:, lay["f_minus"]], record[:, lay["f_plus"]])
         S = woven(y[:, block:], record[:, lay["s_minus"]], record[:, lay["s_plus"]])
         S = S.reshape(len(S), p, block).transpose(0, 2, 1)
-        t = sides[order]
-        x = xz[:, :n_x]
+        t, x = sides[order], xz[:, :n_x]
         between = self.step_state[which, 0] if len(self.step_state) else np.zeros(len(times), int)
         modes = woven(between, self.kinds[:, 2], self.kinds[:, 3])
         held = np.zeros((len(t), 2 * flow.rows - nc), np.int8)

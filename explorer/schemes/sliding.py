@@ -12,6 +12,7 @@ from explorer.compiled import Switched, compile_switched
 from explorer.errors import NotApplicable
 from explorer.schemes.march import March
 from explorer.schemes.tangents import check_start
+from explorer.schemes.workspace import Workspace
 from explorer.switched import Continuations, SwitchedTrajectory
 from explorer.trajectory import KINDS, LocatedEvent, Trajectory
 
@@ -38,11 +39,35 @@ class SwitchedMarch(March):
         BadModel, BadValue
             As of any march; what is differentiated by moves the start off a surface.
         """
+        self.mode, self.begun = self._begin(start)
         super().go(start, seeds)
         if self.wrt and len(self.steps):
             n = self.flow.n_x
             first = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[:, :n]
             check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
+
+    def start_mode(self, start: Any) -> int:
+        """Return the number of the mode in which it begins, picked where there are several."""
+        return self.mode
+
+    def workspace(self) -> Workspace:
+        """Lend the arguments of the kernels, with what is picked behind the start."""
+        work = super().workspace()
+        later = self.scheme.picked[self.begun :][: len(work.caps) - 4]
+        work.caps[4:] = -1
+        work.caps[4 : 4 + len(later)] = later
+        return work
+
+    def _begin(self, start: Any) -> tuple[int, int]:
+        """Return the first mode, and whether it is one of several."""
+        flow = self.flow
+        mode, x = flow.start_mode(self.rho, start), flow.start(self.rho)[0]
+        branches = flow.automaton.start_branches  # type: ignore[union-attr]
+        held, _ = self._held(0.0, x if start is None else start, branches, flow.starts)
+        if len(held) < 2 or mode not in held:
+            return mode, 0
+        pick = (*self.scheme.picked, -1)[0]
+        return held[pick] if 0 <= pick < len(held) else mode, 1
 
     @property
     def _signs(self) -> np.ndarray:
@@ -85,13 +110,7 @@ class SwitchedMarch(March):
     ) -> Continuations | None:
         """Return what may follow at a state, if several modes may; `native`: their conditions."""
         flow = self.flow
-        if not branches or native is None:
-            return None
-        inp = flow.input(self.rho)
-        inp[0], inp[1 : 1 + flow.n_x] = t, x
-        ends = np.cumsum([len(b.when) for b in branches])
-        parts = np.split(native(inp), ends[:-1])
-        held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
+        held, inp = self._held(t, x, branches, native)
         if len(held) < 2 or now not in held:
             return None
         rates = []
@@ -103,6 +122,19 @@ class SwitchedMarch(March):
         return Continuations(
             float(t), x.copy(), names, np.array(alpha), np.array(rates), held.index(now)
         )
+
+    def _held(
+        self, t: float, x: np.ndarray, branches: Any, native: Any
+    ) -> tuple[list[int], np.ndarray]:
+        """Return the modes whose conditions surely hold, and the input that says so."""
+        inp = self.flow.input(self.rho)
+        if not branches or native is None:
+            return [], inp
+        inp[0], inp[1 : 1 + self.flow.n_x] = t, x
+        ends = np.cumsum([len(b.when) for b in branches])
+        parts = np.split(native(inp), ends[:-1])
+        held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
+        return held, inp
 
     def _known(self) -> dict[str, Any]:
         system, signs = self.flow.system, self._signs

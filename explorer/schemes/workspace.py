@@ -17,6 +17,7 @@ _FIELDS = (
     "s_minus", "s_plus",
 )  # fmt: skip
 NEWMARK = 3  # code of the Newmark family
+_PICKS = 64  # of continuations, at most
 _KINDS = 8  # kinds of runs (method, columns, caps) of one flow whose workspaces are kept
 _LARGEST = 2**26  # bytes of a workspace that is kept
 
@@ -75,7 +76,7 @@ class Workspace:
         self.watch = np.zeros((max(guards, 1), 5))
         self.y, self.e, self.e_rho = np.zeros(size), np.zeros(nc), np.zeros((nc, nr))
         self.knobs = np.zeros(12)
-        self.caps = np.array([steps, events, 0, 0])
+        self.caps = np.array([steps, events, 0, 0, *[-1] * _PICKS])
         self.K, self.bench = np.empty((17, size)), np.empty((9, wide))
         self.dense = np.empty((8, size))
         self.steps = np.empty((steps, 2 + size + (flow.n * (p + 1) if carries else 0)))
