@@ -41,8 +41,9 @@ _ACTIONS = [
     {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
-_BYTES = 14_000  # of the curves of a picture, as wide as that of the smallest panel
+_BYTES = 12_000  # of the curves of a picture, as wide as that of the smallest panel
 _COARSE = (1.0, 3.5, 6.0)
+_TOO_MANY = 1.65  # times so many bytes are not made few
 _LARGEST = 5000  # px of a picture
 _ROWS = 30  # of a page of the table of events
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
@@ -184,7 +185,7 @@ class SessionAnswer:
     def _drawn_small(
         self, run: Solution, pinned: Solution | None, look: Look, drag: bool
     ) -> Picture:
-        """Return the finest picture that is small; of what cannot be made small the middle one.
+        """Return the finest picture that is small; of what can never be made small no coarse one.
 
         In a drag it is as coarse as the picture before, or coarser: one drawing is enough.
         """
@@ -196,7 +197,8 @@ class SessionAnswer:
             if _much(picture) <= enough:
                 break
         else:
-            picture, coarse = tries[-2:][0], _COARSE[1]
+            if len(tries) > 1 and _much(tries[-2]) > _TOO_MANY * enough:
+                picture, coarse = tries[-2], _COARSE[-2]
         self._coarse = _COARSE.index(coarse)
         return picture
 

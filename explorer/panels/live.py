@@ -34,7 +34,7 @@ PARTS = (
 )
 _FRONT = Path(__file__).parent / "front"
 _MANY = 40  # numbers in a row
-_MUCH = 20_000  # bytes of all curves
+_MUCH = 24_000  # bytes of all
 
 
 class Answer(Protocol):
@@ -96,9 +96,13 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
     buffers: list[bytes] = []
     curves: dict[int, bool] = {}
     if short and (figure := content.get("figure")):
-        found = {id(t[k]): t[k] for t in figure["data"] for k in "xy"}
-        if 4 * sum(map(len, found.values())) > _MUCH:
-            curves = dict.fromkeys(found, True)
+        drawn = {id(t[k]): t[k] for t in figure["data"] for k in "xy"}
+        film = content.get("mechanism") or {}
+        parts = [film, film.get("ghost") or {}, *(t.get("meta", {}) for t in figure["data"])]
+        others = {id(a): a for part in parts for a in part.values() if isinstance(a, np.ndarray)}
+        if 4 * sum(np.size(a) for a in {**others, **drawn}.values()) > _MUCH:
+            times = (t.get("meta", {}).get("t") for t in figure["data"])
+            curves = dict.fromkeys({*drawn, *map(id, times)}, True)
     index: dict[int, int] = {}
     how: dict[int, dict[str, Any]] = {}
 
