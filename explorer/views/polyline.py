@@ -146,7 +146,7 @@ def draw(
     curves = [trace for trace in traces if "breaks" in trace]
     chosen = [_Chosen(trace, box, _across(trace["x"], box, shared)) for trace in curves]
     since = -math.inf
-    most = int(_MOST * min(box.x.size / _USUAL, 1.0))
+    most = int(_MOST * min(box.x.size / _USUAL, 1.0) / (2 if box.coarse > 1 else 1))
     if not box.over_time and chosen:
         times = np.sort(np.concatenate([c.t[c.across] for c in chosen]))
         if len(times) > most:
