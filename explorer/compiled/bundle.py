@@ -22,8 +22,9 @@ import sympy as sp
 
 from explorer import cache
 from explorer.errors import BadModel
+from explorer.systems.kinks import SHARP
 
-__all__ = ["SHARP", "Bundle", "Neighbours", "Recorded", "Values", "smooth"]
+__all__ = ["Bundle", "Neighbours", "Recorded", "Values", "smooth"]
 
 _TAKEN = re.compile(r"x\d+\Z")
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -176,9 +177,6 @@ def _settled(outputs: Sequence[Any]) -> list[Any]:
     return [se.sympify(e).xreplace(steps) for e in outputs] if steps else list(outputs)
 
 
-SHARP = (sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Mod)
-
-
 def smooth(expr: Any, sides: Any = None) -> Any:
     """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
 
@@ -191,7 +189,7 @@ def smooth(expr: Any, sides: Any = None) -> Any:
     sides : Sides, optional
         Which side of a surface a case may be held to; see `explorer.compiled.sides`.
     """
-    if not expr.has(*SHARP, sp.Piecewise, *_WHOLE):
+    if not expr.has(*SHARP):
         return se.sympify(expr)
     if isinstance(expr, sp.Piecewise):
         return se.Piecewise(*((smooth(f, sides), _condition(when, sides)) for f, when in expr.args))
@@ -223,9 +221,6 @@ def smooth(expr: Any, sides: Any = None) -> Any:
     if isinstance(expr, sp.ceiling):
         return -_whole(-expr.args[0], -u, sides)
     return getattr(se, type(expr).__name__)(*args)
-
-
-_WHOLE = (sp.floor, sp.ceiling)
 
 
 def _whole(at: Any, u: Any, sides: Any) -> Any:

@@ -11,8 +11,9 @@ import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import SHARP, Bundle, smooth
+from explorer.compiled.bundle import Bundle, smooth
 from explorer.systems import MechanicalSystem
+from explorer.systems.kinks import SHARP
 
 if TYPE_CHECKING:
     from explorer.compiled.mechanical import Compiled
@@ -95,6 +96,6 @@ def _band(places: np.ndarray, n: int) -> tuple[int, int]:
 
 def _sharp(formula: Any, state: set) -> bool:
     """Whether a formula may bend at a state: there a tangent says little about the other side."""
-    return any(x.free_symbols & state for x in formula.atoms(sp.Piecewise, *SHARP)) or any(
+    return any(x.free_symbols & state for x in formula.atoms(*SHARP)) or any(
         x.base.free_symbols & state and not x.exp.is_Integer for x in formula.atoms(sp.Pow)
     )
