@@ -204,20 +204,20 @@ class Picture {
   }
 }
 
-// What the browser takes for a double click is one, however late a busy page sees its clicks: plotly
-// itself compares the times at which it sees them.
+// What the browser takes for a double click is one, however late a busy page sees its clicks. Plotly
+// itself compares the times at which it sees the button go down, that of a drag among them.
 function doubleClicks(plot, signal) {
   let second = false;
-  const again = () => {
-    if (second) plot._mouseDownTime = Date.now();
-  };
   const down = ({ detail }) => {
     second = detail === 2;
-    again();
+    plot._mouseDownTime = second ? Date.now() : 0;
+  };
+  const up = () => {
+    if (second) plot._mouseDownTime = Date.now();
   };
   const first = { capture: true, signal }; // before plotly hears of it
   plot.addEventListener("mousedown", down, first);
-  window.addEventListener("mouseup", again, first);
+  window.addEventListener("mouseup", up, first);
 }
 
 const INSTANTLY = {
