@@ -164,5 +164,5 @@ def test_an_indefinite_mass_is_refused_and_a_stiffness_that_pushes_is_said():
         square = 8 * np.sin(np.pi / 42) ** 2 - 0.1
         assert square < 0
         system = LinearMechanicalSystem("buckled", np.eye(n), K, start={"v": [1.0] * n})
-        with pytest.warns(ModelWarning, match=rf"omega\^2 = {square:.4g} 1/s2 and grows"):
+        with pytest.warns(ModelWarning, match=rf"omega\^2 = {square:.4g} 1/s² and grows"):
             ex.simulate(system, Newmark(), t_end=0.01)

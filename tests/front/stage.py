@@ -20,6 +20,7 @@ STUB = """
 window.outside = [];            // keys that escaped from the panel
 window.sent = [];               // messages of the browser
 window.flying = 0; window.peak = 0; window.slow = 0; window.delay = 0; window.mute = false;
+window.held = null;             // or what lets each answer go that is kept back
 document.addEventListener("keydown", (event) => window.outside.push(event.key));
 const listeners = new Set();
 window.listeners = listeners;
@@ -39,6 +40,7 @@ window.model = {
     const began = performance.now();
     const messages = await window.kernel(content);
     if (window.delay) await new Promise((go) => setTimeout(go, window.delay));
+    if (window.held) await new Promise((go) => window.held.push(go));
     if (pull) window.flying--;
     window.slow += performance.now() - began > 60;
     window.deliver(messages);
