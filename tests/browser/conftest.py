@@ -56,10 +56,12 @@ def served(command: list, home: Path, ready: str):
             pytest.fail(f"The server did not start:\n{''.join(said)}")
         yield "".join(said)
     finally:
-        process.send_signal(signal.SIGINT)
-        try:
-            process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
+        for seconds in (1, 20):  # JupyterLab asks whether it is meant; twice is an answer
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.communicate(timeout=seconds)
+                break
+        else:
             process.kill()
             process.communicate()
 
