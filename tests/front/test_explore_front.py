@@ -287,6 +287,9 @@ def test_every_event_is_reached_and_a_head_orders_them_all(stage):
     stage.drawn()
     count = len(stage.answer.session.solution.events)
     leaf = stage.page.locator(".nsx-table-foot select")
+    stage.page.wait_for_function(  # the table follows the picture a little later
+        "() => document.querySelectorAll('.nsx-table-foot option').length > 1"
+    )
     pages = leaf.locator("option").count()
     assert count > 400
     first = times(stage)
