@@ -12,6 +12,7 @@ from explorer.compiled import Switched, short
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.collocation import collocation
 from explorer.quantities import number, quantity
+from explorer.schemes.continuations import continuations
 from explorer.schemes.equations import Equations
 from explorer.schemes.tangents import Tangents
 from explorer.status import Status
@@ -159,31 +160,7 @@ class Elements(Equations):
 
     def choices(self) -> tuple[Continuations, ...]:
         """Return the moments with several continuations, and what these are."""
-        from explorer.kernels.continuations import examine
-
-        compiled, found = self.compiled, []
-        n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
-        for p in np.flatnonzero(self.switches[:, 3] > 1).tolist():
-            e, row = int(self.switches[p, 0]), self.switches[p]
-            end = np.full(nsel, 0.5) if e == 0 else self.method.table[-1] @ self.mult[e - 1]
-            t = float(self.times[e - 1].sum()) if e else 0.0
-            names, ways, taken = [], [], 0
-            for pick in range(int(row[3])):
-                one, moment = np.zeros(SIGNS + nc, np.int64), np.zeros(len(self.moments[p]))
-                work = self.workspace()
-                examine(
-                    work, t, self.states[e], self.scheme.h, self.switches[max(p - 1, 0)], row,
-                    np.ascontiguousarray(end), pick, one, moment,
-                )  # fmt: skip
-                names.append(compiled.system.mode_name(one[SIGNS:].tolist()))
-                ways.append(moment[2 + 2 * n :])
-                if (one[5:] == row[5:]).all():
-                    taken = pick
-            both = np.array(ways)
-            found.append(Continuations(
-                t, self.states[e].copy(), tuple(names), both[:, n:], both[:, :n], taken
-            ))  # fmt: skip
-        return tuple(found)
+        return continuations(self)
 
     def spent(self, k: int) -> float:
         """Return the running cost's rate at the beginning of phase `k`."""
@@ -376,20 +353,32 @@ class Elements(Equations):
             "multipliers": chosen, "c": self.functions(t, x)[0],
         }  # fmt: skip
 
+    def _switch(self, k: int) -> tuple[str, int, int]:
+        """Return the kind of switch `k`, from 1, its surface, and how many surfaces change."""
+        was, now = self.switches[k - 1, SIGNS:], self.switches[k, SIGNS:]
+        changed = np.flatnonzero(was != now)
+        surface = self.switches[k, 1] == 1 or not self.compiled.stewart
+        which = int(self.switches[k, 2]) if surface else int(changed[0]) if len(changed) else 0
+        kind = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
+        return kind, which, max(len(changed), 1)
+
+    @property
+    def met(self) -> list[tuple[str, str]]:
+        """Kind of each switch, and name of its switching function."""
+        names = self.compiled.system.guard_names
+        switches = (self._switch(k) for k in range(1, len(self.moments)))
+        return [(kind, names[which]) for kind, which, _ in switches]
+
     def _events(self, right: np.ndarray) -> list[LocatedEvent]:
         system, n, found = self.compiled.system, self.compiled.n_x, []
         names = [system.mode_name(signs.tolist()) for signs in self.switches[:, SIGNS:]]
         for k in range(1, len(self.moments)):
-            was, now = self.switches[k - 1, SIGNS:], self.switches[k, SIGNS:]
-            changed = np.flatnonzero(was != now)
-            surface = self.switches[k, 1] == 1 or not self.compiled.stewart
-            which = int(self.switches[k, 2]) if surface else int(changed[0]) if len(changed) else 0
-            kind = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
+            kind, which, together = self._switch(k)
             t, slope = self.moments[k, :2].tolist()
             at = self.moments[k, 2 : 2 + n]
             found.append(LocatedEvent(
                 t, kind, system.guard_names[which], which, int(right[k - 1]), at[n:], at[n:], 0.0,
-                0.0, 0.0, at, at, slope, max(len(changed), 1), names[k - 1], names[k],
+                0.0, 0.0, at, at, slope, together, names[k - 1], names[k],
                 None if self.tangents is None else self.tangents.dt_drho(k - 1),
             ))  # fmt: skip
         return found

@@ -16,6 +16,7 @@ import numpy as np
 
 from explorer.compiled import compile_system
 from explorer.errors import BadValue, NotApplicable
+from explorer.schemes.elements import Elements
 from explorer.schemes.march import March
 from explorer.schemes.moreau_jean import MoreauJean
 from explorer.sensitivity.direct import Sensitivity, solve
@@ -32,9 +33,11 @@ def sequence(solution: Trajectory, like: Trajectory | None = None) -> list[tuple
     Those that are at one time in the run `like` are put in the order of their names: where they do
     not depend on each other, either may come first.
     """
-    march = solution.march  # which knows it without rows
-    located = not isinstance(march, March)
-    found = [(e.kind, e.contact) for e in solution.located] if located else march.sequence
+    march = solution.march
+    if isinstance(march, March | Elements):  # which know it without rows
+        found = march.sequence if isinstance(march, March) else march.met
+    else:
+        found = [(e.kind, e.contact) for e in solution.located]
     if like is None:
         return found
     times = np.array([e.t for e in like.located][: len(found)])
