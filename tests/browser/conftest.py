@@ -19,6 +19,8 @@ from explorer import cache
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from lab import SIZE, Lab
+
 ARGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-quic",
     "--disable-component-update", "--no-first-run",
@@ -44,7 +46,7 @@ def served(command: list, home: Path, ready: str):
     process = subprocess.Popen(
         [sys.executable, *map(str, command)], text=True, cwd=home,
         env=os.environ | own | {"NONSMOOTH_EXPLORER_CACHE": str(cache.directory())},
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
     )  # fmt: skip
     said = []
     try:
@@ -56,14 +58,8 @@ def served(command: list, home: Path, ready: str):
             pytest.fail(f"The server did not start:\n{''.join(said)}")
         yield "".join(said)
     finally:
-        for seconds in (1, 20):  # JupyterLab asks whether it is meant; twice is an answer
-            process.send_signal(signal.SIGINT)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=seconds)
-                break
-        else:
-            process.kill()
-            process.communicate()
+        os.killpg(process.pid, signal.SIGKILL)  # asked to stop, it waits for all of its kernels
+        process.communicate()
 
 
 @contextlib.contextmanager
@@ -89,6 +85,25 @@ def chromium():
         browser = play.chromium.launch(executable_path=path, args=ARGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def opened(chromium, address):
+    context = chromium.new_context(viewport=SIZE, accept_downloads=True)
+    lab = Lab(context, address)
+    lab.opening_traffic = lab.traffic
+    yield lab
+    assert lab.problems == []
+    assert lab.abroad == []
+    context.close()
+
+
+@pytest.fixture
+def lab(opened):
+    opened.settle()
+    opened.problems.clear()
+    yield opened
+    assert opened.problems == []
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pytest
 
+SIZE = {"width": 1280, "height": 720}
 FIRST = '(gd) => gd._fullData.find((t) => t.name === "y")?.y[0]'  # what a slider of y0 draws
 
 WATCH = """([key, drawn]) => {  // remembers when the slider got which value, and when which was drawn

@@ -6,32 +6,11 @@ import time
 
 import numpy as np
 import pytest
-from lab import FIRST, Lab, keeps_up
+from lab import SIZE, Lab
 
 from explorer.models import models
 
 pytestmark = pytest.mark.browser
-
-SIZE = {"width": 1280, "height": 720}
-
-
-@pytest.fixture(scope="module")
-def opened(chromium, address):
-    context = chromium.new_context(viewport=SIZE, accept_downloads=True)
-    lab = Lab(context, address)
-    lab.opening_traffic = lab.traffic
-    yield lab
-    assert lab.problems == []
-    assert lab.abroad == []
-    context.close()
-
-
-@pytest.fixture
-def lab(opened):
-    opened.settle()
-    opened.problems.clear()
-    yield opened
-    assert opened.problems == []
 
 
 def test_the_tour_opens_with_a_picture(opened):
@@ -267,46 +246,6 @@ def test_the_menu_saves_and_copies(lab):
     dialog.get_by_text("Load", exact=True).click()
     lab.wait("() => document.querySelector('.nsx-status').dataset.level === 'error'")
     assert dialog.count() == 0
-
-
-@pytest.mark.parametrize(
-    ("model", "key", "drawn"),
-    [("bouncing ball", "rho.y0", FIRST),
-     ("relay feedback", "x0.x3", FIRST.replace('"y"', '"x<sub>3</sub>"'))],
-)  # fmt: skip
-def test_single_steps(lab, model, key, drawn):
-    """How long from the key to the picture; the numbers are printed, only sanity is asserted."""
-    lab.settle(model)
-    steps = lab.steps(key, drawn)
-    assert len(steps) >= 35  # the rest was overtaken by the picture of the release
-    median, late = np.percentile(steps, [50, 95])
-    print(f"\n{model}, single step: median {median:.0f} ms, 95 % {late:.0f} ms")
-    assert median < 1000
-
-
-def test_steps_of_a_switched_system_need_no_new_figure(lab):
-    """Its pictures are drawn on the canvas as those of the ball are, and about as fast."""
-    rates = {}
-    for model, key, drawn in (("bouncing ball", "rho.y0", FIRST),
-                              ("relay feedback", "x0.x3", FIRST.replace('"y"', '"x<sub>3</sub>"'))):  # fmt: skip
-        lab.settle(model)
-        lab.js("""() => { const plot = document.querySelector(".nsx-plot");
-            window.nsxLive = [];
-            new MutationObserver(() => nsxLive.push(plot.classList.contains("nsx-live")))
-              .observe(plot, { attributes: true, attributeFilter: ["data-ms"] }); }""")
-        log = keeps_up(lab, key, 3, drawn)
-        live = lab.js("() => nsxLive")
-        assert np.mean(live) >= 0.9, f"{model}: the others are built anew by plotly"
-        rates[model] = len(log["drawn"]) / (log["drawn"][-1][0] - log["set"][0][0])
-    assert rates["relay feedback"] >= 0.6 * rates["bouncing ball"]
-
-
-def test_a_held_key_never_falls_behind(lab):
-    log = keeps_up(lab, "rho.y0", 4)
-    with lab.answered():
-        lab.action("undo").click()
-    # the last second of the four is one gesture
-    assert float(lab.field("rho.y0").input_value()) == pytest.approx(log["ends"][-2], abs=1e-6)
 
 
 def test_a_zoom_asks_for_its_window_and_ends_with_its_model(lab):

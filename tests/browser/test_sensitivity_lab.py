@@ -8,7 +8,7 @@ import pytest
 from conftest import explorer
 from lab import Lab, keeps_up
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.quiet]
 
 CODE = 'import explorer as ex\n\nex.explore_sensitivity("bouncing_ball")'
 # the point on the curve of the cost lies at the value of the parameter that is differentiated by

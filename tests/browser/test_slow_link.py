@@ -8,7 +8,7 @@ import pytest
 from lab import Lab, keeps_up
 from slow import SlowLink
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.quiet]
 
 
 @pytest.fixture(scope="module")
