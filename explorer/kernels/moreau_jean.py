@@ -107,7 +107,7 @@ def run(
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
     F0, F1, R, rhs = vec[0], vec[1], vec[2], vec[3]
     q1, v1, vf = vec[4], vec[5], vec[6]
-    z, e_dot, probe, found = vec[7], vec[10], vec[11], vec[12]
+    z, w, e_dot, probe, found = vec[7], vec[8], vec[10], vec[11], vec[12]
     ratio, coefficients, bias = vec[13], vec[14:16], vec[20]
     at_mu, at_phi = at_G + gap_val.size, at_G + gap_val.size + 2 * rough
     pivots, act, state, place, mode = ints[1], ints[2], ints[4], ints[7], ints[8]
@@ -116,15 +116,14 @@ def run(
     h_made = 0.0  # step of the Delassus matrix
     t0, first, newton = t[0], ints[0, 0], 1
 
-    flex, depth = (compliance, D_ptr, D_col, D_val), vec[35:39]
+    flex, depth = (compliance, D_ptr, D_col, D_val), vec[34:38]
     yields = options[9] == 1 and (rheonomic or not constant)  # else gaps are known to be linear
     banded = factors[10].size > 0 and not constant
     for a in range(nc):
         depth[1, a], depth[2, a] = 0.0, p[first, a] / h0
     if table.shape[0] > 4:
         bend(table, inp, out, flex, depth[2], depth[1, :nc])
-    far, reach = vec[34, :1], vec[34, 1:2]  # largest coordinate, way of a gap in a step, up to now
-    far[0] = reach[0] = 0.0
+    far, reach = 0.0, 0.0  # largest coordinate, way of a gap in a step, up to now
     fill(inp, t[first], q[first], v[first], n)
     force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
     call(table[3, 0], table[3, 1], out, inp)
@@ -136,12 +135,12 @@ def run(
             total += gap_val[k] * v[first, gap_col[k]]
             rhs[a] = max(rhs[a], abs(gap_val[k] * v[first, gap_col[k]]))
             if a < nc:
-                far[0] = max(far[0], abs(gap_val[k] * q[first, gap_col[k]]))
+                far = max(far, abs(gap_val[k] * q[first, gap_col[k]]))
         gap_dot[first, a] = total
     for a in range(nc):
         gap[first, a] = out[a]
         s, end = tangents[a], tangents[a + 1] - 1
-        if s <= end and first == 0 and abs(gap[0, a]) <= ROUND * far[0]:
+        if s <= end and first == 0 and abs(gap[0, a]) <= ROUND * far:
             slides = abs(gap_dot[0, s]) > AT_REST * rhs[s]
             slides = slides or abs(gap_dot[0, end]) > AT_REST * rhs[end]
             active[0, s] = 0 if slides else STICK
@@ -159,7 +158,7 @@ def run(
             knobs[H_FACTORED] = h
             return UNFACTORED
         ht = h * theta
-        m, touch = 0, ROUND * far[0] + NEAR * reach[0]
+        m, touch = 0, ROUND * far + NEAR * reach
         for a in range(nc):
             soft = compliance[a] > 0.0
             if soft or gap[i, a] + forecast * h * gap_dot[i, a] <= touch:
@@ -317,7 +316,7 @@ def run(
                         at_G,
                     )  # fmt: skip
             if yields:
-                off = broken(table, inp, out, flex, ROUND * far[0], act, m, h, ht, z, cc[0], depth)
+                off = broken(table, inp, out, flex, ROUND * far, act, m, h, ht, z, cc[0], depth)
                 turned = off if q_star else max(turned, off)
             for j in range(n):
                 rhs[j] = 0.0
@@ -364,7 +363,7 @@ def run(
         for i1 in range(held):
             p[i + 1, act[i1]] = z[i1]
         for i1 in range(m):
-            reach[0] = max(reach[0], h * abs(vec[8, i1]))
+            reach = max(reach, h * abs(w[i1]))
             if z[i1] > 0.0:
                 active[i + 1, act[i1]] = 2
                 if held > m and place[i1] >= 0:
@@ -382,11 +381,11 @@ def run(
                         gap_val[k] = out[at_G + k]
                     total += gap_val[k] * v1[gap_col[k]]
                     if a < nc:
-                        far[0] = max(far[0], abs(gap_val[k] * q1[gap_col[k]]))
+                        far = max(far, abs(gap_val[k] * q1[gap_col[k]]))
                 gap_dot[i + 1, a] = total
                 if a < nc:
                     gap[i + 1, a] = out[a]
-                    reach[0] = max(reach[0], h * abs(total))
+                    reach = max(reach, h * abs(total))
                     total += out[a]
                 if not np.isfinite(total):
                     return NOT_FINITE  # a comparison with NaN would let everything through

@@ -25,7 +25,7 @@ def workspaces(
         np.empty((N if wide_W else 0, wide_W)),
         np.empty((3, dense, dense)),
         np.empty((dense, 2 * dense + 2)),
-        np.empty((39, wide)),
+        np.empty((38, wide)),
         np.empty(n_out + 1),
         np.zeros((16, wide), np.int64),
         np.zeros(size, np.int8),
