@@ -11,6 +11,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import explorer as ex
+from explorer.verification.flow import missing
 
 
 @cache
@@ -156,3 +157,31 @@ def test_switches_within_an_element_are_told():
         assert check.ok == (abs(run.x[-1, 0] - truth.x[-1, 0]) < 1e-6)
         assert check.ok == (not run.cautions)
     assert "c1" in ex.simulate(comb, ex.FESD(h=1.0)).cautions[0]
+
+
+@pytest.mark.parametrize(
+    ("rho", "t_end"),
+    [({"m": 1.0, "B": 0.5, "H": 1.1904, "g": 9.81, "e": 0.1728, "tilt": 0.4273}, 3.1),
+     ({"m": 9.04, "B": 0.7598, "H": 2.0, "g": 17.096, "e": 0.3713, "tilt": 0.6974}, 7.5)],
+)  # fmt: skip
+def test_forces_that_cancel_do_not_keep_radau_from_a_state(rho, t_end):
+    """At rest the weight and the forces of contacts cancel, and accelerations are round-off."""
+    times = np.linspace(t_end - 1, t_end, 2000)
+    run = ex.simulate(
+        ex.models.rocking_block(), ex.EventDriven("radau"), rho=rho, t_end=t_end, t_eval=times
+    )
+    assert np.isfinite(run.x).all()
+    assert run.status.ok
+    assert not run.cautions
+
+
+def test_a_row_without_state_is_said():
+    run = copy.copy(ex.simulate(ex.models.pendulum(), ex.EventDriven("radau")))
+    assert "states" not in [check.name for check in run.certificate]
+    x = run.x.copy()
+    x[[5, 9]] = np.nan
+    run.x = x
+    (check,) = missing(run)
+    assert not check.ok
+    assert check.value == 2
+    assert f"{run.t[5]:.2g}"[:4] in check.words

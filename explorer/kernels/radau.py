@@ -15,6 +15,8 @@ from explorer.kernels.linalg import lu_factor, lu_solve
 MU = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
 ERROR = (-(13 + 7 * 6**0.5) / 3, (-13 + 7 * 6**0.5) / 3, -1 / 3)
 MOST = 12
+# of its own size what Newton may leave of a component, and of the tolerance
+ROUND_OFF, SHARE = 1e-11, 1e-2
 
 
 @kernel(
@@ -27,14 +29,17 @@ def radau_step(
 ):  # fmt: skip
     """March y over h. K[1..3]: slopes of the stages, the last that of the end; K[4]: error / h.
 
-    Rows of `lu`: 3 n_x of the Newton matrix, n_x of the error's, n_x of J, then one vector. Where
-    Newton fails `new` is NaN, so that the step is taken again, shorter.
+    Rows of `lu`: 3 n_x of the Newton matrix, n_x of the error's, n_x of J, one vector, then rtol
+    and atol. Newton goes on until round-off; what it leaves is judged beside the tolerance of each
+    component (forces may cancel, so no component tells by itself to what it rounds). Where it fails
+    `new` is NaN, so that the step is taken again, shorter.
     """
     nx = shape[NX]
     block = nx + 1
     size = (width + 1) * block
     J = lu[4 * nx : 5 * nx]
     r = lu[5 * nx]
+    rtol, atol = lu[5 * nx + 1, 0], lu[5 * nx + 1, 1]
     first = lpiv[: 3 * nx]
     second = lpiv[3 * nx :]
     for m in range(nx):
@@ -70,7 +75,7 @@ def radau_step(
     for i in range(3):
         for m in range(size):
             K[5 + i, m] = 0.0
-    before = np.inf
+    before, change, off = np.inf, np.inf, np.inf
     for iteration in range(MOST):
         for i in range(3):
             for m in range(size):
@@ -81,7 +86,7 @@ def radau_step(
             )  # fmt: skip
             if status != SUCCESS:
                 return status
-        change = 0.0
+        change, off = 0.0, 0.0
         for k in range(width + 1):
             at = k * block
             for i in range(3):
@@ -98,15 +103,17 @@ def radau_step(
                 K[5 + i, at + nx] = total
                 for m in range(nx):
                     K[5 + i, at + m] += r[i * nx + m]
-                    scale = abs(y[at + m]) + abs(K[5 + i, at + m]) + 1e-6
-                    change = max(change, abs(r[i * nx + m]) / scale)
-        if not np.isfinite(change):
-            break
-        if change < 1e-14 or (iteration > 2 and change > 0.5 * before and change < 1e-11):
-            change = 0.0
+                    moved, part = abs(r[i * nx + m]), abs(y[at + m]) + abs(K[5 + i, at + m])
+                    if not moved < np.inf:  # max() would swallow a NaN
+                        new[0] = np.nan
+                        return SUCCESS
+                    change = max(change, moved / (part + 1e-6))
+                    off = max(off, moved / (rtol * part + atol))
+        good = change < ROUND_OFF or off < SHARE
+        if change < 1e-14 or (iteration > 2 and change > 0.5 * before and good):
             break
         before = change
-    if not change < 1e-9:
+    if not (change < ROUND_OFF or off < SHARE):
         new[0] = np.nan
         return SUCCESS
     for k in range(width + 1):

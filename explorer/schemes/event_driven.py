@@ -40,7 +40,7 @@ from explorer.schemes.sliding import SwitchedMarch
 from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
 from explorer.trajectory import Trajectory
-from explorer.verification.flow import automaton, flow, passed_over
+from explorer.verification.flow import automaton, flow, missing, passed_over
 from explorer.verification.located import by_steps, flow_energy, located, switched
 
 __all__ = ["EventDriven"]
@@ -158,7 +158,7 @@ class EventDriven(Picks, Scheme):
         """
         march = solution.march
         accuracy = self._accuracy(solution)
-        flowed = flow(solution) if self.newmark is None else []
+        flowed = [*missing(solution), *(flow(solution) if self.newmark is None else ())]
         if isinstance(solution, SwitchedTrajectory):
             passed = passed_over(solution)
             return [*switched(solution, accuracy), *flowed, *passed, solution.uniqueness]

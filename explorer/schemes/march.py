@@ -53,8 +53,7 @@ class March:
 
     def workspace(self) -> Workspace:
         """Lend the arguments of the kernels, set for this run."""
-        room, most = self.room, self.scheme.max_events
-        return workspace(self.flow, self.tableau, self.wrt, self.rho, room, most)
+        return workspace(self.flow, self.tableau, self.wrt, self.rho, self.scheme, self.room)
 
     def go(self, start: Any, seeds: np.ndarray | None) -> None:
         """Run the kernel.
@@ -203,7 +202,7 @@ class March:
         which = np.searchsorted(self.steps[:, 0], times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps) - 1, 0))
         size, block, tableau = len(self.y), self.flow.n_x + 1, self.tableau
-        result, rates = np.empty((len(times), size)), np.empty((len(times), block))
+        result, rates = (np.full((len(times), wide), np.nan) for wide in (size, block))
         if len(self.steps):
             with self.workspace() as work:
                 evaluate(

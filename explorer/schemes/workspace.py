@@ -16,7 +16,7 @@ _FIELDS = (
     "x_minus", "x_plus", "f_minus", "f_plus", "r_x", "r_rho", "h_t", "h_x", "h_rho", "dtau", "p",
     "s_minus", "s_plus",
 )  # fmt: skip
-NEWMARK = 3  # code of the Newmark family
+RADAU, NEWMARK = 2, 3  # codes of the implicit methods
 _PICKS = 64  # of continuations, at most
 _KINDS = 8  # kinds of runs (method, columns, caps) of one flow whose workspaces are kept
 _LARGEST = 2**26  # bytes of a workspace that is kept
@@ -65,9 +65,10 @@ class Workspace:
         self.problem = problem(flow, wrt)
         self.inp, self.state = self.problem[2], self.problem[-1]
         self.rho = slice(1 + n_x, 1 + n_x + nr)
-        lu, pivots = {2: ((5 * n_x + 1, 3 * n_x), 4 * n_x), 3: ((2 * order + 2, order), order)}.get(
-            tableau.code, ((0, 0), 0)
-        )
+        lu, pivots = {
+            RADAU: ((5 * n_x + 2, 3 * n_x), 4 * n_x),
+            NEWMARK: ((2 * order + 2, order), order),
+        }.get(tableau.code, ((0, 0), 0))
         self.A = tableau.A.copy()
         self.method = (
             self.A, tableau.c, tableau.stages, np.empty(lu), np.empty(pivots, np.int64),
@@ -118,12 +119,13 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> tuple[Any, ...]:
 
 
 def workspace(
-    flow: Flow, tableau: Tableau, wrt: tuple[int, ...], rho: Any, steps: int, events: int
+    flow: Flow, tableau: Tableau, wrt: tuple[int, ...], rho: Any, scheme: Any, steps: int
 ) -> Workspace:
-    """Lend a workspace, as a context, with the parameters set and nothing else.
+    """Lend a workspace, as a context, with parameters and tolerances set and nothing else.
 
-    `steps`, `events` is how many there is room for. No two threads ever hold the same one.
+    `steps` is how many there is room for. No two threads ever hold the same one.
     """
+    events = scheme.max_events
     # generalised-alpha carries an acceleration that is not that of the state
     carries = tableau.code == NEWMARK and bool(tableau.A[0, :2].any())
     key = (tableau.code, carries, wrt, steps, events)
@@ -139,6 +141,8 @@ def workspace(
         found = Workspace(flow, tableau, wrt, steps, events, carries, idle)
     if tableau.code == NEWMARK:
         found.A[0] = tableau.A[0]
+    if tableau.code == RADAU:
+        found.method[3][-1, :2] = scheme.rtol, scheme.atol
     found.state.fill(0)
     found.inp.fill(0.0)
     found.inp[found.rho] = rho

@@ -16,7 +16,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
 
-__all__ = ["automaton", "flow", "passed_over"]
+__all__ = ["automaton", "flow", "missing", "passed_over"]
 
 _NODES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(6))
 _NODES = _NODES + 0.5
@@ -114,6 +114,19 @@ def flow(run: Any) -> list[Check]:
             f"{number(parts[k], 2)} times its tolerances, {cure}",
         ),
     ]  # fmt: skip
+
+
+def missing(run: Any) -> list[Check]:
+    """Return the check that every row has a state, if one has none."""
+    none = ~np.isfinite(run.x).all(axis=1)
+    if not none.any():
+        return []
+    return [Check(
+        "states", float(none.sum()), 0.0, "",
+        f"{none.sum()} rows have no state, the first at "
+        f"t = {quantity(run.t[none.argmax()], 's', 4)}: the method does not get there from the "
+        "start of its step. A smaller tolerance, or another method, would.",
+    )]  # fmt: skip
 
 
 def automaton(run: Any, accuracy: float) -> list[Check]:
