@@ -160,3 +160,21 @@ def test_steps_of_a_circuit_that_do_not_hold_are_found():
     run = ex.simulate(ex.models.diode_bridge())
     run.q[40] *= 1 + 1e-6
     assert not run.certificate["step"].ok
+
+
+def test_a_disc_that_spins_in_the_air_does_not_excuse_what_a_pile_leaves():
+    system = ex.DiscSystem("pile", 7, params={"mu": 0.4})
+    system.discs(0.1, mass=1, walls=[(0, 1, 0), (1, 0, 0), (-1, 0, -0.75)], e=0, mu="mu")
+    q = [
+        x
+        for k in range(6)
+        for x in (0.105 + 0.2 * (k % 3) + 0.1 * (k // 3), 0.1 + 0.18 * (k // 3), 0.0)
+    ]
+    scheme = ex.MoreauJean(h=2e-3, lcp="pgs", lcp_tol=1e-5)
+    left = []
+    for spin in (0.0, 1e6):
+        v = [0.0] * 18 + [0.0, 0.0, spin]
+        run = ex.simulate(system, scheme, q0=[*q, 0.649, 2.0, 0.0], v0=v, t_end=0.06)
+        left.append(run.certificate["contact laws"].value)
+    assert left[0] > 0
+    assert left[1] == pytest.approx(left[0])

@@ -68,7 +68,9 @@ def _speeds(solution: Solution) -> np.ndarray:
     if isinstance(solution, FrictionalSolution):
         pushed = np.abs(solution.p_t).reshape(len(found), -1).max(axis=1)
         found = found + pushed * weight[nc:].max(initial=0.0)
-        found = found + np.abs(solution.slip).reshape(len(found), -1).max(axis=1)
+        slip = np.abs(solution.slip).reshape(*on.shape, -1).max(axis=2)
+        found = found + (slip * on).max(axis=1)  # in the air it slips as fast as it likes
+        found[1:] += (slip[:-1] * on[1:]).max(axis=1)
     return np.asarray(found)
 
 
