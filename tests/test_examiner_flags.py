@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 import dataclasses
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from examiner import contacts
 from examiner.draw import judge
+from examiner.reference import agree
 from examiner.systems import made
 
 import explorer as ex
@@ -105,3 +108,39 @@ def test_what_is_spoiled_is_flagged(what):
     run.t, run.events, getattr(run, "p", None)  # made when they are first looked at
     spoil(run)
     assert flags(run)
+
+
+ROCKING = {"B": 0.8554, "H": 2.0, "g": 7.6664, "e": 0.0, "tilt": 0.5}
+
+
+def test_what_a_step_of_second_order_leaves_of_a_gap_is_no_fault_and_more_is():
+    deep, said = [], []
+    for step in (0.01, 0.005):
+        scheme = ex.EventDriven("generalized-alpha", step=step)
+        run = run_of("rocking_block", scheme, rho=ROCKING, t_end=3.6)
+        deep.append(np.abs(run.gap[-1]).max())
+        known, rho, end = contacts.written(run.system), contacts.rho_of(run), len(run.t) - 1
+        for further in (0.0, -0.01):
+            run.x[end - 3 :, 0] += further
+            unit = contacts.tolerance_of(run, run.t[end - 1], run.t[end])
+            said.append(list(contacts.stretch(known, run, end - 1, end, rho, unit)))
+    assert 1.5 < np.log2(deep[0] / deep[1]) < 2.5
+    assert said[0] == said[2] == []
+    assert all("gap of contact" in said[k][0] for k in (1, 3))
+
+
+def met(*kinds, limit):
+    """Return as many events as kinds, each half as far from the limit as the one before."""
+    events = [SimpleNamespace(kind="event", index=k, t=limit - 0.5**n)
+              for n, k in enumerate(kinds)]  # fmt: skip
+    return [[*events, SimpleNamespace(kind="zeno", index=kinds[-1], t=limit)], []]
+
+
+def test_runs_that_go_to_a_limit_earlier_or_later_meet_the_same_events():
+    long = [n % 2 for n in range(30)]
+    one, other = met(*long, limit=2.0), met(*long[:-1], limit=2.0 + 1e-9)
+    assert agree(one, other, 1e-4)
+    assert not agree(one, other, 1e-10)  # the last one is that far from the limit
+    assert not agree(one, met(*long[:5], limit=2.0), 1e-4)
+    assert not agree(one, met(*long[1:], limit=2.0), 1e-4)  # begins with another
+    assert not agree(one, one[:1], 1e-4)

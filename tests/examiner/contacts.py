@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 import explorer as ex
-from examiner.flows import TooStiff, defect, stretches, tolerance_of
+from examiner.flows import TooStiff, defect, drift_of, stretches, tolerance_of
 from examiner.written import kept, plain, rho_of, symbols_of
 
 ROWS, SAMPLES = 12, 40
@@ -131,7 +131,7 @@ def judge_located(run: Any, rng: np.random.Generator, unit: Any = None) -> Itera
     for i in rng.choice(held_rows, min(len(held_rows), ROWS), replace=False):
         yield from _held(known, run, int(i), rho, unit(0.0, run.t[-1]))
     for a, b in stretches(run, rng, ROWS // 2):
-        yield from _stretch(known, run, a, b, rho, unit(run.t[a], run.t[b]))
+        yield from stretch(known, run, a, b, rho, unit(run.t[a], run.t[b]))
 
 
 def _closed(run: Any, i: int) -> np.ndarray:
@@ -181,7 +181,7 @@ def _stick_of(known: Formulas, run: Any, a: int, b: int, on: np.ndarray) -> dict
     return found
 
 
-def _stretch(known: Formulas, run: Any, a: int, b: int, rho: Any, unit: float) -> Iterator[str]:
+def stretch(known: Formulas, run: Any, a: int, b: int, rho: Any, unit: float) -> Iterator[str]:
     n, on = known.n, _closed(run, b)  # events may crowd before the first row
     stick = _stick_of(known, run, a, b, on)
     if any(s is None for s in stick.values()):
@@ -201,10 +201,15 @@ def _stretch(known: Formulas, run: Any, a: int, b: int, rho: Any, unit: float) -
         return
     times = np.linspace(t0, t1, SAMPLES + 2)[1:-1]
     motion = np.abs(run.gap).max(axis=0) + 1e-300
+    gap, G, _, _ = known.at(t0, run.x[a, :n], run.x[a, n:], rho)
+    inherited = np.minimum(
+        np.where(on, np.abs(gap), np.maximum(-gap, 0.0)),
+        drift_of(run, t0) * np.abs(G[: known.nc]).sum(axis=1),
+    )
     for t in times:
         x = sol[0](t)
         gap, G, _, _ = known.at(t, x[:n], x[n:], rho)
-        off = 10 * unit * np.abs(G[: known.nc]).sum(axis=1) + 1e-8 * motion + 1e-11
+        off = 10 * unit * np.abs(G[: known.nc]).sum(axis=1) + 1e-8 * motion + 1e-11 + inherited
         deep = np.where(on, np.abs(gap), -gap)
         if not (deep <= off).all():
             k = int((deep - off).argmax())
@@ -346,6 +351,10 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
             e, e_t, soft = e_all[pick], np.zeros(nc), np.zeros(nc)
             mu_s = np.full(nc, mu_one)
             p, before, on = run.p[i][pick], run.gap_dot[i - 1][pick], run.active[i][pick] > 0
+            # lcp_tol is relative to |q| of all that was predicted to close, whether it pushes or not
+            posed = run.active[i] > 0
+            aside = np.abs((run.gap_dot[i] + e_all * run.gap_dot[i - 1])[posed]).max(initial=0.0)
+            aside = max(aside, np.abs(run.slip[i][posed]).max(initial=0.0))
             slip0 = run.slip[i - 1][pick]
             p_t = run.p_t[i][pick]
             steady = run.partner[i - 1][pick] == run.partner[i][pick]
@@ -357,7 +366,7 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
             p, before, on = run.p[i], run.gap_dot[i - 1], run.active[i] > 0
             if known.of:
                 slip0, p_t = run.slip[i - 1], run.p_t[i]
-            steady = np.ones(nc, bool)
+            steady, aside = np.ones(nc, bool), 0.0
         push = G[:nc].T @ p if nc else np.zeros(len(q0))
         planes: dict[int, list[int]] = {}
         for k, (a, d) in enumerate(of):
@@ -388,7 +397,7 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
         inverse = np.linalg.inv(M)
         D = np.einsum("ai,ij,aj->a", G, inverse, G)
         w = G[:nc] @ v1 + move[:nc]
-        size = np.abs(np.r_[w[on], before[on], (D[:nc] * p)[on], 0.0]).max()
+        size = np.abs(np.r_[w[on], before[on], (D[:nc] * p)[on], aside]).max()
         # what a step's problem is posed in: speeds and impulses over masses
         size += D[:nc] @ np.abs(p)
         if len(G) > nc:
