@@ -172,7 +172,7 @@ def test_a_disc_that_spins_in_the_air_does_not_excuse_what_a_pile_leaves():
     ]
     scheme = ex.MoreauJean(h=2e-3, lcp="pgs", lcp_tol=1e-5)
     left = []
-    for spin in (0.0, 1e6):
+    for spin in (0.0, 1e3):
         v = [0.0] * 18 + [0.0, 0.0, spin]
         run = ex.simulate(system, scheme, q0=[*q, 0.649, 2.0, 0.0], v0=v, t_end=0.06)
         left.append(run.certificate["contact laws"].value)

@@ -144,3 +144,14 @@ def test_runs_that_go_to_a_limit_earlier_or_later_meet_the_same_events():
     assert not agree(one, met(*long[:5], limit=2.0), 1e-4)
     assert not agree(one, met(*long[1:], limit=2.0), 1e-4)  # begins with another
     assert not agree(one, one[:1], 1e-4)
+
+
+def test_a_slip_below_the_tolerance_has_no_direction():
+    known = SimpleNamespace(of=[(0, 0)])
+    scheme = ex.EventDriven(rtol=7e-9, atol=1e-9)
+    for slip, way in ((4e-11, None), (1e-6, 1.0), (-1e-6, -1.0)):
+        slips, sticks = np.full((3, 1), slip), np.zeros((3, 1), bool)
+        run = SimpleNamespace(slip=slips, sticks=sticks, v=np.full((3, 2), 0.5), scheme=scheme)
+        assert contacts.sides_of(known, run, 0, 2, np.array([True])) == {0: way}
+        run.sticks = ~sticks
+        assert contacts.sides_of(known, run, 0, 2, np.array([True])) == {0: 0}

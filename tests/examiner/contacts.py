@@ -167,15 +167,21 @@ def _saddle(known: Formulas, t: float, x: np.ndarray, rho: Any, on: np.ndarray, 
     return found[:n], found[n:], normals, tangents
 
 
-def _stick_of(known: Formulas, run: Any, a: int, b: int, on: np.ndarray) -> dict:
-    """Return what friction does between two rows: at its ends a slip may be zero."""
+def sides_of(known: Formulas, run: Any, a: int, b: int, on: np.ndarray) -> dict:
+    """Return what friction does between two rows: at its ends a slip may be zero.
+
+    One that slides by less than the tolerance of a step has no direction: None.
+    """
     found: dict[int, float | None] = {}
+    scheme, none = run.scheme, 1e-9 * np.abs(run.slip).max(initial=0.0)
+    if isinstance(scheme, ex.EventDriven):
+        none = max(none, scheme.atol + scheme.rtol * np.abs(run.v).max())
     for k, (c, _) in enumerate(known.of):
         if not on[c]:
             continue
         slips = run.slip[a : b + 1, c]
         fastest = slips[np.abs(slips).argmax()]
-        if abs(fastest) < 1e-9 * np.abs(run.slip).max():
+        if abs(fastest) < none:
             fastest = 0.0
         found[k] = 0 if run.sticks[b, c] else float(np.sign(fastest)) or None
     return found
@@ -183,7 +189,7 @@ def _stick_of(known: Formulas, run: Any, a: int, b: int, on: np.ndarray) -> dict
 
 def stretch(known: Formulas, run: Any, a: int, b: int, rho: Any, unit: float) -> Iterator[str]:
     n, on = known.n, _closed(run, b)  # events may crowd before the first row
-    stick = _stick_of(known, run, a, b, on)
+    stick = sides_of(known, run, a, b, on)
     if any(s is None for s in stick.values()):
         return
     sol: list[Any] = []
