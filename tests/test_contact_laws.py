@@ -80,6 +80,29 @@ def test_a_cube_on_nine_points_bounces_to_rest(cone):
     assert run.energy[-1] < 0.6 * run.energy[0]
 
 
+def test_a_resting_cube_is_solved_to_the_tolerance_by_which_it_is_judged():
+    """Projected gradients measure all directions of a contact in one unit, the laws each in its own."""
+    system = cube(0.3, 1.2, [0, 0, 0.5, 0, 0, 0.3], [1, 0.5, 0, 0, 0, 0])
+    run = ex.simulate(system, MoreauJean(h=1e-3, cone="apgd"), t_end=0.3)
+    assert run.certificate["contact laws"].value <= 1e-9
+
+
+@pytest.mark.parametrize(("h", "tolerance"), [(5e-3, 1e-8), (4e-3, 1e-8), (5e-3, 1e-9)])
+def test_a_bar_with_long_levers_does_not_stop(h, tolerance):
+    """D of its ends is 40 times that of its middle: the solver measures in other units than D_kk."""
+    system = MechanicalSystem("bar", q="x y a", force=[0, -9.81, 0])
+    system.mass = [[1, 0, 0], [0, 1, 0], [0, 0, sp.Rational(1, 12)]]
+    places = np.linspace(-0.5, 0.5, 26) * 3.7692127170465124
+    for u in places:
+        slip = f"v_x - {u}*sin(a)*v_a"
+        system.contact(Contact(f"y + {u}*sin(a)", e=0.5, mu=1.0, slip=slip))
+    above = 0.2 - places[0] * np.sin(1e-3)
+    system.start(q=[0, above, 1e-3], v=[-1.4675316627646742, 0.07969794620159534,
+                                        -3.043785910912109])  # fmt: skip
+    run = ex.simulate(system, MoreauJean(h=h, lcp_tol=tolerance), t_end=0.4)
+    assert run.certificate["contact laws"].value <= tolerance
+
+
 def off_pile(run) -> np.ndarray:
     """Return how far each step of a pile is from the laws of its contacts, all made anew here."""
     rho = {sp.Symbol(k): x for k, x in run.rho.items()}
@@ -130,6 +153,19 @@ def test_a_pile_is_solved_where_sweeps_get_nowhere(n, changed):
     off = off_pile(run)
     assert off.max() < 1e-8
     assert np.abs(off - run.residuals[1:, 0]).max() < 1e-9
+
+
+def test_a_pile_of_fast_discs_keeps_its_laws():
+    """The tolerance is relative to speeds of 10 m/s and more, so solvers aim well below it."""
+    n, rng = 40, np.random.default_rng(1)
+    pile = ex.models.disc_pile(n)
+    q = ex.simulate(pile, t_end=4e-3).q[0].reshape(n, 3).copy()
+    q[:, 0] += rng.uniform(-0.01, 0.01, n)
+    q[:, 1] += rng.uniform(0, 0.01, n)
+    q[:, 1] *= 1 + rng.uniform(0, 0.5)
+    pile.start(q=q.ravel().tolist())
+    run = ex.simulate(pile, MoreauJean(h=4e-3), rho={"mu": 0.7, "e": 0.8, "g": 20.0}, t_end=0.4)
+    assert off_pile(run).max() < 3e-9
 
 
 def scaled(kind: str, L: float, T: float, M: float) -> MechanicalSystem:

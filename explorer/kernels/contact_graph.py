@@ -31,7 +31,7 @@ from explorer.kernels.graph_sweeps import GRAPH, LOCAL, coupling, follow, residu
 from explorer.kernels.held import impulses, unknowns, verdict
 from explorer.kernels.jit import kernel
 from explorer.kernels.lcp import PGS
-from explorer.kernels.one_contact import OPEN, STICK
+from explorer.kernels.one_contact import MARGIN, OPEN, STICK
 
 __all__ = ["GRAPH_WORK", "INTS", "VECTORS", "WIDE", "WIDEST", "on_graph"]
 
@@ -41,6 +41,8 @@ SWEEPS = 20  # between two attempts to do so
 NEAR = 1e-3  # residual beside |q| with which proximal steps begin
 TRY = 80  # sweeps after which they begin anyhow; twice as many before the next
 CHANGES, MOST = 4, 2400  # on their paths: for each sweep before them, and at most
+SETTLED = 4  # times SWEEPS within the tolerance after which what they leave is taken
+SMALLEST = 1e-12  # residual beside |q| that is aimed at, unless the tolerance is smaller
 NEAR_ROUND_OFF = 1e-10  # beside |q|: what such a step may leave, and 1e3 lcp_tol at most
 LAST, AIM = 1280, 3e-3  # sweeps, and residual beside |q| that is taken then: the record names it
 PATIENCE = 400  # sweeps, after which Newton's method is tried
@@ -218,7 +220,8 @@ def on_graph(
     contacts = (ptr, col, val, inverse, act, place, mu, q, unit, soft, P, mode, u)
     for attempt in range(2 + m):
         done, enough, plain, pile, goal = 0, tol * size, False, False, TRY
-        nearby = NEAR * size
+        nearby, within = NEAR * size, 0
+        aim = min(enough, max(MARGIN * enough, SMALLEST * size))
         found[1] = found[2] = 0.0
         while True:
             status = LCP_ITERATIONS
@@ -233,9 +236,9 @@ def on_graph(
                 if status == SUCCESS:
                     found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode,
                                         unit, cross, soft, u)  # fmt: skip
-                    if found[0] <= enough:
+                    if found[0] <= aim or (found[0] <= enough and within > SETTLED):
                         break
-                for k in range(rows):
+                for k in range(0 if status == SUCCESS and found[0] <= enough else rows):
                     P[k] = kept[k]
             if pile and done >= min(LAST, max_iter) and found[0] <= AIM * size:
                 break
@@ -245,7 +248,7 @@ def on_graph(
                 if done < 20 * PATIENCE:
                     status = newton(
                         ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross,
-                        soft, u, A, vec, ints, near, found, max(tol, FINE) * size,
+                        soft, u, A, vec, ints, near, found, MARGIN * max(tol, FINE) * size,
                         (A.shape[1] - 1) // 3,
                     )  # fmt: skip
                 else:
@@ -279,7 +282,9 @@ def on_graph(
             done += SWEEPS
             found[0] = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
                                 cross, soft, u)  # fmt: skip
-            if found[0] <= enough:
+            within += found[0] <= enough
+            ended = method == PGS or within > SETTLED or done >= max_iter
+            if found[0] <= aim or (found[0] <= enough and ended):
                 break
             if not np.isfinite(found[0]):
                 return LCP_RAY
@@ -288,7 +293,7 @@ def on_graph(
                 goal, nearby = max(goal, 2 * done), 0.0
                 status = approach(
                     contacts, m, rows, cross, max(enough, min(NEAR_ROUND_OFF, 1e3 * tol) * size),
-                    enough, min(CHANGES * done, MOST), A, vec, ints, near, found,
+                    aim, min(CHANGES * done, MOST), A, vec, ints, near, found,
                 )  # fmt: skip
                 if status == SUCCESS:
                     break

@@ -44,12 +44,13 @@ from explorer.kernels.friction_blocks import (
     residual,
 )  # fmt: skip
 from explorer.kernels.jit import kernel
-from explorer.kernels.one_contact import NONE, OPEN, STICK, in_plane, off_cone, on_line
+from explorer.kernels.one_contact import MARGIN, NONE, OPEN, STICK, in_plane, off_cone, on_line
 
 __all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
 
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
 HARD = 8  # sweeps without success after which contacts are made soft, and hard again
+SETTLED = 4  # sweeps within the tolerance after which what they leave is taken
 FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
 VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbers
 MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
@@ -82,18 +83,24 @@ def sweep(B, graph, m, mu, vec):
 
 @kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
 def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
-    """Sweep until the residual is below `tol`; steps of Newton's method that reduce it help."""
+    """Sweep until the residual is below `tol`; steps of Newton's method that reduce it help.
+
+    It ends with less than MARGIN of `tol`, unless a few more sweeps do not get there.
+    """
     pause, after, polished = 1, 1, False  # sweeps up to the next try of Newton's method
+    within = 0
     for count in range(1, max_iter + 1):
         if not sweep(B, graph, m, mu, vec):
             return LCP_ITERATIONS
         off = residual(B, graph, m, mu, vec, 0.0)
-        if off <= tol and (m == 1 or polished or off <= FINE * tol):
+        within += off <= tol
+        done = polished and (off <= MARGIN * tol or within > SETTLED)
+        if off <= tol and (m == 1 or done or off <= FINE * tol):
             return SUCCESS
         if m > 1 and (off <= tol or count >= after):
             now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
-            if pause > 1 and now > tol:
-                now = approach(B, graph, m, mu, vec, A, now, tol)
+            if pause > 1 and now > MARGIN * tol:
+                now = approach(B, graph, m, mu, vec, A, now, MARGIN * tol)
             if pause >= HARD and now > tol:
                 now = harden(B, graph, m, mu, vec, A, now, tol)
                 if now == np.inf:
@@ -122,7 +129,9 @@ def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
     L, momentum = 1.0, 1.0
     for _ in range(max_iter):
         if off <= tol:
-            polish(B, graph, m, mu, vec, 0.0, A, off, FINE * tol, 0)
+            off = polish(B, graph, m, mu, vec, 0.0, A, off, FINE * tol, 0)
+            if off > MARGIN * tol:
+                approach(B, graph, m, mu, vec, A, off, MARGIN * tol)
             return SUCCESS
         if not np.isfinite(off):
             return LCP_RAY

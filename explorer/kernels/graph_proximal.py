@@ -38,6 +38,7 @@ CHANGES = 60  # on one path
 STALLED = 16  # of all changes that are allowed, one in so many may bring t no lower
 WORSE = 3.0  # a step may leave so much more than the one before it
 REFUSED = 12  # paths that did not end
+IDLE = 2  # paths that do not halve what is small enough already
 FACTORING = 4  # costs as much as so many changes
 POLISH = 8  # proximal steps with the last set
 KEPT, ROUGH = 7, 1  # rows of the workspace
@@ -93,13 +94,13 @@ def approach(contacts, m, rows, cross, enough, least, most, A, vec, ints, near, 
     Parameters
     ----------
     cross : D_kt of a contact and its tangent
-    least : residual down to which it goes on as long as each step halves it
+    least : residual down to which it goes on as long as steps halve it
     """
     ptr, col, val, inverse, act, place, mu, q, unit, soft, P, mode, u = contacts
     kept, rough = vec[KEPT], vec[ROUGH]
     if not prepare(contacts, m, A, vec, ints, near):
         return LCP_RAY
-    left, give, ratio, refused, spent = found[0], BEGIN, FIRMER, 0, 0
+    left, give, ratio, refused, spent, idle = found[0], BEGIN, FIRMER, 0, 0, 0
     while spent < most and refused < REFUSED:
         for j in range(rows):
             kept[j] = P[j]
@@ -119,14 +120,15 @@ def approach(contacts, m, rows, cross, enough, least, most, A, vec, ints, near, 
             for j in range(0 if fine < now else rows):
                 P[j] = rough[j]
             now = min(now, fine) if np.isfinite(fine) else now
-        if now < WORSE * left:
-            ended = now <= least or (now <= enough and not now < 0.5 * left)
+        settled = left <= enough
+        idle += settled and not now < 0.5 * left
+        if now < (1.0 if settled else WORSE) * left:
             left, give = now, max(give * ratio, FIRMEST)
-            if ended:
-                break
         else:
             for j in range(rows):
                 P[j] = kept[j]
             give, ratio, refused = min(give * SOFTER, SOFTEST), CAREFULLY, refused + 1
+        if left <= least or idle > IDLE:
+            break
     found[0] = left
     return SUCCESS if left <= enough else LCP_ITERATIONS

@@ -14,10 +14,13 @@ import numpy as np
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["NONE", "OPEN", "STICK", "in_plane", "off_cone", "on_line"]
+__all__ = ["MARGIN", "NONE", "OPEN", "STICK", "in_plane", "off_cone", "on_line"]
 
 # what a contact does; +1 and -1: it slides this way, in space +1; NONE: no case fits
 OPEN, STICK, NONE = 0, 2, 3
+# of the tolerance, at which solvers aim: the laws are judged in other norms than theirs, at most so
+# many times larger
+MARGIN = 0.1
 
 
 @kernel("UniTuple(float64, 3)(float64, float64, float64, float64, float64, float64, float64)",
