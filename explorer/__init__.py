@@ -48,17 +48,17 @@ _HOMES = {
     ),
     "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
-    "frictional": ("ConstrainedSolution", "FrictionalSolution"),
-    "solution": ("Event", "Solution"),
-    "stepped": ("SteppedSolution",),
+    "results.frictional": ("ConstrainedSolution", "FrictionalSolution"),
+    "results.solution": ("Event", "Solution"),
+    "results.stepped": ("SteppedSolution",),
     "schemes": ("Scheme",),
-    "simulation": ("applicability", "rerun", "schemes_for", "simulate"),
-    "loading": ("load",),
-    "sensitivity": ("Cost", "Sensitivity", "Trust"),
-    "sensitivity.methods": ("sensitivity",),
+    "dispatch.simulate": ("applicability", "rerun", "schemes_for", "simulate"),
+    "dispatch.load": ("load",),
+    "derivatives": ("Cost", "Sensitivity", "Trust"),
+    "derivatives.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
-    "switched": ("SwitchedTrajectory",),
-    "trajectory": ("LocatedEvent", "Trajectory"),
+    "results.switched": ("SwitchedTrajectory",),
+    "results.trajectory": ("LocatedEvent", "Trajectory"),
     "panels": ("explore", "explore_order", "explore_sensitivity", "explore_stability"),
     "models": (),
     "reformulations": (),
@@ -99,13 +99,13 @@ def _show_with_regions() -> None:
     if formatters is not None:
 
         def show(system: Any) -> None:
-            importlib.import_module("explorer.views.notebook").show(system)
+            importlib.import_module("explorer.views.drawing.notebook").show(system)
 
         formatter = formatters.ipython_display_formatter
         formatter.for_type_by_name("explorer.systems.step", "StepSystem", show)
 
         def show_figure(figure: Any) -> None:
-            importlib.import_module("explorer.views.still").show(figure)
+            importlib.import_module("explorer.views.drawing.still").show(figure)
 
         formatter.for_type_by_name("plotly.graph_objs._figure", "Figure", show_figure)
 

@@ -15,7 +15,10 @@ from explorer.arguments import Checked
 from explorer.certificate import Check
 from explorer.errors import BadValue, suggest
 
-__all__ = ["Recorded", "Recorder", "Selection"]
+__all__ = ["MOST_BYTES", "PER_STEP", "Recorded", "Recorder", "Selection"]
+
+MOST_BYTES = 2**30  # of the record of one run
+PER_STEP = 16  # numbers that are kept of every step of a run with a `Recorder`, and their sums
 
 _WHAT = ("q", "v", "a")
 

@@ -150,8 +150,16 @@ class Status:
         """Make the sentence for a kernel's code at step `step`, time `t`."""
         name, words = _WORDS[code]
         message = words.format(residual=number(residual, 2))
-        if code != SUCCESS:
-            message = f"Stopped at t = {quantity(t, 's')} (step {step}): {message}.{detail}"
+        if code == SUCCESS:
+            return cls(code, name, message, step, t)
+        return cls.stopped(code, name, step, t, message, detail)
+
+    @classmethod
+    def stopped(
+        cls, code: int, name: str, step: int, t: float, words: str, detail: str = ""
+    ) -> Status:
+        """Return the status of a run that stopped, in the scheme's own words."""
+        message = f"Stopped at t = {quantity(t, 's')} (step {step}): {words}.{detail}"
         return cls(code, name, message, step, t)
 
     def __str__(self) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import explorer as ex
-from explorer.schemes.capturing import Capturing
-from explorer.schemes.structural import Structural
+from explorer.schemes.bases.capturing import Capturing
+from explorer.schemes.bases.structural import Structural
 
 
 def of_each_kind(name: str, system: ex.System) -> list[str]:

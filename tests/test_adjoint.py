@@ -7,9 +7,9 @@ import pytest
 
 import explorer as ex
 from explorer.compiled import bundle
+from explorer.derivatives import adjoint as module
 from explorer.models import models
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity import adjoint as module
 
 MODELS = [
     "elastic_pendulum",
@@ -90,7 +90,7 @@ def test_the_error_of_its_steps_is_told(monkeypatch):
     system, wrt = models["elastic_pendulum"](), ("k", "g")
     truth = ex.sensitivity(system, EventDriven(rtol=1e-13, atol=1e-14), wrt, {"w": "r"}, t_end=3)
     for rtol in (1e-4, 1e-6, 1e-8):
-        from explorer.sensitivity.question import ask
+        from explorer.derivatives.question import ask
 
         question = ask(
             system, EventDriven(rtol=rtol, atol=rtol), wrt, {"w": "r"}, 3, None, None, {}

@@ -59,8 +59,8 @@ def test_examples_of_docstrings_run_as_they_are_printed(module):
 
 
 def test_the_table_of_the_readme_is_what_the_schemes_say():
+    from explorer.dispatch.table import markdown
     from explorer.schemes import schemes
-    from explorer.schemes.table import markdown
 
     table = markdown()
     assert table in README

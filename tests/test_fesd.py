@@ -9,7 +9,7 @@ import pytest
 
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable, StepFailed
-from explorer.kernels.collocation import TABLEAUX, collocation
+from explorer.kernels.fesd.collocation import TABLEAUX, collocation
 
 END = np.array([-1.5974603774507, -0.7614936206060])  # of the paper's oscillator, sign corrected
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.kernels.collocation import TABLEAUX
+from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.models import models
 from explorer.systems import StepSystem
 

@@ -8,7 +8,7 @@ import pytest
 
 import explorer as ex
 from explorer.panels import Session, panels
-from explorer.views.picture import HEIGHT, INK
+from explorer.views.drawing.picture import HEIGHT, INK
 
 GROUNDS = {"light": "#ffffff", "dark": "#111111"}  # of JupyterLab
 

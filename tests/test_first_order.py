@@ -553,7 +553,7 @@ def test_fesd_stays_the_first_choice_of_step_functions():
 
 def solved(method, M, q, low, high):
     """Return status, lam, residual of `solve_box`."""
-    from explorer.kernels.box import solve_box
+    from explorer.kernels.complementarity.box_lcp import solve_box
 
     m = len(q)
     side, lam, y, found = np.where(np.isinf(low), 0, -1).astype(np.int8), *np.zeros((3, max(m, 1)))

@@ -188,10 +188,10 @@ def test_standard_errors_are_those_of_repeated_measurements():
 
 def test_the_jacobian_of_a_fit_is_exact(thrown):
     """Formulas, starts of states, several columns: against central differences."""
+    from explorer.derivatives.question import ask
     from explorer.optimise.fit import _Model, _Observed
     from explorer.optimise.search import Search
     from explorer.progress import Progress
-    from explorer.sensitivity.question import ask
 
     t = np.array([0.2, 0.5, 0.9, 1.1, 1.4])
     wrt = ("e", "g", "y", "speed")
@@ -338,9 +338,9 @@ def test_several_starts_find_the_better_valley():
 
 
 def test_starts_fill_every_part_of_the_ranges():
+    from explorer.derivatives.question import ask
     from explorer.optimise.search import Search
     from explorer.optimise.starts import starting_points
-    from explorer.sensitivity.question import ask
 
     question = ask(ex.models.bouncing_ball(), None, ("e", "g"), None, 1.0, None, None, None)
     search = Search.of(question, None, None)

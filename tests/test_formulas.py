@@ -137,7 +137,7 @@ def test_a_relay_without_any_bound_is_an_equality():
 def test_boxes_with_any_infinite_bound_are_solved(seed):
     """Random P-matrices: each method returns the one lam that obeys all laws."""
     from explorer.codes import SUCCESS
-    from explorer.kernels.box import ENUMERATION, LEMKE, PIVOTING, solve_box
+    from explorer.kernels.complementarity.box_lcp import ENUMERATION, LEMKE, PIVOTING, solve_box
 
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 6))

@@ -11,12 +11,10 @@ import pytest
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "arguments", "memory", "quantities", "registry", "parameters", "cache", "progress", "codes", "status",
-    "certificate", "recorder", "systems",
-    "reformulations",
-    "export", "event", "solution", "stepped", "trajectory", "switched", "motion", "frictional", "complementarity", "kernels",
-    "compiled", "verification", "schemes", "mistakes", "simulation", "loading", "sensitivity", "study",
-    "optimise", "models", "views", "panels",
+    "errors", "arguments", "memory", "quantities", "registry", "parameters", "cache", "progress",
+    "codes", "status", "certificate", "recorder",
+    "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
+    "dispatch", "derivatives", "study", "optimise", "models", "views", "panels",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")
 RANK = {name: i for i, name in enumerate(ORDER)} | dict.fromkeys(TOP, len(ORDER))
@@ -101,13 +99,13 @@ def test_every_layer_is_named():
     ("own", "source"),
     [
         ("kernels", "from explorer.compiled import Compiled"),
-        ("systems", "def f():\n    from explorer import simulation"),
-        ("solution", "import explorer.kernels.lcp"),
+        ("systems", "def f():\n    from explorer import dispatch"),
+        ("results", "import explorer.kernels.complementarity.lcp"),
         ("schemes", "import explorer"),
         ("views", "from explorer.models import models"),
         ("compiled", "class A:\n    def f(self):\n        import numba.core"),
         ("models", "import symengine as se"),
-        ("simulation", "import plotly.graph_objects as go"),
+        ("dispatch", "import plotly.graph_objects as go"),
         ("views", "import ipywidgets"),
         ("panels", "import casadi"),
         ("errors", "import importlib\nimportlib.import_module('explorer.schemes')"),

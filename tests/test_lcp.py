@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
-from explorer.kernels import lcp as kernels
+from explorer.kernels.complementarity import lcp as kernels
 
 TOL = 1e-9
 METHODS = {"lemke": kernels.LEMKE, "enumeration": kernels.ENUMERATION, "pgs": kernels.PGS}

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from explorer.kernels import linalg
+from explorer.kernels.linear_algebra import dense_lu as linalg
 
 
 @numba.njit("int64(float64[:, ::1], float64[::1], int64[::1], int64[::1])")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import explorer as ex
-from explorer.views.decimate import drawn
-from explorer.views.picture import COLOURS, label
+from explorer.views.drawing.decimate import drawn
+from explorer.views.drawing.picture import COLOURS, label
 
 MANY = {"column": {"n": 10}, "disc_pile": {"n": 5}, "stack": {"n": 3}, "elastic_bar": {}}
 

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 
 import explorer as ex
-from explorer import mistakes
+from explorer.dispatch import mistakes
 from explorer.models import models
 
 

@@ -22,12 +22,12 @@ from scipy.special import ellipk
 
 import explorer as ex
 from explorer.compiled import compile_system
-from explorer.complementarity import ComplementaritySolution
+from explorer.dispatch.simulate import observe
 from explorer.models import models
-from explorer.simulation import observe
-from explorer.switched import SwitchedTrajectory
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.switched import SwitchedTrajectory
+from explorer.results.trajectory import Trajectory
 from explorer.systems import StateSpaceSystem, from_spec
-from explorer.trajectory import Trajectory
 
 CASES = [
     (name, type(scheme).__name__)

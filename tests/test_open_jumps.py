@@ -10,8 +10,8 @@ from seen import crossed
 import explorer as ex
 from explorer.models import models
 from explorer.schemes import schemes
-from explorer.views import compose as composing
-from explorer.views.polyline import PANEL
+from explorer.views.drawing import compose as composing
+from explorer.views.drawing.polyline import PANEL
 
 RUNS = [(name, scheme) for name in sorted(models) for scheme in of_each_kind(name, models[name]())]
 

@@ -8,7 +8,7 @@ from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.controls import groups
 from explorer.panels.wording import beside, choice_name, news, plain, prose
-from explorer.views.picture import label
+from explorer.views.drawing.picture import label
 
 
 def test_symbols_get_indices_and_names_do_not():

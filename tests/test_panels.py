@@ -23,7 +23,7 @@ from explorer.panels.sensitivity_state import offered
 from explorer.parameters import knobs_of
 from explorer.progress import show
 from explorer.schemes import schemes
-from explorer.views.polyline import PANEL
+from explorer.views.drawing.polyline import PANEL
 
 BUDGET = 40_000
 BUILDS = {**models, **HYBRIDS}

@@ -17,9 +17,9 @@ from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.explore import SessionAnswer
 from explorer.panels.live import pack
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, Picture, Plot, curve, label
-from explorer.views.polyline import PANEL, STATIC, Look
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, label
+from explorer.views.drawing.polyline import PANEL, STATIC, Look
 
 LEAST = 1.5  # px
 SPANS = (0.3, 1, 4, 16)

@@ -10,9 +10,9 @@ import pytest
 
 import explorer as ex
 from explorer import Contact, EventDriven, HybridSystem, MechanicalSystem
+from explorer.derivatives.question import ask, cost_of
+from explorer.derivatives.verify import _side
 from explorer.schemes.newmark import Newmark
-from explorer.sensitivity.question import ask, cost_of
-from explorer.sensitivity.verify import _side
 
 
 def masses(rng) -> MechanicalSystem:

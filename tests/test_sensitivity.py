@@ -129,7 +129,7 @@ def test_derivatives_at_several_times_are_those_at_each():
 
 
 def test_the_package_that_is_called_shows_what_it_calls():
-    from explorer.sensitivity.methods import sensitivity
+    from explorer.derivatives.methods import sensitivity
 
     assert inspect.signature(ex.sensitivity) == inspect.signature(sensitivity)
     assert ex.sensitivity.__doc__ == sensitivity.__doc__

@@ -11,10 +11,10 @@ import pytest
 from hybrids import HYBRIDS
 
 import explorer as ex
-from explorer.views.picture import COLOURS, GREY, label
+from explorer.views.drawing.picture import COLOURS, GREY, label
+from explorer.views.drawing.slopes import SHIFT, arrow_scale, per
 from explorer.views.saltation import matrix
 from explorer.views.sensitivity import as_csv
-from explorer.views.slopes import SHIFT, arrow_scale, per
 from explorer.views.twins import pair, zoom
 
 

@@ -10,8 +10,8 @@ from explorer.models import models
 from explorer.panels import Session
 from explorer.panels.explore import SessionAnswer
 from explorer.quantities import column, number, quantity
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, Plot, curve
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import COLOURS, Plot, curve
 
 RAW = re.compile(r"[A-Za-z]_[A-Za-z0-9]")
 ZEROS = re.compile(r"(?<![\d.])0\.0000\d|(?<![\d.])\d{6,}(?!\d*e)|0\.0e\+00")

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import explorer as ex
-from explorer.schemes.struck import Response, newton
+from explorer.runs.time_freezing.simultaneous_impacts import Response, newton
 
 
 def pressed(W, b):

@@ -442,7 +442,7 @@ with warnings.catch_warnings(record=True) as caught:
     import numpy as np
     import explorer as ex
     from explorer.compiled import compile_system
-    from explorer.kernels.rows import evaluate  # one kernel is enough, and the quickest to compile
+    from explorer.kernels.model.along_rows import evaluate  # one kernel is enough, and the quickest to compile
     energy = compile_system(ex.models.bouncing_ball()).bundles["energy"]
     t, q, v, out = np.zeros(1), np.ones((1, 1)), np.ones((1, 1)), np.empty((1, 2))
     inp = np.array([0.0, 0.0, 0.0, *ex.models.bouncing_ball().rho()])
@@ -512,7 +512,7 @@ def test_a_damaged_cache_is_replaced(tmp_path):
 
 def test_what_an_import_compiles_is_counted_once(tmp_path):
     """The first time a bar to its end; the second time nothing is said: all is in the cache."""
-    code = "import explorer.kernels.factors"
+    code = "import explorer.kernels.linear_algebra.factored_solve"
     environment = {**os.environ, "NONSMOOTH_EXPLORER_CACHE": str(tmp_path)}
     said = [
         subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True,

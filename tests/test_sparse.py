@@ -10,7 +10,7 @@ from test_newmark import recursion
 import explorer as ex
 from explorer import GeneralizedAlpha, LinearMechanicalSystem, MoreauJean, Newmark
 from explorer.errors import BadModel, BadValue, ModelWarning
-from explorer.schemes.factors import factorise
+from explorer.runs.time_stepping.factors import factorise
 
 
 def laplacian(n):

@@ -13,8 +13,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 import explorer as ex
-from explorer.schemes.newmark import NAMED
-from explorer.schemes.stability import (
+from explorer.schemes.bases.amplification import (
     Coefficients,
     amplification,
     characteristic,
@@ -22,6 +21,7 @@ from explorer.schemes.stability import (
     radius_at_infinity,
     roots,
 )
+from explorer.schemes.newmark import NAMED
 from explorer.study import oscillation, stability, stability_table
 from explorer.study.leading_terms import leading_terms
 from explorer.study.oscillator import exact_oscillation, oscillator

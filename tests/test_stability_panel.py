@@ -14,7 +14,7 @@ import explorer as ex
 from explorer.panels import Session, panels
 from explorer.panels.stability_state import SCHEMES, StabilitySession, build
 from explorer.study import oscillation, stability
-from explorer.views.picture import COLOURS
+from explorer.views.drawing.picture import COLOURS
 
 BUDGET = 40_000
 

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 import explorer as ex
 from explorer.models import models
-from explorer.views.still import MOST, image, mark, still
+from explorer.views.drawing.still import MOST, image, mark, still
 
 VIEW = "application/vnd.jupyter.widget-view+json"
 PANELS = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import explorer as ex
 from explorer.systems.contour import areas, outlines
-from explorer.views.decimate import fine
-from explorer.views.regions import SIDES
+from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.regions import SIDES
 
 SIDE = {"minus": -1, "sliding": 0, "plus": 1}
 

@@ -21,7 +21,7 @@ from explorer.compiled import compile_system
 from explorer.quantities import unit
 from explorer.systems import from_spec
 from explorer.systems.expressions import parse, text
-from explorer.views.picture import label
+from explorer.views.drawing.picture import label
 
 
 def ball(**changes):

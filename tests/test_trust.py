@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.derivatives.differences import sequence
+from explorer.derivatives.trust import DIGITS
+from explorer.derivatives.verify import another
 from explorer.models import models
-from explorer.sensitivity.differences import sequence
-from explorer.sensitivity.trust import DIGITS
-from explorer.sensitivity.verify import another
 
 
 def doubling(n: int) -> ex.HybridSystem:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import explorer as ex
-from explorer.kernels import multiaffine
+from explorer.kernels.sliding import multiaffine
 
 CORNERS = [(-1, -1), (-1, 1), (1, -1), (1, 1)]
 
@@ -366,7 +366,7 @@ def test_the_panel_offers_what_else_a_run_could_do():
 def test_a_slide_mixes_the_regions_that_meet_there(signs, expected):
     """Stewart's theta on one surface: of four regions the two on the side of the other."""
     from explorer.compiled import compile_switched
-    from explorer.kernels.continuations import arranged
+    from explorer.kernels.fesd.continuations import arranged
 
     shape = compile_switched(two_roots(), True).shape(2)
     base, B = np.empty(4), np.empty((4, 2))

@@ -12,7 +12,7 @@ from explorer.errors import BadModel
 from explorer.panels import Session, panels
 from explorer.systems import from_spec
 from explorer.systems.units import event_unit, measured, product
-from explorer.views.picture import label
+from explorer.views.drawing.picture import label
 
 UNITS = {"y": "m", "v_y": "m/s", "m": "kg", "k": "N/m", "g": "m/s2", "theta": "rad", "c": "N m/rad",
          "l": "m", "e": "", "v_theta": "rad/s"}  # fmt: skip

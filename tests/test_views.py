@@ -20,12 +20,12 @@ from kinds import of_each_kind
 import explorer as ex
 from explorer.models import models
 from explorer.parameters import knobs_of
+from explorer.results.trajectory import Trajectory
 from explorer.systems import StateSpaceSystem
-from explorer.trajectory import Trajectory
-from explorer.views.decimate import fine
+from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.picture import COLOURS, GREY, INK, label, nice, prose, steady
+from explorer.views.drawing.polyline import STATIC
 from explorer.views.mechanism import frames
-from explorer.views.picture import COLOURS, GREY, INK, label, nice, prose, steady
-from explorer.views.polyline import STATIC
 
 BUILDS = {**models, **HYBRIDS}
 VIEWS = ["active_set", "energy", "energy_balance", "explore", "friction", "impulses", "laws",

@@ -9,7 +9,7 @@ import explorer as ex
 from explorer import EventDriven, GeneralizedAlpha, MoreauJean, Newmark
 from explorer.models import models
 from explorer.study import work_precision
-from explorer.views.picture import INK
+from explorer.views.drawing.picture import INK
 
 STEPS = (0.02, 0.01, 0.005, 0.0025)
 

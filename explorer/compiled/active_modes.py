@@ -23,7 +23,7 @@ class Solved(Bundle):
     Parameters
     ----------
     address : int
-        Of `explorer.kernels.mode_functions.evaluate`.
+        Of `explorer.kernels.sliding.mode_functions.evaluate`.
     words : sequence of int
     size : int
     """
@@ -45,9 +45,9 @@ class ActiveModes:
     """
 
     def __init__(self, system: StepSystem, found: Modes, rho: int, place: int) -> None:
-        from explorer.kernels import mode_functions as kernel
-        from explorer.kernels.active_modes import scratch
-        from explorer.kernels.multiaffine import room
+        from explorer.kernels.sliding import mode_functions as kernel
+        from explorer.kernels.sliding.active_modes import scratch
+        from explorer.kernels.sliding.multiaffine import room
 
         self.found, self.kernel = found, kernel
         base = compile_switched(system)

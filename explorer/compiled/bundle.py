@@ -138,7 +138,7 @@ class Recorded(Bundle):
     """
 
     def __init__(self, bundle: Bundle, place: int, records: list) -> None:
-        from explorer.kernels.record import before
+        from explorer.kernels.model.sampled_forcing import before
 
         self._bundle = bundle
         self.size = bundle.size
@@ -153,7 +153,7 @@ class Neighbours(Bundle):
     Parameters
     ----------
     radii, walls, mu, reach
-        As `explorer.kernels.neighbours.data_of_discs` takes them.
+        As `explorer.kernels.model.disc_neighbours.data_of_discs` takes them.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class Neighbours(Bundle):
     """
 
     def __init__(self, radii: np.ndarray, walls: np.ndarray, mu: float, reach: float) -> None:
-        from explorer.kernels.neighbours import SLOTS, data_of_discs
+        from explorer.kernels.model.disc_neighbours import SLOTS, data_of_discs
 
         self.size = 15 * SLOTS * len(radii)
         found = data_of_discs(radii, walls, mu, reach)

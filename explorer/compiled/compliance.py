@@ -102,7 +102,7 @@ class Compliance:
         return lam * self.entries(inp) if not self.col.size else lam @ self.matrix(inp)
 
     def flex(self, inp: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return what `explorer.kernels.compliant.FLEX` holds."""
+        """Return what `explorer.kernels.time_stepping.compliant_contact.FLEX` holds."""
         val = self.entries(inp).copy() if self.col.size else np.zeros(0)
         return self.diagonal(inp), self.ptr, self.col, val
 

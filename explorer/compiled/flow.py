@@ -69,7 +69,8 @@ class Flow(Remade):
     rows : int
         Normals and tangents together.
     table : (k, 2) int64
-        Addresses of the bundles; their order is that of `explorer.kernels.flows`. 0: not yet made.
+        Addresses of the bundles; their order is that of `explorer.kernels.event_driven.flow`. 0:
+        not yet made.
     most : int
         Largest number of outputs.
     """

@@ -1,4 +1,4 @@
-"""The integers that tell the event-driven kernels a problem (`explorer.kernels.flows`)."""
+"""The integers that tell the kernels of `explorer.kernels.event_driven.flow` a problem."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class Compiled:
 
     def _springs(self, inp: np.ndarray, F: np.ndarray, K: np.ndarray) -> None:
         """Add the springs that yield, not slipped yet, to F and K."""
-        from explorer.kernels.hysteresis import spring_forces
+        from explorer.kernels.time_stepping.bilinear_springs import spring_forces
 
         kind, plastic = self.structural, np.zeros((2, len(self.system.springs)))
         spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, kind.pattern, F, K)

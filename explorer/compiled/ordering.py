@@ -18,7 +18,7 @@ _LEAST, _WORTH = 17, 3  # unknowns, and as many for each of half a band, from wh
 
 @dataclass(frozen=True)
 class Ordering:
-    """What `explorer.kernels.saddle_point` takes of a matrix that changes.
+    """What `explorer.kernels.linear_algebra.saddle_point` takes of a matrix that changes.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ def lifting(
     ----------
     t, q, v : (k,), (k, n), (k, n) float
     """
-    from explorer.kernels.rows import evaluate  # loads compiled code
+    from explorer.kernels.model.along_rows import evaluate  # loads compiled code
 
     n, count, rough = compiled.n, len(t), len(compiled.system.rough)
     parts = [np.ascontiguousarray(a, float) for a in (t, q, v)]

@@ -31,7 +31,7 @@ def saddle(
     system: Any, t: Expr, q: list, v: list, a: list, lam: list, e: list, sigma: list,
     by_rho: Callable[[Sequence[Expr]], list[Expr]], sides: Any = None,
 ) -> list[list[Expr]]:  # fmt: skip
-    """Return the outputs of the bundles in their order (`explorer.kernels.flows`).
+    """Return the outputs of the bundles in their order (`explorer.kernels.event_driven.flow`).
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 |u| is -u or u, and a step that meets u = 0 inside has the order of neither. So each surface has a
 symbol: with +1 or -1 the formula is that of this side, wherever u is; with 0 it decides for itself.
-Of floor(u) it is 2 n + 1 while n is held (`explorer.kernels.sides`).
+Of floor(u) it is 2 n + 1 while n is held (`explorer.kernels.event_driven.sides`).
 """
 
 from __future__ import annotations

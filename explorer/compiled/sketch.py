@@ -1,7 +1,7 @@
 """The points of the sketch of a system x' = ... as one native function.
 
 Its input vector is ``[t, x, 0, rho]``: as many zeros as states stand where a mechanical system has
-its velocities, so `explorer.kernels.rows` evaluates both.
+its velocities, so `explorer.kernels.model.along_rows` evaluates both.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ __all__ = ["Structural", "structural"]
 
 
 class Structural(NamedTuple):
-    """What `explorer.kernels.newmark` takes.
+    """What `explorer.kernels.time_stepping.newmark` takes.
 
     Attributes
     ----------
@@ -31,7 +31,8 @@ class Structural(NamedTuple):
     inertia : (k,) int64
         Flat places of the entries of (M a)_q.
     pattern : (springs + 1 + entries,) int64
-        Where the elongations depend on coordinates, see `explorer.kernels.hysteresis.bilinear`.
+        Where the elongations depend on coordinates, see
+        `explorer.kernels.time_stepping.bilinear_springs.bilinear`.
     bands : (6,) int64
         Lower and upper bandwidth of M, of M and C, and of all matrices together.
     moves, analytic : bool

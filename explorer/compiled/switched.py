@@ -42,7 +42,7 @@ class Switched(Remade):
     running, cost : formula, Bundle, or None
         A running cost g, and with its derivatives by t, x, multipliers and parameters.
     table : (2, 2) int64
-        Addresses of the bundles, in the order of `explorer.kernels.element`.
+        Addresses of the bundles, in the order of `explorer.kernels.fesd.element`.
 
     Raises
     ------
@@ -170,7 +170,8 @@ class Switched(Remade):
 
     @functools.cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Multipliers that add up to 1 in groups, as `explorer.kernels.theta_rk` takes them.
+        """Multipliers that add up to 1 in groups, as `explorer.kernels.fesd.fixed_step_rk` takes
+        them.
 
         Returns the variables' multipliers, their groups, and the multiplier of each group that is
         1 minus the others (-1: 1 - alpha_j, which is none of its own).

@@ -54,18 +54,30 @@ class CacheLocator(UserProvidedCacheLocator):
         return ""
 
 
+def _path(module: str) -> Path:
+    """Return the source of a kernel module, named from this folder on: ``fesd.element``."""
+    return _FOLDER.joinpath(*module.split(".")).with_suffix(".py")
+
+
+def _source(module: str) -> str:
+    return _path(module).read_text()
+
+
+def _own_name(function: Callable) -> str:
+    return function.__module__.removeprefix(f"{__package__}.")
+
+
 @functools.cache
 def _needs(module: str) -> frozenset[str]:
     """Return the kernel modules that a module imports, at any depth, and itself."""
-    text = (_FOLDER / f"{module}.py").read_text()
-    found = re.findall(r"^from explorer\.kernels\.(\w+) import", text, re.MULTILINE)
+    found = re.findall(r"^from explorer\.kernels\.([\w.]+) import", _source(module), re.MULTILINE)
     return frozenset({module}).union(*(_needs(name) for name in found))
 
 
 @functools.cache
 def _digest(modules: frozenset[str]) -> str:
     """Digest of the sources, of numba and of the target processor."""
-    sources = [*(_FOLDER / f"{name}.py" for name in sorted(modules)), _FOLDER.parent / "codes.py"]
+    sources = [*map(_path, sorted(modules)), _FOLDER.parent / "codes.py"]
     text = b"".join(path.read_bytes() for path in sources)
     target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
     return hashlib.sha256(text + target.encode()).hexdigest()[:16]
@@ -93,7 +105,7 @@ def kernel(
     """
 
     def decorate(function: Callable) -> Any:
-        module = function.__module__.rpartition(".")[2]
+        module = _own_name(function)
         wait = _wait(module, function.__name__)
         if wait:
             show(*wait, function.__name__, _WHAT)
@@ -151,26 +163,29 @@ call: Any = intrinsic(_call)
 
 
 def _modules() -> list[str]:
-    return [m.name for m in pkgutil.iter_modules([str(_FOLDER)]) if m.name != "jit"]
+    found = pkgutil.walk_packages([str(_FOLDER)], f"{__package__}.")
+    names = (m.name.removeprefix(f"{__package__}.") for m in found if not m.ispkg)
+    return [name for name in names if name != "jit"]
 
 
 def _wait(module: str, name: str) -> tuple[int, int] | None:
     """Return (done, total) of what is being imported, or None for a kernel that is in the cache."""
-    if any(_folder(module).glob(f"{module}.{name}-*.nbi")):
+    if any(_folder(module).glob(f"{_path(module).stem}.{name}-*.nbi")):
         return None
-    package = __name__.rpartition(".")[0]
     begun = (  # a module stands in sys.modules before those that it imports
-        key.rpartition(".")[2]
+        key.removeprefix(f"{__package__}.")
         for key, one in list(sys.modules.items())
-        if key.startswith(f"{package}.") and getattr(one.__spec__, "_initializing", False)
+        if key.startswith(f"{__package__}.")
+        and getattr(one.__spec__, "_initializing", False)
+        and not hasattr(one, "__path__")
     )
     needed = frozenset(_modules()) if _all else _needs(next(begun, module))
-    done = sum(one.__module__.rpartition(".")[2] in needed for one in _compiled)
+    done = sum(_own_name(one) in needed for one in _compiled)
     return done, sum(map(_count, needed))
 
 
 def _count(module: str) -> int:
-    return len(re.findall(r"^@kernel\(", (_FOLDER / f"{module}.py").read_text(), re.MULTILINE))
+    return len(re.findall(r"^@kernel\(", _source(module), re.MULTILINE))
 
 
 def is_warm() -> bool:

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from explorer.derivatives.question import Question, gradient_of
 from explorer.errors import ExplorerError
 from explorer.optimise.search import met
-from explorer.sensitivity.question import Question, gradient_of
 
 __all__ = ["Break", "CostCurve", "cost_curve"]
 

@@ -16,6 +16,8 @@ import numpy as np
 import sympy as sp
 from scipy import optimize
 
+from explorer.derivatives.question import ask
+from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadModel, BadValue, ExplorerError
 from explorer.optimise.loss import LOSSES, check_loss
 from explorer.optimise.search import Change, Search, met
@@ -23,11 +25,9 @@ from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
-from explorer.sensitivity.question import ask
-from explorer.sensitivity.trust import Trust, trust
+from explorer.results.trajectory import Trajectory
 from explorer.systems import System
 from explorer.systems.expressions import expression
-from explorer.trajectory import Trajectory
 
 __all__ = ["Fit", "fit"]
 

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
+from explorer.derivatives.question import Question, ask, gradient_of
+from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
-from explorer.sensitivity.question import Question, ask, gradient_of
-from explorer.sensitivity.trust import Trust, trust
+from explorer.results.trajectory import Trajectory
 from explorer.systems import System
-from explorer.trajectory import Trajectory
 
 __all__ = ["Minimum", "minimize"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives.differences import sequence
+from explorer.derivatives.question import Question
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
-from explorer.sensitivity.differences import sequence
-from explorer.sensitivity.question import Question
-from explorer.trajectory import Trajectory
+from explorer.results.trajectory import Trajectory
 
 __all__ = ["Change", "Search", "met"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from explorer.dispatch.simulate import schemes_for
 from explorer.models import models
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
@@ -12,9 +13,8 @@ from explorer.panels.wording import beside, choice_name, plain, prose
 from explorer.parameters import Knob, Param, knobs_of
 from explorer.quantities import quantity, unit
 from explorer.schemes import schemes
-from explorer.simulation import schemes_for
 from explorer.systems import HybridSystem
-from explorer.views.picture import label
+from explorer.views.drawing.picture import label
 
 __all__ = ["accepted", "choice", "groups", "slider", "values"]
 

@@ -20,14 +20,14 @@ from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
-from explorer.solution import Solution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.systems.units import event_unit
-from explorer.trajectory import Trajectory
-from explorer.views.decimate import seen
+from explorer.views.drawing.decimate import seen
+from explorer.views.drawing.picture import Picture, steady
+from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.events import event_table
 from explorer.views.mechanism import frames
-from explorer.views.picture import Picture, steady
-from explorer.views.polyline import PANEL, Look
 
 __all__ = ["ExplorePanel", "SessionAnswer", "explore"]
 

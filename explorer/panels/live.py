@@ -24,7 +24,7 @@ import numpy as np
 from IPython.display import display
 
 from explorer.progress import shown_by
-from explorer.views.still import mark, placeholder
+from explorer.views.drawing.still import mark, placeholder
 
 # One script: a later part uses names of earlier ones.
 PARTS = (

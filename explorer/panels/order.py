@@ -19,9 +19,9 @@ from explorer.panels.session import Session
 from explorer.panels.state import OWN
 from explorer.panels.still import static
 from explorer.parameters import Param
-from explorer.solution import Solution
+from explorer.results.solution import Solution
 from explorer.study.work_precision import WorkPrecision
-from explorer.views.picture import Picture, steady
+from explorer.views.drawing.picture import Picture, steady
 
 __all__ = ["OrderPanel", "explore_order"]
 

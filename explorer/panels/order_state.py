@@ -15,17 +15,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
 from explorer.panels.state import State, States
 from explorer.parameters import number
+from explorer.results.solution import Solution
 from explorer.schemes.euler_moreau import EulerMoreau
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
-from explorer.simulation import simulate
-from explorer.solution import Solution
 from explorer.study.order_diagram import STAGED, STEPS, order_diagram, staged, truth
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StepSystem, System

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from explorer import cache, views
+from explorer.derivatives import Sensitivity
 from explorer.errors import ExplorerError
 from explorer.panels import panels
 from explorer.panels.controls import values
@@ -26,10 +27,9 @@ from explorer.panels.sensitivity_state import SensitivitySession
 from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.quantities import quantity
-from explorer.sensitivity import Sensitivity
-from explorer.views.picture import steady
+from explorer.views.drawing.picture import steady
+from explorer.views.drawing.slopes import arrow_scale
 from explorer.views.sensitivity import as_csv
-from explorer.views.slopes import arrow_scale
 from explorer.views.twins import Twins, pair, zoom
 
 __all__ = ["SensitivityPanel", "explore_sensitivity"]

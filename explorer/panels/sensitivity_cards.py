@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import METHODS, Sensitivity
 from explorer.errors import ExplorerError
 from explorer.optimise.cost_curve import CostCurve, cost_curve
 from explorer.panels.wording import prose, prose_rows
 from explorer.quantities import number, quantity, unit
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity import METHODS, Sensitivity
 from explorer.systems.units import event_unit
+from explorer.views.drawing.picture import label, titled
+from explorer.views.drawing.slopes import parameter, per, slope_unit
 from explorer.views.events import cell, shown_time, slope_title
-from explorer.views.picture import label, titled
 from explorer.views.saltation import matrix
-from explorer.views.slopes import parameter, per, slope_unit
 
 __all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
 

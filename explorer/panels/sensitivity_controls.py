@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from explorer.derivatives.question import event_names
 from explorer.models import models
 from explorer.panels import controls
 from explorer.panels.sensitivity_state import (
@@ -15,9 +16,8 @@ from explorer.panels.sensitivity_state import (
 from explorer.panels.state import OWN
 from explorer.quantities import unit
 from explorer.schemes import schemes
-from explorer.sensitivity.question import event_names
 from explorer.systems import StateSpaceSystem
-from explorer.views.picture import label
+from explorer.views.drawing.picture import label
 
 __all__ = ["groups"]
 

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import Cost, Sensitivity, sensitivity
+from explorer.derivatives.direct import solve
+from explorer.derivatives.question import ask, event_names, locating
+from explorer.dispatch.simulate import choose, simulate
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
 from explorer.panels.state import START, State, States
 from explorer.parameters import number
+from explorer.results.solution import Solution
 from explorer.schemes import schemes
-from explorer.sensitivity import Cost, Sensitivity, sensitivity
-from explorer.sensitivity.direct import solve
-from explorer.sensitivity.question import ask, event_names, locating
-from explorer.simulation import choose, simulate
-from explorer.solution import Solution
 from explorer.systems import StateSpaceSystem, System, from_spec
 from explorer.systems.kinks import sharp_formulas
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.dispatch.simulate import choose, simulate
 from explorer.errors import (
     BadValue,
     ExplorerError,
@@ -26,9 +27,8 @@ from explorer.models import models
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
-from explorer.simulation import choose, simulate
-from explorer.solution import Solution
 from explorer.status import Status
 
 __all__ = ["Session"]

@@ -17,9 +17,9 @@ from explorer.panels.session import Session
 from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
 from explorer.panels.still import static
 from explorer.quantities import number
-from explorer.solution import Solution
+from explorer.results.solution import Solution
 from explorer.study.stability import Stability
-from explorer.views.picture import Picture, steady
+from explorer.views.drawing.picture import Picture, steady
 
 __all__ = ["StabilityPanel", "explore_stability"]
 

@@ -21,8 +21,8 @@ from explorer.panels.code import called
 from explorer.panels.session import Session
 from explorer.panels.state import State, States
 from explorer.parameters import Param, number
+from explorer.results.solution import Solution
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
-from explorer.solution import Solution
 from explorer.study.oscillator import Oscillation, oscillation, oscillator
 from explorer.study.stability import FAMILIES, Stability, checked, stability
 

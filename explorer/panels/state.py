@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_system
+from explorer.dispatch.simulate import choose, schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
-from explorer.simulation import choose, schemes_for, simulate
 from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
 
 __all__ = ["OWN", "START", "States"]

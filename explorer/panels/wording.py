@@ -9,7 +9,7 @@ import html
 import re
 from typing import Any
 
-from explorer.views.picture import label, prose
+from explorer.views.drawing.picture import label, prose
 
 __all__ = ["beside", "choice_name", "news", "plain", "prose", "prose_rows"]
 

@@ -2,7 +2,7 @@
 
 The same automaton as that of `explorer.reformulations.filippov`, with numbers in the place of
 formulas: where dc/dt = 0 on several surfaces is not affine in the multipliers that it determines
-together, they are solved for as the run goes on (`explorer.kernels.active_modes`).
+together, they are solved for as the run goes on (`explorer.kernels.sliding.active_modes`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from explorer.systems.hybrid import Branch, Guard, Mode
 
 __all__ = ["SIDE", "Conditions", "Modes", "coupled", "modes_of"]
 
-SIDE, LOW, HIGH, FOLD = range(4)  # kinds of guards, as in `explorer.kernels.mode_functions`
+SIDE, LOW, HIGH, FOLD = range(4)  # kinds of guards, as in `explorer.kernels.sliding.mode_functions`
 HOLDS, ATTRACTS = range(2)  # kinds of conditions
 _ROOTS = 6  # of a slide on more than two surfaces
 

@@ -23,7 +23,8 @@ both have e = 0: then all that approach are pushed until none does, and one that
 closed is pushed as well. That need not be Newton's law, gap' >= 0 perp p >= 0: a contact that was
 pushed may be opened by another one, and a slip may turn within an impact. `Impacts` compares each
 impact of contacts without rebound with that law, and where it differs the auxiliary dynamics push
-each contact by the impulse that the law asks for (`explorer.schemes.struck`).
+each contact by the impulse that the law asks for
+(`explorer.runs.time_freezing.simultaneous_impacts`).
 
 Two terms keep it regular and vanish on the solution: in the slide a q' along -gap D, in free flight
 d' = -100 d (once gap' is of the size of b: d takes up what the discretised gap drifts by in a

@@ -10,8 +10,8 @@ X_free + h W^-1 (R_k - G0 X_k - G1 lambda_k + G1 lambda) and
 
 with y_k = h(X_k, t, lambda_k) (printed without h, with y_{i+1}, and linearised around k + 1). The
 linear relation, not spelled out there: M_lcp = D + h C W^-1 B, q_lcp = C x_free + F z + e. A relay
-has y > 0 -> lambda = lb. `explorer.kernels.euler_moreau` writes the same with V = W - h G0, for
-any number of coupled relations.
+has y > 0 -> lambda = lb. `explorer.kernels.time_stepping.euler_moreau` writes the same with V = W -
+h G0, for any number of coupled relations.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
-from explorer.complementarity import ComplementaritySolution
 from explorer.errors import BadModel
 from explorer.parameters import knob
 from explorer.reformulations import relays, stewart
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.runs.time_stepping.unsolvable import unsolvable
 from explorer.schemes import schemes
-from explorer.schemes.base import Scheme, stopped
-from explorer.schemes.unsolvable import unsolvable
+from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
 from explorer.verification.first_order import euler_moreau
@@ -121,7 +121,7 @@ class EulerMoreau(Scheme):
         BadModel
             A start or a matrix M that makes no sense.
         """
-        from explorer.kernels.euler_moreau import run, workspaces
+        from explorer.kernels.time_stepping.euler_moreau import run, workspaces
 
         n, m = compiled.n_x, compiled.m
         rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
@@ -150,7 +150,7 @@ class EulerMoreau(Scheme):
         work, last = workspaces(n, m, compiled.most), 0
         banded = self.lcp == "pivoting" and compiled.joint.place.size > 0
         if banded:  # loads more compiled code
-            from explorer.kernels.banded_sides import march
+            from explorer.kernels.time_stepping.euler_moreau_band import march
 
             together = compiled.joint.arrays(M)
         begin = time.perf_counter()
@@ -217,5 +217,7 @@ class EulerMoreau(Scheme):
             last = inp.copy()
             return replace(status, message=status.message + compiled.culprit(last))
         if words:
-            return stopped(code, status.name, done, t, words, f" Last state: x = {short(x)}.")
+            return Status.stopped(
+                code, status.name, done, t, words, f" Last state: x = {short(x)}."
+            )
         return status

@@ -9,7 +9,8 @@ functions the modes are its active sets (`explorer.reformulations.filippov`).
 (Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 
 Steps end where a formula with abs, max, cases or floor turns, and each one holds its side
-(`explorer.kernels.sides`): that is no event, but the order of a method needs a smooth flow.
+(`explorer.kernels.event_driven.sides`): that is no event, but the order of a method needs a smooth
+flow.
 
 Of a mechanical system the march can also be Newmark's or that of generalised-alpha, on the grid of
 its own step: an event cuts a step in two, both of them steps of the scheme, and behind it the
@@ -27,19 +28,19 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled import Flow, compile_flow
 from explorer.errors import BadValue, NotApplicable
-from explorer.kernels.butcher import METHODS, Tableau, newmark
+from explorer.kernels.event_driven.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.reformulations import obstacle
+from explorer.results.switched import SwitchedTrajectory
+from explorer.results.trajectory import Trajectory
+from explorer.runs.event_driven.march import March
+from explorer.runs.event_driven.sliding import SwitchedMarch
+from explorer.runs.picks import Picks
 from explorer.schemes import schemes
-from explorer.schemes.base import Scheme
-from explorer.schemes.march import March
+from explorer.schemes.bases.scheme import Scheme
 from explorer.schemes.newmark import GeneralizedAlpha, Newmark
-from explorer.schemes.picks import Picks
-from explorer.schemes.sliding import SwitchedMarch
-from explorer.switched import SwitchedTrajectory
 from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
-from explorer.trajectory import Trajectory
 from explorer.verification.flow import automaton, flow, missing, passed_over
 from explorer.verification.located import by_steps, flow_energy, located, switched
 

@@ -4,7 +4,7 @@ In each interval the elements of a Runge-Kutta method have free lengths, such th
 change only between elements: collocation (14), complementarity (16), cross complementarity with the
 end of the element before (17), (18), step equilibration (19) and the sum of the lengths (21) hold
 together (Nurkanovic, Frey, Pozharskiy, Diehl 2023, corrected). Solved by marching from active set
-to active set (`explorer.kernels.fesd`). Switches keep the order of the method.
+to active set (`explorer.kernels.fesd.march`). Switches keep the order of the method.
 
 Mechanical systems with a contact and relays with hysteresis are taken through time freezing
 (`explorer.reformulations.time_freezing`, `hysteresis`): h and the elements are those of
@@ -22,20 +22,20 @@ from explorer.certificate import Check
 from explorer.codes import SUCCESS
 from explorer.compiled import compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
-from explorer.kernels.collocation import TABLEAUX
+from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
 from explorer.reformulations.hysteresis import hysteresis
 from explorer.reformulations.hysteresis import misses as misses_modes
 from explorer.reformulations.time_freezing import misses as misses_impacts
 from explorer.reformulations.time_freezing import time_freezing
+from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.runs.fesd.elements import Elements, order
+from explorer.runs.fesd.tangents import Tangents
+from explorer.runs.picks import Picks
+from explorer.runs.time_freezing.impacts import Impacts
+from explorer.runs.time_freezing.modes import Modes
 from explorer.schemes import schemes
-from explorer.schemes.base import Scheme
-from explorer.schemes.elements import Elements, order
-from explorer.schemes.frozen_impacts import Impacts
-from explorer.schemes.frozen_modes import Modes
-from explorer.schemes.picks import Picks
-from explorer.schemes.tangents import Tangents
-from explorer.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located

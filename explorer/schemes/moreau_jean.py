@@ -5,9 +5,10 @@ Moreau 1988; Jean, CMAME 177 (1999) 235; *Event-capturing schemes*, "Lagrangian 
 term of "M dv + C v + K q = F + p"; lambda is an impulse p (N s); the impact term e gap' and the
 active set use values of the start of the step only; q* = (1 - gamma) q_i + gamma q_k is frozen at
 q_i + h gamma v_i (second order for a mass matrix that depends on q) or refreshed at the iterate
-(first order, Siconos's choice). The equations stand in `explorer.kernels.moreau_jean`, Coulomb
-friction with them in `explorer.kernels.friction` and `explorer.kernels.friction_in_space`,
-constraints and projected positions in `explorer.kernels.projection`.
+(first order, Siconos's choice). The equations stand in
+`explorer.kernels.time_stepping.moreau_jean`, Coulomb friction with them in
+`explorer.kernels.friction.coulomb` and `explorer.kernels.friction.cone`, constraints and projected
+positions in `explorer.kernels.time_stepping.position_projection`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,7 @@ from explorer.compiled.ordering import ordering
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.quantities import quantity
-from explorer.schemes import schemes
-from explorer.schemes.capturing import LCP, Capturing, in_space
-from explorer.schemes.factors import (
+from explorer.runs.time_stepping.factors import (
     UNUSED,
     Factors,
     bordered,
@@ -34,6 +33,8 @@ from explorer.schemes.factors import (
     diagonal,
     factorise,
 )
+from explorer.schemes import schemes
+from explorer.schemes.bases.capturing import LCP, Capturing, in_space
 from explorer.verification.algorithmic import damped_by_theta
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import mechanical_growth
@@ -42,8 +43,12 @@ from explorer.verification.steps import moreau
 
 __all__ = ["MoreauJean"]
 
-PROJECTED = ("none", "constraints", "all")  # the order of `explorer.kernels.projection`
-CONES = ("nsgs", "apgd")  # and of `explorer.kernels.friction_in_space`, from 1
+PROJECTED = (
+    "none",
+    "constraints",
+    "all",
+)  # the order of `explorer.kernels.time_stepping.position_projection`
+CONES = ("nsgs", "apgd")  # and of `explorer.kernels.friction.cone`, from 1
 MANY = 16, 100  # rows of contacts beyond which their graph serves: without friction, and with it
 
 
@@ -113,10 +118,10 @@ class MoreauJean(Capturing):
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
     ) -> Any:
-        """Return a call of `explorer.kernels.moreau_jean.run`."""
+        """Return a call of `explorer.kernels.time_stepping.moreau_jean.run`."""
         # loads compiled code
-        from explorer.kernels.moreau_jean import H_FACTORED, UNFACTORED, run
-        from explorer.kernels.step_workspaces import workspaces
+        from explorer.kernels.time_stepping.moreau_jean import H_FACTORED, UNFACTORED, run
+        from explorer.kernels.time_stepping.moreau_jean_workspace import workspaces
 
         (M, K, C, G), many = matrices, self._on_graph(compiled, matrices)
         constant = compiled.constant or many
@@ -248,7 +253,7 @@ class MoreauJean(Capturing):
         )
 
     def _on_graph(self, compiled: Any, matrices: Any) -> bool:
-        """Whether contacts are many and W diagonal: see `explorer.kernels.contact_graph`.
+        """Whether contacts are many and W diagonal: see `explorer.kernels.friction.graph`.
 
         G may depend on the state, where it is taken at one point of the step.
         """

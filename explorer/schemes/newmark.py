@@ -2,7 +2,8 @@
 
 *Newmark methods*; Chung and Hulbert, J. Appl. Mech. 60 (1993) 371. Corrections to the former:
 residual and tangent hold at the alpha states for all three unknowns; a damping matrix C and a force
-p(u, u') are not counted twice; alpha weighs the old value (`explorer.schemes.families`).
+p(u, u') are not counted twice; alpha weighs the old value
+(`explorer.schemes.bases.newmark_family`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Any
 from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.schemes import schemes
-from explorer.schemes.families import AlphaFamily, NewmarkFamily
-from explorer.schemes.structural import Structural, unknowns
+from explorer.schemes.bases.newmark_family import AlphaFamily, NewmarkFamily
+from explorer.schemes.bases.structural import Structural, unknowns
 
 __all__ = ["NAMED", "GeneralizedAlpha", "Newmark", "unknowns"]
 
@@ -49,7 +50,7 @@ class Newmark(NewmarkFamily, Structural):
     error_tol : float
         If positive, h adapts so that the local error of each step stays below it, in m: that of d
         and, over the frequency of the motion, that of v, both against Simpson's rule
-        (`explorer.kernels.newmark_error`).
+        (`explorer.kernels.time_stepping.newmark_error`).
     newton_tol, newton_max : float, int
         Tolerance of the Newton residual at the accepted state, in each coordinate, beside the
         terms that cancel in it; cap of the iterations. A step in which Newton's method fails is

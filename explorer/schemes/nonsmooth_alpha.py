@@ -4,7 +4,7 @@ M(q) dv = F(t, q, v) dt + G' dp with Newton's impact law gap'(+) = -e gap'(-): t
 the generalised-alpha method, impulses are of first order and belong to a step as a whole. Chen,
 Acary, Virlez, Bruls, Int. J. Numer. Meth. Engng 96 (2013) 487; Bruls, Acary, Cardona, Comput.
 Methods Appl. Mech. Engrg 281 (2014) 131; Cosimo, Galvez, Cavalieri, Cardona, Bruls, Multibody
-Syst. Dyn. 48 (2020) 127. The equations stand in `explorer.kernels.nonsmooth_alpha`.
+Syst. Dyn. 48 (2020) 127. The equations stand in `explorer.kernels.time_stepping.nonsmooth_alpha`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.errors import BadValue
 from explorer.parameters import knob
+from explorer.runs.time_stepping.factors import solved
 from explorer.schemes import schemes
-from explorer.schemes.capturing import LCP, Capturing
-from explorer.schemes.factors import solved
-from explorer.schemes.families import AlphaFamily, Family, NewmarkFamily
-from explorer.schemes.stability import check_step
+from explorer.schemes.bases.amplification import check_step
+from explorer.schemes.bases.capturing import LCP, Capturing
+from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.systems import System
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
@@ -57,8 +57,11 @@ class Alpha(Capturing, Family):
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
     ) -> Any:
-        """Return a call of `explorer.kernels.nonsmooth_alpha.run`."""
-        from explorer.kernels.nonsmooth_alpha import run, workspaces  # loads compiled code
+        """Return a call of `explorer.kernels.time_stepping.nonsmooth_alpha.run`."""
+        from explorer.kernels.time_stepping.nonsmooth_alpha import (  # loads compiled code
+            run,
+            workspaces,
+        )
 
         if compiled.n > _MOST:
             raise BadValue(

@@ -8,7 +8,7 @@ With p the impulse of the step and F_k = F(t_k, q_k, v_k)::
 Paoli, Schatzman, *Mouvement a un nombre fini de degres de liberte avec contraintes unilaterales:
 cas avec perte d'energie*, Math. Model. Numer. Anal. 27 (1993) 673; SIAM J. Numer. Anal. 40 (2002)
 702 and 734, where beta = 0. It is Newmark's method with gamma = 1/2 and impulses at the beginnings
-of the steps: `explorer.kernels.nonsmooth_alpha` says how.
+of the steps: `explorer.kernels.time_stepping.nonsmooth_alpha` says how.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from explorer.parameters import knob
 from explorer.schemes import schemes
+from explorer.schemes.bases.amplification import Coefficients
 from explorer.schemes.nonsmooth_alpha import Alpha
-from explorer.schemes.stability import Coefficients
 from explorer.systems import System
 
 __all__ = ["SchatzmanPaoli"]

@@ -15,13 +15,13 @@ from typing import Any, ClassVar
 
 from explorer.certificate import Check
 from explorer.compiled import Switched, compile_switched
-from explorer.kernels.collocation import TABLEAUX
+from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
+from explorer.results.switched import SwitchedTrajectory
+from explorer.runs.fesd.elements import order
+from explorer.runs.fesd.fixed_steps import FixedSteps
 from explorer.schemes import schemes
-from explorer.schemes.base import Scheme
-from explorer.schemes.elements import order
-from explorer.schemes.fixed_steps import FixedSteps
-from explorer.switched import SwitchedTrajectory
+from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import StepSystem
 from explorer.verification.located import elements
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import sensitivity
+from explorer.dispatch.simulate import choose, schemes_for, simulate
 from explorer.errors import BadValue, LessonWarning, suggest
 from explorer.parameters import number
 from explorer.schemes import Scheme
-from explorer.sensitivity import sensitivity
-from explorer.simulation import choose, schemes_for, simulate
 from explorer.systems import StateSpaceSystem, check_system
 
 __all__ = ["EndCurve", "EndState", "end_state"]

@@ -22,8 +22,8 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
+from explorer.results.switched import SwitchedTrajectory
 from explorer.schemes.fesd import FESD
-from explorer.switched import SwitchedTrajectory
 
 __all__ = ["FesdReference", "fesd_reference"]
 

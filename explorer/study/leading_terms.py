@@ -1,7 +1,7 @@
 """Leading terms of numerical damping and period error for small steps, exact.
 
 With lambda = (1 + Omega w) / (1 - Omega w) the characteristic polynomial (see
-`explorer.schemes.stability.characteristic`) is, but for a factor Omega^2,
+`explorer.schemes.bases.amplification.characteristic`) is, but for a factor Omega^2,
 
     4 w^2 (1 + m Omega w) + 4 xi w (1 + f Omega w) (1 + g Omega w)
         + (1 + f Omega w) (1 + g Omega w + k Omega^2 w^2) = 0,

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from explorer.derivatives.trust import Trust
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
 from explorer.quantities import quantity
-from explorer.sensitivity.trust import Trust
+from explorer.results.trajectory import Trajectory
 from explorer.study.return_map import Return, ReturnMap
 from explorer.systems import System
 from explorer.systems.expressions import expression
-from explorer.trajectory import Trajectory
 
 __all__ = ["LimitCycle", "limit_cycle"]
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.dispatch.simulate import choose, schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
 from explorer.parameters import knobs_of, number
 from explorer.reformulations import smoothing
@@ -22,7 +23,6 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.schemes.theta_rk import ThetaRK
-from explorer.simulation import choose, schemes_for, simulate
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StateSpaceSystem, check_system

@@ -16,9 +16,9 @@ import numpy as np
 from explorer.codes import SUCCESS
 from explorer.compiled import compile_system
 from explorer.errors import BadValue
-from explorer.motion import Motion
 from explorer.parameters import number
-from explorer.schemes.stability import amplification, limit
+from explorer.results.motion import Motion
+from explorer.schemes.bases.amplification import amplification, limit
 from explorer.status import Status
 from explorer.study.stability import checked
 from explorer.systems import LinearMechanicalSystem

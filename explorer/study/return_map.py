@@ -20,15 +20,15 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from explorer.derivatives.question import ask
+from explorer.derivatives.trust import Trust, trust
+from explorer.dispatch.simulate import choose, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
+from explorer.results.trajectory import LocatedEvent, Trajectory
 from explorer.schemes.event_driven import EventDriven
-from explorer.sensitivity.question import ask
-from explorer.sensitivity.trust import Trust, trust
-from explorer.simulation import choose, simulate
 from explorer.systems import HybridSystem, StepSystem, System
 from explorer.systems.expressions import expression
-from explorer.trajectory import LocatedEvent, Trajectory
 
 __all__ = ["Return", "ReturnMap"]
 
@@ -235,7 +235,7 @@ class ReturnMap:
         if n_x is None:
             return self.scheme.run(compiled, self.rho, span, x0=x)
         if self.mode is not None:
-            from explorer.simulation import _begun_in
+            from explorer.dispatch.simulate import _begun_in
 
             compiled = _begun_in(compiled, self.system, self.mode)  # type: ignore[arg-type]
         return self.scheme.run(

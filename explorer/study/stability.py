@@ -26,15 +26,15 @@ import sympy as sp
 from explorer.errors import BadValue, NotApplicable
 from explorer.parameters import number
 from explorer.quantities import quantity
-from explorer.schemes.families import AlphaFamily
-from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
-from explorer.schemes.stability import (
+from explorer.schemes.bases.amplification import (
     Coefficients,
     amplification,
     limit,
     radius_at_infinity,
     roots,
 )
+from explorer.schemes.bases.newmark_family import AlphaFamily
+from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
 from explorer.study.leading_terms import Term, exact, leading_terms
 
 __all__ = [

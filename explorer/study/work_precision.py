@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from explorer.dispatch.simulate import choose, schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
-from explorer.simulation import choose, schemes_for, simulate
-from explorer.solution import Solution
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.systems import LagrangianSystem, check_system
-from explorer.trajectory import Trajectory
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from explorer.frictional import FrictionalSolution
-from explorer.solution import Solution
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
 from explorer.verification.forces import force
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
-from explorer.frictional import FrictionalSolution
 from explorer.quantities import number
-from explorer.solution import Solution
-from explorer.stepped import SteppedSolution
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.results.stepped import SteppedSolution
 from explorer.systems import StateSpaceSystem
 from explorer.verification.energy_balance import EnergyBalance, balance
 from explorer.verification.forces import inverse_masses

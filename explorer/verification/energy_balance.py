@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
-from explorer.frictional import DiscSolution, FrictionalSolution
 from explorer.quantities import number, quantity
-from explorer.solution import Solution
+from explorer.results.frictional import DiscSolution, FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
-from explorer.trajectory import Trajectory
 
 __all__ = ["EnergyBalance", "balance", "energy_balance", "evaluated"]
 

@@ -1,7 +1,8 @@
 """The equations of a step of Euler and Moreau, evaluated anew at what was accepted.
 
 M (x1 - x0) = h [theta f1 + (1 - theta) f0] + h [a g(u, lam1) + (1 - a) r0], y = h(u, lam1) and the
-laws between y and lam1, with u = s x1 + (1 - s) x0: see `explorer.kernels.euler_moreau`.
+laws between y and lam1, with u = s x1 + (1 - s) x0: see
+`explorer.kernels.time_stepping.euler_moreau`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.kernels.rows import evaluate
+from explorer.kernels.model.along_rows import evaluate
 from explorer.quantities import number, quantity
 from explorer.verification.growth import theta_growth
 

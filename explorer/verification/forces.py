@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_system
-from explorer.frictional import DiscSolution
-from explorer.solution import Solution
+from explorer.results.frictional import DiscSolution
+from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem
 from explorer.systems.massless import filled, has_mass, without_mass
 from explorer.verification.energy_balance import evaluated

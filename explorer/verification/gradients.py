@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_system
-from explorer.solution import Solution
+from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
 
 __all__ = ["Rows", "gradients"]

@@ -15,8 +15,8 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled import compile_system
 from explorer.quantities import number, quantity
+from explorer.results.trajectory import Trajectory
 from explorer.systems.modal import own_growth
-from explorer.trajectory import Trajectory
 
 __all__ = [
     "grown",

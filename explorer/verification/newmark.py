@@ -1,7 +1,7 @@
 """Equilibrium of the Newmark family, evaluated anew at the states that were accepted.
 
 M(d_f) a_m = F(t_f, d_f, v_f), or with the forces interpolated, and d1, v1 as the scheme makes them
-of a0 and a1: `explorer.kernels.newmark`.
+of a0 and a1: `explorer.kernels.time_stepping.newmark`.
 """
 
 from __future__ import annotations

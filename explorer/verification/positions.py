@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.frictional import ConstrainedSolution, DiscSolution
 from explorer.quantities import number, quantity
-from explorer.solution import Solution
+from explorer.results.frictional import ConstrainedSolution, DiscSolution
+from explorer.results.solution import Solution
 from explorer.verification.gradients import gradients
 
 __all__ = ["TOLERATED", "drift", "penetration"]

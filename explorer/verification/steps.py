@@ -20,9 +20,9 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import compile_system
-from explorer.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.quantities import number, quantity
-from explorer.solution import Solution
+from explorer.results.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
+from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
 from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
 from explorer.verification.gradients import Rows

@@ -8,6 +8,7 @@ from typing import Any
 
 from explorer.errors import NoSuchName
 from explorer.views.active_set import active_set
+from explorer.views.drawing.picture import Picture
 from explorer.views.end_state import end_state
 from explorer.views.energy import energy
 from explorer.views.energy_balance import energy_balance
@@ -21,7 +22,6 @@ from explorer.views.multipliers import multipliers
 from explorer.views.period_elongation import period_elongation
 from explorer.views.phase import phase
 from explorer.views.phase_plane import phase_plane, regions
-from explorer.views.picture import Picture
 from explorer.views.pseudo_time import pseudo_time
 from explorer.views.saltation import saltation
 from explorer.views.sensitivity import sensitivity, twins

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.complementarity import ComplementaritySolution
-from explorer.solution import Solution
-from explorer.switched import SwitchedTrajectory
-from explorer.views.compose import compose
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.solution import Solution
+from explorer.results.switched import SwitchedTrajectory
 from explorer.views.contact_laws import doing_plot, has_contacts
-from explorer.views.decimate import fine
-from explorer.views.lanes import MOST_BARS, bars
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.lanes import MOST_BARS, bars
+from explorer.views.drawing.picture import (
+    COLOURS,
+    GREY,
+    OFF,
+    Picture,
+    Plot,
+    curve,
+    time_title,
+    view,
+)
+from explorer.views.drawing.regions import SIDES
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import MOST_LANES
 from explorer.views.phase_plane import switched
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title, view
-from explorer.views.regions import SIDES
 
 __all__ = ["active_set", "active_set_plot", "lengths_plot"]
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from explorer.frictional import FrictionalSolution
-from explorer.solution import Solution
-from explorer.trajectory import Trajectory
-from explorer.views.decimate import Rows, few
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
+from explorer.views.drawing.decimate import Rows, few
+from explorer.views.drawing.lanes import bars
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
 from explorer.views.friction import Rough, has_friction
-from explorer.views.lanes import bars
-from explorer.views.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
 
 __all__ = [
     "DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot", "has_contacts",

@@ -6,9 +6,19 @@ import numpy as np
 
 from explorer.quantities import unit
 from explorer.study.end_state import EndState
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, extent, label, titled, view
-from explorer.views.slopes import per
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import (
+    COLOURS,
+    GREY,
+    Picture,
+    Plot,
+    curve,
+    extent,
+    label,
+    titled,
+    view,
+)
+from explorer.views.drawing.slopes import per
 
 __all__ = ["end_state"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.solution import Solution
-from explorer.views.compose import compose
-from explorer.views.decimate import NONE, Rows, fine, rows
-from explorer.views.picture import (
+from explorer.results.solution import Solution
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import NONE, Rows, fine, rows
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     TIME,

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.solution import Solution
+from explorer.results.solution import Solution
 from explorer.verification.energy_balance import EnergyBalance
 from explorer.verification.energy_balance import energy_balance as study
-from explorer.views.compose import compose
-from explorer.views.decimate import NONE, rows
-from explorer.views.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import NONE, rows
+from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view
 
 __all__ = ["energy_balance"]
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.quantities import column, number, unit
-from explorer.solution import Solution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.systems import System
 from explorer.systems.units import event_unit
-from explorer.trajectory import Trajectory
-from explorer.views.compose import compose
-from explorer.views.picture import (
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     OFF,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from explorer.complementarity import ComplementaritySolution
-from explorer.solution import Solution
-from explorer.switched import SwitchedTrajectory
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.solution import Solution
+from explorer.results.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
-from explorer.views.compose import compose
 from explorer.views.contact_laws import friction_law_plot
-from explorer.views.decimate import Rows, rows, seen
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import Rows, rows, seen
+from explorer.views.drawing.picture import Picture, view
+from explorer.views.drawing.polyline import STATIC, Look
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
 from explorer.views.friction import friction_plot, has_friction
@@ -17,8 +19,6 @@ from explorer.views.modes import modes_plot
 from explorer.views.multipliers import multipliers_plot
 from explorer.views.phase import phase_plot
 from explorer.views.phase_plane import phase_plane_plot
-from explorer.views.picture import Picture, view
-from explorer.views.polyline import STATIC, Look
 from explorer.views.trajectory import positions_plots, velocities_plot
 
 __all__ = ["explore"]

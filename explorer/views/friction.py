@@ -7,12 +7,12 @@ from typing import TypeGuard
 import numpy as np
 
 from explorer.errors import NotApplicable
-from explorer.frictional import FrictionalSolution
-from explorer.solution import Solution
-from explorer.trajectory import Trajectory
-from explorer.views.compose import compose
-from explorer.views.decimate import NONE, Rows, fine, rows
-from explorer.views.picture import (
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import NONE, Rows, fine, rows
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     OFF,

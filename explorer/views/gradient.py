@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import Sensitivity
 from explorer.quantities import unit
-from explorer.sensitivity import Sensitivity
-from explorer.views.picture import GREY, OFF, Plot, curve, extent, nice, titled
-from explorer.views.slopes import SLOPE, STATE, parameter
+from explorer.views.drawing.picture import GREY, OFF, Plot, curve, extent, nice, titled
+from explorer.views.drawing.slopes import SLOPE, STATE, parameter
 
 __all__ = ["cost_plot"]
 

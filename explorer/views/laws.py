@@ -11,15 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from explorer.complementarity import ComplementaritySolution
 from explorer.errors import NotApplicable
-from explorer.solution import Solution
-from explorer.trajectory import Trajectory
-from explorer.views.compose import compose
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.views.contact_laws import contact_law_plot, friction_law_plot, has_contacts
-from explorer.views.decimate import NONE, Rows, few, fine, rows
-from explorer.views.friction import has_friction
-from explorer.views.picture import (
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import NONE, Rows, few, fine, rows
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     Picture,
@@ -30,6 +29,7 @@ from explorer.views.picture import (
     time_title,
     view,
 )
+from explorer.views.friction import has_friction
 
 __all__ = ["law_plot", "laws", "one_step_problem", "quantities", "quantity_plots"]
 

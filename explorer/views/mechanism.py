@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from explorer.solution import Solution
-from explorer.trajectory import Trajectory
-from explorer.views.compose import compose
-from explorer.views.decimate import fine
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, view
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, view
 
 __all__ = ["frames", "mechanism"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.study.modes import Modes
-from explorer.views.picture import COLOURS, Plot, curve, extent
+from explorer.views.drawing.picture import COLOURS, Plot, curve, extent
 
 __all__ = ["shapes_plot"]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.errors import NotApplicable
-from explorer.solution import Solution
+from explorer.results.solution import Solution
+from explorer.results.trajectory import Trajectory
 from explorer.study.modes import Modes
-from explorer.trajectory import Trajectory
-from explorer.views.compose import compose
-from explorer.views.mode_shapes import shapes_plot
-from explorer.views.picture import (
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     OFF,
@@ -21,6 +20,7 @@ from explorer.views.picture import (
     time_title,
     view,
 )
+from explorer.views.mode_shapes import shapes_plot
 
 __all__ = ["modes", "modes_plot"]
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import NotApplicable
-from explorer.solution import Solution
-from explorer.switched import SwitchedTrajectory
-from explorer.views.compose import compose
-from explorer.views.decimate import fine
+from explorer.results.solution import Solution
+from explorer.results.switched import SwitchedTrajectory
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.picture import Picture, Plot, curve, time_title, view
+from explorer.views.drawing.regions import SIDES, beside, region_colours
 from explorer.views.phase_plane import switched
-from explorer.views.picture import Picture, Plot, curve, time_title, view
-from explorer.views.regions import SIDES, beside, region_colours
 
 __all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
 

@@ -12,8 +12,8 @@ from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
 
 __all__ = ["period_elongation"]
 

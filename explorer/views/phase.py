@@ -5,10 +5,10 @@ Of a hybrid system: the second state against the first, or the rate of the only 
 
 from __future__ import annotations
 
-from explorer.solution import Solution
-from explorer.views.compose import compose
-from explorer.views.decimate import Rows, drawn, fine, rows
-from explorer.views.picture import (
+from explorer.results.solution import Solution
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import Rows, drawn, fine, rows
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     Picture,

@@ -10,12 +10,12 @@ import numpy as np
 from explorer.compiled import compile_switched
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
-from explorer.solution import Solution
-from explorer.switched import SwitchedTrajectory
+from explorer.results.solution import Solution
+from explorer.results.switched import SwitchedTrajectory
 from explorer.systems import StepSystem, System
-from explorer.views.compose import compose
-from explorer.views.decimate import NONE, Rows, fine, rows
-from explorer.views.picture import (
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import NONE, Rows, fine, rows
+from explorer.views.drawing.picture import (
     GREY,
     INK,
     Picture,
@@ -25,7 +25,7 @@ from explorer.views.picture import (
     label,
     view,
 )
-from explorer.views.regions import SIDES, Regions
+from explorer.views.drawing.regions import SIDES, Regions
 
 __all__ = ["phase_plane", "phase_plane_plot", "regions", "switched"]
 

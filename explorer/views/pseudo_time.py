@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.errors import NotApplicable
-from explorer.solution import Solution
-from explorer.switched import FrozenTrajectory
-from explorer.views.compose import compose
-from explorer.views.decimate import fine, rows
-from explorer.views.picture import COLOURS, Picture, Plot, curve, extent, label, view
+from explorer.results.solution import Solution
+from explorer.results.switched import FrozenTrajectory
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import fine, rows
+from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label, view
 
 __all__ = ["pseudo_time"]
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import Saltation, Sensitivity
 from explorer.quantities import quantity
-from explorer.sensitivity import Saltation, Sensitivity
+from explorer.views.drawing.picture import Picture, label, view
 from explorer.views.events import cell
-from explorer.views.picture import Picture, label, view
 
 __all__ = ["matrix", "saltation"]
 

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.sensitivity import Sensitivity
-from explorer.views.compose import compose
-from explorer.views.gradient import cost_plot
-from explorer.views.one_sided import Sides, sides
-from explorer.views.picture import COLOURS, GREY, Picture, Plot, curve, view
-from explorer.views.polyline import STATIC, Look
-from explorer.views.slopes import (
+from explorer.derivatives import Sensitivity
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.one_sided import Sides, sides
+from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, view
+from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.slopes import (
     Quantity,
     add_arrows,
     arrow_scale,
@@ -29,6 +28,7 @@ from explorer.views.slopes import (
     slope_plot,
     value_plot,
 )
+from explorer.views.gradient import cost_plot
 from explorer.views.twins import LOW, Twins, column, pair, zoom
 
 __all__ = ["as_csv", "sensitivity", "twins"]

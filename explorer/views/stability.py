@@ -17,9 +17,9 @@ from explorer.errors import BadValue
 from explorer.study.oscillator import Oscillation, exact_oscillation, oscillation
 from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
-from explorer.views.polyline import STATIC, Look
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
+from explorer.views.drawing.polyline import STATIC, Look
 
 __all__ = ["stability"]
 

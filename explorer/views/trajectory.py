@@ -9,11 +9,10 @@ import numpy as np
 
 from explorer.errors import NotApplicable
 from explorer.quantities import unit
-from explorer.solution import Solution
-from explorer.views.compose import compose
-from explorer.views.decimate import MOST_CURVES, Rows, drawn, fine, rows
-from explorer.views.modes import modes_plot
-from explorer.views.picture import (
+from explorer.results.solution import Solution
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import MOST_CURVES, Rows, drawn, fine, rows
+from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
     Picture,
@@ -25,7 +24,8 @@ from explorer.views.picture import (
     time_title,
     view,
 )
-from explorer.views.recorded import recorded
+from explorer.views.drawing.recorded import recorded
+from explorer.views.modes import modes_plot
 
 __all__ = [
     "positions",

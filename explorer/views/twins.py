@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from explorer.derivatives import Sensitivity
+from explorer.derivatives.differences import twins
 from explorer.errors import BadValue, ExplorerError, suggest
-from explorer.sensitivity import Sensitivity
-from explorer.sensitivity.differences import twins
-from explorer.trajectory import Trajectory
-from explorer.views.one_sided import Sides, apart, arcs, event_times, sides
-from explorer.views.picture import COLOURS, GREY, OFF, curve
+from explorer.results.trajectory import Trajectory
+from explorer.views.drawing.one_sided import Sides, apart, arcs, event_times, sides
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
 
 __all__ = ["Twins", "band", "column", "difference", "pair", "twin_curves", "zoom"]
 

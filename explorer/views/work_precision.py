@@ -13,9 +13,9 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.views.compose import compose
-from explorer.views.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled, view
-from explorer.views.polyline import STATIC, Look
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled, view
+from explorer.views.drawing.polyline import STATIC, Look
 
 __all__ = ["work_precision"]
 

@@ -68,7 +68,7 @@ def test_sparse_factors_beat_the_band():
         [2.0, -1.0, -1.0], offsets=[0, 1, -1], shape=(n, n)
     )  # fmt: skip
     K = sparse.csr_array(sparse.kron(chain, one) + sparse.kron(one, chain))
-    from explorer.schemes import factors
+    from explorer.runs.time_stepping import factors
 
     system = ex.LinearMechanicalSystem("m", sparse.eye_array(n * n), K)
     system.start(v=[1.0] * n * n)

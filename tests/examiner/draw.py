@@ -14,7 +14,7 @@ from examiner import contacts, hybrid, laws, switched
 from examiner.systems import made, names
 from examiner.written import rho_of
 from explorer.parameters import knobs_of
-from explorer.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
 
 STEPS = 1500  # at most
 _CHOSEN = ("tableau", "representation", "gamma_on", "mass_point", "projection", "cone", "level",

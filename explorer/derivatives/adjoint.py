@@ -1,0 +1,205 @@
+"""The adjoint method: one backward sweep gives the whole gradient of a cost.
+
+The run is marched without sensitivities; only its events are differentiated. Between events goes
+the exact transpose of the steps that were marched, at an event mu- = Xi' mu+ and the gradient gains
+mu+' Pi (`explorer.kernels.event_driven.adjoint`). Its price hardly grows with the number of
+parameters. Where the steps that suit the state are too long for the gradient, as where a state
+rests that a parameter would move, the steps of the direct method are taken.
+
+What a sensitivity along the run would show is not known then. `check` asks the direct method: for
+its gradient, and, at every event of its run, for the duality mu+' S+ - mu-' S- = mu+' Pi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.derivatives.direct import Sensitivity, solve
+from explorer.derivatives.question import Question, cost_of
+from explorer.derivatives.saltation import final
+from explorer.errors import NotApplicable, StepFailed
+from explorer.results.trajectory import Trajectory
+from explorer.runs.event_driven.march import CHAINED, March
+from explorer.runs.event_driven.workspace import problem
+
+__all__ = ["solve_adjoint"]
+
+_FINE = 1e4  # how much more than the tolerance the errors of the gradient may add up to
+
+
+def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
+    """Adjoint method.
+
+    Returns
+    -------
+    Sensitivity
+        `cost_gradient` from the backward sweep; ``mu`` (events, 2, n_x + 1) the adjoint before and
+        after each event. What needs sensitivities along the run makes the direct method's when it
+        is first asked for. With `check`: ``residuals["direct"]``, how far the gradient is from that
+        of the direct method, relative, and ``residuals["duality"]``, the largest defect at an event
+        of a sweep over the direct method's run.
+
+    Raises
+    ------
+    NotApplicable
+        A scheme whose steps are not explicit.
+    """
+    question.marches("The adjoint transposes")
+    if question.scheme.tableau.code > 1:
+        raise NotApplicable(
+            "The adjoint transposes explicit steps: use method='direct', or an explicit pair."
+        )
+    run = question.run(wrt=False, events=True)
+    swept = _sweep(question, run)
+    fine = swept.error <= _FINE * question.scheme.rtol
+    if not fine:  # the steps suit the state, and not what it is differentiated by
+        run = question.run()
+        swept = _sweep(question, run)
+    value = cost_of(question, run)
+    found = Sensitivity(
+        "adjoint", run, question.wrt, value, swept.gradient, question, mu=swept.mu,
+        mu_ends=swept.ends,
+    )  # fmt: skip
+    if not fine:
+        found.solution = run
+    if check:
+        direct = solve(question)
+        gradient = direct.cost_gradient
+        apart = np.abs(swept.gradient - gradient).max(initial=0.0)
+        found.solution = direct.solution
+        found.residuals |= {
+            "duality": _duality(_sweep(question, direct.solution), direct.solution),
+            "direct": float(apart / (1 + np.abs(gradient).max(initial=0.0))),
+        }
+    return found
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """What a sweep backwards leaves.
+
+    Attributes
+    ----------
+    gradient : (p,)
+    ends : (2, n_x + 1) the adjoint at the start and at the end
+    mu, gains : (events, 2, n_x + 1), (events, p)
+        The adjoint on both sides of each event, and what the gradient gains there.
+    moved : (events,) the weight of the time of each event in the cost
+    jumps : int
+        How many events come before the end of the cost.
+    error : float
+        Of the gradient, relative to its largest entry, as the embedded errors of the steps add up.
+    """
+
+    gradient: np.ndarray
+    ends: np.ndarray
+    mu: np.ndarray
+    gains: np.ndarray
+    moved: np.ndarray
+    jumps: int
+    error: float
+
+
+def _sweep(question: Question, run: Trajectory) -> _Sweep:
+    """Go back along a run, with columns or without."""
+    from explorer.kernels.event_driven.adjoint import JUMP_ROW, STEP_ROW, TIME_ROW
+
+    march = run.march
+    flow = march.flow
+    n_x, p = flow.n_x, len(question.wrt)
+    block, last = n_x + 1, question.last_place(run)
+    steps, kinds, count = march.steps, march.kinds, len(march.steps)
+    moved, events = np.zeros(len(kinds)), len(kinds)
+    if last is None:
+        t, x, _, _ = march.end()
+        _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
+    else:
+        t, x, _, _, rates, _ = final(run, last)
+        _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
+        # dT/drho = -(r_x S- + r_rho) / D is linear in S-: it joins the terminal condition
+        ways = march.accumulation(last)
+        for k, weight in ways:
+            moved[k] = weight * (rates[n_x] + w_t + w_x @ rates[:n_x])
+        events = last if len(ways) == 1 else last + 1
+        count = int(kinds[last, 4])
+        if len(ways) > 1:  # it ends a moment behind its last impact
+            steps = steps.copy()
+            while count < len(steps) and steps[count, 0] < t:
+                steps[count, 1] = min(steps[count, 1], t - steps[count, 0])
+                count += 1
+    met = events if last is None else last + 1
+    # a row for each step, and between them those of the events
+    walk = np.zeros((count + met, march.step_state.shape[1] + 2), np.int64)
+    order = np.argsort(np.append(np.arange(count) + 0.5, kinds[:met, 4]), kind="stable")
+    step, event = order < count, order >= count
+    walk[step, :-2], walk[step, -2] = march.step_state[order[step]], STEP_ROW
+    walk[event, -2] = np.where(order[event] - count < events, JUMP_ROW, TIME_ROW)
+    walk[:, -1] = np.where(step, order, order - count)
+    # what the kernel reads and writes of an event stands behind its record
+    more = np.zeros((len(kinds), 2 + 2 * block + p))
+    more[:, 0], more[:, 1] = moved, kinds[:, 6] == CHAINED
+    record = np.hstack([march.record, more])
+    tableau = march.tableau
+    s, wide = tableau.stages, len(tableau.c)
+    work = np.zeros((6 * s + 19, max(block, p + 1, wide)))
+    work[0, :n_x], work[0, n_x] = w_x, 1.0
+    work[1, :p] = [w_rho[k] if k >= 0 else 0.0 for k in question.places]
+    work[3, :block] = np.abs(steps[:, 2 : 2 + block]).max(axis=0, initial=1e-300)
+    work[4 : 5 + s, :wide], work[5 + s, :wide] = tableau.A[: s + 1], tableau.c
+    work[6 + s : 8 + s, :wide] = tableau.E
+    ends = np.empty((2, block))
+    ends[1] = work[0, :block]
+    if _backward(march, question.places, s + 1, steps, record, walk, work) != 0:
+        raise StepFailed(
+            f"'{question.system.name}': the equations have no solution on the way back.", run
+        )
+    ends[0] = work[0, :block]
+    gradient = work[1, :p] + ends[0, :n_x] @ question.seeds()
+    behind = record[:, march.record.shape[1] :]
+    size = np.abs(gradient).max(initial=0.0)
+    error = work[2, :p].max(initial=0.0) / size if size > 0 else 0.0
+    return _Sweep(
+        gradient, ends, behind[:met, 2 : 2 + 2 * block].reshape(met, 2, block),
+        behind[:met, 2 + 2 * block :], moved, events, float(error + work[2, p]),
+    )  # fmt: skip
+
+
+def _backward(march: March, places: tuple[int, ...], many: int, *walked: np.ndarray) -> int:
+    """Call the kernel, with what it writes to from a run before, if there is one."""
+    from explorer.kernels.event_driven.adjoint import PLACES, backward
+
+    assert len(march.offsets) == PLACES
+    flow = march.flow
+    idle = flow.workspaces.setdefault(("adjoint", places, many), [])
+    try:
+        lent = idle.pop()
+    except IndexError:
+        lent = problem(flow, places, many)
+    table, shape, inp, *more = lent
+    inp.reshape(many, -1)[:, 1 + flow.n_x : 1 + flow.n_x + flow.n_rho] = march.rho
+    status: int = backward(table, np.append(shape, march.offsets), inp, *more, *walked)
+    idle.append(lent)
+    return status
+
+
+def _duality(swept: _Sweep, run: Trajectory) -> float:
+    """Return the largest defect of the duality at the events of a run with columns, relative.
+
+    Events that share their time are one.
+    """
+    worst, after, gained = 0.0, None, 0.0
+    for k in range(len(swept.mu))[::-1]:
+        jump = run.march.jump(k)
+        minus, plus = swept.mu[k]
+        if after is None:
+            after = plus @ (jump.s_plus if k < swept.jumps else jump.s_minus)
+        after = after + swept.moved[k] * jump.dt_drho
+        gained = gained + swept.gains[k]
+        if not jump.chained:
+            size = 1 + np.abs(minus[:, None] * jump.s_minus).sum(axis=0) + np.abs(gained)
+            defect = np.abs(after - minus @ jump.s_minus - gained) / size
+            worst = float(np.maximum(worst, defect.max(initial=0.0)))  # also NaN
+            after, gained = None, 0.0
+    return worst

@@ -1,0 +1,284 @@
+"""Complex step through events: the whole run once more in complex arithmetic, one parameter each.
+
+Corner et al. 2019, eq. (21)-(23) with the sign corrected: dx/drho = Im x(rho + i eps) / eps. It is
+right through an event only if the event time itself is solved in complex arithmetic, by Newton on
+the length of the step that ends there; of what is chained to another event it is that one's.
+
+What it checks is the propagation: tangent steps, event times and saltation. It repeats the steps
+and the event sequence of the run, and it takes from formulas the derivatives of the start (the
+seeds) and of the terminal cost w, and the normals of the contacts. `Sensitivity.verify` repeats
+nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from explorer.derivatives.direct import Sensitivity, solve
+from explorer.derivatives.question import Question
+from explorer.errors import NotApplicable
+from explorer.results.trajectory import KINDS
+from explorer.runs.event_driven.march import CHAINED
+
+__all__ = ["solve_complex"]
+
+EPS = 1e-30
+_SHARP: dict[str, Callable] = {
+    "Abs": lambda z: z if np.real(z) >= 0 else -z,
+    "sign": lambda z: np.sign(np.real(z)),
+    "Heaviside": lambda z, mid=0.5: np.heaviside(np.real(z), mid),
+    "Min": lambda *z: min(z, key=np.real),
+    "Max": lambda *z: max(z, key=np.real),
+    "floor": lambda z: np.floor(np.real(z)),
+    "ceiling": lambda z: np.ceil(np.real(z)),
+    "Mod": lambda z, m: z - m * np.floor(np.real(z / m)),
+}
+
+
+class _Replay:
+    """The recorded run of a system, in complex arithmetic."""
+
+    def __init__(self, question: Question, solution: Any) -> None:
+        self.march, self.question = solution.march, question
+        flow, system = question.cost.flow, question.system
+        self.flow, self.mechanical = flow, flow.mechanical
+        if getattr(flow, "solved", None) is not None:
+            raise NotApplicable(
+                f"'{system.name}' slides on several surfaces with multipliers that have no "
+                "closed form to continue to complex numbers: compare 'direct' with 'adjoint' and "
+                "'finite_difference' instead."
+            )
+        self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
+        if self.mechanical:
+            q, v = flow.states[: flow.n], flow.states[flow.n :]
+            contacts = system.contacts
+            gap = sp.Matrix([c.gap for c in contacts] or [0])
+            speed = gap.jacobian(q) * sp.Matrix(v) + gap.diff(system.t)
+            if flow.rough:  # behind the normals, the tangents
+                speed = speed.col_join(sp.Matrix([contacts[k].slip for k in flow.rough]))
+            G = speed.jacobian(v)
+            gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
+            self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
+            self.force = self.native(list(system.force))  # type: ignore[attr-defined]
+            self.gap, self.G = self.native(list(gap)), self.native(list(G))
+            self.speed, self.gamma = self.native(list(speed)), self.native(list(gamma))
+            self.e = self.native([sp.sympify(c.e) for c in contacts])
+            rough = [contacts[k] for k in flow.rough]
+            self.mu = self.native([c.mu for c in rough])
+            self.mu_s = self.native([c.mu if c.mu_s is None else c.mu_s for c in rough])
+        else:
+            self.flows = [self.native(list(m.flow)) for m in flow.automaton.modes]
+            self.guards = [self.native([g.r]) for g in flow.guards]
+            self.resets = [self.native(list(g.reset)) for g in flow.guards]
+        self.g = None if flow.cost is None else self.native([flow.cost], flow.rates)
+
+    def native(self, formulas: list, more: Any = ()) -> Callable[..., np.ndarray]:
+        if any(f.has(sp.Piecewise) for f in map(sp.sympify, formulas)):
+            raise NotApplicable(
+                "A formula made of cases has no complex continuation here: compare 'direct' with "
+                "'adjoint' and 'finite_difference' instead."
+            )
+        f = sp.lambdify([*self.args, *more], formulas, [_SHARP, "numpy"], cse=True)
+        return lambda *values: np.array(f(*values), complex)
+
+    def rate(self, t: complex, y: np.ndarray, mode: np.ndarray) -> np.ndarray:
+        n, n_x = self.flow.n, self.flow.n_x
+        at = (t, *y[:n_x], *self.rho)
+        if self.mechanical:
+            rate = np.concatenate([y[n:n_x], self.forces(at, mode)[0]])
+        else:
+            rate = self.flows[int(mode[0])](*at)
+        cost = 0.0 if self.g is None else self.g(*at, *rate)[0]
+        return np.append(rate, cost)
+
+    def forces(self, at: tuple, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return accelerations and the forces of all rows, zero where none is held."""
+        flow = self.flow
+        if not flow.rows:
+            M = self.mass(*at).reshape(flow.n, flow.n)
+            return np.linalg.solve(M, self.force(*at)), np.empty(0, complex)
+        return self.saddle(at, mode[1:], self.force(*at), -self.gamma(*at))
+
+    def saddle(
+        self, at: tuple, held: np.ndarray, F: np.ndarray, rates: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Solve M a = F + G' lam with G a = rates over the rows held; friction opposes sliding."""
+        n, n_c, rows = self.flow.n, self.flow.n_c, self.flow.rows
+        M, G = self.mass(*at).reshape(n, n), self.G(*at).reshape(-1, n)[:rows]
+        on, pull, mu = np.flatnonzero(held[:rows]), G.copy(), self.mu(*at)
+        for k, c in enumerate(self.flow.rough):
+            pull[c] -= held[rows + k] * mu[k] * G[n_c + k]
+        K = np.block([[M, pull[on].T], [G[on], np.zeros((len(on), len(on)))]])
+        solved = np.linalg.solve(K, np.concatenate([F, rates[on]]))
+        lam = np.zeros(rows, complex)
+        lam[on] = -solved[n:]
+        return solved[:n], lam
+
+    def step(self, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> np.ndarray:
+        tableau = self.march.tableau
+        A, c, s = tableau.A, tableau.c, tableau.stages
+        K = np.zeros((s, len(y)), complex)
+        for i in range(s):
+            K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)
+        return y + h * (A[s, :s] @ K)
+
+    def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
+        at = (t, *y[: self.flow.n_x], *self.rho)
+        who, kind = int(self.march.kinds[k, 0]), KINDS[self.march.kinds[k, 1]]
+        if not self.mechanical:
+            return self.guards[who](*at)[0]
+        n_c, rows = self.flow.n_c, self.flow.rows
+        if kind in ("slips", "sticks", "turns"):
+            f = self.flow.rough.index(who)
+            if not mode[1 + n_c + f]:
+                sliding = self.speed(*at)[n_c + f]
+                return mode[1 + rows + f] * sliding
+            lam = self.forces(at, mode)[1]
+            side = np.sign(np.real(lam[n_c + f]))
+            return self.mu_s(*at)[f] * lam[who] - side * lam[n_c + f]
+        return self.forces(at, mode)[1][who] if mode[1 + who] else self.gap(*at)[who]
+
+    def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
+        """Return the complex length of the step that ends on the guard of event k, and its end."""
+        # the real event time is known to round-off: Newton moves the imaginary part only
+        D = self.march.record[k][1]
+        new = self.step(t, y, h, mode)
+        for _ in range(3):
+            change = np.imag(self.guard(k, t + h, new, mode)) / D
+            h = h - 1j * change
+            new = self.step(t, y, h, mode)
+        return h, new
+
+    def at_once(self, k: int, t: complex, y: np.ndarray) -> tuple:
+        """Return the time of an event without a step before it, and the state there.
+
+        On its own zero it has its own time: the imaginary part moves by the flow between them.
+        """
+        if self.march.kinds[k, 6] == CHAINED:
+            return t, y
+        row, mode = self.march.record[k], np.zeros(1 + 2 * self.flow.rows, np.int64)
+        h = -1j * np.imag(self.guard(k, t, y, mode)) / row[1]
+        return t + h, y + h * row[self.march.lay["f_minus"]]
+
+    def jump(self, k: int, t: complex, y: np.ndarray) -> np.ndarray:
+        n, n_x = self.flow.n, self.flow.n_x
+        kind = self.march.kinds[k]
+        at = (t, *y[:n_x], *self.rho)
+        if not self.mechanical:
+            return np.append(self.resets[int(kind[0])](*at), y[n_x])
+        if KINDS[kind[1]] not in ("impact", "closed", "zeno"):
+            return y
+        p = self.march.record[k][self.march.lay["p"]]
+        e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
+        if KINDS[kind[1]] == "zeno":
+            e[int(kind[0])] = 0.0
+        held = np.zeros(2 * rows - n_c)
+        held[:n_c] = p[:n_c] > 0
+        for f, c in enumerate(self.flow.rough):  # at its bound it slides, inside it sticks
+            room = np.real(self.mu(*at)[f]) * p[c] - abs(p[n_c + f])
+            held[n_c + f] = p[c] > 0 and room > 1e-12 * p[c]
+            held[rows + f] = 0 if held[n_c + f] else -np.sign(p[n_c + f])
+        speed = self.speed(*at)
+        speed[:n_c] *= 1 + e
+        out = y.copy()
+        out[n:n_x] += self.saddle(at, held, np.zeros(n), -speed)[0]
+        return out
+
+    def go(self, rho: np.ndarray, y: np.ndarray, last: int | None) -> tuple:
+        """Return (states on both sides of every event, times of the events, end)."""
+        self.rho = rho
+        march, t = self.march, 0j
+        begins = [*march.kinds[:, 4].tolist(), len(march.steps) + 1]
+        sides, times, k = [], [], 0
+        t_end = self.question.t_end
+        i = 0
+        while True:
+            while begins[k] <= i and k < len(march.kinds):
+                if k == 0 or begins[k - 1] == begins[k]:
+                    t, y = self.at_once(k, t, y)
+                sides.append([y, self.jump(k, t, y)])
+                times.append(t)
+                if last == k:
+                    return sides, times, sides[-1][0], t
+                y = sides[-1][1]
+                k += 1
+            if i >= len(march.steps):
+                return sides, times, y, t
+            mode, h = march.step_state[i], complex(march.steps[i, 1])
+            if k < len(march.kinds) and begins[k] == i + 1:
+                h, y = self.land(k, t, y, h, mode)
+            else:
+                if i + 1 == len(march.steps):
+                    h = t_end - t
+                y = self.step(t, y, h, mode)
+            t += h
+            i += 1
+
+
+def solve_complex(question: Question) -> Sensitivity:
+    """Complex step, one run for each parameter.
+
+    Returns
+    -------
+    Sensitivity
+        Cost gradient and the limits at every event in complex step; `S`, `Z` at the rows between
+        are the direct method's, whose largest distance at the events and at the end is in
+        ``residuals["direct"]``.
+    """
+    question.marches("The complex step repeats")
+    if question.scheme.tableau.code > 1:
+        raise NotApplicable(
+            "The complex step repeats explicit steps: use method='direct', or an explicit pair."
+        )
+    direct = solve(question)
+    solution = direct.solution
+    replay = _Replay(question, solution)
+    which = question.last_place(solution)
+    if which is not None and solution.march.accumulation(which)[0][1] != 1.0:
+        raise NotApplicable(
+            "The complex step repeats impacts one by one, and infinitely many lead to this final "
+            "time: use method='direct' or 'adjoint'."
+        )
+    n_x, p = question.cost.flow.n_x, len(question.wrt)
+    gradient, apart = np.zeros(p), 0.0
+    seeds = question.seeds()
+    start, _ = question.start()
+    for j, place in enumerate(question.places):
+        rho = question.rho.astype(complex)
+        if place >= 0:
+            rho[place] += 1j * EPS
+        y0 = np.append(start + 1j * EPS * seeds[:, j], 0.0)
+        sides, times, y, t = replay.go(rho, y0, which)
+        for k, (both, hit) in enumerate(zip(sides, times, strict=True)):
+            salt = direct.saltation(k)
+            row = np.column_stack([salt.S_minus[:, j], salt.S_plus[:, j]])
+            # left and right limits of S: the state at a fixed time, so the event's motion goes off
+            rates = solution.march.record[k]
+            lay = solution.march.lay
+            moved = np.imag(hit) / EPS
+            mine = np.column_stack([
+                np.imag(both[0]) / EPS - rates[lay["f_minus"]] * moved,
+                np.imag(both[1]) / EPS - rates[lay["f_plus"]] * moved,
+            ])  # fmt: skip
+            apart = max(apart, float((np.abs(mine - row) / (1 + np.abs(row))).max()))
+        value = y[n_x] + _terminal(question, t, y[:n_x], rho)
+        gradient[j] = np.imag(value) / EPS
+    size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
+    apart = max(apart, float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size))
+    return dataclasses.replace(
+        direct, method="complex_step", cost_gradient=gradient,
+        residuals={**direct.residuals, "direct": apart},
+    )  # fmt: skip
+
+
+def _terminal(question: Question, t: complex, x: np.ndarray, rho: np.ndarray) -> complex:
+    """w along the complex perturbation: its gradient times the imaginary parts, plus its value."""
+    w, w_t, w_x, w_rho = question.cost.terminal(
+        float(np.real(t)), np.ascontiguousarray(np.real(x)), np.real(rho)
+    )
+    return w + 1j * (w_t * np.imag(t) + w_x @ np.imag(x) + w_rho @ np.imag(rho))

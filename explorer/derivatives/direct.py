@@ -1,0 +1,214 @@
+"""`Sensitivity`: derivatives of a run by its parameters, with their jumps at the events.
+
+The tangent linear model is marched with the state (Corner et al. 2019, eq. (14), (17), (18)); at an
+event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event-time sensitivity (33)
+for a general guard. Of `FESD` the discrete equations are differentiated
+(`explorer.kernels.fesd.tangents`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from explorer.derivatives.doubts import Doubt, examine
+from explorer.derivatives.question import Question, gradient_of
+from explorer.derivatives.saltation import Saltation, saltation
+from explorer.derivatives.trust import Trust, trust
+from explorer.errors import BadValue
+from explorer.results.event import within
+from explorer.results.trajectory import LocatedEvent, Trajectory
+
+__all__ = ["Sensitivity", "solve"]
+
+
+@dataclass(eq=False)
+class Sensitivity:
+    """Derivatives of a trajectory, (n_t, ...) along the rows of `solution`.
+
+    Attributes
+    ----------
+    method : str
+    run : Trajectory
+        What was marched; of the adjoint without sensitivities.
+    wrt : names of the parameters (or of the states whose start is meant)
+    cost, cost_gradient : float, (p,) psi and its gradient
+    residuals : dict of what the method can say of its own exactness
+    mu : (events, 2, n_x + 1) or None
+        Of the adjoint: the derivative of psi by the state (x, z) before and after each event;
+        `mu_ends` (2, n_x + 1) at the start and at the end.
+    left, right : OneSided or None
+        With ``directional="both"``, where there is such a meeting: the derivatives to either side.
+    """
+
+    method: str
+    run: Trajectory
+    wrt: tuple[str, ...]
+    cost: float
+    cost_gradient: np.ndarray
+    question: Question = field(repr=False)
+    own: tuple[np.ndarray, np.ndarray] | None = field(default=None, repr=False)
+    residuals: dict[str, float] = field(default_factory=dict)
+    mu: np.ndarray | None = field(default=None, repr=False)
+    mu_ends: np.ndarray | None = field(default=None, repr=False)
+    left: Any = field(default=None, repr=False)
+    right: Any = field(default=None, repr=False)
+
+    def judged(self, doubts: tuple[Doubt, ...], **changes: Any) -> Sensitivity:
+        """Return the same with these changes, after its doubts have been looked at."""
+        other = dataclasses.replace(self, **changes)
+        other.doubts = doubts
+        if "solution" in self.__dict__:
+            other.solution = self.solution
+        return other
+
+    @cached_property
+    def doubts(self) -> tuple[Doubt, ...]:
+        """Events that graze, or that meet in an order that decides.
+
+        `sensitivity()` makes NaN of the columns that they concern, behind them.
+        """
+        return examine(self.question, self.run, lambda: self.solution)
+
+    @property
+    def directional(self) -> bool:
+        """Whether some derivative is another one to either side of its parameter."""
+        return any(doubt.kind == "directional" for doubt in self.doubts)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """Sentences on what speaks against the derivative: those of `trust`."""
+        return self.trust.sentences
+
+    def along(self, direction: Any) -> float:
+        """Return the derivative of the cost along a direction (p,) of the parameters.
+
+        Where events meet it is the limit from that side (Bouligand derivative), which is not linear
+        in the direction.
+
+        Raises
+        ------
+        BadValue
+            If the direction is not one number for each parameter, not all 0.
+        """
+        d = np.asarray(direction, float)
+        if d.shape != (len(self.wrt),) or not np.isfinite(d).all() or not d.any():
+            raise BadValue(
+                f"A direction needs {len(self.wrt)} numbers ({', '.join(self.wrt)}), not all 0."
+            )
+        if not self.directional:
+            return float(self.cost_gradient @ d)
+        from explorer.derivatives.one_sided import limit
+
+        return limit(self.question, d).slope
+
+    def __repr__(self) -> str:
+        count = len(self.run.located)
+        many = f"{count} event{'s' * (count != 1)}"
+        return f"Sensitivity({self.method}, wrt={self.wrt}, {many}; {self.trust.summary})"
+
+    @cached_property
+    def trust(self) -> Trust:
+        """What speaks for the derivative and against it: ``.ok``, ``.sentences``, its figures."""
+        mu = None
+        if self.mu is not None and self.mu_ends is not None:
+            mu = np.vstack([self.mu_ends[:1], *self.mu, self.mu_ends[1:]])
+        return trust(
+            self.question, self.run, self.cost_gradient, doubts=self.doubts, mu=mu,
+            residuals=self.residuals,
+        )  # fmt: skip
+
+    def verify(self, scheme: Any = None) -> Trust:
+        """Ask another method at another tolerance, and difference quotients of its runs.
+
+        Nothing of this run is replayed; see `explorer.derivatives.verify`.
+
+        Parameters
+        ----------
+        scheme : EventDriven or FESD, optional
+            By default another Runge-Kutta pair at a tenth of the tolerances.
+        """
+        from explorer.derivatives.verify import verify
+
+        return verify(self, scheme)
+
+    @cached_property
+    def solution(self) -> Trajectory:
+        """The run with its sensitivities; of the adjoint that of the direct method, made here."""
+        return self.run if self.mu_ends is None else self.question.run()
+
+    @property
+    def t(self) -> np.ndarray:
+        """Times of the rows in s, each event twice."""
+        return self.solution.t
+
+    @property
+    def events(self) -> list[LocatedEvent]:
+        """Events with their `dt_drho`."""
+        return self.solution.located
+
+    @property
+    def S(self) -> np.ndarray:
+        """dx/drho, (n_t, n_x, p)."""
+        return self.solution.S[:, :-1] if self.own is None else self.own[0]
+
+    @property
+    def Z(self) -> np.ndarray:
+        """Derivative of the integral of the running cost, (n_t, p)."""
+        return self.solution.S[:, -1] if self.own is None else self.own[1]
+
+    @property
+    def Q(self) -> np.ndarray:
+        """dq/drho, (n_t, n, p)."""
+        return self.S[:, : self.run.q.shape[1]]
+
+    @property
+    def V(self) -> np.ndarray:
+        """dv/drho, (n_t, n, p)."""
+        return self.S[:, self.run.q.shape[1] :]
+
+    def at(self, t: Any, side: str = "right") -> np.ndarray:
+        """Return S (n_x, p) at one time, or (k, n_x, p) at k; at an event its left or right limit.
+
+        Raises
+        ------
+        BadValue
+            If a time lies outside the run or is no number, or the side is neither.
+        """
+        times = within(t, side, 0.0, self.solution.march.t_last)
+        shape = self.question.cost.flow.n_x, len(self.wrt)
+        if times.ndim == 0:
+            return self._at(float(times), side)
+        return np.array([self._at(x, side) for x in times.tolist()]).reshape(len(times), *shape)
+
+    def _at(self, t: float, side: str) -> np.ndarray:
+        march, n_x = self.solution.march, self.question.cost.flow.n_x
+        for k in range(len(self.events))[:: 1 if side == "left" else -1]:
+            if self.events[k].t == t:
+                salt = self.saltation(k)
+                return (salt.S_minus if side == "left" else salt.S_plus)[:n_x]
+        return march.slopes_at(np.array([t]))[0, :n_x]
+
+    def saltation(self, k: int) -> Saltation:
+        """Return Xi and Pi at event `k`, with the limits on both sides.
+
+        Raises
+        ------
+        BadValue
+            If there is no such event.
+        """
+        events = self.events
+        if not -len(events) <= k < len(events):
+            raise BadValue(f"There is no event {k}: the run has {len(events)}.")
+        return saltation(self.solution, k, self.wrt, self.question.places)
+
+
+def solve(question: Question, jumps: bool = False) -> Sensitivity:
+    """Direct method; with `jumps` also where it misses those that no event locates."""
+    solution = question.run(jumps=jumps)
+    value, gradient = gradient_of(question, solution)
+    return Sensitivity("direct", solution, question.wrt, value, gradient, question)

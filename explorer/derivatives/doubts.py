@@ -1,0 +1,296 @@
+"""Where a run has no derivative, or another one to either side: events that graze or meet.
+
+At a grazing event D = r_t + r_x f- goes to zero, and dt/drho = -(r_x S- + r_rho) / D with the root
+of the depth that the guard would reach: it is as good as that depth is known. The depth is compared
+with the tolerances first; where they leave it open, with that of a run at another tolerance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from explorer.certificate import Check
+from explorer.derivatives.one_sided import OneSided, limit, side
+from explorer.derivatives.question import Question, gradient_of
+from explorer.errors import BadValue, ExplorerError
+from explorer.quantities import number, quantity
+from explorer.results.trajectory import Trajectory
+from explorer.runs.event_driven.march import March
+from explorer.runs.event_driven.meetings import SURE
+from explorer.schemes.event_driven import EventDriven
+
+if TYPE_CHECKING:
+    from explorer.derivatives.direct import Sensitivity
+
+__all__ = ["Doubt", "examine", "forget", "judged"]
+
+SAME = 1e-3  # how far D may differ from that of a run at another tolerance
+FINEST = 1e-13  # tolerance of that run
+COARSER = 30.0  # or, over one's own, where that is as fine
+CLOSE = 1e-5  # derivatives to both sides that differ by no more are one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubt(Check):
+    """What is not known of a derivative: a check that does not hold, with what it concerns.
+
+    It is one of the checks of `Trust`. Its name, also `kind`, is "grazing" (there is no number) or
+    "directional" (there is another one to either side).
+
+    Attributes
+    ----------
+    event : int
+        Index among the located events; of a miss that may be none, the next one.
+    t : float
+        Time, in its unit.
+    columns : (p,) bool
+        Parameters whose derivative it concerns, from there on.
+    alone : bool
+        Whether it concerns the time of the event only, since nothing jumps there.
+    """
+
+    event: int
+    t: float
+    columns: np.ndarray = field(compare=False)
+    alone: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Its name."""
+        return self.name
+
+    @property
+    def sentence(self) -> str:
+        """Its words."""
+        return self.words
+
+
+def examine(
+    question: Question, run: Trajectory, columns: Callable[[], Trajectory] | None = None
+) -> tuple[Doubt, ...]:
+    """Return what is doubtful in the derivative of a run.
+
+    Costs nothing where no event grazes or meets another one; else some runs more.
+
+    Parameters
+    ----------
+    columns : callable, optional
+        Returns the same run with its columns, if `run` has none.
+    """
+    march = run.march
+    if not isinstance(march, March) or not question.wrt or not march.screened[0]:
+        return ()
+    if columns is not None:
+        run = columns()
+    found = [*_grazing(question, run), *_directional(question, run)]
+    return tuple(sorted(found, key=lambda doubt: doubt.event))
+
+
+def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
+    from explorer.kernels.event_driven.doubtful import NEAR
+
+    march, scheme = run.march, question.scheme
+    record, kinds = march.record, march.kinds
+    doubtful, margins = march.screened
+    tau = record[:, march.lay["dtau"]]
+    suspects = np.flatnonzero((margins < SURE) | ~np.isfinite(tau).all(axis=1))
+    j, near = int(march.watch[:, 3].argmin()), bool(doubtful & NEAR)
+    miss = float(march.watch[j, 3])
+    if near:
+        here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
+        near = not (len(here) and all(_watches(question, g) for g in here))
+    if not len(suspects) and not near:
+        return []
+    unit = question.system.time_unit
+    cure = (
+        "A smaller rtol may decide it" if scheme.rtol > FINEST else "No tolerance here decides it"
+    )
+    try:
+        other = dataclasses.replace(question, scheme=_other(scheme), t_eval=None).run(wrt=False)
+    except ExplorerError:
+        other = None
+    theirs = None if other is None else other.march
+    found = []
+    for k in suspects:
+        columns, apart = ~(tau[k] == 0), np.inf
+        if (
+            theirs is not None and margins[k] > 0 and np.isfinite(tau[k]).all()
+            and len(theirs.kinds) > k
+            and np.array_equal(theirs.kinds[: k + 1, :2], kinds[: k + 1, :2])
+        ):  # fmt: skip
+            apart = abs(float(theirs.record[k, 1] / record[k, 1]) - 1)
+        if apart <= SAME:  # the depth is known better than the tolerances promise
+            margins[k] = max(margins[k], 0.5 / max(apart, 1e-12))
+        elif columns.any():
+            event, alone = run.located[k], _watches(question, kinds[k, 0])
+            what = "its dt/drho" if alone else "the derivative behind it"
+            found.append(Doubt(
+                name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
+                allowed=0.5 / SURE, event=int(k), t=event.t, columns=columns, alone=alone, words=
+                f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it goes "
+                f"beyond the zero so little that rtol = {scheme.rtol:g} does not say how far, and "
+                f"{what} is not known. {cure}.",
+            ))  # fmt: skip
+    if len(suspects):
+        run.forget_rows()
+    if near and not found:
+        same = theirs is not None and theirs.sequence == march.sequence
+        seen = np.inf if theirs is None else theirs.watch[j, 3]
+        if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
+            t = float(march.watch[j, 4])
+            end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
+            size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
+            found.append(Doubt(
+                name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
+                allowed=1 / SURE, event=int(np.searchsorted(record[:, 0], t)), t=t, columns=end,
+                words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its zero "
+                "and turns "
+                f"back: rtol = {scheme.rtol:g} does not say whether it is met, and the derivative "
+                f"behind it is not known. {cure}.",
+            ))  # fmt: skip
+    return found
+
+
+def _watches(question: Question, k: int) -> bool:
+    """Whether nothing jumps at guard `k`: it only watches. (Contacts do more.)"""
+    guards = question.cost.flow.guards
+    return k < len(guards) and not guards[k].jumps and guards[k].targets == (guards[k].mode,)
+
+
+def _in_guards(question: Question) -> np.ndarray:
+    """Return which parameters (p,) the guards depend on."""
+    flow = question.cost.flow
+    formulas = [g.r for g in flow.guards]
+    for contact in question.system.contacts:
+        formulas += [contact.gap, contact.mu, contact.mu_s, *contact.slips]
+    symbols = {s.name for f in formulas if f is not None for s in sp.sympify(f).free_symbols}
+    return np.array([name in symbols for name in question.wrt])
+
+
+def _other(scheme: EventDriven) -> EventDriven:
+    """Return the scheme at another tolerance or step: finer where that is possible."""
+    if scheme.newmark is not None:
+        return dataclasses.replace(
+            scheme, method=dataclasses.replace(scheme.newmark, h=scheme.newmark.h / 2)
+        )
+    method = "radau" if scheme.method == "radau" else "dop853"
+    if scheme.rtol >= 10 * FINEST:
+        rtol = FINEST if method == "dop853" else max(FINEST, 1e-3 * scheme.rtol)
+        return dataclasses.replace(scheme, method=method, rtol=rtol, atol=min(scheme.atol, FINEST))
+    return dataclasses.replace(
+        scheme, method=method, rtol=COARSER * scheme.rtol, atol=min(COARSER * scheme.atol, 1e-3)
+    )
+
+
+def _directional(question: Question, run: Trajectory) -> list[Doubt]:
+    """Return the events that meet and at which the derivatives to both sides differ."""
+    march = run.march
+    meetings = march.meetings
+    if not meetings:
+        return []
+    cost, gradient = gradient_of(question, run)
+    ends = march.end()[3]
+    asked = np.any(list(meetings.values()), axis=0)
+    differ = np.zeros(len(asked), bool)
+    for j in np.flatnonzero(asked):
+        differ[j] = not _smooth(question, int(j), cost, np.append(ends[:, j], gradient[j]))
+    march.meetings = {k: both for k, one in meetings.items() if (both := one & differ).any()}
+    if march.meetings.keys() != meetings.keys():
+        run.forget_rows()
+    found = []
+    for k, columns in march.meetings.items():
+        event, unit = run.located[k], question.system.time_unit
+        names = ", ".join(repr(question.wrt[j]) for j in np.flatnonzero(columns))
+        found.append(Doubt(
+            name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
+            columns=columns, words=
+            f"At t = {quantity(event.t, unit)} {event.contact!r} meets {_other_one(run, k)}, and "
+            f"{names} decides which comes first, or couples them: the derivative is another one to "
+            "either side.",
+        ))  # fmt: skip
+    return found
+
+
+def _other_one(run: Trajectory, k: int) -> str:
+    """Say what event `k` meets."""
+    march = run.march
+    if run.located[k].together > 1:
+        return "another contact"
+    near = [j for j in range(k) if (march.record[k, 0] - march.record[j, 0]) <= 1e-9]
+    if near:
+        return repr(run.located[near[-1]].contact)
+    return "the start" if k == 0 and march.kinds[k, 6] else "the end of the run"
+
+
+def _smooth(question: Question, j: int, cost: float, here: np.ndarray) -> bool:
+    """Whether cost and derivative (n_x + 2,) by parameter `j` are their limits from both sides."""
+    for sign in (1, -1):
+        try:
+            one = limit(question, sign * np.eye(len(question.wrt))[j])
+        except ExplorerError:
+            return False
+        there = sign * np.append(one.S, one.slope)
+        size = 1 + np.abs(here).max()
+        if not (np.abs(there - here) <= (CLOSE + 10 * one.error) * size).all():
+            return False
+        if not abs(one.cost - cost) <= CLOSE * (1 + abs(cost)):
+            return False
+    return True
+
+
+def forget(run: Trajectory, doubts: tuple[Doubt, ...]) -> None:
+    """Make NaN of the columns of `run` that are not known, behind each doubt."""
+    march, n_x = run.march, run.march.flow.n_x
+    block, lay = n_x + 1, march.lay
+    for doubt in doubts:
+        k, columns = doubt.event, doubt.columns
+        if doubt.alone:
+            march.record[k, lay["dtau"]][columns] = np.nan
+            continue
+        wide = np.repeat(np.concatenate([[False], columns]), block)
+        behind = march.steps[:, 0] >= doubt.t
+        march.steps[np.ix_(behind, 2 + np.flatnonzero(wide))] = np.nan
+        march.y[wide] = np.nan
+        for name, first, many in (("s_minus", k + 1, block), ("s_plus", k, block), ("dtau", k, 1)):
+            march.record[first:, lay[name]][:, np.repeat(columns, many)] = np.nan
+    run.forget_rows()
+
+
+def judged(found: Sensitivity, both: bool) -> Sensitivity:
+    """Return a sensitivity whose doubtful columns are NaN, with the derivatives to both sides.
+
+    Raises
+    ------
+    BadValue
+        If some are other ones to either side, and `both` are not wanted.
+    """
+    question, doubts = found.question, found.doubts
+    if not doubts:
+        return found
+    run = found.solution
+    last = question.last_place(run)
+    columns = np.zeros(len(question.wrt), bool)
+    for doubt in doubts:
+        if doubt.kind == "directional" and not both and (last is None or doubt.event <= last):
+            raise BadValue(
+                f"{doubt.sentence} directional='both' returns both; or leave it out of wrt, or "
+                "start beside it."
+            )
+        if doubt.event == last or (not doubt.alone and (last is None or doubt.event < last)):
+            columns |= doubt.columns
+    gradient = np.where(columns, np.nan, found.cost_gradient)
+    split = np.any([d.columns for d in doubts if d.kind == "directional"], axis=0)
+    sides: list[OneSided | None] = [None, None]
+    if split.any():
+        for k, sign in enumerate((-1, 1)):
+            one = side(question, found.cost, split, sign)
+            own = np.where(split, one.cost_gradient, gradient)
+            sides[k] = dataclasses.replace(one, cost_gradient=own)
+    forget(run, doubts)
+    return found.judged(doubts, cost_gradient=gradient, left=sides[0], right=sides[1])

@@ -1,0 +1,231 @@
+"""What is asked of a derivative: checked names and numbers, ready for any method.
+
+A final time that is an event adds (g + w_t + w_x x') dT/drho to Corner et al. 2019, eq. (20).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.derivatives.cost import CompiledCost, Cost, compile_cost
+from explorer.derivatives.held_start import check_held_start
+from explorer.derivatives.saltation import final
+from explorer.derivatives.unlocated import check_jumps
+from explorer.dispatch.simulate import begin, choose, named_like_a_start
+from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
+from explorer.parameters import knobs_of, number
+from explorer.quantities import quantity
+from explorer.results.trajectory import LocatedEvent, Trajectory
+from explorer.schemes import Scheme, schemes
+from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.fesd import FESD
+from explorer.systems import System, check_system
+
+__all__ = ["Question", "ask", "columns", "cost_of", "event_names", "gradient_of", "locating"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: checked names and numbers, ready for any method."""
+
+    system: System
+    scheme: Any
+    wrt: tuple[str, ...]
+    places: tuple[int, ...]
+    cost: CompiledCost
+    rho: np.ndarray
+    t_end: float
+    until: tuple[str, int] | None
+    t_eval: Any
+    given: np.ndarray | None  # (n_x,) start, NaN where the model's own formulas hold; None: all
+
+    def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the start (n_x,) and its derivative by all parameters (n_x, n_rho)."""
+        x, by_rho = self.cost.flow.start(self.rho if rho is None else rho)
+        if self.given is None:
+            return x, by_rho
+        own = np.isnan(self.given)
+        return np.where(own, x, self.given), np.where(own[:, None], by_rho, 0.0)
+
+    def seeds(self) -> np.ndarray:
+        """Derivative of the start, (n_x, p)."""
+        flow = self.cost.flow
+        _, by_rho = self.start()
+        states = [s.name for s in flow.states]
+        seeds = np.zeros((flow.n_x, len(self.wrt)))
+        for k, (name, place) in enumerate(zip(self.wrt, self.places, strict=True)):
+            if place >= 0:
+                seeds[:, k] = by_rho[:, place]
+            else:
+                seeds[states.index(name), k] = 1.0
+        return seeds
+
+    def run(
+        self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None,
+        jumps: bool = False, events: bool = False,
+    ) -> Trajectory:  # fmt: skip
+        """Integrate, with the columns of this question or none; let it pass `jumps` or not.
+
+        With `events`, and without columns, what happens at the events is differentiated.
+        """
+        rho, places = self.rho if rho is None else rho, self.places if wrt else ()
+        own = self.given is None  # the scheme knows the model's own start and seeds
+        if x0 is None and not own:
+            x0 = self.start(rho)[0]
+        known: dict[str, Any] = {"t_eval": self.t_eval, "x0": x0, "wrt": places}
+        if wrt and not (own and -1 not in places):
+            known["seeds"] = self.seeds()
+        if events:
+            known["events_wrt"] = self.places
+
+        solution = self.scheme.run(self.cost.flow, rho, self.t_end, **known)
+        if not solution.status.ok:
+            raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
+        if (wrt or events) and isinstance(self.scheme, EventDriven):
+            check_held_start(self, solution)
+            if not jumps:
+                check_jumps(self, solution)
+        return solution
+
+    def marches(self, what: str) -> None:
+        """Refuse a scheme whose steps are not those of `EventDriven`."""
+        if not isinstance(self.scheme, EventDriven):
+            raise NotApplicable(
+                f"{what} the steps of EventDriven: {type(self.scheme).__name__} has the methods "
+                "'direct' and 'finite_difference'."
+            )
+
+    def last(self, solution: Trajectory) -> LocatedEvent | None:
+        """Return the event that ends the cost, or None for the fixed final time."""
+        place = self.last_place(solution)
+        return None if place is None else solution.located[place]
+
+    def last_place(self, solution: Trajectory) -> int | None:
+        """Return which of the located events ends the cost, or None for the fixed final time."""
+        if self.until is None:
+            return None
+        name, count = self.until
+        hits = [k for k, e in enumerate(solution.located) if e.contact == name]
+        if len(hits) < count:
+            raise BadValue(
+                f"The final time is event {count} of {name!r}, but only {len(hits)} happen up to "
+                f"t = {quantity(solution.t[-1], 's')}; a longer t_end may reach it."
+            )
+        return hits[count - 1]
+
+
+def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the checked names, and each one's place in rho (-1: the start of a state)."""
+    names = list(system.parameters)
+    if wrt is None:
+        return tuple(names), tuple(range(len(names)))
+    chosen = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+    places = []
+    states = system._state_names()
+    for name in chosen:
+        if name in names:
+            places.append(names.index(name))
+        elif name in states:
+            places.append(-1)
+        elif name in system.sizes:
+            raise BadValue(
+                f"{name!r} is a whole number that '{system.name}' was built with; there is no "
+                "derivative by it. Compare two systems instead."
+            )
+        elif name in knobs_of(scheme) or name in ("h", "theta"):
+            raise BadValue(
+                f"{name!r} is a knob of a scheme, not of the system; ask for parameters of "
+                f"'{system.name}': {', '.join(names)}."
+            )
+        else:
+            raise BadValue(
+                f"'{system.name}' has no parameter or state {name!r}."
+                f"{suggest(name, [*names, *states])}"
+            )
+    if len(set(chosen)) != len(chosen):
+        raise BadValue(f"wrt = {chosen} names a parameter twice.")
+    return chosen, tuple(places)
+
+
+def locating(system: Any) -> type[Scheme]:
+    """Return the scheme that differentiates a system if no other one is asked for."""
+    return FESD if FESD.differentiates(system) and not EventDriven.fits(system) else EventDriven
+
+
+def event_names(system: Any) -> list[str]:
+    """Return the names of what can happen along a run: contacts or guards."""
+    return [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
+
+
+def ask(
+    system: System, scheme: Any, wrt: Any, cost: Any, t_end: float | None, until: Any, t_eval: Any,
+    rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
+) -> Question:  # fmt: skip
+    """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
+    check_system(system)
+    more = f" with {', '.join(sorted(system.features))}" if system.features else ""
+    if not any(kind.differentiates(system) for kind in schemes.values()):
+        raise NotApplicable(
+            f"No scheme finds sensitivities of '{system.name}', a {system.kind}{more}. "
+            f"{'; '.join(f'{k.__name__} takes {k.takes}' for k in schemes.values() if k.located)}."
+        )
+    chosen = choose(system, locating(system) if scheme is None else scheme)
+    if not chosen.differentiates(system):
+        why = (
+            f"takes '{system.name}' through a rewriting that is not differentiated"
+            if chosen.located else "does not locate events, so its sensitivities have no jumps"
+        )  # fmt: skip
+        raise NotApplicable(
+            f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (method='discrete' "
+            "differentiates the time stepping of MoreauJean, as a lesson.)"
+        )
+    names, places = columns(system, wrt, chosen)
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    if isinstance(until, str):
+        until = (until, 1)
+    if until is not None:
+        known = event_names(system)
+        if until[0] not in known:
+            raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
+    begun = dict(start or {})
+    values = system.rho({**(rho or {}), **named_like_a_start(system, begun)})
+    compiled = compile_cost(system, Cost.of(cost), chosen)
+    flow, found = begin(chosen, system, compiled.flow, begun)
+    given = np.full(flow.n_x, np.nan) if found else None
+    for what, part in (("x0", slice(None)), ("q0", slice(flow.n)), ("v0", slice(flow.n, None))):
+        if what in found:
+            given[part] = found[what]  # type: ignore[index]
+    return Question(
+        system, chosen, names, places, compiled.of(flow), np.array(values), span, until, t_eval,
+        given,
+    )  # fmt: skip
+
+
+def cost_of(question: Question, solution: Trajectory) -> float:
+    """Return psi."""
+    t, x, z, *_ = _final(question, solution)
+    return float(z + question.cost.terminal(t, x, question.rho)[0])
+
+
+def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
+    """Return psi and its gradient from the state and its sensitivities at the final time."""
+    n_x = question.cost.flow.n_x
+    t, x, z, S, rates, dt_drho = _final(question, solution)
+    if rates is None and question.cost.cost.w is None:
+        return float(z), S[n_x].copy()
+    w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
+    by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
+    gradient = S[n_x] + w_x @ S[:n_x] + by_rho
+    if rates is not None:
+        gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * dt_drho
+    return float(z + w), gradient
+
+
+def _final(question: Question, solution: Trajectory) -> tuple[Any, ...]:
+    """Return t, x, z, S at the final time; of an event rates and dt_drho too, else None."""
+    last = question.last_place(solution)
+    return (*solution.march.end(), None, None) if last is None else final(solution, last)

@@ -1,0 +1,351 @@
+"""`simulate()`: route a system to a scheme, compile, run, judge the status."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from explorer.arguments import a, mapping
+from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
+from explorer.compiled import (
+    compile_first_order,
+    compile_power,
+    compile_sketch,
+    compile_system,
+    paradox,
+)
+from explorer.dispatch import mistakes
+from explorer.dispatch.choose import applicability, choose, numbers_of, schemes_for
+from explorer.errors import (
+    BadValue,
+    LessonWarning,
+    ModelWarning,
+    NotApplicable,
+    SchemeWarning,
+    StepFailed,
+    suggest,
+)
+from explorer.parameters import number
+from explorer.recorder import Recorder
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.schemes import Scheme
+from explorer.status import UNSTABLE, Status
+from explorer.systems import (
+    FirstOrderSystem,
+    HybridSystem,
+    MechanicalSystem,
+    StateSpaceSystem,
+    System,
+)
+from explorer.systems.record import check_span
+from explorer.systems.rewriting import jump
+from explorer.verification.growth import grown
+
+_STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
+
+__all__ = ["applicability", "rerun", "schemes_for", "simulate"]
+
+
+def simulate(
+    system: System,
+    scheme: Scheme | type[Scheme] | str | None = None,
+    *,
+    t_end: float | None = None,
+    q0: Any = None,
+    v0: Any = None,
+    x0: Any = None,
+    mode0: Any = None,
+    t_eval: Any = None,
+    record: Recorder | None = None,
+    throw: bool = True,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Solution:
+    """Simulate a system from t = 0.
+
+    Parameters
+    ----------
+    system : System
+    scheme : Scheme, its class, or its name
+        By default the first one that takes the system, with the system's own step size.
+    t_end : float, optional
+        In s; by default the system's.
+    q0, v0 : (n,) float, optional
+        Start of a mechanical system; by default its own formulas.
+    x0 : (n_x,) float, optional
+        Start of a system x' = ..., or (q, v) for a scheme that marches the whole state. (A single
+        number is the parameter x0 of a model that has one.)
+    mode0 : str or Mode, optional
+        The mode in which a hybrid system starts.
+    t_eval : (k,) float, optional
+        Times of the rows, for a scheme that locates events; both sides of each event are added.
+    record : Recorder, optional
+        Which rows and coordinates are kept, for `Newmark` and `GeneralizedAlpha`; by default all.
+    throw : bool
+        Whether a failed run raises; else it is returned with its status.
+    rho, **parameters
+        Parameters by name; those not given keep their default.
+
+    Returns
+    -------
+    Solution
+
+    Raises
+    ------
+    BadModel, BadValue, NotApplicable
+        The question makes no sense: a sentence says why and what would work.
+    StepFailed
+        The run stopped early; ``error.solution`` is the part that was computed.
+
+    Warns
+    -----
+    LessonWarning
+        The scheme is here to show what goes wrong.
+    SchemeWarning, ModelWarning
+        It runs, but numbers of the scheme lose what it is known for, a linear system grows by
+        itself, a contact slides where no finite force can hold it up (Painleve's paradox),
+        friction wedges a body so that no impulses obey the laws of its contacts, or something
+        looks like a mistake: a parameter far outside its range, no start, no restitution, a gap
+        of the wrong sign.
+
+    Examples
+    --------
+    >>> import explorer as ex
+    >>> sol = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=5e-3), e=0.5)
+    >>> sol.status.name
+    'success'
+    """
+    chosen = choose(system, scheme)
+    said: list[str] = []
+    if chosen.lesson:
+        _warn(said, LessonWarning, f"{chosen.lesson}.")
+    if chosen.caution:
+        _warn(said, SchemeWarning, f"{chosen!r}: {chosen.caution}.")
+    start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
+    parameters |= named_like_a_start(system, start)
+    given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
+    values = numbers_of(system, chosen, {**given_rho, **parameters})
+    suspect = mistakes.before(system, {**given_rho, **parameters}, values)
+    _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    check_span(system.records, span)
+    compiled, begun = begin(chosen, system, chosen.compile(system), start)
+    given: dict[str, Any] = {**begun}
+    if t_eval is not None:
+        _takes(chosen, "t_eval", "its rows are its steps")
+        given["t_eval"] = _numbers(t_eval, "t_eval")
+    if record is not None:
+        _takes(chosen, "record", "it keeps all rows, for its events are found in them")
+        a(record, Recorder, "record", "Recorder(every=10)")
+        given["record"] = record.selection(compiled.system.coordinates, observe)
+    solution = chosen.run(compiled, values, span, **given)
+    solution.observe = observe
+    if isinstance(solution, FrictionalSolution):
+        if found := paradox(compiled, values, solution):
+            _warn(said, ModelWarning, f"'{system.name}': {found}.")
+        if wedged := solution.wedged:
+            _warn(said, SchemeWarning, f"'{system.name}': {wedged}.")
+    solution.status = _status(system, solution)
+    if solution.status.ok:
+        suspect = mistakes.after(system, solution, bool(given))
+        _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
+    solution.warned = tuple(said)
+    solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
+    if record is not None:
+        solution.asked["record"] = record.to_plain()
+    if throw and not solution.status.ok:
+        raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
+    return solution
+
+
+def _status(system: System, solution: Solution) -> Status:
+    """Return how a run ended, by its certificate and its formulas too."""
+    last = solution.status
+    if last.ok and grown(solution) and (words := solution.certificate.fatal):
+        return Status.stopped(UNSTABLE, "unstable", last.step, last.t, words)
+    if last.code in _STUCK and (why := _by_sign(system)):
+        return Status.stopped(last.code, last.name, last.step, last.t, why)
+    return last
+
+
+def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:
+    """Warn, and keep what was said."""
+    said += sentences
+    for sentence in sentences:
+        warnings.warn(sentence, kind, stacklevel=3)
+
+
+def begin(
+    chosen: Scheme, system: System, compiled: Any, start: Mapping[str, Any]
+) -> tuple[Any, dict[str, np.ndarray]]:
+    """Return what is compiled, for the mode that is given, and the start as `Scheme.run` takes it.
+
+    Raises
+    ------
+    BadValue
+        A start that the system or the scheme cannot have.
+    """
+    mode0 = start.get("mode0")
+    if isinstance(system, HybridSystem):
+        compiled = _begun_in(compiled, system, mode0)
+    elif mode0 is not None:
+        raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
+    found = {}
+    for what in ("q0", "v0", "x0"):
+        value = start.get(what)
+        if value is None:
+            continue
+        if what == "x0":
+            _takes(chosen, what, "give q0 and v0")
+        found[what] = _numbers(value, what)
+        n = compiled.n_x if what == "x0" else compiled.n
+        if len(found[what]) != n:
+            raise BadValue(
+                f"{what} needs {n} number{'s' * (n != 1)}, but {len(found[what])} given."
+            )
+    if "x0" in found and len(found) > 1:
+        raise BadValue("x0 = (q, v) is the whole start: give it alone, or q0 and v0.")
+    return compiled, found
+
+
+def _takes(chosen: Scheme, what: str, instead: str) -> None:
+    if what not in inspect.signature(chosen.run).parameters:
+        raise BadValue(f"{type(chosen).__name__} takes no {what}: {instead}.")
+
+
+def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
+    """Take out of `start` what must be a parameter of that name.
+
+    So is a single number x0 where the state has several, and q0 or v0 of a system x' = ....
+
+    Raises
+    ------
+    BadValue
+        If a system x' = ... has no such parameter.
+    """
+    one_vector, found = isinstance(system, StateSpaceSystem), {}
+    for name in ("q0", "v0", "x0"):
+        if (value := start.get(name)) is None:
+            continue
+        known = name in system.parameters
+        number_of_many = known and np.ndim(value) == 0 and not (one_vector and system.n == 1)
+        if not (number_of_many if name == "x0" else one_vector):
+            continue
+        if not known:
+            states = ", ".join(system.coordinates)
+            raise BadValue(f"'{system.name}' has no {name}: it starts at x0 = ({states}).")
+        found[name] = value
+    start.update(dict.fromkeys(found))
+    return found
+
+
+def _begun_in(compiled: Any, system: HybridSystem, mode0: Any) -> Any:
+    """Return the compiled system with another start mode; nothing is compiled anew."""
+    index = system.start_mode
+    if mode0 is not None:
+        names = [mode.name for mode in system.modes]
+        name = getattr(mode0, "name", mode0)
+        if name not in names:
+            raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
+        index = names.index(name)
+    given = mode0 is not None and bool(system.start_branches)
+    if compiled.system.start_mode == index and not given:
+        return compiled
+    other, compiled = copy.copy(system), copy.copy(compiled)
+    other.start_mode, other.exact = index, None  # a closed form is that of the model's own start
+    other.start_branches = ()
+    compiled.system = compiled.automaton = other
+    return compiled
+
+
+def _numbers(value: Any, what: str) -> np.ndarray:
+    items = [value] if np.ndim(value) == 0 else list(value)
+    return np.array([number(x, f"{what}[{i}]") for i, x in enumerate(items)])
+
+
+def _by_sign(system: System) -> str:
+    """Return why no scheme holds a state by a formula that jumps; empty: none does."""
+    if isinstance(system, FirstOrderSystem):
+        for name, f in zip(system.coordinates, system.f, strict=True):
+            if (c := jump(f, system.x)) is not None:
+                return (
+                    f"f of {name!r} jumps where {c} = 0, and a formula holds no state there, at "
+                    f"whatever h. A relay does (a law of kind 'relay' with y = {c}, its multiplier "
+                    "in r), or a StepSystem or FilippovSystem with the same formula"
+                )
+    if not isinstance(system, MechanicalSystem):
+        return ""
+    for name, force in zip(system.coordinates, system.force, strict=True):
+        if (slip := jump(force, system.v)) is not None:
+            return (
+                f"the force of {name!r} jumps where {slip} = 0, as Coulomb friction does, and a "
+                "force that is a formula holds no body there, at whatever h. Friction of a contact "
+                f"does (Contact(..., mu=..., slip='{slip}')), or a StepSystem or FilippovSystem "
+                "with the same formula"
+            )
+    return ""
+
+
+def observe(solution: Solution, bundle: str) -> np.ndarray:
+    """Evaluate a bundle of the system's equations along a solution: (n_t, outputs).
+
+    Raises
+    ------
+    NotApplicable
+        The energy of a system x' = ...: none is declared.
+    """
+    from explorer.kernels.model.along_rows import evaluate
+
+    system, rho = solution.system, list(solution.rho.values())
+    if isinstance(system, StateSpaceSystem):
+        if bundle == "outputs" and isinstance(system, FirstOrderSystem):
+            first = compile_first_order(system)
+            lam = solution.lam  # type: ignore[attr-defined]
+            return _along(solution, first.outputs, first.input(rho), evaluate, lam)
+        if bundle != "sketch":
+            raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
+        native = compile_sketch(system)
+        inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
+        return _along(solution, native, inp, evaluate)
+    compiled = compile_system(system)
+    if bundle == "recorded":
+        return compiled.recorded(solution.t, rho)
+    if bundle == "energy" and compiled.linear:
+        kinetic = 0.5 * np.sum((system.M @ solution.v.T).T * solution.v, axis=1)
+        elastic = 0.5 * np.sum((system.K @ solution.q.T).T * solution.q, axis=1)
+        f = compiled.bundles["force"](compiled.input(rho)) + compiled.fixed
+        if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
+            return np.column_stack([kinetic, elastic - solution.q @ f])
+        return kinetic[:, None]
+    native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
+    values = _along(solution, native, compiled.input(rho), evaluate)
+    return values + compiled.fixed if bundle == "force" else values
+
+
+def _along(
+    solution: Solution, native: Any, inp: np.ndarray, evaluate: Any, second: Any = None
+) -> np.ndarray:
+    result = np.empty((len(solution.t), native.size))
+    v = second
+    if v is None:
+        v = solution.v if solution.has_velocities else np.zeros_like(solution.q)
+    contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
+    evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
+    return result
+
+
+def rerun(solution: Solution, **changes: Any) -> Solution:
+    """Simulate the recipe of a solution again; `changes` are arguments of `simulate`."""
+    spec = solution.spec
+    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho}
+    if spec["record"] is not None:
+        arguments["record"] = Recorder(**spec["record"])
+    arguments |= changes
+    start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
+    return simulate(solution.system, solution.scheme, **{**start, **arguments})

@@ -1,0 +1,1 @@
+"""Linear complementarity problems, plain and in a box, and the Delassus matrix that makes them."""

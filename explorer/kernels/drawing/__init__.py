@@ -1,0 +1,1 @@
+"""What pictures need of many points, quickly."""

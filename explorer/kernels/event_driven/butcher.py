@@ -1,0 +1,111 @@
+"""Coefficients of the Runge-Kutta methods and of Newmark's, as the kernels take them.
+
+The pairs are SciPy's.
+
+Radau IIA: Hairer, Wanner, Solving ODEs II, table IV.5.6.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853, RK45
+
+__all__ = ["METHODS", "Tableau", "newmark"]
+
+
+@dataclass(frozen=True)
+class Tableau:
+    """One method.
+
+    Attributes
+    ----------
+    code, stages, order : int
+    A : (16, 16), rows of stages, the end of the step (row `stages`), then rows for the polynomial
+    c : (16,) times of the rows
+    E : (2, 16) error weights
+    D : (4, 16) weights of the polynomial
+    exponent : float
+        The error of a step falls with h to the power of -1 / exponent.
+    stiff : float
+        h times the largest eigenvalue beyond which the method is unstable; 0 for a stiff method.
+    """
+
+    code: int
+    stages: int
+    order: int
+    A: np.ndarray
+    c: np.ndarray
+    E: np.ndarray
+    D: np.ndarray
+    exponent: float
+    stiff: float
+
+    @property
+    def last(self) -> int:
+        """Return the last row of A: of the polynomial, or of the end of the step."""
+        return 15 if self.code == 1 else self.stages
+
+
+def _place(shape: tuple[int, int], *blocks: tuple[int, np.ndarray]) -> np.ndarray:
+    whole = np.zeros(shape)
+    for row, block in blocks:
+        block = np.atleast_2d(block)
+        whole[row : row + len(block), : block.shape[1]] = block
+    return whole
+
+
+def _times(*parts: np.ndarray) -> np.ndarray:
+    return np.concatenate([*parts, np.zeros(16)])[:16]
+
+
+_ONE = np.ones(1)
+_R = 6**0.5
+_RADAU = np.array([
+    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
+    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
+    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
+])  # fmt: skip
+# the polynomial with the slopes of the start and of the stages, from these slopes to powers of the
+# fraction of a step. Without that of the start, what leaves a guard slowly seems to fall through.
+# Its end is that of the step, since Radau's rule integrates a cubic exactly.
+_NODES = np.append(0.0, _RADAU.sum(axis=1))
+_POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
+METHODS = {
+    "dop853": Tableau(
+        1, 12, 8,
+        _place((16, 16), (0, DOP853.A), (12, DOP853.B), (13, DOP853.A_EXTRA)),
+        _times(DOP853.C[:12], _ONE, DOP853.C_EXTRA),
+        _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)), _place((4, 16), (0, DOP853.D)),
+        -1 / 8, 6.1,
+    ),
+    "dopri5": Tableau(
+        0, 6, 5,
+        _place((16, 16), (0, RK45.A), (6, RK45.B)), _times(RK45.C, _ONE),
+        _place((2, 16), (0, RK45.E)), _place((4, 16), (0, RK45.P.T)),
+        -1 / 5, 3.25,
+    ),
+    "radau": Tableau(
+        2, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
+        _times(np.zeros(1), _RADAU.sum(axis=1)), _place((2, 16), (0, np.eye(5)[4])),
+        _place((4, 16), (0, _POLYNOMIAL)), -1 / 4, 0.0,
+    ),
+}  # fmt: skip
+
+
+def newmark(order: int, *coefficients: Any) -> Tableau:
+    """Return the tableau whose first row are these coefficients of
+    `explorer.kernels.event_driven.newmark_step`.
+
+    Parameters
+    ----------
+    order : int
+    coefficients : alpha_m, alpha_f, beta, gamma, whether interpolated, weight of the local error
+        (1 / tolerance, 0: fixed steps), most iterations
+    """
+    return Tableau(
+        3, 1, 2, _place((16, 16), (0, np.array(coefficients, float))),
+        _times(np.zeros(1), _ONE), np.zeros((2, 16)), np.zeros((4, 16)), -1 / (order + 1), 0.0,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Finite elements with switch detection: the march through active sets, elements, derivatives."""

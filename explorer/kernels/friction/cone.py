@@ -1,0 +1,258 @@
+"""Coulomb friction in space: the impulses of all active contacts together.
+
+With w = D P + q per contact, K the cone |P_T| <= mu P_n and K* its dual::
+
+    K  contains  P   perp   w + mu |w_T| n   in   K*
+
+(De Saxce's form: Acary, Bremond, Huber, *On solving contact problems with Coulomb friction: formu-
+lations and numerical comparisons*, 2018, eq. (14)), which is open, sticking, or sliding with P_T
+against w_T. Two solvers, both from the impulses given:
+
+- nonsmooth Gauss-Seidel: contact by contact, each exactly (Jourdan, Alart, Jean, CMAME 155 (1998)
+  31), by `explorer.kernels.friction.single_contact`; between the sweeps Newton's method for all
+  contacts together, `explorer.kernels.friction.alart_curnier`, the longer the more sweeps have not
+  sufficed;
+- accelerated projected gradients (Mazhar, Heyn, Negrut, Tasora, ACM Trans. Graph. 34 (2015) 32) of
+  P'D P / 2 + P'(q + s n) on the cones, with s = mu |w_T| made anew whenever the inner problem is
+  solved ten times better than the law. (With s = 0, as there, slipping contacts would part.)
+
+Neither converges for all problems, and hardly a problem defeats both: where one has not converged,
+the other goes on from there.
+
+D is kept as the blocks of `explorer.kernels.friction.cone_blocks`.
+"""
+
+import numpy as np
+
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
+from explorer.kernels.friction.alart_curnier import approach, harden, polish
+from explorer.kernels.friction.cone_blocks import (
+    AT,
+    DOLD,
+    DP,
+    DY,
+    LISTED,
+    LOW,
+    OLD,
+    RIGHT,
+    SIZE,
+    SKYLINE,
+    WIDTH,
+    P,
+    Y,
+    gather,
+    moved,
+    residual,
+)  # fmt: skip
+from explorer.kernels.friction.single_contact import MARGIN, NONE, OPEN, STICK, in_plane, off_cone, on_line
+from explorer.kernels.jit import kernel
+
+__all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
+
+GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
+HARD = 8  # sweeps without success after which contacts are made soft, and hard again
+SETTLED = 4  # sweeps within the tolerance after which what they leave is taken
+FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
+VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbers
+MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
+
+
+@kernel(f"boolean({SKYLINE})", inner=True)
+def sweep(B, graph, m, mu, vec):
+    """Solve contact by contact, the others held, once; False if one has no solution."""
+    x, b = vec[P], vec[RIGHT]
+    for k in range(m):
+        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
+        x_n, x_1, x_2 = x[i], x[i + 1], x[i + 2]
+        q_n, q_1, q_2 = moved(B, graph, x, k)
+        q_n += b[i] - (B[at] * x_n + B[at + 1] * x_1 + B[at + 2] * x_2)
+        q_1 += b[i + 1] - (B[at + 3] * x_n + B[at + 4] * x_1 + B[at + 5] * x_2)
+        q_2 += b[i + 2] - (B[at + 6] * x_n + B[at + 7] * x_1 + B[at + 8] * x_2)
+        what = 1.0
+        if graph[WIDTH, k] == 2:
+            x[i], x[i + 1], x[i + 2], what = in_plane(B, at, mu[k], q_n, q_1, q_2)
+        elif graph[WIDTH, k] == 1:
+            x[i], x[i + 1], what = on_line(
+                B[at], B[at + 1], B[at + 3], B[at + 4], mu[k], q_n, q_1
+            )  # fmt: skip
+        else:
+            x[i] = max(0.0, -q_n / B[at]) if B[at] > 0.0 else 0.0
+        if what == NONE:
+            return False
+    return True
+
+
+@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
+def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
+    """Sweep until the residual is below `tol`; steps of Newton's method that reduce it help.
+
+    It ends with less than MARGIN of `tol`, unless a few more sweeps do not get there.
+    """
+    pause, after, polished = 1, 1, False  # sweeps up to the next try of Newton's method
+    within = 0
+    for count in range(1, max_iter + 1):
+        if not sweep(B, graph, m, mu, vec):
+            return LCP_ITERATIONS
+        off = residual(B, graph, m, mu, vec, 0.0)
+        within += off <= tol
+        done = polished and (off <= MARGIN * tol or within > SETTLED)
+        if off <= tol and (m == 1 or done or off <= FINE * tol):
+            return SUCCESS
+        if m > 1 and (off <= tol or count >= after):
+            now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
+            if pause > 1 and now > MARGIN * tol:
+                now = approach(B, graph, m, mu, vec, A, now, MARGIN * tol)
+            if pause >= HARD and now > tol:
+                now = harden(B, graph, m, mu, vec, A, now, tol)
+                if now == np.inf:
+                    return LCP_RAY
+            polished = now <= tol
+            pause *= 2  # though it may have helped: the next sweep can undo it
+            after = count + pause
+    return LCP_ITERATIONS
+
+
+@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
+def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
+    """Solve by accelerated projected gradients, until the residual is below `tol`.
+
+    Every contact has the step 1 / (L SIZE), with L kept above what D shows along the steps; the
+    momentum is dropped wherever it points uphill. Newton's method finishes. vec[SIZE, m:]: s.
+    """
+    x, y, b, d, dy = vec[P], vec[Y], vec[RIGHT], vec[DP], vec[DY]
+    old, d_old, size, shift = vec[OLD], vec[DOLD], vec[SIZE], vec[SIZE, m:]
+    off = residual(B, graph, m, mu, vec, 0.0)
+    for i in range(3 * m):
+        y[i], dy[i] = x[i], d[i]
+    for k in range(m):
+        w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
+        shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+    L, momentum = 1.0, 1.0
+    for _ in range(max_iter):
+        if off <= tol:
+            off = polish(B, graph, m, mu, vec, 0.0, A, off, FINE * tol, 0)
+            if off > MARGIN * tol:
+                approach(B, graph, m, mu, vec, A, off, MARGIN * tol)
+            return SUCCESS
+        if not np.isfinite(off):
+            return LCP_RAY
+        for i in range(3 * m):
+            old[i], d_old[i] = x[i], d[i]
+        while True:
+            bent, length, uphill = 0.0, 0.0, 0.0
+            for k in range(m):
+                i, rate = 3 * k, 1.0 / (L * size[k])
+                g_n, g_1, g_2 = dy[i] + b[i] + shift[k], dy[i + 1] + b[i + 1], dy[i + 2] + b[i + 2]
+                x_n, x_1, x_2 = y[i] - rate * g_n, y[i + 1] - rate * g_1, y[i + 2] - rate * g_2
+                radius = np.sqrt(x_1 * x_1 + x_2 * x_2)
+                if mu[k] * radius <= -x_n:
+                    x_n = x_1 = x_2 = 0.0
+                elif radius > mu[k] * x_n:
+                    x_n = (mu[k] * radius + x_n) / (1.0 + mu[k] * mu[k])
+                    ratio = mu[k] * x_n / radius
+                    x_1, x_2 = ratio * x_1, ratio * x_2
+                x[i], x[i + 1], x[i + 2] = x_n, x_1, x_2
+                uphill += g_n * (x_n - old[i]) + g_1 * (x_1 - old[i + 1])
+                uphill += g_2 * (x_2 - old[i + 2])
+            for k in range(m):
+                i = 3 * k
+                d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+                for j in range(i, i + 3):
+                    bent += (x[j] - y[j]) * (d[j] - dy[j])
+                    length += size[k] * (x[j] - y[j]) ** 2
+            if bent <= L * length * (1.0 + 1e-9) or not L < 1e12:
+                break
+            L *= 2.0
+        following = 0.5 * (momentum * np.sqrt(momentum * momentum + 4.0) - momentum * momentum)
+        beta = momentum * (1.0 - momentum) / (momentum * momentum + following)
+        momentum = following
+        if uphill > 0.0:
+            beta, momentum = 0.0, 1.0
+        off, inner = 0.0, 0.0
+        for k in range(m):
+            i = 3 * k
+            w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+            now = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+            law = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, now)
+            held = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, shift[k])
+            off = law if not law <= off else off
+            inner = max(inner, held)
+        if inner <= 0.1 * off:
+            for k in range(m):
+                w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
+                shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+            beta, momentum = 0.0, 1.0
+        for i in range(3 * m):
+            y[i] = x[i] + beta * (x[i] - old[i])
+            dy[i] = d[i] + beta * (d[i] - d_old[i])
+        L *= 0.9
+    return LCP_ITERATIONS
+
+
+@kernel(
+    "int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64[::1], float64[::1],"
+    " float64[::1], float64[::1], int64[::1], int64, float64, int64, float64[:, ::1],"
+    " float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1])",
+    inner=True,
+)
+def in_space(
+    D, act, m, rows, place, tangents, mu, q, z, mode, solver, tol, max_iter, A, blocks, vec, graph,
+    state, found,
+):  # fmt: skip
+    """Solve from the impulses in z; ``found[0]`` is the residual, mode what each contact does.
+
+    Parameters
+    ----------
+    D, act, m, rows, place, mu, q, z, mode : see `explorer.kernels.friction.coulomb`
+    tangents : (n_c + 1,) contact a has the rows tangents[a] to tangents[a + 1] - 1 of D
+    A, blocks, vec (9, .), graph (6, .), state : workspaces; blocks and graph are made anew if
+        state[MADE] or the list of active contacts has changed
+    """
+    B = blocks.reshape(blocks.size)
+    same = state[MADE] == m
+    for k in range(m):
+        same = same and graph[LISTED, k] == act[k]
+    if not same:
+        gather(D, act, m, place, tangents, B, graph)
+        state[MADE] = m
+    x, b, size = vec[P], vec[RIGHT], 0.0
+    for j in range(rows):
+        size = max(size, abs(q[j]))
+        if not np.isfinite(q[j]):
+            found[0] = np.nan
+            return LCP_RAY
+    for k in range(m):
+        i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
+        width = graph[WIDTH, k]
+        trace = B[at] + B[at + 4] + B[at + 8]
+        unit = vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
+        for d in range(3):
+            j = k if d == 0 else place[k] + d - 1
+            P_j, q_j = (z[j], q[j]) if d <= width else (0.0, 0.0)
+            x[i + d] = P_j if unit * abs(P_j) > VANISHES * size else 0.0
+            b[i + d] = q_j if abs(q_j) > VANISHES * size else 0.0
+    status = LCP_ITERATIONS
+    for turn in range(2):
+        if status == LCP_ITERATIONS:
+            if (solver == GAUSS_SEIDEL) == (turn == 0):
+                status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
+            else:
+                status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
+    found[0] = residual(B, graph, m, mu, vec, 0.0)
+    d = vec[DP]
+    for k in range(m):
+        i, what = 3 * k, STICK
+        most, length = mu[k] * max(x[i], 0.0), np.sqrt(x[i + 1] ** 2 + x[i + 2] ** 2)
+        if length > most:  # by round-off
+            x[i + 1], x[i + 2] = most / length * x[i + 1], most / length * x[i + 2]
+        z[k] = x[i] = max(x[i], 0.0)
+        for c in range(graph[WIDTH, k]):
+            z[place[k] + c] = x[i + 1 + c]
+        if graph[WIDTH, k] > 0:
+            w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+            if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec[SIZE, k] * (most - length):
+                what = -1 if graph[WIDTH, k] == 1 and w_1 < 0.0 else 1
+        mode[act[k]] = what if x[i] > 0.0 else OPEN
+    if status == LCP_RAY:
+        return LCP_RAY
+    return SUCCESS if found[0] <= tol * size else LCP_ITERATIONS

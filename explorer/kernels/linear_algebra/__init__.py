@@ -1,0 +1,1 @@
+"""Dense, banded and sparse factorisations, in place."""

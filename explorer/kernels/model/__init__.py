@@ -1,0 +1,1 @@
+"""A model's native functions as kernels call them, and what stands before them."""

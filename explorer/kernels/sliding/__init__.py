@@ -1,0 +1,1 @@
+"""Sliding modes: multipliers that keep a state on its surfaces, all of them found."""

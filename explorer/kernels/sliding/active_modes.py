@@ -1,0 +1,230 @@
+"""Multipliers of a mode of a system with step functions, and their derivatives.
+
+A mode is an active set and, where dc/dt = 0 has several solutions alpha on its surfaces, one of
+them: of two equations that in which det d(dc/dt)/d alpha is positive or negative, of more that with
+the k-th smallest first multiplier. Their derivatives follow by the implicit function theorem: with
+R = dc/dt of what is slid on,
+
+    R(t, x, alpha, rho) = 0,   alpha_y = -R_alpha^-1 R_y.
+
+A model is 64-bit words: see the constants; behind MODES the root and the signs of each mode. The
+scratch memory lies behind the model's own input vector.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from explorer.kernels.jit import call, kernel
+from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.memory import integers, matrix, vector
+from explorer.kernels.sliding.multiaffine import (
+    BENCH_ROWS,
+    CORNERS,
+    FIRST,
+    pair,
+    roots,
+)
+from explorer.kernels.structures import Integers, Matrix, Memory, Numbers, Vector, takes
+
+__all__ = ["Scratch", "attracts", "derive", "memory", "scratch", "solve"]
+
+# words of the model: counts, where scratch and rho begin in the input vector, columns of the bench,
+# (address, data) of f, of f with its derivatives, of dc/dt, of that with its derivatives, of c
+N, NC, NRHO, SCRATCH, RHO, WIDE, FLOW, FLOW_ALL, RATE, RATE_ALL, SWITCH = (
+    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14,
+)  # fmt: skip
+MODES = 16
+
+
+class Scratch(NamedTuple):
+    """Memory for one call."""
+
+    base: Vector  # (1 + n + n_c + n_rho,) t, x, multipliers, rho
+    out: Vector  # what a native function has written
+    bench: Matrix  # (BENCH_ROWS, wide) see `explorer.kernels.sliding.multiaffine`
+    M: Matrix  # (size, size), size = max(n_c, 2)
+    r: Matrix  # (3, size)
+    pivots: Integers  # (size,)
+    moved: Matrix  # (n_c, 1 + n + n_rho) derivatives of the multipliers by t, x, rho
+    slopes: Matrix  # (n_c, 1 + n + n_rho) for work
+
+
+def scratch(n: int, nc: int, nrho: int, wide: int) -> int:
+    """Return how many numbers of scratch memory there have to be."""
+    return int(sum(_parts(n, nc, nrho, wide)))
+
+
+@kernel("UniTuple(int64, 6)(int64, int64, int64, int64)")
+def _parts(n, nc, nrho, wide):
+    """Return the sizes of the parts of the scratch memory."""
+    size = max(nc, 2)
+    y = 1 + n + nrho
+    most = max(n * (1 + y + nc), nc * (1 + y + nc))
+    return 1 + n + nc + nrho, most, BENCH_ROWS * wide, 5 * size * size + 8 * size, nc * y, nc * y
+
+
+@kernel(takes(Numbers, int, Scratch, returns=int), inner=True)
+def solve(model, mode, scratch):
+    """Write the multipliers of a mode to `scratch.base`; return 0 if there are none."""
+    base, out, bench, r = scratch.base, scratch.out, scratch.bench, scratch.r
+    n, nc = model[N], model[NC]
+    at = MODES + mode * (1 + nc)
+    m = 0
+    for j in range(nc):
+        side = model[at + 1 + j]
+        base[1 + n + j] = 1.0 if side > 0 else 0.0
+        m += 1 if side == 0 else 0
+    if m == 0:
+        return 1
+    for corner in range(1 << m):
+        a = 0
+        for j in range(nc):
+            if model[at + 1 + j] == 0:
+                base[1 + n + j] = (corner >> a) & 1
+                a += 1
+        call(model[RATE], model[RATE + 1], out, base)
+        a = 0
+        for j in range(nc):
+            if model[at + 1 + j] == 0:
+                bench[CORNERS + a, corner] = out[j]
+                a += 1
+    which = model[at]
+    good = 1
+    if m == 1:
+        r[0, 0] = -bench[CORNERS, 0] / (bench[CORNERS, 1] - bench[CORNERS, 0])
+        good = 1 if abs(r[0, 0]) < 1e6 else 0
+    elif m == 2:
+        for a in range(2):
+            size = 0.0
+            for corner in range(4):
+                size = max(size, abs(bench[CORNERS + a, corner]))
+            for corner in range(4):
+                bench[CORNERS + a, corner] /= size
+        good = 1 if pair(bench, 1 if which == 0 else -1, r[0], 1) != 0.0 else 0
+    else:
+        count = roots(bench, m, scratch.M, scratch.pivots, r)
+        good = 1 if which < count else 0
+        if good == 1:
+            best = -1
+            for _ in range(which + 1):  # the next larger first multiplier
+                last = best
+                best = -1
+                for k in range(count):
+                    behind = last < 0 or bench[FIRST + k, 0] > bench[FIRST + last, 0]
+                    if behind and (best < 0 or bench[FIRST + k, 0] < bench[FIRST + best, 0]):
+                        best = k
+            good = 1 if best >= 0 else 0
+            for a in range(m):
+                r[0, a] = bench[FIRST + best, a] if good == 1 else 0.0
+    a = 0
+    for j in range(nc):
+        if model[at + 1 + j] == 0:
+            base[1 + n + j] = r[0, a] if good == 1 else np.nan
+            a += 1
+    return good
+
+
+@kernel(takes(Numbers, int, Scratch), inner=True)
+def derive(model, mode, scratch):
+    """Set `scratch.moved`, the derivatives of the multipliers."""
+    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
+    r, moved = scratch.r, scratch.moved
+    n, nc, nrho = model[N], model[NC], model[NRHO]
+    at = MODES + mode * (1 + nc)
+    y = 1 + n + nrho
+    m = 0
+    for j in range(nc):
+        for k in range(y):
+            moved[j, k] = 0.0
+        m += 1 if model[at + 1 + j] == 0 else 0
+    if m == 0:
+        return
+    call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
+    at_x, at_sel, at_rho = 2 * nc, 2 * nc + nc * n, 2 * nc + nc * n + nc * nc
+    a = 0
+    for i in range(nc):
+        if model[at + 1 + i] == 0:
+            b = 0
+            for j in range(nc):
+                if model[at + 1 + j] == 0:
+                    M[a, b] = out[at_sel + i * nc + j]
+                    b += 1
+            a += 1
+    singular = lu_factor(M, m, m - 1, m - 1, pivots) != 0
+    for k in range(y):
+        a = 0
+        for i in range(nc):
+            if model[at + 1 + i] == 0:
+                if k == 0:
+                    r[0, a] = -out[nc + i]
+                elif k <= n:
+                    r[0, a] = -out[at_x + i * n + k - 1]
+                else:
+                    r[0, a] = -out[at_rho + i * nrho + k - 1 - n]
+                a += 1
+        if not singular:
+            lu_solve(M, m, m - 1, m - 1, pivots, r[0])
+        a = 0
+        for i in range(nc):
+            if model[at + 1 + i] == 0:
+                moved[i, k] = np.nan if singular else r[0, a]
+                a += 1
+
+
+@kernel(takes(Numbers, Numbers, int, Scratch, returns=float), inner=True)
+def attracts(model, data, place, scratch):
+    """Return -det J_Z det J_(Z without j), J = d(dc/dt)/d alpha; words: j, how many, Z."""
+    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
+    nc = model[NC]
+    j, count = data[place], data[place + 1]
+    call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
+    at_sel = 2 * nc + nc * model[N]
+    total = -1.0
+    for without in range(2):
+        a = 0
+        for p in range(count):
+            i = data[place + 2 + p]
+            if without and i == j:
+                continue
+            b = 0
+            for q in range(count):
+                k = data[place + 2 + q]
+                if without and k == j:
+                    continue
+                M[a, b] = out[at_sel + i * nc + k]
+                b += 1
+            a += 1
+        if a > 0:
+            if lu_factor(M, a, a - 1, a - 1, pivots) != 0:
+                return 0.0
+            for b in range(a):
+                total *= M[b, b] * (-1.0 if pivots[b] != b else 1.0)
+    return total
+
+
+@kernel(takes(Memory, Numbers, returns=Scratch), inline=True)
+def memory(inp, model):
+    """Lay out the scratch memory, and write t, x and rho to its `base`."""
+    n, nc, nrho, wide = model[N], model[NC], model[NRHO], model[WIDE]
+    y = 1 + n + nrho
+    size = max(nc, 2)
+    parts = _parts(n, nc, nrho, wide)
+    at = model[SCRATCH]
+    base = vector(inp, at, parts[0])
+    at += parts[0]
+    out = vector(inp, at, parts[1])
+    at += parts[1]
+    bench = matrix(inp, at, BENCH_ROWS, wide)
+    at += parts[2]
+    M = matrix(inp, at, size, size)
+    r = matrix(inp, at + size * size, 3, size)
+    pivots = integers(inp, at + size * size + 3 * size, size)
+    at += parts[3]
+    base[0] = inp[0]
+    for k in range(n):
+        base[1 + k] = inp[1 + k]
+    for k in range(nrho):
+        base[1 + n + nc + k] = inp[model[RHO] + k]
+    slopes = matrix(inp, at + parts[4], nc, y)
+    return Scratch(base, out, bench, M, r, pivots, matrix(inp, at, nc, y), slopes)

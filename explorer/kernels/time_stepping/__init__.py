@@ -1,0 +1,1 @@
+"""Fixed steps: Moreau-Jean, Euler-Moreau, the Newmark family, nonsmooth generalised-alpha."""

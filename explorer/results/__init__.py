@@ -1,0 +1,1 @@
+"""What a run returns: `Solution` and its parts, events, tables and files."""

@@ -1,0 +1,1 @@
+"""One run of a kernel: its workspace, its record, its rows, its outcome."""

@@ -1,0 +1,1 @@
+"""Runs from event to event."""

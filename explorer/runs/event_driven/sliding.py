@@ -1,0 +1,192 @@
+"""A run of the event-driven kernel through active sets, read as one of a system with switches."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.compiled import Switched, compile_switched
+from explorer.errors import NotApplicable
+from explorer.results.switched import Continuations, SwitchedTrajectory
+from explorer.results.trajectory import KINDS, LocatedEvent, Trajectory
+from explorer.runs.event_driven.march import March
+from explorer.runs.event_driven.workspace import Workspace
+from explorer.runs.fesd.tangents import check_start
+
+__all__ = ["SwitchedMarch"]
+
+BAND = 1e-8  # a condition that is not larger is taken for zero
+
+
+class SwitchedMarch(March):
+    """One run; its modes are active sets (`explorer.reformulations.filippov`)."""
+
+    result: ClassVar[type[Trajectory]] = SwitchedTrajectory
+
+    @cached_property
+    def compiled(self) -> Switched:
+        """The system with its multipliers as inputs."""
+        return compile_switched(self.flow.system)  # type: ignore[arg-type]
+
+    def go(self, start: Any, seeds: np.ndarray | None) -> None:
+        """Run the kernel.
+
+        Raises
+        ------
+        BadModel, BadValue
+            As of any march; what is differentiated by moves the start off a surface.
+        """
+        self.mode, self.begun = self._begin(start)
+        super().go(start, seeds)
+        if self.wrt and len(self.steps):
+            n = self.flow.n_x
+            first = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[:, :n]
+            check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
+
+    def start_mode(self, start: Any) -> int:
+        """Return the number of the mode in which it begins, picked where there are several."""
+        return self.mode
+
+    def workspace(self) -> Workspace:
+        """Lend the arguments of the kernels, with what is picked behind the start."""
+        work = super().workspace()
+        later = self.scheme.picked[self.begun :][: len(work.caps) - 4]
+        work.caps[4:] = -1
+        work.caps[4 : 4 + len(later)] = later
+        return work
+
+    def _begin(self, start: Any) -> tuple[int, int]:
+        """Return the first mode, and whether it is one of several."""
+        flow = self.flow
+        mode, x = flow.start_mode(self.rho, start), flow.start(self.rho)[0]
+        branches = flow.automaton.start_branches  # type: ignore[union-attr]
+        held, _ = self._held(0.0, x if start is None else start, branches, flow.starts)
+        if len(held) < 2 or mode not in held:
+            return mode, 0
+        pick = (*self.scheme.picked, -1)[0]
+        return held[pick] if 0 <= pick < len(held) else mode, 1
+
+    @property
+    def _signs(self) -> np.ndarray:
+        return np.array(self.flow.active_sets.signs)  # type: ignore[union-attr]
+
+    @property
+    def route(self) -> tuple[str, ...]:
+        """Exact rewritings on the way."""
+        regions = hasattr(self.flow.system, "subsystems")
+        return (*(["regions as step functions"] if regions else []), "active sets as modes")
+
+    def residual(self) -> dict[str, float]:
+        """Refuse: these are no elements.
+
+        Raises
+        ------
+        NotApplicable
+        """
+        raise NotApplicable(
+            "EventDriven has no elements whose equations could be checked; FESD() has."
+        )
+
+    def choices(self) -> tuple[Continuations, ...]:
+        """Return the moments with several continuations, the start too, and what these are."""
+        flow, n = self.flow, self.flow.n_x
+        places = np.cumsum([0, *(bool(g.branches) for g in flow.guards)]) + flow.offsets["branch"]
+        found = []
+        if len(self.steps):
+            x = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[0, :n]
+            branches = flow.automaton.start_branches  # type: ignore[union-attr]
+            found.append(self._moment(0.0, x, branches, flow.starts, int(self.step_state[0, 0])))
+        for row, kind in zip(self.record, self.kinds, strict=True):
+            branches, native = flow.guards[kind[0]].branches, flow.bundles[places[kind[0]]]
+            x = row[self.lay["x_plus"]][:-1]
+            found.append(self._moment(row[0], x, branches, native, kind[3]))
+        return tuple(moment for moment in found if moment is not None)
+
+    def _moment(
+        self, t: float, x: np.ndarray, branches: Any, native: Any, now: int
+    ) -> Continuations | None:
+        """Return what may follow at a state, if several modes may; `native`: their conditions."""
+        flow = self.flow
+        held, inp = self._held(t, x, branches, native)
+        if len(held) < 2 or now not in held:
+            return None
+        rates = []
+        for to in held:
+            flow.make(to)
+            rates.append(flow.bundles[to](inp)[: flow.n_x])
+        names = tuple(flow.automaton.modes[to].name for to in held)  # type: ignore[union-attr]
+        alpha = [flow.active(to)(inp)[: self._signs.shape[1]] for to in held]
+        return Continuations(
+            float(t), x.copy(), names, np.array(alpha), np.array(rates), held.index(now)
+        )
+
+    def _held(
+        self, t: float, x: np.ndarray, branches: Any, native: Any
+    ) -> tuple[list[int], np.ndarray]:
+        """Return the modes whose conditions surely hold, and the input that says so."""
+        inp = self.flow.input(self.rho)
+        if not branches or native is None:
+            return [], inp
+        inp[0], inp[1 : 1 + self.flow.n_x] = t, x
+        ends = np.cumsum([len(b.when) for b in branches])
+        parts = np.split(native(inp), ends[:-1])
+        held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
+        return held, inp
+
+    def _known(self) -> dict[str, Any]:
+        system, signs = self.flow.system, self._signs
+        met = np.unique(np.concatenate([self.step_state[:, 0], *self.kinds[:, 2:4].T]))
+        met = met if len(met) else np.array([self.flow.start_mode(self.rho)])
+        distinct, number = np.unique(signs[met], axis=0, return_inverse=True)
+        self._number = np.zeros(len(signs), int)
+        self._number[met] = number.ravel()
+        return {
+            "boundaries": np.append(self.steps[:, 0], self.t_last),
+            "interval": np.zeros(len(self.steps), int),
+            "patterns": distinct,
+            "names": tuple(system.mode_name(s.tolist()) for s in distinct),  # type: ignore[attr-defined]
+        }
+
+    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
+        rows = super()._rows(times, exact)
+        modes = rows["mode"]
+        both = np.empty((len(modes), 2 * self._signs.shape[1]))
+        for mode in np.unique(modes):
+            here = modes == mode
+            both[here] = self.along(self.flow.active(int(mode)), rows["t"][here], rows["x"][here])
+        alpha, c = np.hsplit(both, 2)
+        return rows | {
+            "mode": self._number[modes], "multipliers": np.clip(alpha, 0.0, 1.0), "c": c,
+        }  # fmt: skip
+
+    @property
+    def _surfaces(self) -> list[int]:
+        """Number of the switching function of each event."""
+        functions = self.flow.active_sets.functions  # type: ignore[union-attr]
+        return [functions[self.flow.guard_name(who)] for who in self.kinds[:, 0].tolist()]
+
+    @property
+    def sequence(self) -> list[tuple[str, str]]:
+        """Kind of each event, and name of its switching function."""
+        names, signs, found = self.flow.system.guard_names, self._signs, []  # type: ignore[attr-defined]
+        for kind, which in zip(self.kinds, self._surfaces, strict=True):
+            was, now = signs[kind[2:4]]
+            what = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
+            what = what if (was != now).any() else "touches"
+            found.append(("zeno" if KINDS[kind[1]] == "zeno" else what, names[which]))
+        return found
+
+    def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
+        system, signs = self.flow.system, self._signs
+        found, surfaces = super()._events(right, gap_dot), self._surfaces
+        for k, kind in enumerate(self.kinds):
+            was, now = signs[kind[2:4]]
+            found[k] = dataclasses.replace(
+                found[k], index=surfaces[k], together=max(int(np.count_nonzero(was != now)), 1),
+                mode=system.mode_name(was.tolist()),  # type: ignore[attr-defined]
+                to=system.mode_name(now.tolist()),  # type: ignore[attr-defined]
+            )  # fmt: skip
+        return found

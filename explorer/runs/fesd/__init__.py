@@ -1,0 +1,1 @@
+"""Runs of finite elements with switch detection."""

@@ -1,0 +1,384 @@
+"""One run of the FESD kernels: what they write to, and what is read from it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
+from explorer.compiled import Switched, short
+from explorer.errors import BadModel, BadValue
+from explorer.kernels.fesd.collocation import collocation
+from explorer.quantities import number, quantity
+from explorer.results.switched import Continuations, SwitchedTrajectory
+from explorer.results.trajectory import Jump, LocatedEvent
+from explorer.runs.fesd.continuations import continuations
+from explorer.runs.fesd.residuals import Equations
+from explorer.runs.fesd.tangents import Tangents
+from explorer.status import Status
+
+if TYPE_CHECKING:
+    from explorer.kernels.fesd.structures import Record, Workspace
+    from explorer.schemes.fesd import FESD
+    from explorer.schemes.theta_rk import ThetaRK
+
+__all__ = ["SIGNS", "Elements", "order"]
+
+_RULES = {"plus": 1, "minus": -1, "slide": 0}
+_FOLD = 3  # kind of a switch: `explorer.kernels.fesd.fold`
+SIGNS = 6  # first column of the signs in a row of `switches`
+
+
+def order(scheme: FESD | ThetaRK) -> int:
+    """Return the order of the collocation method of a scheme.
+
+    Raises
+    ------
+    BadValue
+        Stages that the method cannot have.
+    """
+    try:
+        return collocation(scheme.tableau, scheme.stages).order
+    except ValueError as error:
+        raise BadValue(f"{type(scheme).__name__}: {error}, not {scheme.stages}.") from None
+
+
+class Elements(Equations):
+    """The elements of one run.
+
+    Attributes
+    ----------
+    states : (n_e + 1, n_x)
+        x at the ends of the elements.
+    slopes, mult : (n_e, s, n_x), (n_e, s, n_sel)
+        x' and multipliers at the stages.
+    times : (n_e, 2)
+        Start and length of each element in s.
+    places : (n_e, 2)
+        Interval and phase of each element.
+    switches, moments : (n_p, 6 + n_c), (n_p, ...)
+        What begins each phase, the first at t = 0: see `explorer.kernels.fesd.march`.
+    """
+
+    polished: np.ndarray = np.zeros(0, bool)
+
+    def __init__(
+        self, compiled: Switched, scheme: FESD | ThetaRK, rho: Any, t_end: float, intervals: int
+    ) -> None:
+        self.compiled, self.scheme, self.t_end = compiled, scheme, t_end
+        self.rho = np.asarray(rho, float)
+        self.method = collocation(scheme.tableau, scheme.stages)
+        self.intervals = intervals
+        self.tangents: Tangents | None = None  # set where derivatives or a cost are asked for
+
+    def workspace(self) -> Workspace:
+        """Return the leading argument of the kernels."""
+        from explorer.runs.fesd.workspace import workspace
+
+        return workspace(self.compiled, self.method, self.rho, self.scheme.newton_max)
+
+    @property
+    def record(self) -> Record:
+        """The elements as the kernels take them."""
+        from explorer.kernels.fesd.structures import Record
+
+        slopes, mult = (a.reshape(len(self.times), -1) for a in (self.slopes, self.mult))
+        return Record(self.states, slopes, mult, self.times)
+
+    def begin(self, start: Any) -> np.ndarray:
+        """Return the state (n_x,) to start from: `start`, by default the model's own.
+
+        Raises
+        ------
+        BadModel
+            A start that is not finite.
+        """
+        compiled = self.compiled
+        x0 = compiled.start(self.rho)[0] if start is None else np.asarray(start, float)
+        if not np.isfinite(x0).all():
+            raise BadModel(f"The start of '{compiled.system.name}' is not finite: {short(x0)}.")
+        return x0
+
+    def go(self, start: Any) -> None:
+        """Run the kernel from `start`, by default the model's own.
+
+        Raises
+        ------
+        BadModel
+            A start that is not finite.
+        """
+        from explorer.kernels.fesd.march import march
+        from explorer.kernels.fesd.structures import Record
+
+        compiled, scheme = self.compiled, self.scheme
+        n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, scheme.stages
+        x0 = self.begin(start)
+        most = self.intervals * scheme.elements + scheme.max_switches * (scheme.elements + 1)
+        most = min(most, max(scheme.max_elements, scheme.elements)) + scheme.elements + 2
+        states, times = np.empty((most + 1, n)), np.empty((most, 2))
+        slopes, mult = np.empty((most, s * n)), np.empty((most, s * nsel))
+        switches = np.empty((scheme.max_switches + 1, SIGNS + nc), np.int64)
+        moments = np.zeros((scheme.max_switches + 1, 2 + 3 * n + nsel))
+        places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
+        caps = np.array(
+            [scheme.elements, scheme.split == "yes", _RULES[scheme.rule], *scheme.picked], np.int64
+        )
+        knobs = np.array([self.t_end, scheme.h, 0.0])
+        states[0] = x0
+        work = self.workspace()
+        begin = time.perf_counter()
+        self.code = march(
+            work, Record(states, slopes, mult, times), counts, caps, knobs, switches, moments,
+            places,
+        )  # fmt: skip
+        self.seconds = time.perf_counter() - begin
+        count, phases = int(counts[1]), int(counts[2])
+        self.states, self.times = states[: count + 1].copy(), times[:count].copy()
+        self.slopes = slopes[:count].reshape(count, s, n).copy()
+        self.mult = mult[:count].reshape(count, s, nsel).copy()
+        self.places = places[:count].copy()
+        self.switches, self.moments = switches[:phases].copy(), moments[:phases].copy()
+        self.t_last, self.tally = float(knobs[2]), counts
+        self.counts = np.array([count, phases - 1, int(work.solver.work[2])])
+        self.watch = np.full((1, 5), np.inf)
+        self.residual_of_newton = float(work.solver.work[1])
+        if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
+            self.switches, self.moments = self.switches[:-1], self.moments[:-1]
+        self.polished, self.taus = np.zeros(len(self.moments), bool), np.zeros(len(self.moments))
+
+    def polish(self) -> None:
+        """Find the ends of slides anew, where dc/dt = 0: to the order of the states."""
+        from explorer.kernels.fesd.slide_end import polish
+
+        if not len(self.times):
+            return
+        self.taus = np.full(len(self.moments), np.nan)
+        polish(self.workspace(), self.record, self.switches, self.moments, self.taus)
+        self.polished = np.isfinite(self.taus)
+
+    def choices(self) -> tuple[Continuations, ...]:
+        """Return the moments with several continuations, and what these are."""
+        return continuations(self)
+
+    def spent(self, k: int) -> float:
+        """Return the running cost's rate at the beginning of phase `k`."""
+        compiled, moment = self.compiled, self.moments[k]
+        if compiled.cost is None:
+            return 0.0
+        n, inp = compiled.n_x, compiled.input(self.rho)
+        inp[0], inp[1 : 1 + n] = moment[0], moment[2 : 2 + n]
+        inp[1 + n : 1 + n + compiled.n_sel] = moment[2 + 3 * n :]
+        return float(compiled.cost(inp)[0])
+
+    @property
+    def status(self) -> Status:
+        """How the run ended."""
+        detail, t = "", self.t_last
+        if self.code == MORE_SWITCHES:
+            detail = (
+                f" This interval needs {self.tally[4]} elements; it has {self.scheme.elements}."
+            )
+        if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
+            detail = self._growth
+        if self.code == ACCUMULATION:
+            detail = f" The last switch that was found is at t = {quantity(self._end, 's', 9)}."
+        return Status.of(self.code, len(self.times), t, self.residual_of_newton, detail)
+
+    @property
+    def _growth(self) -> str:
+        """Say which state grows so fast that no element follows it, if one does."""
+        x, names = self.states[-1], self.compiled.system.coordinates
+        rate = self.slopes[-1, -1] if len(self.slopes) else np.zeros_like(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            doubles = np.where(x * rate > 0, x / rate, np.inf)
+        k = int(doubles.argmin())
+        if not (doubles[k] < self.scheme.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
+            return ""
+        within = quantity(doubles[k], "s", 2)
+        return f" {names[k]} = {number(x[k], 3)} doubles within {within} there: it may blow up."
+
+    @property
+    def graded(self) -> np.ndarray:
+        """Those of phases that end at a fold, (n_e,) bool: there they get ever shorter."""
+        return np.isin(self.places[:, 1], np.flatnonzero(self.switches[1:, 1] == _FOLD))
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Times of the switches in s."""
+        return self.moments[1:, 0]
+
+    @property
+    def sequence(self) -> list[list[int]]:
+        """What happened at each switch, in numbers that two runs can compare."""
+        return self.switches[1:, [1, 2, *range(SIGNS, self.switches.shape[1])]].tolist()
+
+    def jump(self, k: int) -> Jump:
+        """Return what differentiates switch `k`, from 0."""
+        assert self.tangents is not None
+        return self.tangents.jump(k)
+
+    def end(self) -> tuple[float, np.ndarray, float, np.ndarray]:
+        """Return t, x, z at the end, and the derivatives of (x, z)."""
+        assert self.tangents is not None
+        moved = self.tangents.moved[-1, :-1, : self.compiled.n_x + 1]
+        return self.t_last, self.states[-1], float(self.tangents.cost[-1]), moved.T
+
+    @property
+    def _end(self) -> float:
+        return float(self.times[-1].sum()) if len(self.times) else 0.0
+
+    def sample(
+        self, t: np.ndarray, *, exact: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return x (k, n_x), multipliers (k, n_sel) and the number of the element of each time.
+
+        Exact: each by an element of its own; else from the polynomials, as good to the eye.
+        """
+        n, count = self.compiled.n_x, len(self.times)
+        if not count:
+            x = np.broadcast_to(self.states[0], (len(t), n)).copy()
+            behind = self.moments[:1, 2 + 3 * n :]
+            rest = np.zeros((1, self.compiled.n_sel)) if not len(behind) else behind
+            return x, np.broadcast_to(rest, (len(t), rest.shape[1])).copy(), np.zeros(len(t), int)
+        which = np.searchsorted(self.times[:, 0], t, side="left") - 1
+        which = np.clip(which, 0, count - 1)
+        begin, h = self.times[which].T
+        s = np.clip((t - begin) / h, 0.0, 1.0)
+        powers = s[:, None] ** np.arange(1, self.method.stages + 1)
+        shares = powers @ self.method.powers.T
+        x = self.states[which] + h[:, None] * np.einsum("tj,tjn->tn", shares, self.slopes[which])
+        weights, ends = self.method.lagrange(s), s >= 1.0
+        x[ends], weights[ends] = self.states[which[ends] + 1], self.method.table[-1]
+        multipliers = np.einsum("tj,tjc->tc", weights, self.mult[which])
+        if exact:
+            from explorer.kernels.fesd.dense_output import within
+
+            within(
+                self.workspace(), self.record, self.places, self.switches,
+                np.ascontiguousarray(t, float), which, x, multipliers,
+            )  # fmt: skip
+        return x, np.clip(multipliers, 0.0, 1.0), which
+
+    def slopes_at(self, t: np.ndarray) -> np.ndarray:
+        """Return the derivatives of (x, z) at fixed times, (k, n_x + 1, p)."""
+        which = np.searchsorted(self.times[:, 0], t, side="left") - 1
+        assert self.tangents is not None
+        return self.tangents.at(t, np.maximum(which, 0))[0]
+
+    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return no gaps (k, 0): there are no contacts."""
+        none = np.zeros((len(t), 0))
+        return none, none, none
+
+    def trajectory(self, t_eval: Any = None) -> SwitchedTrajectory:
+        """Return rows at `t_eval` (or at the ends of elements) and on both sides of switches."""
+        if t_eval is None:
+            return self._lazy(np.append(self.times[:, 0], self._end), exact=False)
+        times = np.array(t_eval, float)
+        if times.ndim != 1 or (np.diff(times) < 0).any() or not np.isfinite(times).all():
+            raise BadValue("t_eval needs increasing times.")
+        if len(times) and not (times[0] >= 0 and times[-1] <= self.t_end):
+            raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
+        return self._lazy(times[times <= self._end], exact=True)
+
+    def rows(self, solution: SwitchedTrajectory, points: int | np.ndarray) -> SwitchedTrajectory:
+        """Return `solution` with rows at these times, or so many even ones and the knots."""
+        if isinstance(points, int):
+            even, ends = np.linspace(0.0, self._end, points + 1), [*self.knots, self._end]
+            points = even if len(ends) > points else np.union1d(even, ends)
+        finer = self._lazy(points, exact=False)
+        finer.observe = solution.observe
+        return finer
+
+    def _lazy(self, times: np.ndarray, exact: bool) -> SwitchedTrajectory:
+        compiled, system = self.compiled, self.compiled.system
+        patterns = self.switches[:, SIGNS:]
+        distinct, number = np.unique(patterns, axis=0, return_inverse=True)
+        self.numbers = number.ravel()
+        return SwitchedTrajectory.of(
+            self, lambda: self._rows(times, exact), system=system, scheme=self.scheme,
+            status=self.status, rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
+            route=("regions as step functions",) if hasattr(system, "subsystems")
+            and not compiled.stewart else (), seconds=self.seconds,
+            boundaries=np.append(self.times[:, 0], self._end), interval=self.places[:, 0],
+            names=tuple(system.mode_name(signs.tolist()) for signs in distinct), patterns=distinct,
+        )  # fmt: skip
+
+    def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
+        n, nsel = self.compiled.n_x, self.compiled.n_sel
+        hits = self.hits
+        found = self.times[self.switches[1:, 0] - 1].sum(axis=1) if len(hits) else hits
+        own = ~np.isin(times, hits if exact else np.append(hits, found))
+        times = times[own]
+        x, multipliers, which = self.sample(times, exact=exact)
+        start = times == 0.0
+        if len(self.moments):
+            multipliers[start] = self.moments[0, 2 + 3 * n :]
+        phase = self.places[which, 1] if len(self.places) else np.zeros(len(times), int)
+        if self.polished.any():  # what lies between an element's end and that of its slide
+            phase = np.searchsorted(hits, times, side="left")
+        events = len(hits)
+        last = self.switches[1:, 0] - 1
+        before = np.einsum("j,ejc->ec", self.method.table[-1], self.mult[last])
+        at = self.moments[1:, 2 : 2 + n]
+        sides = np.concatenate([times, hits, hits])
+        turn = 2.0 * np.arange(events)
+        order = np.lexsort((np.concatenate([np.zeros(len(times)), turn, turn + 1]), sides))
+        place = np.empty(len(order), int)
+        place[order] = np.arange(len(order))
+        t, k = sides[order], np.arange(events)
+        x = np.concatenate([x, at, at])[order]
+        chosen = np.concatenate([multipliers, np.clip(before, 0, 1), self.moments[1:, 2 + 3 * n :]])
+        chosen = chosen[order].reshape(len(t), nsel)
+        none, zeros = np.zeros((len(t), 0)), np.zeros((len(t), 2))
+        z, S = zeros[:, 0], np.zeros((len(t), n + 1, 0))
+        if self.tangents is not None:
+            between, cost = self.tangents.at(times, which)
+            jumps = [self.tangents.jump(e) for e in range(events)]
+            spent = [j.y[n] for j in jumps]
+            z = np.concatenate([cost, spent, spent])[order]
+            sides_of = [[getattr(j, side) for j in jumps] for side in ("s_minus", "s_plus")]
+            S = np.concatenate([between, *(np.reshape(s, (events, *between.shape[1:]))
+                                           for s in sides_of)])[order]  # fmt: skip
+        return {
+            "t": t, "q": x, "v": none, "p": none, "gap": none, "gap_dot": none,
+            "active": none.astype(np.int8), "lam_t": none, "lam_max": none, "p_t": none,
+            "slip": none, "sticks": none.astype(bool), "iterations": np.ones(len(t), np.int32),
+            "residuals": zeros, "x": x, "rates": self.rates(t, x, chosen), "lam": none,
+            "z": z, "S": S,
+            "mode": self.numbers[np.concatenate([phase, k, k + 1])[order]],
+            "located": self._events(place[len(times) + events :]),
+            "multipliers": chosen, "c": self.functions(t, x)[0],
+        }  # fmt: skip
+
+    def _switch(self, k: int) -> tuple[str, int, int]:
+        """Return the kind of switch `k`, from 1, its surface, and how many surfaces change."""
+        was, now = self.switches[k - 1, SIGNS:], self.switches[k, SIGNS:]
+        changed = np.flatnonzero(was != now)
+        surface = self.switches[k, 1] == 1 or not self.compiled.stewart
+        which = int(self.switches[k, 2]) if surface else int(changed[0]) if len(changed) else 0
+        kind = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
+        return kind, which, max(len(changed), 1)
+
+    @property
+    def met(self) -> list[tuple[str, str]]:
+        """Kind of each switch, and name of its switching function."""
+        names = self.compiled.system.guard_names
+        switches = (self._switch(k) for k in range(1, len(self.moments)))
+        return [(kind, names[which]) for kind, which, _ in switches]
+
+    def _events(self, right: np.ndarray) -> list[LocatedEvent]:
+        system, n, found = self.compiled.system, self.compiled.n_x, []
+        names = [system.mode_name(signs.tolist()) for signs in self.switches[:, SIGNS:]]
+        for k in range(1, len(self.moments)):
+            kind, which, together = self._switch(k)
+            t, slope = self.moments[k, :2].tolist()
+            at = self.moments[k, 2 : 2 + n]
+            found.append(LocatedEvent(
+                t, kind, system.guard_names[which], which, int(right[k - 1]), at[n:], at[n:], 0.0,
+                0.0, 0.0, at, at, slope, together, names[k - 1], names[k],
+                None if self.tangents is None else self.tangents.dt_drho(k - 1),
+            ))  # fmt: skip
+        return found

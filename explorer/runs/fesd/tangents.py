@@ -1,0 +1,185 @@
+"""Derivatives along a run of `FESD` by parameters, and its running cost: what the kernel leaves."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.compiled import Switched
+from explorer.errors import BadValue
+from explorer.quantities import quantity
+from explorer.results.trajectory import Jump
+from explorer.runs.fesd.slide_ends import slide_end
+
+if TYPE_CHECKING:
+    from explorer.runs.fesd.elements import Elements
+
+__all__ = ["Tangents", "check_start"]
+
+_FOLD = 3  # kind of a switch: the multipliers of a slide have met others and vanished
+_SURFACE = 1  # kind of a switch: a switching function is zero; else a multiplier at its bound
+
+
+def _functions(compiled: Switched, rho: Any, t: float, x: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return c and its derivatives by x, t and all parameters."""
+    n, nc, inp = compiled.n_x, compiled.n_c, compiled.input(rho)
+    inp[0], inp[1 : 1 + n] = t, x
+    out = compiled.tangents[1](inp)
+    c_x = out[nc : nc * (1 + n)].reshape(nc, n)
+    c_t = out[nc * (1 + n) : nc * (2 + n)]
+    return out[:nc], c_x, c_t, out[nc * (2 + n) :].reshape(nc, -1)
+
+
+def check_start(
+    compiled: Switched, rho: Any, x: np.ndarray, seeds: np.ndarray, wrt: Sequence[int]
+) -> None:
+    """Refuse a start on a surface that a parameter moves off it: it has two sides.
+
+    Parameters
+    ----------
+    x, seeds : (n_x,), (n_x, p) the start and its derivative
+    wrt : places of the parameters in rho; -1 for a start value
+
+    Raises
+    ------
+    BadValue
+    """
+    c, c_x, _, c_rho = _functions(compiled, rho, 0.0, x)
+    places = np.array(wrt, np.int64)
+    c_rho = np.column_stack([c_rho, np.zeros(len(c))])  # the last column, -1: a start value
+    moves = c_x @ seeds + c_rho[:, places]
+    on = np.abs(c) <= 1e-9 * (1 + np.abs(x).max())
+    if (np.abs(moves[on]) > 1e-9).any():
+        name = compiled.system.guard_names[int(np.flatnonzero(on)[0])]
+        raise BadValue(
+            f"The run starts on the surface {name!r} = 0, and what it is differentiated by "
+            "moves the start off it: to either side another derivative. Start beside it."
+        )
+
+
+class Tangents:
+    """Total derivatives at the ends of elements, and those at a fixed time anywhere.
+
+    Parameters
+    ----------
+    run : Elements
+    wrt : places of the parameters in rho; -1 for a start value
+    seeds : (n_x, p) derivative of the start, by default the model's own
+
+    Attributes
+    ----------
+    moved : (n_e + 1, p + 1, n_x + 2)
+        d(x, z, t)/drho at the ends of elements, which move; the last column serves the kernel.
+    own : (n_e, n_x + 2)
+        Derivatives of the end of each element by its length.
+    cost : (n_e + 1,)
+        Running cost z.
+
+    Raises
+    ------
+    BadValue
+        Where no derivative exists: a start on a surface that moves off it, a switch that grazes.
+    """
+
+    def __init__(self, run: Elements, wrt: tuple[int, ...], seeds: Any = None) -> None:
+        from explorer.kernels.fesd.tangents import differentiate
+
+        self.run, self.wrt = run, np.array(wrt, np.int64)
+        n, count, p = run.compiled.n_x, len(run.times), len(wrt)
+        self.moved = np.zeros((count + 1, p + 1, n + 2))
+        self.own, self.cost = np.zeros((count, n + 2)), np.zeros(count + 1)
+        if seeds is None:
+            seeds = run.compiled.start(run.rho)[1][:, self.wrt]
+        self.moved[0, :p, :n] = seeds.T
+        if len(run.switches) and run.switches[0, 4]:
+            check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, wrt)
+        failed = differentiate(
+            *self._workspace(), run.scheme.elements, self.moved, self.own, self.cost
+        )
+        if (run.switches[1:, 1] == _FOLD).any():
+            raise BadValue(
+                "A slide on several surfaces ends where its multipliers meet another solution and "
+                "both vanish: the end of such a slide has no derivative here. An earlier t_end has."
+            )
+        if failed or not np.isfinite(self.moved[:, :p]).all():
+            self._refuse()
+
+    def _workspace(self) -> tuple[Any, ...]:
+        from explorer.kernels.fesd.tangents import Asked
+
+        run = self.run
+        compiled, p, s = run.compiled, len(self.wrt), run.scheme.stages
+        n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
+        bundles = [*compiled.tangents, *([] if compiled.cost is None else [compiled.cost])]
+        work = run.workspace()
+        model = work.model._replace(
+            table=np.array([[b.address, b.data] for b in bundles], np.int64),
+            out=np.empty(max(b.size for b in bundles) + 1), switch=np.empty(bundles[1].size + 1),
+        )  # fmt: skip
+        asked = Asked(
+            self.wrt, np.empty((p + 2, s * (n + nc))), np.empty(n + nsel), np.empty((p + 1, n + 2)),
+            np.empty(n + 2),
+        )  # fmt: skip
+        return work._replace(model=model), asked, run.record, run.places, run.switches
+
+    def _refuse(self) -> None:
+        wrong = np.flatnonzero(~np.isfinite(self.moved[:, :-1]).all(axis=(1, 2)))
+        t = self.run.times[max(int(wrong[0]) - 1, 0), 0] if len(wrong) else 0.0
+        raise BadValue(
+            f"From t = {quantity(t, 's')} on there is no finite derivative: a surface is touched "
+            "and not "
+            "crossed, or a formula has none there. Other parameters, or an earlier t_end, have one."
+        )
+
+    def at(self, t: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return derivatives (k, n_x + 1, p) of (x, z), and z (k,), at times inside elements."""
+        from explorer.kernels.fesd.tangents import tangents
+
+        n, p = self.run.compiled.n_x, len(self.wrt)
+        S, z = np.zeros((len(t), n + 1, p)), np.zeros(len(t))
+        if len(self.own):
+            tangents(
+                *self._workspace(),
+                self.moved,
+                self.cost,
+                np.ascontiguousarray(t, float),
+                which,
+                S,
+                z,
+            )
+        return S, z
+
+    def dt_drho(self, k: int) -> np.ndarray:
+        """Return the derivative (p,) of the time of switch `k`, from 0."""
+        return self.jump(k).dt_drho
+
+    def jump(self, k: int) -> Jump:
+        """Return both sides of switch `k`, from 0: S+ = Xi S- + Pi holds for them."""
+        return self._jumps[k]
+
+    @functools.cached_property
+    def _jumps(self) -> list[Jump]:
+        return [self._jump(k) for k in range(len(self.run.hits))]
+
+    def _jump(self, k: int) -> Jump:
+        run, n = self.run, self.run.compiled.n_x
+        kind, j = run.switches[k + 1, 1:3].tolist()
+        e, moment = int(run.switches[k + 1, 0]), run.moments[k + 1]
+        t, x = moment[0], moment[2 : 2 + n]
+        d, by_t = self.moved[e, :-1, : n + 1].T, self.moved[e, :-1, -1]
+        if run.polished[k + 1]:
+            return slide_end(run, k, d, by_t, float(self.cost[e]), self.wrt)
+        before = self.own[e - 1, : n + 1]
+        after = np.append(moment[2 + 2 * n : 2 + 3 * n], run.spent(k + 1))
+        r_x, r_rho, slope = np.zeros(n), np.zeros(run.compiled.n_rho), float(moment[1])
+        if kind == _SURFACE:
+            _, c_x, c_t, c_rho = _functions(run.compiled, run.rho, t, x)
+            r_x, r_rho, slope = c_x[j], c_rho[j], float(c_t[j] + c_x[j] @ before[:n])
+        return Jump(
+            t, np.append(x, self.cost[e]), before, after, d - np.outer(before, by_t),
+            d - np.outer(after, by_t), by_t, slope, r_x, r_rho, np.eye(n), np.zeros(n),
+            np.zeros((n, run.compiled.n_rho)),
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Runs in pseudo-time, read in physical time."""

@@ -1,0 +1,76 @@
+"""The modes of a run through time freezing, and the events between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.results.trajectory import LocatedEvent
+from explorer.runs.fesd.elements import SIGNS
+from explorer.runs.time_freezing.march import Freezing, Jump
+
+__all__ = ["Modes"]
+
+
+class Modes(Freezing):
+    """A run of a hybrid system of two modes."""
+
+    def begin(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the start in pseudo-time, and all parameters.
+
+        What tilts the guards is small beside their distance at the start.
+        """
+        compiled = self.compiled.switched
+        x = np.array([*start, self.compiled.system.start_mode, 0.0], float)
+        rho = np.array([*self.rho, 10 / self.t_end, 0.0])
+        inp = compiled.input(rho)
+        inp[1 : 1 + len(x)] = x
+        rho[-1] = 1e-3 * (np.abs(compiled.switching(inp)[:4:2]).max() or 1.0)
+        return x, rho
+
+    def mode(self, phase: np.ndarray) -> np.ndarray:
+        """Return the number of the mode in phases; that of the first one before the start."""
+        second = self.elements.switches[np.maximum(phase, 0), SIGNS + 4] > 0
+        return np.where(phase < 0, self.compiled.system.start_mode, second)
+
+    def happens(self, jump: Jump) -> bool:
+        """Tell whether the mode changes."""
+        return jump.first < jump.after
+
+    def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return no gaps (k, 0): there are no contacts."""
+        none = np.zeros((len(t), 0))
+        return none, none, none
+
+    def kind_rows(
+        self, x: np.ndarray, chosen: np.ndarray, phase: np.ndarray, happened: Any, right: np.ndarray
+    ) -> dict[str, Any]:
+        """Return states, modes and events."""
+        n, none = self.compiled.n_x, np.zeros((len(x), 0))
+        flow = self.elements.rates(np.zeros(len(x)), x, chosen)
+        pace = np.where(flow[:, -1] > 0, flow[:, -1], 1.0)[:, None]
+        mode = self.mode(phase)
+        return {
+            "q": x[:, :n], "v": none, "rates": flow[:, :n] / pace, "gap": none, "gap_dot": none,
+            "slip": none, "active": none.astype(np.int8), "p": none, "p_t": none, "lam": none,
+            "lam_t": none, "lam_max": none, "sticks": none.astype(bool), "mode": mode,
+            "located": self._events(happened, right, mode),
+        }  # fmt: skip
+
+    def _events(self, happened: Any, right: np.ndarray, mode: np.ndarray) -> list[LocatedEvent]:
+        system, e, n, found = self.compiled.system, self.elements, self.compiled.n_x, []
+        guards = {guard.mode: guard for guard in system.guards}
+        for (jump, _), row in zip(happened, right.tolist(), strict=True):
+            was, now = int(mode[row - 1]), int(mode[row])
+            guard, x = guards[was], e.states[jump.first, :n]
+            _, gradient = e.functions(np.zeros(1), e.states[[jump.first]])
+            k = e.compiled.system.guard_names.index(guard.name)
+            rate = e.moments[jump.before + 1, 2 + len(e.states[0]) :][: len(e.states[0])]
+            found.append(LocatedEvent(
+                float(self.clock[jump.first]), "event", guard.name,
+                system.guard_names.index(guard.name), row, x[n:], x[n:], 0.0, 0.0, 0.0, x, x,
+                guard.direction * float(gradient[0, k] @ rate), 1, system.modes[was].name,
+                system.modes[now].name, None,
+            ))  # fmt: skip
+        return found

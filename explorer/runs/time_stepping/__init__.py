@@ -1,0 +1,1 @@
+"""Runs of schemes with fixed steps."""

@@ -1,0 +1,167 @@
+"""Factors of a constant matrix, of the kind that costs `factored_solve` least.
+
+A band (LAPACK's gbtrf; a full matrix is the widest band) costs n (kl + ku) at every step, sparse
+columns (SuperLU) their entries, each some 2.5 times as much, for the next one lies elsewhere. What
+no cache holds costs what memory takes, 8 bytes an entry or 12. A band costs n kl ku besides, once.
+A diagonal is not factored at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import bandwidth, lapack
+
+__all__ = [
+    "UNUSED", "Factors", "bordered", "changing", "combined", "diagonal", "factorise", "rows_of",
+    "solved",
+]  # fmt: skip
+
+Factors = tuple[np.ndarray, ...]
+_SCATTERED = 2.5  # cost of an entry of a sparse column beside one of a band
+_CACHE = 2**24  # bytes of factors beyond which each entry comes from memory
+_BYTE = 0.45  # cost of a byte from memory beside that of an entry of a band
+_MADE = 2.0  # cost of n kl ku in the factors of a band
+
+
+def rows_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows (ptr, col, val) of what is not zero, int64 and float64."""
+    if hasattr(A, "indptr"):
+        return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data
+    i, j = np.nonzero(A)
+    return np.searchsorted(i, np.arange(len(A) + 1)), np.ascontiguousarray(j), A[i, j]
+
+
+def combined(weights: Any, matrices: Any) -> Any:
+    """Return the sum of weight times matrix, with no product where a weight is zero."""
+    first, *others = (w * A for w, A in zip(weights, matrices, strict=True) if w != 0)
+    return sum(others, first)
+
+
+def diagonal(A: Any) -> bool:
+    """Whether a matrix, dense or sparse, is zero off its diagonal."""
+    entries = A.count_nonzero() if hasattr(A, "indptr") else np.count_nonzero(A)
+    return bool(entries == np.count_nonzero(A.diagonal()))
+
+
+def bordered(A: Any, G: np.ndarray) -> Any:
+    """Return [[A, -G'], [G, 0]], the matrix of a step with constraints; sparse if A is."""
+    if hasattr(A, "indptr"):
+        from scipy.sparse import block_array, csr_array
+
+        return csr_array(block_array([[A, csr_array(-G.T)], [csr_array(G), None]]))
+    return np.block([[A, -G.T], [G, np.zeros((len(G), len(G)))]])
+
+
+def solved(A: Any, b: np.ndarray) -> np.ndarray:
+    """Return the solution of A x = b, once."""
+    if hasattr(A, "indptr"):
+        from scipy.sparse.linalg import spsolve
+
+        return spsolve(A.tocsc(), b)
+    return b / A.diagonal() if np.count_nonzero(A) == len(A) else np.linalg.solve(A, b)
+
+
+def _per_solution(entries: int, each: float, size: int) -> float:
+    """Return the cost of a solution with factors of so many entries, `size` bytes each."""
+    return entries * (max(each, _BYTE * size) if entries * size > _CACHE else each)
+
+
+def factorise(A: Any, solutions: float = 1000) -> Factors | None:
+    """Return the factors of a matrix; None if it is singular to rounding.
+
+    Parameters
+    ----------
+    A : (n, n) float64 array or scipy.sparse.csr_array
+    solutions : float
+        How many times it will be solved with: what the factors cost is shared by them.
+    """
+    n = A.shape[0]
+    if n == 1:
+        kl = ku = 0
+    elif hasattr(A, "indptr"):
+        below = np.repeat(np.arange(n), np.diff(A.indptr)) - A.indices
+        kl, ku = int(below.max(initial=0)), int(-below.min(initial=0))
+    else:
+        kl, ku = bandwidth(A)
+    if kl == ku == 0:
+        inverse = _inverse(A.diagonal())
+        none = np.empty((n, 0))
+        return None if inverse is None else (inverse, _NO_ORDER, none, none, *_NO_COLUMNS)
+    banded = n * (kl + ku)
+    if banded > _SCATTERED * (A.nnz if hasattr(A, "nnz") else np.count_nonzero(A)):
+        found = _sparse(A)
+        if found is None:
+            return None
+        sparse = _per_solution(found[6].size + found[9].size, _SCATTERED, 12)
+        if solutions * sparse < solutions * _per_solution(banded, 1.0, 8) + _MADE * kl * n * ku:
+            return found
+    return _banded(A, kl, ku)
+
+
+def _inverse(pivots: np.ndarray) -> np.ndarray | None:
+    with np.errstate(divide="ignore"):
+        inverse = 1 / pivots
+    return inverse if np.isfinite(inverse).all() else None
+
+
+def _banded(A: Any, kl: int, ku: int) -> Factors | None:
+    n, wide = A.shape[0], kl + ku
+    i, j = A.nonzero()
+    band = np.zeros((2 * kl + ku + 1, n), order="F")
+    band[wide + i - j, j] = A.data if hasattr(A, "indptr") else A[i, j]
+    lu, order, _ = lapack.dgbtrf(band, kl, ku, overwrite_ab=True)
+    pivots, above = lu[wide], lu[:wide].T
+    inverse = _inverse(pivots)
+    if inverse is None or (np.abs(pivots) <= 1e-15 * np.abs(above).max(axis=1)).any():
+        return None
+    filled = above.any(axis=0)  # without row exchanges U is no wider than A
+    first = int(filled.argmax()) if filled.any() else wide
+    rows = np.arange(n)[:, None] + np.arange(first - wide, 0)
+    order = _NO_ORDER if (order == np.arange(n)).all() else order.astype(np.int64)
+    below = np.ascontiguousarray(lu[wide + 1 :].T)
+    return inverse, order, below, above[:, first:] * inverse[rows], *_NO_COLUMNS
+
+
+def _sparse(A: Any) -> Factors | None:
+    from scipy.sparse import csc_array, tril, triu
+    from scipy.sparse.linalg import splu
+
+    A = csc_array(A)
+    options: dict[str, Any] = {}
+    if abs(A - A.T).max() <= 1e-12 * abs(A).max():  # half the fill
+        options = {
+            "permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.1,
+            "options": {"SymmetricMode": True},
+        }  # fmt: skip
+    try:
+        lu = splu(A, **options)
+    except RuntimeError:  # "Factor is exactly singular"
+        return None
+    inverse = _inverse(lu.U.diagonal())
+    if inverse is None:
+        return None
+    L, U = (
+        (T.indptr.astype(np.int32), T.indices.astype(np.int32), T.data)
+        for T in (tril(lu.L, -1, format="csc"), triu(lu.U, 1, format="csc"))
+    )
+    none = np.empty((A.shape[0], 0))
+    return (inverse, lu.perm_r.astype(np.int64), none, none, *L, *U[:2], U[2] * inverse[U[1]],
+            lu.perm_c.astype(np.int64), np.empty(A.shape[0]))  # fmt: skip
+
+
+def changing(order: Any) -> Factors:
+    """Return what stands in the place of factors where a step factors itself, in an `Ordering`."""
+    work = np.empty(order.place.size)
+    return (*UNUSED[:4], order.ptr, order.col, *UNUSED[6:10], order.place, work)
+
+
+_NO_ORDER = np.empty(0, np.int64)
+_NO_COLUMNS = (
+    *(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)) * 2,
+    _NO_ORDER,
+    np.empty(0),
+)
+_NONE = np.empty((0, 0))
+UNUSED: Factors = (np.empty(0), _NO_ORDER, _NONE, _NONE, *_NO_COLUMNS)  # for who factors itself

@@ -1,0 +1,1 @@
+"""What schemes share: knobs, starts, records."""

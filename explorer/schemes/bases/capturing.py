@@ -1,0 +1,227 @@
+"""What the schemes share that pass through impacts by steps: the start, the record, the status."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
+from explorer.compiled import Compiled, short
+from explorer.compiled.checks import improper
+from explorer.compiled.condensation import consistent, directions, follow
+from explorer.errors import BadValue
+from explorer.memory import zeros
+from explorer.parameters import knob
+from explorer.quantities import quantity
+from explorer.results.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
+from explorer.results.motion import Motion
+from explorer.results.solution import Solution
+from explorer.results.stepped import SteppedSolution
+from explorer.schemes.bases.scheme import Scheme
+from explorer.status import Status
+from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.massless import Massless
+
+__all__ = ["LCP", "Capturing"]
+
+LCP = ("lemke", "enumeration", "pgs")
+_ENUMERATED = 12  # unknowns at most whose cases are tried
+_NEARLY = 1e-6  # m/s: a residual that contacts which contradict each other do not have
+
+
+@dataclass(frozen=True, repr=False)
+class Capturing(Scheme):
+    """An event-capturing scheme: a contact problem in each step, no event is located.
+
+    A subclass says in `kernel` what is called with which arrays.
+    """
+
+    accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
+    handles: ClassVar = frozenset({"contacts", "recorded forcing"})
+    takes: ClassVar[str] = (
+        "mechanical systems, smooth or with contacts and impacts, without friction"
+    )
+    order: ClassVar[int] = 2
+    order_across_events: ClassVar[int] = 1
+    massless: ClassVar[bool] = False  # whether it takes a singular mass matrix
+
+    h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)
+    newton_tol: float = knob(
+        1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
+    )
+    newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
+    lcp: str = knob("lemke", text="LCP solver", choices=LCP, minor=True)
+    lcp_tol: float = knob(
+        1e-9, 1e-12, 1e-4, text="LCP tolerance", log=True, positive=True, minor=True
+    )
+    lcp_max: int = knob(10_000, 10, 100_000, text="Gauss-Seidel cap", positive=True, minor=True)
+
+    def run(
+        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
+    ) -> Solution:
+        """Integrate from t = 0 to `t_end`.
+
+        Parameters
+        ----------
+        compiled : Compiled
+        rho : sequence of float
+            Parameters in declared order.
+        t_end : float
+            In s.
+        q0, v0 : (n,) float, optional
+            Start; by default the model's.
+
+        Raises
+        ------
+        BadValue
+            h > t_end; so many steps that memory would not do (the step that would is named); a step
+            above the stability limit of a linear system.
+        BadModel
+            The start makes no sense.
+        """
+        n, nc, rough = compiled.n, compiled.nc, list(compiled.system.rough)
+        held = compiled.rows
+        rows = 1 + self.steps(t_end, 3 * n + nc + 2 * (held + compiled.bound) + 4, n)
+        unknown = unknowns(compiled.system)
+        if self.lcp == "enumeration" and unknown > _ENUMERATED and not in_space(compiled.system):
+            raise BadValue(
+                f"lcp='enumeration' tries 2^{unknown} cases for {nc} contacts"
+                f"{', three unknowns for each that has friction' if rough else ''}; "
+                "use lcp='lemke'."
+            )
+        start_q, start_v, e = compiled.start(rho)
+        inp = compiled.input(rho)
+        inp[1 : 1 + n] = start_q if q0 is None else q0
+        inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
+        compiled = compiled.begun(inp)
+        matrices = compiled.check(inp, singular=self.massless)
+        bare = directions(compiled, inp, matrices[0])
+        if bare is not None:
+            self.check_massless(compiled, bare, matrices[3])
+            consistent(compiled, bare, inp)
+        widths = (1, n, n, held, nc, held, 2)
+        block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
+        parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
+        record: dict[str, Any] = {
+            "t": block[0], "q": parts[1], "v": parts[2], "p": parts[3], "gap": parts[4],
+            "gap_dot": parts[5], "active": np.zeros((rows, held), np.int8),
+            "iterations": np.zeros(rows, np.int32), "residuals": parts[6],
+        }  # fmt: skip
+        t, q, v = record["t"], record["q"], record["v"]
+        q[0], v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
+        run, ints, more = self.kernel(compiled, t_end, inp, matrices, e, record)
+        begin = time.perf_counter()
+        code = run()
+        seconds = time.perf_counter() - begin
+        done = int(ints[0, 0])
+        failed = float(record["residuals"][min(done + 1, rows - 1)].max())
+        if bare is not None:
+            follow(compiled, bare, rho, t[: done + 1], q[: done + 1], v[: done + 1])
+        inp[: 1 + 2 * n] = t[done], *q[done], *v[done]
+        found = {name: x[: done + 1] for name, x in (record | more).items()}
+        kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else SteppedSolution
+        if rough:
+            kind, found = FrictionalSolution, _with_friction(found, compiled.system)
+            kind = DiscSolution if "partner" in more else kind
+        return kind(
+            **found,
+            status=self._status(code, done, failed, compiled, inp),
+            system=compiled.system, scheme=self,
+            rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
+            seconds=seconds,
+        )  # fmt: skip
+
+    def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
+        """Refuse what the scheme cannot do with directions without mass; G holds entries."""
+
+    def _status(
+        self, code: int, done: int, residual: float, compiled: Compiled, last: np.ndarray
+    ) -> Status:
+        """Return how the run ended; `last` is the input vector there."""
+        # loads compiled code
+        from explorer.kernels.friction.coefficients import IMPROPER
+
+        n, t = compiled.n, float(last[0])
+        q, v = last[1 : 1 + n], last[1 + n : 1 + 2 * n]
+        detail = f" Last state: q = {short(q)}, v = {short(v)}."
+        if code == IMPROPER:
+            wrong = next(filter(None, (improper(*found) for found in compiled.frictions(last))))
+            return Status.stopped(code, "improper_friction", done, t, f"the {wrong}", detail)
+        if code == NOT_FINITE:
+            later = last.copy()
+            later[0] += self.h
+            later[1 : 1 + n] += self.h * v
+            detail += compiled.culprit(later)
+        if code == SINGULAR and compiled.bound:
+            detail += (
+                f" Or its {compiled.bound} constraints depend on each other here: then their "
+                "impulses are not determined."
+            )
+        status = Status.of(code, done, t, residual, "" if code == SUCCESS else detail)
+        words = self.explain(code, compiled.system, residual)
+        return Status.stopped(code, status.name, done, t, words, detail) if words else status
+
+    def explain(self, code: int, system: Any, residual: float) -> str:
+        """Return what the status of a run is to say, if it is not what its code says."""
+        if code not in (LCP_RAY, LCP_ITERATIONS):
+            return ""
+        if residual < _NEARLY:
+            return (
+                f"the contact problem of this step was solved to {quantity(residual, 'm/s', 2)}, "
+                "which lcp_tol "
+                f"= {self.lcp_tol:g}, relative, does not take: a larger lcp_tol or lcp_max would"
+            )
+        few = unknowns(system) <= _ENUMERATED
+        others = " or ".join(
+            f"lcp={name!r}" for name in LCP if name != self.lcp and (few or name != "enumeration")
+        )
+        if self.lcp == "pgs" or not few:  # sweeps of Gauss-Seidel, also over a graph
+            others = f"a larger lcp_max, a larger lcp_tol, or {others}"
+        return (
+            f"lcp={self.lcp!r} found no impulses that obey the contact laws of this step (residual "
+            f"{quantity(residual, 'm/s', 2)}). Contacts that contradict each other have none, such "
+            "as walls "
+            f"that close on a body, or friction that wedges it; else try a smaller h, {others}"
+        )
+
+    def kernel(
+        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,
+        record: dict[str, Any],
+    ) -> tuple[Callable[[], int], np.ndarray, dict[str, Any]]:  # fmt: skip
+        """Return what runs, to be called; where it says its last row; what else it records.
+
+        `record` holds arrays of a `Solution` in its own order, the start in the first row of q and
+        v; `matrices` are M, K, C (n, n), dense or all sparse, and the entries of G there.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how it steps.")
+
+
+def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
+    """Return the record of a `FrictionalSolution`, made from that of normals and tangents."""
+    nc = len(system.contacts)
+    parts = {name: np.ascontiguousarray(found[name][:, :nc]) for name in ("p", "gap_dot", "active")}
+    contact, direction, _ = (np.array(x) for x in zip(*system.tangents, strict=True))
+    first, plane = direction == 0, 2 if direction.any() else 1
+    for name, values, wide in (
+        ("p_t", found["p"][:, nc:], plane), ("slip", found["gap_dot"][:, nc:], plane),
+        ("doing", found["active"][:, nc:][:, first], 1), ("p_max", found["p_max"][:, first], 1),
+    ):  # fmt: skip
+        shape = (len(values), nc, 2)[: 1 + wide]
+        parts[name] = np.zeros(shape, values.dtype)
+        place = (contact, direction) if wide == 2 else (contact[first],)
+        parts[name][(slice(None), *place)] = values
+    return found | parts
+
+
+def unknowns(system: Any) -> int:
+    """Return the unknowns of a step's problem: three of each contact along a line with friction."""
+    return len(system.contacts) + 2 * len(system.rough)
+
+
+def in_space(system: Any) -> bool:
+    """Whether friction acts in a plane at any contact."""
+    return "friction in space" in system.features

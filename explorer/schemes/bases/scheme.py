@@ -1,0 +1,187 @@
+"""What a scheme is: a frozen dataclass of knobs above a kernel, and what it says it takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from explorer.arguments import Named
+from explorer.certificate import Check
+from explorer.errors import BadValue
+from explorer.parameters import check_knobs, knobs_of, roomy
+from explorer.recorder import MOST_BYTES, PER_STEP
+from explorer.systems import System
+
+if TYPE_CHECKING:
+    from explorer.compiled import Compiled
+    from explorer.results.solution import Solution
+
+__all__ = ["Scheme"]
+
+
+@dataclass(frozen=True)
+class Scheme(metaclass=Named):
+    """Base of the schemes.
+
+    Attributes
+    ----------
+    accepts : tuple of system types
+        What it integrates; the table of applicability, the dropdowns, the conformance tests and
+        the refusals are generated from it.
+    takes : str
+        The same in words, for a refusal: "takes mechanical systems with contacts".
+    handles : frozenset of str
+        Which of `System.features` it handles: "contacts", "friction", "hysteresis",
+        "recorded forcing".
+    rewrites : tuple of system types
+        Those of `accepts` that it takes through an exact rewriting; others come first then.
+    order : int
+        Order of convergence on a smooth stretch: of a class with the default knobs, of an instance
+        with its own.
+    order_across_events : int
+        The same across impacts.
+    impact_steps : int
+        Steps over which an impact is spread.
+    located : bool
+        Whether it locates events, so that its runs have derivatives across them.
+    lesson : str
+        Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
+        taken only by name.
+    """
+
+    leading: ClassVar[str] = "h"  # the one argument that needs no name
+    accepts: ClassVar[tuple[type[System], ...]] = ()
+    rewrites: ClassVar[tuple[type[System], ...]] = ()
+    takes: ClassVar[str] = ""
+    handles: ClassVar[frozenset[str]] = frozenset()
+    order: ClassVar[int] = 1
+    order_across_events: ClassVar[int] = 1
+    impact_steps: ClassVar[int] = 1
+    located: ClassVar[bool] = False
+    lesson: ClassVar[str] = ""
+
+    def __repr__(self) -> str:
+        """Return what one would type: the knobs that differ from their defaults."""
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, (default, _) in knobs_of(self).items()
+            if getattr(self, name) != default or name == "h"
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __post_init__(self) -> None:
+        check_knobs(self)
+        smooth, across = self.orders
+        object.__setattr__(self, "order", smooth)
+        object.__setattr__(self, "order_across_events", across)
+
+    @property
+    def orders(self) -> tuple[int, int]:
+        """Orders on a smooth stretch and across events, with these knobs."""
+        return type(self).order, type(self).order_across_events
+
+    def orders_on(self, system: System) -> tuple[int, int]:
+        """Return the orders on smooth stretches of a system and across its events."""
+        return self.orders
+
+    @property
+    def caution(self) -> str:
+        """What these numbers lose, if `simulate` is to warn of it."""
+        return ""
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return what defines the scheme as plain data (JSON)."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {"name": type(self).__name__} | {
+            k: x.to_spec() if isinstance(x, Scheme) else x for k, x in values.items()
+        }
+
+    @classmethod
+    def fits(cls, system: System) -> bool:
+        """Whether this scheme integrates the system."""
+        if not (isinstance(system, cls.accepts) and system.features <= cls.handles):
+            return False
+        kept: dict[type, str] = system.made.setdefault("obstacles", {})
+        if cls not in kept:  # to look may take formulas apart
+            kept[cls] = cls.obstacle(system)
+        return not kept[cls]
+
+    @staticmethod
+    def obstacle(system: Any) -> str:
+        """Return what keeps a system of an accepted type away, in a sentence; empty: nothing."""
+        return ""
+
+    @classmethod
+    def differentiates(cls, system: System) -> bool:
+        """Whether it finds the sensitivities of the system's solution too."""
+        return cls.located and cls.fits(system)
+
+    @classmethod
+    def usual_step(cls, system: System) -> float:
+        """Return a step size h that suits the system, in s."""
+        return system.h
+
+    @staticmethod
+    def compile(system: Any) -> Any:
+        """Return the system as this scheme's kernels take it."""
+        from explorer.compiled import compile_system
+
+        return compile_system(system)
+
+    def run(
+        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
+    ) -> Solution:
+        """Integrate from 0 to `t_end`; return a Solution whose status may be a failure.
+
+        The start is (q0, v0) if given, else the model's own.
+        """
+        raise TypeError(f"{type(self).__name__} does not say how it runs.")
+
+    def certify(self, solution: Solution) -> list[Check]:
+        """Return what is checked of a run of this scheme: each figure beside its bound."""
+        return []
+
+    def steps(self, t_end: float, row: float, n: int, coordinates: int = 0) -> int:
+        """Return how many steps of size h reach `t_end`; `row` numbers are kept of each.
+
+        `coordinates` of them are those of which a `Recorder` may keep fewer, if the scheme takes
+        one.
+
+        Raises
+        ------
+        BadValue
+            A time span that is not positive, or shorter than h; a record beyond memory.
+        """
+        h: float = self.h  # type: ignore[attr-defined]
+        if not t_end > 0:
+            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
+        if h > t_end:
+            raise BadValue(
+                f"The step h = {h:g} s is longer than the time span t_end = {t_end:g} s; "
+                f"try h = {t_end / 1000:.1g} s."
+            )
+        steps = int(np.ceil(t_end / h - 1e-9))
+        if 8 * steps * row > MOST_BYTES:
+            raise BadValue(
+                f"h = {h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
+                f"{8 * steps * row / MOST_BYTES:.3g} GB and about {steps * 1e-6 * n:.3g} s; "
+                f"{MOST_BYTES / 2**30:g} GB are allowed. {fewer(steps, coordinates)}"
+                f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
+            )
+        return steps
+
+
+def fewer(steps: int, coordinates: int) -> str:
+    """Return the advice to keep fewer rows, if so many `coordinates` of each are to be kept."""
+    left = MOST_BYTES / (8 * steps) - PER_STEP
+    if not coordinates or left <= 0:
+        return ""
+    every = int(np.ceil(1.1 * coordinates / left))
+    scale = 10 ** max(len(str(every)) - 1, 0)
+    every = next(k * scale for k in (1, 2, 5, 10) if k * scale >= every)
+    return (
+        f"record=Recorder(every={max(every, 2)}) keeps every {max(every, 2)}th row and fits; "
+        "Recorder(q=[...], v=(), a=()) keeps chosen coordinates. "
+    )

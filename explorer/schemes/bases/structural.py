@@ -1,0 +1,326 @@
+"""What the Newmark family shares: everything of a run but the coefficients.
+
+x is the acceleration, velocity or displacement at the end of the step, and (d, v, a)_1 =
+B (d, v, a)_0 + c x (*Newmark methods*, "Generalized unknowns"). Correction: the last row of B for
+the unknown d is (-1/(beta h^2), -1/(beta h), 1 - 1/(2 beta)).
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from explorer.certificate import Check
+from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
+from explorer.compiled import Compiled, short
+from explorer.compiled.condensation import consistent, directions, follow
+from explorer.errors import BadValue
+from explorer.parameters import knob
+from explorer.quantities import number, quantity
+from explorer.recorder import PER_STEP, Selection
+from explorer.results.motion import Motion
+from explorer.runs.time_stepping.factors import combined, factorise, rows_of, solved
+from explorer.runs.time_stepping.motion_rows import Keeper, Rolling, Rows
+from explorer.schemes.bases.amplification import check_step
+from explorer.schemes.bases.newmark_family import Family
+from explorer.status import Status
+from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems.massless import Massless
+from explorer.verification.energy import made_and_lost
+from explorer.verification.growth import newmark_growth
+from explorer.verification.newmark import equilibrium
+
+__all__ = ["Structural", "unknowns"]
+
+_FORMS = ("a", "v", "d")
+
+
+def unknowns(beta: float, gamma: float, form: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return B (3, 3) and c (3,) with (d, v, a)_1 = B (d, v, a)_0 + c x for h = 1.
+
+    *Newmark methods*, "Generalized unknowns", corrected; x is a, v or d at the end of the step.
+    """
+    if form == "a":
+        B = [[1, 1, 0.5 - beta], [0, 1, 1 - gamma], [0, 0, 0]]
+        c = [beta, gamma, 1]
+    elif form == "v":
+        B = [
+            [1, 1 - beta / gamma, 0.5 - beta / gamma],
+            [0, 0, 0],
+            [0, -1 / gamma, 1 - 1 / gamma],
+        ]
+        c = [beta / gamma, 1, 1 / gamma]
+    else:
+        B = [
+            [0, 0, 0],
+            [-gamma / beta, 1 - gamma / beta, 1 - gamma / (2 * beta)],
+            [-1 / beta, -1 / beta, 1 - 1 / (2 * beta)],
+        ]
+        c = [1, gamma / beta, 1 / beta]
+    return np.array(B, float), np.array(c, float)
+
+
+@dataclass(frozen=True, repr=False)
+class Structural(Family):
+    """What `Newmark` and `GeneralizedAlpha` share: everything but their coefficients."""
+
+    accepts: ClassVar = (MechanicalSystem, LinearMechanicalSystem)
+    handles: ClassVar = frozenset({"hysteresis", "recorded forcing"})
+    takes: ClassVar[str] = "smooth mechanical systems, also with springs that yield"
+    order: ClassVar[int] = 2
+    order_across_events: ClassVar[int] = 1
+
+    h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)
+    form: str = knob("a", text="unknown", choices=_FORMS, minor=True)
+    a0: str = knob("consistent", text="first acceleration", choices=("consistent", "zero"),
+                   minor=True)  # fmt: skip
+    error_tol: float = knob(
+        0.0, 0, 1e-3, "m", "local error, 0: fixed steps", strict=True, minor=True
+    )
+    newton_tol: float = knob(
+        1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
+    )
+    newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        beta, gamma = self.coefficients.beta, self.coefficients.gamma
+        if self.form == "d" and beta == 0:
+            raise BadValue(
+                "form='d' solves for displacements, which needs beta != 0; beta = 0 is explicit: "
+                "use form='a'."
+            )
+        if self.form == "v" and gamma == 0:
+            raise BadValue("form='v' solves for velocities, which needs gamma != 0: use form='a'.")
+
+    def run(
+        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None,
+        record: Selection | None = None,
+    ) -> Motion:  # fmt: skip
+        """Integrate from t = 0 to `t_end`.
+
+        Parameters
+        ----------
+        compiled : Compiled
+        rho : sequence of float
+        t_end : float
+            In s.
+        q0, v0 : (n,) float, optional
+            Start; by default the model's. The first acceleration is M^-1 F unless ``a0="zero"``.
+        record : Selection, optional
+            Which rows and coordinates are kept; by default all.
+
+        Raises
+        ------
+        BadValue
+            h > t_end; h above the stability limit of a linear system, which is named; a record
+            beyond memory.
+        BadModel
+            The start makes no sense.
+        """
+        n, springs = compiled.n, len(compiled.system.springs)
+        start_q, start_v, _ = compiled.start(rho)
+        inp = np.concatenate([compiled.input(rho), np.zeros(n)])
+        inp[1 : 1 + n] = start_q if q0 is None else q0
+        inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
+        M, K, C, _ = compiled.check(inp[:-n], singular=True)
+        constant = compiled.constant and not springs
+        bare = directions(compiled, inp[:-n], M)
+        if bare is not None:
+            self._check_massless(compiled)
+            true = consistent(compiled, bare, inp[:-n])
+        if constant:
+            check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
+        width = 3 * n + 6 if record is None else PER_STEP + record.width
+        rows = 1 + self.steps(t_end, width, n, coordinates=3 * n)
+        rows = 4096 if self.error_tol > 0 else rows
+        rolled = Rows(rows, n, springs) if record is None else Rolling(rows, n, springs)
+        rolled.q[0], rolled.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
+        if bare is None:
+            true = solved(M, compiled.forces(inp))
+        rolled.a[0] = true if self.a0 == "consistent" else 0.0
+        co = self.coefficients
+        knobs = np.array([
+            t_end, co.alpha_m, co.alpha_f, self.newton_tol, self.error_tol,
+            t_end / 10, self.h, self.h,
+        ])  # fmt: skip
+        options = np.array([
+            self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0, co.order,
+        ])  # fmt: skip
+        c = unknowns(co.beta, co.gamma, self.form)[1]
+        march, begin = self._march if constant else self._iterate, time.perf_counter()
+        made = functools.partial(self._motion, compiled, rho, bare, rolled)
+        keeper = None if record is None else Keeper(self, record, made)
+        if isinstance(rolled, Rolling):
+            rolled.keeper = keeper
+        done = np.zeros(1, np.int64)
+        code = march(compiled, knobs, options, c, inp, M, K, C, true, rolled, done)
+        seconds, last = time.perf_counter() - begin, int(done[0])
+        failed = float(rolled.residuals[min(last + 1, len(rolled.t) - 1), 1])
+        run = made(last)
+        detail, step = "", last
+        q, v, t = run.q, run.v, run.t
+        if code != SUCCESS:
+            detail = f" Last state: q = {short(q[-1])}, v = {short(v[-1])}."
+            if code == NOT_FINITE:
+                inp[: 1 + 2 * n] = t[-1] + self.h, *(q[-1] + self.h * v[-1]), *v[-1]
+                detail += compiled.culprit(inp[:-n])
+        if keeper is not None:
+            keeper.take(last)
+            run, step = self._kept(run, keeper), keeper.steps
+        run.status = Status.of(code, step, float(t[-1]), failed, detail)
+        run.seconds = seconds
+        return run
+
+    def _motion(
+        self, compiled: Compiled, rho: Any, bare: Massless | None, rows: Rows, last: int
+    ) -> Motion:
+        """Return the rows up to a given one as a run; of those that roll on a copy."""
+        end = slice(0, last + 1)
+        kept = {name: x[end] for name, x in vars(rows).items() if isinstance(x, np.ndarray)}
+        if isinstance(rows, Rolling):
+            kept = {name: x.copy() for name, x in kept.items()}
+        t, q, v, a, residuals = (kept[name] for name in ("t", "q", "v", "a", "residuals"))
+        if bare is not None:
+            follow(compiled, bare, rho, t, q, v, a)
+        none = np.zeros((last + 1, 0))
+        return Motion(
+            t, q, v, none, none, none, none.astype(np.int8), kept["iterations"],
+            np.column_stack([np.zeros(last + 1), residuals[:, 1]]),
+            Status.of(SUCCESS, last, float(t[-1])), compiled.system, self,
+            dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
+            a=a, error=residuals[:, 0], slip=kept["slip"], imbalance=residuals[:, 2],
+            parts=residuals[:, 3].astype(np.int32),
+        )  # fmt: skip
+
+    def _kept(self, run: Motion, keeper: Keeper) -> Motion:
+        """Return the run of which only what was asked for is kept."""
+        kept, recorded = keeper.recorded()
+        none = np.zeros((len(kept["t"]), 0))
+        found: dict[str, Any] = {"p": none, "gap": none, "gap_dot": none, **kept}
+        found["active"] = none.astype(np.int8)
+        return replace(run, **found, recorded=recorded)
+
+    def _check_massless(self, compiled: Compiled) -> None:
+        """Refuse what this scheme cannot do with a singular mass matrix.
+
+        Raises
+        ------
+        BadValue
+        """
+        name = compiled.system.name
+        if not self.coefficients.unconditional:
+            raise BadValue(
+                f"The mass matrix of '{name}' is singular: what has no mass has an infinite "
+                f"frequency, and any step is above the stability limit of {self!r}. An "
+                "unconditionally stable scheme takes it, such as Newmark(beta=1/4, gamma=1/2) or "
+                "GeneralizedAlpha."
+            )
+        if self.error_tol > 0:
+            raise BadValue(
+                f"error_tol estimates errors from accelerations, and '{name}' has coordinates "
+                "without mass, whose accelerations no equation gives: use even steps "
+                "(error_tol=0) and compare two step sizes."
+            )
+        if compiled.structural.moves:
+            raise BadValue(
+                f"The mass matrix of '{name}' is singular and depends on the coordinates, so the "
+                "directions without mass turn: give them mass, or remove them."
+            )
+
+    def certify(self, solution: Any) -> list[Check]:
+        """Return the checks: equilibrium, the local error, energy that is made, or lost.
+
+        The kernel's own figure of equilibrium is that of every accepted state, row by row, beside
+        the terms that cancel in it there.
+        """
+        damped = np.zeros_like(solution.t) if self.keeps_energy else None
+        energy = made_and_lost(solution, self.conserved(solution), damped)
+        return [*self.certify_steps(solution), *energy]
+
+    @property
+    def keeps_energy(self) -> bool:
+        """Whether it does not mean to damp."""
+        co = self.coefficients
+        return not co.alpha_m and not co.alpha_f and co.gamma == 0.5
+
+    def certify_steps(self, solution: Any) -> list[Check]:
+        """Return the checks that look at steps one by one."""
+        off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
+        solved_to = Check(
+            "Newton residual", float(off), self.newton_tol, words=(
+                f"Some steps are in equilibrium to {number(off, 2)} of their forces, which exceeds "
+                f"newton_tol = {self.newton_tol:g}: round-off allows no more."
+            ),
+        )  # fmt: skip
+        local = Check(
+            "local error", float(error), self.error_tol, "m",
+            f"A step has a local error of {quantity(error, 'm', 2)}, which exceeds error_tol = "
+            f"{quantity(self.error_tol, 'm')}: no step is short enough.",
+        )  # fmt: skip
+        return [
+            solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
+            *newmark_growth(solution),
+        ]  # fmt: skip
+
+    def _march(
+        self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
+        done: np.ndarray,
+    ) -> int:  # fmt: skip
+        """March with constant matrices; a step of another size is factored here."""
+        from explorer.kernels.time_stepping.newmark import FULL, STEP, T_END
+        from explorer.kernels.time_stepping.newmark_linear import TRUE, UNFACTORED, run
+
+        am, af = self.coefficients.alpha_m, self.coefficients.alpha_f
+        mass, vec, out = rows_of(M), np.empty((7, compiled.n)), np.empty(compiled.most + 1)
+        vec[TRUE] = true
+        most = 100 if self.error_tol > 0 else np.inf  # steps of one size
+        code = UNFACTORED
+        while code in (UNFACTORED, FULL):
+            if code == FULL:
+                record.more(self, done)
+            else:
+                c_d, c_v, c_a = c * knobs[STEP] ** (options[1] - np.arange(3.0))
+                factors = factorise(
+                    combined(((1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d), (M, C, K)),
+                    min((knobs[T_END] - record.t[done[0]]) / knobs[STEP], most),
+                )
+                if factors is None:
+                    return SINGULAR
+            code = run(
+                compiled.table, knobs, options, c, inp, compiled.lin_ptr, compiled.lin_col,
+                compiled.lin_val, *mass, factors, record.t, record.q, record.v, record.a,
+                record.residuals, vec, out, done,
+            )  # fmt: skip
+        return code
+
+    def _iterate(
+        self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
+        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
+        done: np.ndarray,
+    ) -> int:  # fmt: skip
+        """March with Newton's method."""
+        from explorer.kernels.time_stepping.newmark import FULL, TRUE, run, workspaces
+
+        kind = compiled.structural
+        plastic = np.zeros((2, len(compiled.system.springs)))
+        explicit = self.coefficients.beta == 0  # d does not depend on x, v does
+        options[3:6] = kind.analytic, kind.moves, explicit and compiled.place_C.size == 0
+        bands = kind.bands[[0, 1, 2, 3] if explicit else [0, 1, 4, 5]]
+        work = workspaces(compiled.n, kind.most)
+        work[1][TRUE] = true
+        while True:
+            code = run(
+                kind.table, knobs, options, c, inp, compiled.place_M, compiled.place_K,
+                compiled.place_C, kind.inertia, bands, kind.pattern, M, K, C, plastic, record.t,
+                record.q, record.v, record.a, record.slip, record.iterations, record.residuals,
+                *work, done,
+            )  # fmt: skip
+            if code != FULL:
+                return code
+            record.more(self, done)

@@ -1,0 +1,1 @@
+"""What views share: subplots, their layout, few points for long curves, stills."""

@@ -1,0 +1,357 @@
+"""`Plot`: one subplot as plain data.  `Picture`: subplots as `compose` puts them, drawn by plotly.
+
+Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds
+on white and on black; yellow is left out.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast, get_args, get_type_hints
+
+import numpy as np
+
+from explorer.derivatives import Sensitivity
+from explorer.errors import BadValue, NotApplicable
+from explorer.recorder import Recorded
+from explorer.results.solution import Solution
+from explorer.systems import System
+
+__all__ = [
+    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "left_out", "prose",
+    "time_title", "titled", "view",
+]  # fmt: skip
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+GREY = "#888888"
+INK = "#000000"  # the colour of text: white on a dark ground
+HEIGHT = 490  # px for which words are laid out; a notebook's usual 360 would let them overlap
+_ANY = "#797979"  # ink that is as far from white as from black
+_LINES = "rgba(128,128,128,0.25)"
+_UPLOADS = ("sendChartToCloud", "sendDataToCloud")  # buttons by which plotly would take data away
+TIME = "time t (s)"  # of mechanical systems; else `time_title`
+_MORE = 0.3  # of its length, by which an axis grows for what comes next
+# a trace that comes and goes makes plotly build the whole figure anew: an empty one lies far below
+OFF = (np.zeros(1, np.float32), np.full(1, -1e9, np.float32))
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "theta": "θ",
+    "phi": "φ", "psi": "ψ", "omega": "ω", "rho": "ρ", "mu": "μ", "lambda": "λ", "tau": "τ",
+    "sigma": "σ", "xi": "ξ", "eta": "η", "zeta": "ζ", "kappa": "κ", "nu": "ν",
+}  # fmt: skip
+_NAME = re.compile(r"[A-Za-z]\w*")
+_INDEX = {**_GREEK, "star": "*", "inf": "∞"}
+
+
+def label(name: str, *, dot: bool = False) -> str:
+    """Return a name as it is written by hand: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
+
+    A symbol is a letter, a Greek name, or what has an underscore; any other word is a name, and
+    digits at its end belong to it.
+
+    >>> label("theta1")
+    'θ<sub>1</sub>'
+    >>> label("CBF1")
+    'CBF1'
+    """
+    head = name.rstrip("0123456789")
+    tail = name[len(head) :]
+    if len(head) > 1 and head not in _GREEK and "_" not in head:
+        head, tail = name, ""
+    head, _, index = head.partition("_")
+    head = _GREEK.get(head, head) + ("\u0307" if dot else "")
+    between = "" if index.isupper() else ","  # R1 of v_R1 is a part's name, n2 two indices
+    low = between.join(x for x in (_INDEX.get(index, index), tail) if x)
+    return f"{head}<sub>{low}</sub>" if low else head
+
+
+@functools.lru_cache(1000)  # the words of a table are the same from picture to picture
+def prose(text: str) -> str:
+    """Return a sentence whose symbols are labels, as markup.
+
+    >>> prose("u1 = 1; x_2 < 0")
+    'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
+    >>> prose("synthesis of CBF1")
+    'synthesis of CBF1'
+    """
+    escaped = html.escape(text, quote=False)
+    return _NAME.sub(lambda found: label(found[0]), escaped).replace("^2", "²")
+
+
+def time_title(system: System) -> str:
+    """Return what stands at the time axis."""
+    return f"time t ({system.time_unit})"
+
+
+def titled(name: str, u: str) -> str:
+    """Return a name with its unit behind it, if it has one."""
+    return f"{name} ({u})" if u else name
+
+
+def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
+    """Return a line trace.
+
+    With `breaks`, the rows before which it is interrupted (none: an empty array), x, y and
+    ``meta["t"]`` are all points there are, (k,) each, of which `compose` keeps those that are seen;
+    the value of y before a break lasts up to it unless `held` is False. Other lines are drawn as
+    they are.
+    """
+    return {
+        "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
+        "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
+        "showlegend": False, **more,
+    }  # fmt: skip
+
+
+def left_out(shown: int, count: int) -> dict[str, Any]:
+    """Return an entry of a legend, without a line: how many of how many curves are shown."""
+    return curve(*OFF, INK, name=f"{shown} of {count} shown", line={"width": 0}, showlegend=True,
+                 hoverinfo="skip")  # fmt: skip
+
+
+Ground = Callable[[tuple[float, float], tuple[float, float]], list[dict[str, Any]]]
+
+
+@dataclass
+class Plot:
+    """One subplot.
+
+    Attributes
+    ----------
+    traces : list of plotly trace dicts without axes; those with "showlegend" are named above the
+        plot, or above the next one if their "legend" is "next"
+    x_title, y_title : str, with units
+    x_range, y_range : (low, high) or None
+    time : bool
+        Whether the x axis is time: such plots share it, and the time cursor.
+    log : bool
+        Whether the x axis is logarithmic; such plots of a column share it too.
+    log_y : bool
+        Whether the y axis is.
+    ticks : names of y = 0, 1, ..., if they are no numbers; or ``{y: name}``, beside the axis
+    share : float
+        Height, in parts of a usual plot's.
+    ground : callable, optional
+        Returns for the ranges of x and y the traces that lie under the others and fill the axes;
+        always as many.
+    time_unit : str
+        Of the curves' own times, if the x axis is not time.
+    """
+
+    traces: list[dict[str, Any]]
+    x_title: str
+    y_title: str
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    time: bool = True
+    log: bool = False
+    log_y: bool = False
+    ticks: list[str] | dict[float, str] | None = None
+    share: float = 1.0
+    ground: Ground | None = None
+    time_unit: str = "s"
+
+
+@dataclass
+class Picture:
+    """Traces (arrays as NumPy) and a layout; `grounds`: (first trace, axes, what draws them)."""
+
+    data: list[dict[str, Any]]
+    layout: dict[str, Any] = field(default_factory=dict)
+    grounds: list[tuple[int, str, str, Ground]] = field(default_factory=list)
+
+    def within(self, layout: dict[str, Any]) -> Picture:
+        """Return the same picture on axes of other ranges: what fills them is drawn anew."""
+        data = list(self.data)
+        for first, x, y, ground in self.grounds:
+            names = [f"{a[0]}axis{a[1:]}" for a in (x, y)]
+            old, new = ([tuple(axes[k]["range"]) for k in names] for axes in (self.layout, layout))
+            if old != new:
+                for k, trace in enumerate(ground(*new), first):
+                    data[k] = {**data[k], "x": trace["x"], "y": trace["y"]}
+        return Picture(data, layout, self.grounds)
+
+    def figure(self, template: str | None = None) -> Any:
+        """Return a plain ``plotly.graph_objects.Figure``.
+
+        Without one of plotly's templates it has no ground of its own, and its ink is legible on
+        those of light and dark notebooks alike: a page that changes its theme draws nothing anew.
+        """
+        import plotly.graph_objects as go
+
+        layout = {"height": HEIGHT, "modebar": {"remove": list(_UPLOADS)}}
+        layout |= {k: v for k, v in self.layout.items() if k != "meta"}
+        data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
+        if template is None:
+            data = [_neutral(trace) for trace in data]
+        return go.Figure(data, layout | {"template": template or _template()})
+
+    def page(self) -> str:
+        """Return the figure as a page of its own, which asks for nothing from a network."""
+        figure = self.figure("plotly_white").update_layout(height=720)
+        return str(figure.to_html(config={"showSendToCloud": False, "displaylogo": False}))
+
+
+def _neutral(trace: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace without black, which a dark page would hide; bold, among lines in grey."""
+    line, marker = trace.get("line", {}), trace.get("marker", {})
+    if line.get("color") == INK:
+        trace = trace | {"line": {**line, "color": _ANY, "width": 2 * line["width"]}}
+    if marker.get("color") == INK:
+        trace = trace | {"marker": {**marker, "color": _ANY}}
+    return trace
+
+
+@functools.cache
+def _template() -> dict[str, Any]:
+    """Return a plotly template without a ground; one that a user sets later takes its place."""
+    clear = "rgba(0,0,0,0)"
+    axis = {"gridcolor": _LINES, "linecolor": _ANY, "zerolinecolor": _LINES, "tickcolor": _ANY,
+            "automargin": True}  # fmt: skip
+    return {"layout": {
+        "paper_bgcolor": clear, "plot_bgcolor": clear, "colorway": list(COLOURS),
+        "font": {"color": _ANY}, "xaxis": axis, "yaxis": axis,
+        "modebar": {"bgcolor": clear, "color": _ANY, "activecolor": COLOURS[0]},
+    }}  # fmt: skip
+
+
+class View(Protocol):
+    """What a user calls: it returns a plain ``plotly.graph_objects.Figure``."""
+
+    picture: Callable[..., Picture]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Draw."""
+
+
+def view(function: Callable[..., Picture]) -> View:
+    """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
+
+    @functools.wraps(function)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        _check(function, args)
+        return function(*args, **kwargs).figure()
+
+    signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
+    vars(drawn).update(picture=function, __signature__=signature)
+    return cast(View, drawn)
+
+
+_MAKERS = {Solution: "simulate", Sensitivity: "sensitivity"}  # other results are those of studies
+
+
+def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
+    """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
+
+    Raises
+    ------
+    BadValue
+    """
+    first = next(iter(inspect.signature(function).parameters.values()))
+    wanted = get_type_hints(function)[first.name]
+    kinds = get_args(wanted) or (wanted,)
+    for given in args if first.kind is first.VAR_POSITIONAL else args[:1]:
+        if isinstance(given, kinds):
+            if isinstance(given, Solution) and given.recorded is not None:
+                _check_recorded(function.__name__, given.recorded)
+            continue
+        hint = "."
+        if isinstance(given, System) and Solution in kinds:
+            hint = f": simulate it first, views.{function.__name__}(explorer.simulate(system))."
+        elif isinstance(given, Solution) and System in kinds:
+            hint = f": give its system, views.{function.__name__}(run.system)."
+        elif isinstance(given, (list, tuple)):
+            hint = ": draw them one by one."
+        made = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
+        made = [_MAKERS.get(k, by) for k, by in zip(kinds, made, strict=True)]
+        what = "a system" if System in kinds else f"what {' or '.join(made)} returns"
+        raise BadValue(
+            f"views.{function.__name__} draws {what}, and not a {type(given).__name__}{hint}"
+        )
+
+
+_OVER_TIME = {"positions", "velocities", "trajectory"}
+_OF_STEPS = {"energy_balance"}  # what is known of all steps
+
+
+def _check_recorded(name: str, recorded: Recorded) -> None:
+    """Refuse a view that looks at rows or coordinates which were not kept.
+
+    Raises
+    ------
+    NotApplicable
+    """
+    if name in _OVER_TIME or (name in _OF_STEPS and not recorded.thinned):
+        return
+    raise NotApplicable(
+        f"views.{name} looks at all rows and coordinates of a run, and {recorded.recorder!r} kept "
+        f"{recorded}: views.trajectory draws those."
+    )
+
+
+def nice(low: float, high: float) -> tuple[float, float]:
+    """Return a range a little wider, with round ends, so that it seldom changes in a drag."""
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return -1.0, 1.0
+    if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
+        pad = 0.5 * abs(high) or 1.0
+        low, high = low - pad, high + pad
+    span = 1.04 * (high - low)
+    unit = 10.0 ** np.floor(np.log10(span / 4))
+    unit *= next(k for k in (1, 2, 5, 10) if k * unit >= span / 8)
+    margin = 0.02 * (high - low)
+    return float(np.floor((low - margin) / unit) * unit), float(
+        np.ceil((high + margin) / unit) * unit
+    )
+
+
+def span(values: np.ndarray) -> tuple[float, float]:
+    """Return the least and the greatest of those that are finite; NaN if none is."""
+    if not values.size:
+        return math.nan, math.nan
+    low, high = float(values.min()), float(values.max())
+    if math.isfinite(low) and math.isfinite(high):
+        return low, high
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
+
+
+def extent(*arrays: Any) -> tuple[float, float]:
+    """Return a nice range over all finite values."""
+    ends = np.array([span(np.asarray(a)) for a in arrays])
+    if np.isnan(ends).all():
+        return -1.0, 1.0
+    # in double precision: near the largest float32 the room around it would be infinite
+    return nice(float(np.nanmin(ends[:, 0])), float(np.nanmax(ends[:, 1])))
+
+
+def steady(
+    layout: dict[str, Any], before: dict[str, Any] | None, *, moving: bool = False
+) -> dict[str, Any]:
+    """Keep the axis ranges of `before` where they serve: axes grow at once and shrink late.
+
+    An axis that moves with every picture hides what really moves, and costs plotly a new layout.
+    While a slider is `moving` an axis grows by more than it has to, for what comes next.
+    """
+    if before is None:
+        return layout
+    kept = {}
+    most = 4 if moving else 2
+    for name, axis in layout.items():
+        old = before.get(name)
+        if name[1:5] == "axis" and isinstance(old, dict) and "range" in axis and "range" in old:
+            (low, high), (old_low, old_high) = axis["range"], old["range"]
+            both = [min(low, old_low), max(high, old_high)]
+            wide = both[1] - both[0]
+            if wide <= most * (high - low):
+                if moving and both != [old_low, old_high]:
+                    more = [_MORE * wide * (low < old_low), _MORE * wide * (high > old_high)]
+                    both = list(nice(both[0] - more[0], both[1] + more[1]))
+                axis = {**axis, "range": both}
+        kept[name] = axis
+    return kept

@@ -1,0 +1,305 @@
+"""Curves as they are drawn: so few points that no more are seen, at a size and in a window.
+
+A view gives a curve all points it has. What is drawn of them lies within `TOLERANCE` pixels of it;
+of a curve that goes up and down more often than there are pixels, its extremes in each column of
+pixels are. Outside the window that is looked at a curve is drawn coarsely, so that there is
+something to see until the window has moved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from explorer.views.drawing.picture import OFF, span
+
+__all__ = ["PANEL", "STATIC", "Box", "Look", "draw"]
+
+# px, of curves over time and of portraits: an arc shows no corners on any screen
+TOLERANCE, ROUND = 0.2, 0.15
+TURN = 2 * math.pi / 44  # of a phase portrait along one of its lines; 40 points a turn at least
+_REACH = 12.0  # px between two points over time: what hovering can point at
+_OUTSIDE = 0.3  # of the window: the width of what lies outside
+_MANY = 2.2  # points a column, from which on a curve is given by its extremes
+_APART = 3.0  # px between breaks that are seen one by one
+OPEN, _SEEN = 1.2, 1.5  # px: a smaller jump is drawn through; a larger one is seen to be open
+_ROWS, _NEAR = 4, 0.1  # rows a px, from which on those are passed over that lie nearer (px)
+_NARROW = 450  # px
+_MOST, _USUAL = 1700, 180  # points of all curves of a phase portrait, if so wide (px) or wider
+
+
+@dataclass(frozen=True)
+class Look:
+    """How large a picture is, and which part of it is looked at.
+
+    Attributes
+    ----------
+    width, height : size of the whole figure in px
+    ranges : of the axes that are zoomed, by their names ("xaxis2"): (from, to)
+    zoom : how many times larger than whole something is drawn that is not over time
+    coarse : how many times further off than usual lines may be drawn, where they are too many
+    """
+
+    width: float
+    height: float
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    zoom: float = 1.0
+    coarse: float = 1.0
+
+    @property
+    def narrow(self) -> bool:
+        """Whether plots side by side would be too small: the screen of a phone."""
+        return self.width < _NARROW
+
+
+STATIC = Look(1200, 600)  # a figure in a notebook, as wide as it may become
+PANEL = Look(560, 490)  # the plots of a panel in a window of 1280 x 720
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to pixels: what lies outside the window is pressed together.
+
+    Attributes
+    ----------
+    low, high : the window, in values (their logarithms if `log`)
+    size : its length in px
+    """
+
+    low: float
+    high: float
+    size: float
+    log: bool = False
+
+    def pixels(self, values: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
+        """Return where values (k,) lie, from 0 to `size` within the window.
+
+        `ends` are the least and the greatest of all values, of which these may be some.
+        """
+        values = np.asarray(values, float)
+        least, most = ends or span(values)
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                values, (least, most) = np.log10(values), np.log10([least, most]).tolist()
+        at = values - self.low
+        at *= self._per
+        under, over = self._pressed(least, most)
+        if under < 1.0:
+            at[at < 0] *= under
+        if over < 1.0:
+            out = at > self.size
+            at[out] = self.size + (at[out] - self.size) * over
+        return at
+
+    def values(self, at: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+        """Return what lies at some px, (k,), of an axis that is not logarithmic."""
+        under, over = self._pressed(*ends)
+        at = np.where(at < 0, at / under, at)
+        at = np.where(at > self.size, self.size + (at - self.size) / over, at)
+        return self.low + at / self._per
+
+    @property
+    def _per(self) -> float:
+        return self.size / ((self.high - self.low) or 1.0)
+
+    def _pressed(self, least: float, most: float) -> tuple[float, float]:
+        """Return how much narrower what lies below and above the window is drawn."""
+        room = _OUTSIDE * self.size
+        below, above = (self.low - least) * self._per, (most - self.low) * self._per - self.size
+        return (room / below if below > room else 1.0), (room / above if above > room else 1.0)
+
+
+@dataclass(frozen=True)
+class Box:
+    """The axes of a plot; `over_time`: its curves run from left to right; `coarse`: see `Look`."""
+
+    x: Axis
+    y: Axis
+    over_time: bool
+    coarse: float = 1.0
+
+
+def draw(
+    traces: list[dict[str, Any]], box: Box, shared: dict[Any, Any], *, double: bool = False
+) -> float | None:
+    """Give the curves among the traces of a plot the points to draw, in place.
+
+    Parameters
+    ----------
+    traces : list
+        Those made by `picture.curve` with `breaks`.
+    box : Box
+    shared : dict
+        What several plots of a picture share.
+    double : bool
+        Whether single precision is too coarse for the window.
+
+    Returns
+    -------
+    float or None
+        The time from which on curves are drawn that go round too often to be drawn whole.
+    """
+    curves = [trace for trace in traces if "breaks" in trace]
+    chosen = [_Chosen(trace, box, _across(trace["x"], box, shared)) for trace in curves]
+    since = -math.inf
+    most = int(_MOST * min(box.x.size / _USUAL, 1.0) / (2 if box.coarse > 1 else 1))
+    if not box.over_time and chosen:
+        times = np.sort(np.concatenate([c.t[c.across] for c in chosen]))
+        if len(times) > most:
+            since = _round(float(times[-most]), float(times[-1]))
+        for c in chosen if since > -math.inf else ():
+            c.cut(since)
+    kind = np.float64 if double else np.float32
+    for trace, c in zip(curves, chosen, strict=True):
+        trace["x"], trace["y"], t = c.points(shared, kind)
+        if "t" in trace.get("meta", {}):
+            trace["meta"] = {**trace["meta"], "t": t}
+    return since if since > -math.inf else None
+
+
+def _round(since: float, end: float) -> float:
+    """Return a round time a little later, which seldom changes while a slider moves."""
+    step = 10.0 ** math.floor(math.log10(end - since)) / 2 if end > since else 1.0
+    return min(math.ceil(since / step) * step, end)
+
+
+@dataclass(frozen=True)
+class _Across:
+    """Where the rows of some curves lie from left to right.
+
+    Attributes
+    ----------
+    x : (k,) what it is of
+    px : (k,) px, or nothing if there are many rows from left to right
+    starts : then the first row of each column of a pixel, and the end
+    """
+
+    x: np.ndarray
+    px: np.ndarray
+    starts: np.ndarray
+
+
+def _across(x: np.ndarray, box: Box, shared: dict[Any, Any]) -> _Across:
+    """Return that of some rows; curves that share their x share it too."""
+    key = (id(x), box.x, box.over_time)
+    if key not in shared:
+        none, axis = np.empty(0), box.x
+        if box.over_time and len(x) > _ROWS * axis.size and not axis.log:
+            ends = float(x[0]), float(x[-1])
+            first, last = axis.pixels(np.array(ends))
+            columns = axis.values(np.arange(math.floor(first) + 1, math.floor(last) + 1), ends)
+            starts = np.concatenate([[0], np.searchsorted(x, columns), [len(x)]])
+            shared[key] = _Across(x, none, starts)
+        else:
+            shared[key] = _Across(x, np.ascontiguousarray(axis.pixels(x)), none)
+    return shared[key]
+
+
+class _Chosen:
+    """The points to draw of one curve: rows for x and y, and where the pen is lifted before."""
+
+    def __init__(self, trace: dict[str, Any], box: Box, rows: _Across) -> None:
+        from explorer.kernels.drawing.polyline import thin
+
+        self.x, self.y, self.box = trace["x"], trace["y"], box
+        self.t = trace.get("meta", {}).get("t", self.x)
+        breaks, held = np.ascontiguousarray(trace.pop("breaks"), np.int64), trace.pop("held", True)
+        self.all = self.across, self.up, self.lift = self._worth(rows, breaks, held)
+        kept = np.zeros(len(self.lift), np.int8)
+        off = box.coarse * (TOLERANCE if box.over_time else ROUND)
+        far = (_REACH, math.inf) if box.over_time else (math.inf, TURN)
+        thin(self.px, self.py, self.lift, off, *far, kept)
+        self._keep(kept.view(bool))
+
+    def _worth(
+        self, rows: _Across, breaks: np.ndarray, held: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Find the points worth looking at, and where they lie in px."""
+        from explorer.kernels.drawing.polyline import candidates, extremes
+
+        x, px, y = rows.x, rows.px, np.ascontiguousarray(self.y, float)
+        scale, room = self.box.y, len(x) + len(breaks) + 8
+        across, up, lift = np.empty(room, int), np.empty(room, int), np.empty(room, np.int8)
+        if len(rows.starts):
+            ends = span(y)
+            if len(breaks):
+                breaks = breaks[np.diff(breaks, prepend=0) > 0]
+                before, after = (scale.pixels(y[i], ends) for i in (breaks - 1, breaks))
+                breaks = breaks[np.abs(after - before) > OPEN]
+            late = np.asarray(held & (x[breaks] != x[breaks - 1]), np.int8)
+            n = extremes(y, rows.starts, breaks, late, across, up, lift)
+            self.px = self.box.x.pixels(x[across[:n]], (float(x[0]), float(x[-1])))
+            self.py = scale.pixels(y[up[:n]], ends)
+        else:
+            py = scale.pixels(y)
+            near = _NEAR if len(px) > _ROWS * self.box.x.size else 0.0
+            n = candidates(px, py, breaks, held, OPEN, near, across, up, lift)
+            self.px, self.py = px[across[:n]], py[up[:n]]
+        return across[:n], up[:n], lift[:n]
+
+    def _keep(self, which: np.ndarray) -> None:
+        self.across, self.up, self.lift = (a[which] for a in (self.across, self.up, self.lift))
+
+    def cut(self, since: float) -> None:
+        """Leave out what is before a time: the curve begins at its first point from there on."""
+        self._keep(self.t[self.across] >= since)
+        later = np.flatnonzero(self.t[self.all[0]] >= since)
+        if len(later) and len(self.across) and self.all[0][later[0]] < self.across[0]:
+            first = (a[later[:1]] for a in self.all)
+            self.across, self.up, self.lift = (
+                np.concatenate(pair)
+                for pair in zip(first, (self.across, self.up, self.lift), strict=True)
+            )
+
+    def points(
+        self, shared: dict[Any, Any], kind: type
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return x, y and the times of the points to draw, NaN where the pen is lifted."""
+        if self.box.over_time and len(self.across) > _MANY * self.box.x.size and self._crowded:
+            return self._extremes(shared, kind)
+        if not len(self.across):
+            return OFF[0].astype(kind), OFF[1].astype(kind), OFF[0].astype(kind)
+        gaps = np.flatnonzero(self.lift[1:]) + 1
+        if not len(gaps):
+            t, y = self.t[self.across].astype(kind), self.y[self.up].astype(kind)
+            return (t if self.t is self.x else self.x[self.across].astype(kind)), y, t
+        later = self.across[gaps]  # times have no gaps: the cursor goes on
+        t = np.insert(self.t[self.across].astype(kind), gaps, self.t[later])
+        y = np.insert(self.y[self.up].astype(kind), gaps, np.nan)
+        if self.t is self.x:
+            return t, y, t
+        return np.insert(self.x[self.across].astype(kind), gaps, np.nan), y, t
+
+    @property
+    def _crowded(self) -> bool:
+        """Whether a line through each break would lie on a part of the curve beside it."""
+        x, y, first = self.px, self.py, np.flatnonzero(self.all[2])
+        last = np.append(first[1:], len(x)) - 1
+        low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
+        narrow = x[last] - x[first] < _APART
+        ends = np.sort([y[last[:-1]], y[first[1:]]], axis=0)
+        covered = ends[1] - ends[0] < _SEEN
+        for part in (slice(None, -1), slice(1, None)):
+            covered |= narrow[part] & (low[part] < ends[0] + 1) & (high[part] > ends[1] - 1)
+        return bool(covered.all())
+
+    def _extremes(
+        self, shared: dict[Any, Any], kind: type
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the two extremes in each column of a pixel, on an x that all such curves share."""
+        from explorer.kernels.drawing.polyline import envelope
+
+        across, up, lift = self.all
+        left, right, axis = self.px[0], self.px[-1], self.box.x
+        ends = np.empty((max(math.ceil(right - left), 1), 2))
+        envelope(self.px - left, self.y[up].astype(float), lift, ends)
+        key = (axis, float(self.x[across[0]]), float(self.x[across[-1]]), len(self.x))
+        if key not in shared:
+            at = left + np.add.outer(np.arange(len(ends)), [0.25, 0.75]).ravel()
+            at[0] = left
+            shared[key] = np.interp(np.minimum(at, right), self.px, self.x[across]).astype(kind)
+        return shared[key], ends.ravel().astype(kind), shared[key]

@@ -1,0 +1,76 @@
+"""What a `Recorder` kept of a run: marks at its rows where steps between them were left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from explorer.errors import NotApplicable
+from explorer.results.solution import Solution
+from explorer.views.drawing.compose import compose
+from explorer.views.drawing.decimate import MOST_CURVES, NONE, drawn, few
+from explorer.views.drawing.picture import (
+    COLOURS,
+    Picture,
+    Plot,
+    curve,
+    extent,
+    label,
+    left_out,
+    time_title,
+)
+
+__all__ = ["recorded"]
+
+_MARKS = 3000  # of one curve
+
+
+def recorded(solution: Solution, what: Sequence[str]) -> Picture:
+    """Draw what was kept of positions ("q") and velocities ("v") over time.
+
+    Raises
+    ------
+    NotApplicable
+        Nothing of it was kept.
+    """
+    kept: Any = solution.recorded
+    plots = [_plot(solution, k) for k in what if kept.kept(k)]
+    if not plots:
+        raise NotApplicable(
+            f"Nothing of {' and '.join(what)} was recorded: {kept.recorder!r} keeps none of it."
+        )
+    return compose([plots], [1])
+
+
+def _plot(solution: Solution, what: str) -> Plot:
+    kept: Any = solution.recorded
+    names, dot = list(kept.kept(what)), what == "v"
+    values, t = getattr(solution, what), solution.t
+    unit = dict(zip(solution.system.coordinates, solution.system.units, strict=True))
+    time = solution.system.time_unit
+    shown = drawn(names, MOST_CURVES).tolist()
+    traces = []
+    for rank, j in enumerate(shown):
+        y, marks = np.ascontiguousarray(values[:, j]), few(np.arange(len(t)), _MARKS)
+        text = label(names[j], dot=dot)
+        more: dict[str, Any] = {"breaks": NONE, "meta": {"t": t}}
+        if kept.thinned:
+            more = {"mode": "markers", "marker": {"color": COLOURS[rank], "size": 4}}
+        of = t[marks] if kept.thinned else t
+        traces.append(
+            curve(of, y[marks] if kept.thinned else y, COLOURS[rank], name=text, showlegend=True,
+                  hovertemplate=f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}}<extra></extra>",
+                  **more)
+        )  # fmt: skip
+    if len(shown) < len(names):
+        traces.append(left_out(len(shown), len(names)))
+    units = [u + (f"/{time}" if dot and u else "") for u in dict.fromkeys(unit[x] for x in names)]
+    text = ", ".join(u for u in units if u)
+    title = label(names[0] if len(names) == 1 else "q", dot=dot) + (f" ({text})" if text else "")
+    rows = f"; {len(t)} rows of {kept.steps} steps" if kept.thinned else ""
+    seen = [values[:, j] for j in shown]
+    return Plot(
+        traces, time_title(solution.system) + rows, title, (0.0, float(t[-1])), extent(*seen)
+    )

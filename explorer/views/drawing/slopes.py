@@ -1,0 +1,204 @@
+"""One quantity and its derivative by a parameter, each as a plot against time.
+
+The first shows what happens, the twins and their first-order prediction; the second the derivative
+with clean jumps beside the finite difference; both names carry their units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from explorer.derivatives import Sensitivity
+from explorer.errors import BadValue, suggest
+from explorer.quantities import unit
+from explorer.systems.units import product
+from explorer.views.drawing.one_sided import LIMITS, Sides, limits, shifts
+from explorer.views.drawing.picture import (
+    COLOURS,
+    GREY,
+    Plot,
+    curve,
+    extent,
+    label,
+    nice,
+    time_title,
+    titled,
+)
+from explorer.views.twins import Twins, band, difference, twin_curves
+
+__all__ = [
+    "SHIFT", "Quantity", "add_arrows", "arrow_scale", "parameter", "per", "quantities",
+    "slope_plot", "slope_unit", "value_plot",
+]  # fmt: skip
+
+STATE, SLOPE = COLOURS[0], COLOURS[2]
+SHIFT = "event shift"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """Something that is drawn with its derivative: where it stands, how it is written."""
+
+    source: str  # of the rows of a Trajectory
+    i: int
+    place: int  # in the first axis but one of S
+    name: str
+    unit: str | None  # None if it is not known
+
+
+def per(top: str, bottom: str) -> str:
+    """Return the unit of a derivative.
+
+    >>> per("m/s", "m/s2"), per("m", "kg"), per("m", ""), per("m", "1/s"), per("", "1/s")
+    ('(m/s)/(m/s²)', 'm/kg', 'm', 'm s', 's')
+    """
+    top, bottom = unit(top), unit(bottom)
+    if not bottom:
+        return top
+    if top == bottom:
+        return "1"
+    if bottom.startswith("1/") and bottom.count("/") == 1:  # per 1/s is times s
+        times = bottom[2:].strip("()")
+        return unit(f"{times}2") if top == times else f"{top} {times}".strip()
+    if not top:
+        return f"1/{bottom}" if "/" not in bottom else f"1/({bottom})"
+    return "/".join(f"({x})" if "/" in x or " " in x else x for x in (top, bottom))
+
+
+def slope_unit(u: str, by: str) -> str:
+    """Return the unit of a derivative of a cost, which is long already, in its shortest form.
+
+    >>> slope_unit("m2/s", "m/s2"), slope_unit("m2/s", "m"), slope_unit("m2/s", "")
+    ('m s', 'm/s', 'm²/s')
+    """
+    return unit(product(u, f"1/({by})")) if by else unit(u)
+
+
+def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
+    """Return how a parameter, or the start of a state, is written, and its unit."""
+    name = sens.wrt[j]
+    system: Any = sens.question.system
+    if name in system.parameters:
+        return label(name), system.parameters[name].unit
+    rate = name.startswith("v_") and name not in system.coordinates
+    i = system.coordinates.index(name[2:] if rate else name)
+    text, u = label(system.coordinates[i], dot=rate), system.units[i]
+    return f"{text}(0)", f"{u}/s" if rate and u else u
+
+
+def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity]:
+    system: Any = sens.question.system
+    names = list(system.coordinates)
+    n = len(names)
+    if isinstance(coordinate, str) and coordinate not in names:
+        raise BadValue(
+            f"'{system.name}' has no coordinate {coordinate!r}.{suggest(coordinate, names)}"
+        )
+    i = names.index(coordinate) if isinstance(coordinate, str) else coordinate or 0
+    u = system.units[i]
+    if not sens.solution.has_velocities:
+        return [Quantity("x", i, i, label(names[i]), u)]
+    return [
+        Quantity("q", i, i, label(names[i]), u),
+        Quantity("v", i, n + i, label(names[i], dot=True), f"{u}/s" if u else ""),
+    ]
+
+
+def _slopes(sens: Sensitivity, at: Sides, place: int, j: int) -> np.ndarray:
+    """Return dx/drho or, at the last place, dz/drho along the rows."""
+    if sens.own is None:
+        return at.rows.S[:, place, j]
+    S, Z = sens.own
+    return Z[:, j] if place == S.shape[1] else S[:, place, j]
+
+
+def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
+    """Return a range: all of a derivative, and as much of the spikes as leaves it legible."""
+    low, high = extent(clean)
+    room = high - low
+    found = spiky[np.isfinite(spiky)]
+    if not found.size:
+        return low, high
+    bottom, top = max(found.min(), low - room), min(found.max(), high + room)
+    return nice(min(low, bottom), max(high, top))
+
+
+def value_plot(
+    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float], by: str,
+) -> Plot:  # fmt: skip
+    values = getattr(at.rows, quantity.source)[:, quantity.i]
+    traces, seen = [], [at.drawn(values)]
+    if twin is not None:
+        slopes = _slopes(sens, at, quantity.place, j)
+        traces += [band(at, values, slopes, twin)]
+        traces += twin_curves(twin, quantity.source, quantity.i, quantity.name, by)
+        seen += [trace["y"] for trace in traces[1:]]
+    if ghost is not None:
+        traces.append(_ghost(ghost, getattr(ghost[1].rows, quantity.source)[:, quantity.i]))
+    traces += limits(at, values, STATE, quantity.name)
+    if quantity.source != "v":
+        for trace in traces:
+            trace["showlegend"] = trace["name"] not in (quantity.name, "pinned", *LIMITS)
+    title = titled(quantity.name, unit(quantity.unit or ""))
+    return Plot(traces, time_title(sens.question.system), title, span, extent(*seen))
+
+
+def slope_plot(
+    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float],
+) -> Plot:  # fmt: skip
+    by, by_unit = parameter(sens, j)
+    name = f"d{quantity.name}/d{by}"
+    values = _slopes(sens, at, quantity.place, j)
+    traces, spiky = [], np.empty(0)
+    if twin is not None:
+        traces.append(difference(twin, quantity.place, quantity.name))
+        spiky = traces[0]["y"]
+        traces[0]["showlegend"] = quantity.source in "qx"
+    if ghost is not None:
+        traces.append(_ghost(ghost, _slopes(*ghost, quantity.place, 0)))
+    own = limits(at, values, SLOPE, name)
+    own[0] |= {"showlegend": quantity.source in "qx", "name": "derivative"}
+    u = quantity.unit
+    found = "" if u is None else (slope_unit if quantity.source == "z" else per)(u, by_unit)
+    title = titled(name, found)
+    time = time_title(sens.question.system)
+    return Plot([*traces, *own], time, title, span, _roomy(at.drawn(values), spiky))
+
+
+def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, Any]:
+    return curve(
+        ghost[1].t, ghost[1].drawn(values), GREY, name="pinned", hoverinfo="skip",
+        line={"dash": "dot", "width": 1.2},
+    )  # fmt: skip
+
+
+def arrow_scale(
+    sens: Sensitivity, j: int, span: tuple[float, float], before: float | None = None
+) -> float:
+    """Return the length of an arrow for dt/drho = 1, in s; that of `before` where it serves."""
+    slopes = [e.dt_drho[j] for e in sens.events if span[0] <= e.t <= span[1]]  # type: ignore[index]
+    most, wide = np.abs(slopes).max(initial=0.0), span[1] - span[0]
+    if before is not None and 0.05 * wide <= before * most <= 0.25 * wide:
+        return before
+    return _round(0.15 * wide / most) if most > 0 else 1.0
+
+
+def add_arrows(plot: Plot, at: Sides, j: int, scale: float, said: str) -> None:
+    """Add the event-time sensitivities along the time axis of a plot, in a strip of their own."""
+    assert plot.y_range is not None
+    low, high = plot.y_range
+    strip = 0.14 * (high - low)
+    slopes = np.array([0.0 if e.dt_drho is None else e.dt_drho[j] for e in at.rows.located])
+    plot.traces += shifts(at, slopes, low - 0.5 * strip, 0.3 * strip, scale, f"{SHIFT} {said}")
+    plot.y_range = (low - strip, high)
+
+
+def _round(x: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, at most x: a scale that seldom changes in a drag."""
+    unit_ = 10.0 ** np.floor(np.log10(x))
+    return float(f"{unit_ * max(k for k in (1, 2, 5) if k * unit_ <= x):.3g}")
