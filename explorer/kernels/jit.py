@@ -34,6 +34,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic
 
 from explorer import cache
+from explorer.kernels.structures import signature_of
 from explorer.progress import show
 
 __all__ = ["cache_statistics", "call", "helped", "is_warm", "kernel", "warm"]
@@ -90,14 +91,16 @@ def _folder(module: str = "") -> Path:
 
 
 def kernel(
-    signature: str, *, inner: bool = False, inline: bool = False
+    signature: Any = None, /, *, inner: bool = False, inline: bool = False
 ) -> Callable[[Callable], Any]:
-    """Compile a function for `signature` now, or load it from the cache.
+    """Compile a function now, or load it from the cache.
+
+    Its numba signature follows from its annotations, see `explorer.kernels.structures`.
 
     Parameters
     ----------
-    signature : str
-        numba signature; arrays and scalars only.
+    signature : str or numba signature, optional
+        Instead of annotations.
     inner : bool
         The function is called by other kernels only and needs no Python wrapper.
     inline : bool
@@ -105,6 +108,7 @@ def kernel(
     """
 
     def decorate(function: Callable) -> Any:
+        typed = signature_of(function) if signature is None else signature
         module = _own_name(function)
         wait = _wait(module, function.__name__)
         if wait:
@@ -124,11 +128,11 @@ def kernel(
         config.CACHE_DIR = str(folder())
         config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
         try:
-            compiled = njit(signature, **options)(function)
+            compiled = njit(typed, **options)(function)
         except Exception:  # a damaged index raises whatever pickle pleases
             shutil.rmtree(folder(), ignore_errors=True)
             config.CACHE_DIR = str(folder())
-            compiled = njit(signature, **options)(function)
+            compiled = njit(typed, **options)(function)
         finally:
             config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
         _compiled.append(compiled)
@@ -185,7 +189,7 @@ def _wait(module: str, name: str) -> tuple[int, int] | None:
 
 
 def _count(module: str) -> int:
-    return len(re.findall(r"^@kernel\(", _source(module), re.MULTILINE))
+    return len(re.findall(r"^@kernel\b", _source(module), re.MULTILINE))
 
 
 def is_warm() -> bool:
