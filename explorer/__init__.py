@@ -15,6 +15,8 @@ import sys
 from importlib import metadata
 from typing import Any
 
+from explorer.moved import Moved
+
 __version__ = metadata.version("nonsmooth-explorer")
 
 _HOMES = {
@@ -111,3 +113,4 @@ def _show_with_regions() -> None:
 
 
 _show_with_regions()
+sys.meta_path.append(Moved())

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from explorer.moved import moved
+
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
     "errors", "arguments", "memory", "quantities", "registry", "parameters", "cache", "progress",
-    "codes", "status", "certificate", "recorder",
+    "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
     "dispatch", "derivatives", "study", "optimise", "models", "views", "panels",
 )  # fmt: skip
@@ -88,6 +92,24 @@ def complaints(own: str, source: str) -> list[str]:
 def test_imports_point_upwards(path):
     """A file imports its own package and layers above it; each library has its one home."""
     assert complaints(layer(path), path.read_text()) == []
+
+
+def test_the_table_of_the_contributors_is_that_of_the_test():
+    """CONTRIBUTING names the layers in this order."""
+    table = (EXPLORER.parent / "CONTRIBUTING.md").read_text().partition("|---|---|")[2]
+    rows = [row.split("|")[1] for row in table.partition("\n\n")[0].splitlines() if row]
+    named = [name.strip("/") for row in rows for name in re.findall(r"`([\w/]+)`", row)]
+    assert named == [*ORDER, "app", "server"]
+
+
+@pytest.mark.parametrize("old", sorted(moved()))
+def test_what_has_moved_is_found_by_its_old_name(old):
+    """An import from the old place names the new one, which exists."""
+    with pytest.raises(ImportError, match=re.escape(moved()[old])):
+        importlib.import_module(old)
+    parts = moved()[old].split(".")
+    place = EXPLORER.parent.joinpath(*parts)
+    assert place.is_dir() or place.with_suffix(".py").is_file()
 
 
 def test_every_layer_is_named():

@@ -69,8 +69,7 @@ class Flow(Remade):
     rows : int
         Normals and tangents together.
     table : (k, 2) int64
-        Addresses of the bundles; their order is that of `explorer.kernels.event_driven.flow`. 0:
-        not yet made.
+        Addresses of the bundles, as `explorer.kernels.event_driven.flow` orders them; or 0.
     most : int
         Largest number of outputs.
     """

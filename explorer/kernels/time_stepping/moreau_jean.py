@@ -1,7 +1,6 @@
 """The Moreau-Jean time-stepping scheme for M(q) dv = F(t, q, v) dt + G' dp, 0 <= gap.
 
-The rows of G are the normals of the contacts, the tangents of those with friction and, last, the
-gradients of the constraints phi(t, q) = 0.
+Rows of G: normals of contacts, tangents of those with friction, gradients of constraints phi = 0.
 
 Event-capturing schemes, "Lagrangian systems" and its summary, with the corrections listed in the
 docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at velocity level::
@@ -12,16 +11,15 @@ docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at ve
     LCP on A     0 <= G v_free + gap_t + e gap'_i + G W^-1 G' p  perp  p >= 0
                  v = v_free + W^-1 G' p,   q = q_i + h (theta v + (1 - theta) v_i)
 
-With friction it is the problem of `explorer.kernels.friction.coulomb`, e_t slip_i besides the
-tangents; mu is that of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0:
-with impulses as further unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions
-drift away from phi = 0 unless `explorer.kernels.time_stepping.position_projection` takes them back.
-A compliant contact is always in A, with the condition of
-`explorer.kernels.time_stepping.compliant_contact` (the source's relation corrected). `p` is the
-impulse of the step. If M, C, K, G are constant, one iteration is exact; the factors of W come from
-outside, once for each step size, and the Delassus matrix is made once with them. Of many contacts
-with a diagonal W it is not formed, and G may turn: see `explorer.kernels.friction.graph`. A W that
-changes and has a narrow band is kept as one: see `explorer.kernels.linear_algebra.saddle_point`.
+With friction it is the problem of `friction.coulomb`, e_t slip_i besides the tangents; mu is that
+of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0: with impulses as further
+unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions drift away from phi = 0
+unless `position_projection` takes them back. A compliant contact is always in A, with the condition
+of `compliant_contact` (the source's relation corrected). `p` is the impulse of the step. If M, C,
+K, G are constant, one iteration is exact; the factors of W come from outside, once for each step
+size, and the Delassus matrix is made once with them. Of many contacts with a diagonal W it is not
+formed, and G may turn: see `friction.graph`. A W that changes and has a narrow band is kept as one:
+see `linear_algebra.saddle_point`.
 """
 
 import numpy as np
@@ -41,12 +39,8 @@ from explorer.kernels.linear_algebra.saddle_point import (
 )
 from explorer.kernels.model.inputs import NEAR, ROUND, fill, force, scatter
 from explorer.kernels.time_stepping.compliant_contact import bend, broken, predicted
-from explorer.kernels.time_stepping.moreau_jean_contact import (
-    step_delassus,
-    step_impulses,
-    without_rebound,
-)
-from explorer.kernels.time_stepping.moreau_jean_rows import retake
+from explorer.kernels.time_stepping.moreau_jean_contact import step_delassus, step_impulses
+from explorer.kernels.time_stepping.moreau_jean_rows import retake, without_rebound
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 from explorer.kernels.time_stepping.position_projection import project
 from explorer.kernels.time_stepping.time_grid import even_step
@@ -84,32 +78,29 @@ def run(
     knobs : (8,) h, t_end, theta, forecast, gamma, Newton tolerance, LCP tolerance, step for which
         the factors hold
     options : (10,) constant, q_star, rheonomic, Newton cap, LCP method, LCP cap, what is projected
-        (see `explorer.kernels.time_stepping.position_projection`), many (1: W is diagonal and the
-        graph of the contacts serves; 2: though G depends on the state), solver of friction in
-        space, compliance
+        (see `position_projection`), many (1: W is diagonal and the graph of the contacts serves;
+        2: though G depends on the state), solver of friction in space, compliance
     inp : (1 + 2 n + p,) input vector [t, q, v, rho], and lam behind it if d(lam) is not linear; rho
         is read, the rest is scratch
     place_M, place_K, place_C : flat positions of the entries of M, F_q, F_v that bundles yield
     gap_ptr, gap_col : CSR pattern of G; gap_val its values (given if constant)
     tangents : (n_c + 1,) contact a has the tangents in rows tangents[a] to tangents[a + 1] - 1 of G
     lin_ptr, lin_col, lin_val : CSR rows added to F as a matrix times (q, v)
-    factors : of W if constant, see `explorer.kernels.linear_algebra.factored_solve`; else what
-        `explorer.kernels.linear_algebra.saddle_point` takes
+    factors : of W if constant, see `factored_solve`; else what `saddle_point` takes
     M, K, C : (n, n) M, -F_q, -F_v at the start, of a band their entries; not used if constant
     e : (n_rows,) restitution, of tangents the tangential one
-    compliance, D_ptr, D_col, D_val : see `explorer.kernels.time_stepping.compliant_contact.FLEX`
+    compliance, D_ptr, D_col, D_val : see `compliant_contact.FLEX`
     t, q, v, p, gap, gap_dot, active, iterations, residuals, p_max : records, time is axis 0; row
         ints[0, 0] of t, q, v is the start; p, gap_dot, active of all rows of G (of a tangent
-        friction, sliding velocity and what it does: see `explorer.kernels.friction.coulomb`);
+        friction, sliding velocity and what it does: see `friction.coulomb`);
         residuals[:, 0] LCP in m/s, [:, 1] Newton in N s; p_max (n_t, n_tangents) the most friction;
         phi, p_phi (n_t, n_constraints) in m, N s; partner (n_t, .) what contacts join
     partners : what they join now, kept by the function of the gaps; empty if it never changes
-    W, ..., near : made by `explorer.kernels.time_stepping.moreau_jean_workspace`
+    W, ..., near : made by `moreau_jean_workspace`
     """
     n, nc, rows = q.shape[1], gap.shape[1], gap_dot.shape[1]
-    rough, bound = rows - nc, phi.shape[1]
+    rough, bound, last = rows - nc, phi.shape[1], t.size - 1
     N, at_G = n + bound, nc + rows + bound
-    last = t.size - 1
     h0, t_end, theta, forecast, gamma = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
     constant, q_star, rheonomic = options[0] == 1, options[1] == 1, options[2] == 1
     many, turns = options[7] > 0, not constant or options[7] == 2
@@ -117,8 +108,8 @@ def run(
     state_force = place_K.size + place_C.size + lin_val.size > 0
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
     F0, F1, R, rhs = vec[0], vec[1], vec[2], vec[3]
-    q1, v1, vf = vec[4], vec[5], vec[6]
-    z, w, e_dot, probe, found = vec[7], vec[8], vec[10], vec[11], vec[12]
+    q1, v1, vf, z, w = vec[4], vec[5], vec[6], vec[7], vec[8]
+    e_dot, probe, found = vec[10], vec[11], vec[12]
     ratio, coefficients, bias = vec[13], vec[14:16], vec[20]
     at_mu, at_phi = at_G + gap_val.size, at_G + gap_val.size + 2 * rough
     pivots, act, state, place, mode = ints[1], ints[2], ints[4], ints[7], ints[8]
@@ -159,8 +150,7 @@ def run(
         coefficients[0, k], coefficients[1, k] = out[at_mu + k], out[at_mu + rough + k]
     for c in range(bound):
         phi[first, c], bias[c] = out[at_phi + c], 0.0
-    for a in range(partners.size):
-        partner[first, a] = partners[a]
+    partner[first, :] = partners
 
     for i in range(first, last):
         ints[0, 0] = i

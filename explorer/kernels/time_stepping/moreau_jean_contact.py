@@ -21,7 +21,7 @@ from explorer.kernels.linear_algebra.factored_solve import FACTORS, solve_factor
 from explorer.kernels.linear_algebra.saddle_point import solve_step
 from explorer.kernels.time_stepping.compliant_contact import FLEX, give
 
-__all__ = ["step_delassus", "step_impulses", "without_rebound"]
+__all__ = ["step_delassus", "step_impulses"]
 
 ROUND_OFF = 2e-15  # of sums whose terms cancel, beside the largest of them
 
@@ -145,18 +145,3 @@ def step_impulses(
         method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
         state, vec[9], found,
     )  # fmt: skip
-
-
-@kernel(
-    "float64(int64[::1], int64, int64, float64[::1], float64[::1], float64[::1])",
-    inner=True,
-)
-def without_rebound(act, held, nc, compliance, e_dot, z):
-    """Take back what rigid contacts are to give back of their approach; return the most of it."""
-    most = 0.0
-    for j in range(held):
-        z[j] = 0.0
-        if act[j] >= nc or compliance[act[j]] == 0.0:
-            most = max(most, abs(e_dot[j]))
-            e_dot[j] = 0.0
-    return most

@@ -2,7 +2,7 @@
 
 from explorer.kernels.jit import kernel
 
-__all__ = ["retake"]
+__all__ = ["retake", "without_rebound"]
 
 
 @kernel(
@@ -39,3 +39,18 @@ def retake(ptr, col, val, out, nc, rows, act, held, bound, probe, bias, v, at_G)
     for k in range(val.size):
         val[k] = out[at_G + k]
     return off / size if size > 0.0 else 0.0
+
+
+@kernel(
+    "float64(int64[::1], int64, int64, float64[::1], float64[::1], float64[::1])",
+    inner=True,
+)
+def without_rebound(act, held, nc, compliance, e_dot, z):
+    """Take back what rigid contacts are to give back of their approach; return the most of it."""
+    most = 0.0
+    for j in range(held):
+        z[j] = 0.0
+        if act[j] >= nc or compliance[act[j]] == 0.0:
+            most = max(most, abs(e_dot[j]))
+            e_dot[j] = 0.0
+    return most

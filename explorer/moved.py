@@ -1,0 +1,87 @@
+"""Modules that have moved: for one release an import from the old place names the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+
+__all__ = ["Moved", "moved"]
+
+_ROOMS = (  # package before, package now, modules; old>new where the name changed too
+    ("", "dispatch", "loading>load mistakes simulation>simulate"),
+    ("schemes", "dispatch", "choice>choose table"),
+    ("kernels", "kernels.complementarity", "box>box_lcp delassus lcp"),
+    ("kernels", "kernels.drawing", "polyline"),
+    ("kernels", "kernels.event_driven",
+     "adjoint between>dense_output butcher contacts>contact_impact doubtful "
+     "flows>flow jumps>saltation locate>locate_event march_structures>structures "
+     "newmark_flow>newmark_step radau runge_kutta sides start>initial_state step_record "
+     "transitions>transition watch>arm_guards"),
+    ("kernels", "kernels.fesd",
+     "active_set arrangement collocation continuations element "
+     "fesd_sensitivity>tangents fesd_structures>structures fold phase>equilibrate slide_end "
+     "stages>stage_complementarity stretch>march_active_set theta_rk>fixed_step_rk "
+     "within>dense_output"),
+    ("kernels", "kernels.friction",
+     "alart_curnier coefficients contact_graph>graph "
+     "friction_blocks>cone_blocks friction_in_space>cone glocker>glocker_lcp "
+     "graph_band>graph_newton graph_path graph_proximal graph_sweeps>graph_gauss_seidel "
+     "graph_velocities held>contact_modes one_contact>single_contact"),
+    ("kernels", "kernels.linear_algebra",
+     "band>banded_lu factors>factored_solve linalg>dense_lu saddle_point"),
+    ("kernels", "kernels.model",
+     "equations>inputs neighbours>disc_neighbours record>sampled_forcing rows>along_rows"),
+    ("kernels", "kernels.sliding", "active_modes mode_functions multiaffine"),
+    ("kernels", "kernels.time_stepping",
+     "banded_sides>euler_moreau_band compliant>compliant_contact euler_moreau "
+     "hysteresis>bilinear_springs moreau_jean newmark newmark_error newmark_linear "
+     "newmark_residual newton>newton_convergence nonsmooth_alpha "
+     "projection>position_projection step_problem>moreau_jean_contact "
+     "step_workspaces>moreau_jean_workspace steps>time_grid turning>moreau_jean_rows"),
+    ("", "results",
+     "complementarity event export frictional motion solution stepped switched trajectory"),
+    ("schemes", "runs", "picks"),
+    ("schemes", "runs.event_driven", "ended march meetings sliding workspace"),
+    ("schemes", "runs.fesd",
+     "element_workspace>workspace elements equations>residuals fixed_steps joined slide_ends "
+     "tangents"),
+    ("schemes", "runs.time_freezing",
+     "freezing>march frozen_impacts>impacts frozen_modes>modes struck>simultaneous_impacts"),
+    ("schemes", "runs.time_stepping", "factors motion_rows unsolvable"),
+    ("schemes", "schemes.bases",
+     "base>scheme capturing families>newmark_family stability>amplification structural"),
+    ("views", "views.drawing",
+     "compose decimate lanes notebook one_sided picture polyline recorded regions slopes still "
+     "still_marks"),
+)  # fmt: skip
+
+
+def moved() -> dict[str, str]:
+    """Return the new dotted name of each module that has moved, by its old one."""
+    found = {"explorer.sensitivity": "explorer.derivatives"}
+    for before, now, names in _ROOMS:
+        for name in names.split():
+            old, _, new = name.partition(">")
+            parts = ("explorer", before, old) if before else ("explorer", old)
+            found[".".join(parts)] = f"explorer.{now}.{new or old}"
+    return found
+
+
+class Moved(MetaPathFinder):
+    """Refuses the import of a module from its old place."""
+
+    def __init__(self) -> None:
+        self._moved = moved()
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
+        """Find nothing, but say where what is sought has gone.
+
+        Raises
+        ------
+        ImportError
+        """
+        if fullname in self._moved:
+            raise ImportError(f"{fullname} has moved to {self._moved[fullname]}.", name=fullname)
