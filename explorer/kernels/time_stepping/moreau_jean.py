@@ -150,8 +150,8 @@ def run(
         coefficients[0, k], coefficients[1, k] = out[at_mu + k], out[at_mu + rough + k]
     for c in range(bound):
         phi[first, c], bias[c] = out[at_phi + c], 0.0
-    partner[first, :] = partners
-
+    for a in range(partners.size):
+        partner[first, a] = partners[a]
     for i in range(first, last):
         ints[0, 0] = i
         h, t1 = even_step(t[i], h0, t0, t_end, i, last)
