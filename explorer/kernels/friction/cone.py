@@ -44,7 +44,15 @@ from explorer.kernels.friction.cone_blocks import (
     moved,
     residual,
 )  # fmt: skip
-from explorer.kernels.friction.single_contact import MARGIN, NONE, OPEN, STICK, in_plane, off_cone, on_line
+from explorer.kernels.friction.single_contact import (
+    MARGIN,
+    NONE,
+    OPEN,
+    STICK,
+    in_plane,
+    off_cone,
+    on_line,
+)
 from explorer.kernels.jit import kernel
 
 __all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
