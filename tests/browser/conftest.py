@@ -91,7 +91,6 @@ def chromium():
 def opened(chromium, address):
     context = chromium.new_context(viewport=SIZE, accept_downloads=True)
     lab = Lab(context, address)
-    lab.opening_traffic = lab.traffic
     yield lab
     assert lab.problems == []
     assert lab.abroad == []
