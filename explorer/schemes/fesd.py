@@ -29,12 +29,14 @@ from explorer.reformulations.hysteresis import misses as misses_modes
 from explorer.reformulations.time_freezing import misses as misses_impacts
 from explorer.reformulations.time_freezing import time_freezing
 from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
-from explorer.runs.fesd.elements import Elements, order
+from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.options import Options
 from explorer.runs.fesd.tangents import Tangents
 from explorer.runs.picks import Picks
 from explorer.runs.time_freezing.impacts import Impacts
 from explorer.runs.time_freezing.modes import Modes
 from explorer.schemes import schemes
+from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.verification.inside import inside
@@ -137,7 +139,15 @@ class FESD(Picks, Scheme):
     @property
     def orders(self) -> tuple[int, int]:
         """Those of the collocation method."""
-        return (order(self),) * 2
+        return (collocation_order(type(self).__name__, self.tableau, self.stages),) * 2
+
+    @property
+    def options(self) -> Options:
+        """The knobs as a run takes them."""
+        return Options(
+            self.tableau, self.stages, self.h, self.newton_max, self.elements, self.rule,
+            self.picked, self.split == "yes", self.max_elements, self.max_switches,
+        )  # fmt: skip
 
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
@@ -171,12 +181,12 @@ class FESD(Picks, Scheme):
             start = start if x0 is None else np.asarray(x0, float)
             compiled.check(rho, start)
             kind = Impacts if compiled.mechanical else Modes
-            frozen = kind(compiled, self, rho, t_end)
+            frozen = kind(compiled, self.options, rho, t_end, scheme=self)
             frozen.go(start)
             return frozen.trajectory(t_eval)
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
         intervals = self.steps(t_end, self.elements * row, compiled.n_x)
-        run = Elements(compiled, self, rho, t_end, intervals)
+        run = Elements(compiled, self.options, rho, t_end, intervals, scheme=self)
         run.go(x0)
         run.polish()
         if wrt is not None and run.code == SUCCESS:

@@ -18,9 +18,10 @@ from explorer.compiled import Switched, compile_switched
 from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
 from explorer.results.switched import SwitchedTrajectory
-from explorer.runs.fesd.elements import order
 from explorer.runs.fesd.fixed_steps import FixedSteps
+from explorer.runs.fesd.options import Options
 from explorer.schemes import schemes
+from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import StepSystem
 from explorer.verification.located import elements
@@ -63,7 +64,7 @@ class ThetaRK(Scheme):
     @property
     def orders(self) -> tuple[int, int]:
         """That of the collocation method; 1 across switches."""
-        return order(self), 1
+        return collocation_order(type(self).__name__, self.tableau, self.stages), 1
 
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks of the equations of the steps."""
@@ -84,6 +85,8 @@ class ThetaRK(Scheme):
             The start or the times make no sense.
         """
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
-        run = FixedSteps(compiled, self, rho, t_end, self.steps(t_end, row, compiled.n_x))
+        options = Options(self.tableau, self.stages, self.h, self.newton_max)
+        steps = self.steps(t_end, row, compiled.n_x)
+        run = FixedSteps(compiled, options, rho, t_end, steps, scheme=self)
         run.go(x0)
         return run.trajectory()

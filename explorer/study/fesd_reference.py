@@ -108,7 +108,7 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
     found: list[tuple[np.ndarray, ...]] = []
     blocks: list[dict[str, float]] = []
     for count in numbers.tolist():
-        span = min(march.scheme.h, march.t_end - t)
+        span = min(march.options.h, march.t_end - t)
         one = _solved(march, x, t, span, count)
         states, alpha, h = one.parts()
         found.append((states[1:], alpha, t + np.cumsum(h)))
@@ -215,10 +215,10 @@ class _Interval:
         count, nz, table = self.count, len(z), self.march.method.table
         K, alpha, lam_n, lam_p, h = self.split(z)
         X, t, dX, dt = self._points(K, h, table[:s], table[3 * s])
-        f = march._along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc))
+        f = march.along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc))
         f = f.reshape(count, s, -1)
         Y, u, dY, du = self._points(K, h, table[s : 2 * s], table[3 * s + 1])
-        c = march._along(compiled.switching, u.ravel(), Y.reshape(-1, n), np.zeros((count * s, nc)))
+        c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), np.zeros((count * s, nc)))
         c = c.reshape(count, s, -1)
         ends = self.ends
         at = [np.arange(a, b).reshape(shape) for a, b, shape in

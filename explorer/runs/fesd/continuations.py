@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from explorer.results.switched import Continuations
-
-if TYPE_CHECKING:
-    from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.run import Run
 
 __all__ = ["continuations"]
 
 
-def continuations(run: Elements) -> tuple[Continuations, ...]:
+def continuations(run: Run) -> tuple[Continuations, ...]:
     """Return the moments with several continuations, and what these are."""
     from explorer.kernels.fesd.continuations import SIGNS, examine
 
@@ -29,7 +25,7 @@ def continuations(run: Elements) -> tuple[Continuations, ...]:
             one, moment = np.zeros(SIGNS + nc, np.int64), np.zeros(len(run.moments[p]))
             work = run.workspace()
             examine(
-                work, t, run.states[e], run.scheme.h, run.switches[max(p - 1, 0)], row,
+                work, t, run.states[e], run.options.h, run.switches[max(p - 1, 0)], row,
                 np.ascontiguousarray(end), pick, one, moment,
             )  # fmt: skip
             names.append(compiled.system.mode_name(one[SIGNS:].tolist()))

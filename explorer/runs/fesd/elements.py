@@ -3,89 +3,40 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
-from explorer.compiled import Switched, short
+from explorer.compiled import short
 from explorer.errors import BadModel, BadValue
-from explorer.kernels.fesd.collocation import collocation
 from explorer.quantities import number, quantity
 from explorer.results.switched import Continuations, SwitchedTrajectory
 from explorer.results.trajectory import Jump, LocatedEvent
 from explorer.runs.fesd.continuations import continuations
-from explorer.runs.fesd.residuals import Equations
+from explorer.runs.fesd.residuals import residual
+from explorer.runs.fesd.run import SIGNS, Run
 from explorer.runs.fesd.tangents import Tangents
 from explorer.status import Status
 
-if TYPE_CHECKING:
-    from explorer.kernels.fesd.structures import Record, Workspace
-    from explorer.schemes.fesd import FESD
-    from explorer.schemes.theta_rk import ThetaRK
-
-__all__ = ["SIGNS", "Elements", "order"]
+__all__ = ["Elements"]
 
 _RULES = {"plus": 1, "minus": -1, "slide": 0}
 _FOLD = 3  # kind of a switch: `explorer.kernels.fesd.fold`
-SIGNS = 6  # first column of the signs in a row of `switches`
 
 
-def order(scheme: FESD | ThetaRK) -> int:
-    """Return the order of the collocation method of a scheme.
-
-    Raises
-    ------
-    BadValue
-        Stages that the method cannot have.
-    """
-    try:
-        return collocation(scheme.tableau, scheme.stages).order
-    except ValueError as error:
-        raise BadValue(f"{type(scheme).__name__}: {error}, not {scheme.stages}.") from None
-
-
-class Elements(Equations):
-    """The elements of one run.
+class Elements(Run):
+    """The elements of one run, as the kernel finds them.
 
     Attributes
     ----------
-    states : (n_e + 1, n_x)
-        x at the ends of the elements.
-    slopes, mult : (n_e, s, n_x), (n_e, s, n_sel)
-        x' and multipliers at the stages.
-    times : (n_e, 2)
-        Start and length of each element in s.
-    places : (n_e, 2)
-        Interval and phase of each element.
-    switches, moments : (n_p, 6 + n_c), (n_p, ...)
-        What begins each phase, the first at t = 0: see `explorer.kernels.fesd.march`.
+    tangents : Tangents or None
+        Set where derivatives or a cost are asked for.
+    code : int
+        Of the status.
     """
 
-    polished: np.ndarray = np.zeros(0, bool)
-
-    def __init__(
-        self, compiled: Switched, scheme: FESD | ThetaRK, rho: Any, t_end: float, intervals: int
-    ) -> None:
-        self.compiled, self.scheme, self.t_end = compiled, scheme, t_end
-        self.rho = np.asarray(rho, float)
-        self.method = collocation(scheme.tableau, scheme.stages)
-        self.intervals = intervals
-        self.tangents: Tangents | None = None  # set where derivatives or a cost are asked for
-
-    def workspace(self) -> Workspace:
-        """Return the leading argument of the kernels."""
-        from explorer.runs.fesd.workspace import workspace
-
-        return workspace(self.compiled, self.method, self.rho, self.scheme.newton_max)
-
-    @property
-    def record(self) -> Record:
-        """The elements as the kernels take them."""
-        from explorer.kernels.fesd.structures import Record
-
-        slopes, mult = (a.reshape(len(self.times), -1) for a in (self.slopes, self.mult))
-        return Record(self.states, slopes, mult, self.times)
+    tangents: Tangents | None = None
 
     def begin(self, start: Any) -> np.ndarray:
         """Return the state (n_x,) to start from: `start`, by default the model's own.
@@ -112,20 +63,20 @@ class Elements(Equations):
         from explorer.kernels.fesd.march import march
         from explorer.kernels.fesd.structures import Record
 
-        compiled, scheme = self.compiled, self.scheme
-        n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, scheme.stages
+        compiled, options = self.compiled, self.options
+        n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, options.stages
         x0 = self.begin(start)
-        most = self.intervals * scheme.elements + scheme.max_switches * (scheme.elements + 1)
-        most = min(most, max(scheme.max_elements, scheme.elements)) + scheme.elements + 2
+        most = self.intervals * options.elements + options.max_switches * (options.elements + 1)
+        most = min(most, max(options.max_elements, options.elements)) + options.elements + 2
         states, times = np.empty((most + 1, n)), np.empty((most, 2))
         slopes, mult = np.empty((most, s * n)), np.empty((most, s * nsel))
-        switches = np.empty((scheme.max_switches + 1, SIGNS + nc), np.int64)
-        moments = np.zeros((scheme.max_switches + 1, 2 + 3 * n + nsel))
+        switches = np.empty((options.max_switches + 1, SIGNS + nc), np.int64)
+        moments = np.zeros((options.max_switches + 1, 2 + 3 * n + nsel))
         places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
         caps = np.array(
-            [scheme.elements, scheme.split == "yes", _RULES[scheme.rule], *scheme.picked], np.int64
+            [options.elements, options.split, _RULES[options.rule], *options.picked], np.int64
         )
-        knobs = np.array([self.t_end, scheme.h, 0.0])
+        knobs = np.array([self.t_end, options.h, 0.0])
         states[0] = x0
         work = self.workspace()
         begin = time.perf_counter()
@@ -158,19 +109,13 @@ class Elements(Equations):
         polish(self.workspace(), self.record, self.switches, self.moments, self.taus)
         self.polished = np.isfinite(self.taus)
 
+    def residual(self) -> dict[str, float]:
+        """Return the largest violation of each block of the FESD equations."""
+        return residual(self)
+
     def choices(self) -> tuple[Continuations, ...]:
         """Return the moments with several continuations, and what these are."""
         return continuations(self)
-
-    def spent(self, k: int) -> float:
-        """Return the running cost's rate at the beginning of phase `k`."""
-        compiled, moment = self.compiled, self.moments[k]
-        if compiled.cost is None:
-            return 0.0
-        n, inp = compiled.n_x, compiled.input(self.rho)
-        inp[0], inp[1 : 1 + n] = moment[0], moment[2 : 2 + n]
-        inp[1 + n : 1 + n + compiled.n_sel] = moment[2 + 3 * n :]
-        return float(compiled.cost(inp)[0])
 
     @property
     def status(self) -> Status:
@@ -178,7 +123,7 @@ class Elements(Equations):
         detail, t = "", self.t_last
         if self.code == MORE_SWITCHES:
             detail = (
-                f" This interval needs {self.tally[4]} elements; it has {self.scheme.elements}."
+                f" This interval needs {self.tally[4]} elements; it has {self.options.elements}."
             )
         if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
             detail = self._growth
@@ -194,7 +139,7 @@ class Elements(Equations):
         with np.errstate(divide="ignore", invalid="ignore"):
             doubles = np.where(x * rate > 0, x / rate, np.inf)
         k = int(doubles.argmin())
-        if not (doubles[k] < self.scheme.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
+        if not (doubles[k] < self.options.h and abs(x[k]) > 10 * np.abs(self.states[:, k]).mean()):
             return ""
         within = quantity(doubles[k], "s", 2)
         return f" {names[k]} = {number(x[k], 3)} doubles within {within} there: it may blow up."
@@ -203,11 +148,6 @@ class Elements(Equations):
     def graded(self) -> np.ndarray:
         """Those of phases that end at a fold, (n_e,) bool: there they get ever shorter."""
         return np.isin(self.places[:, 1], np.flatnonzero(self.switches[1:, 1] == _FOLD))
-
-    @property
-    def hits(self) -> np.ndarray:
-        """Times of the switches in s."""
-        return self.moments[1:, 0]
 
     @property
     def sequence(self) -> list[list[int]]:

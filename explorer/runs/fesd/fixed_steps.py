@@ -9,7 +9,8 @@ import numpy as np
 
 from explorer.kernels.fesd.collocation import at_stages
 from explorer.results.switched import Continuations
-from explorer.runs.fesd.elements import SIGNS, Elements
+from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.run import SIGNS
 
 __all__ = ["FixedSteps"]
 
@@ -37,7 +38,7 @@ class FixedSteps(Elements):
 
         self.method = at_stages(self.method)
         compiled, steps = self.compiled, self.intervals
-        s, n, nc, nsel = self.scheme.stages, compiled.n_x, compiled.n_c, compiled.n_sel
+        s, n, nc, nsel = self.options.stages, compiled.n_x, compiled.n_c, compiled.n_sel
         member, group, leader = compiled.groups
         nv, ng = len(member), len(leader)
         m, wide = s * (nv + ng), s * n
@@ -56,8 +57,8 @@ class FixedSteps(Elements):
             np.empty((wide, wide)), np.empty(max(wide, m), np.int64), np.empty((1 + s * nv, wide)),
             np.empty((m, m)), np.empty(m), np.empty(m), np.empty((m + 1, max(2 * m + 2, wide))),
             np.empty(m, np.int64), np.empty(m), np.arange(m), np.empty((m, m)),
-            states, slopes, mult, times, self.t_end, self.scheme.h, self.scheme.newton_max, counts,
-            residual,
+            states, slopes, mult, times, self.t_end, self.options.h, self.options.newton_max,
+            counts, residual,
         )  # fmt: skip
         self.seconds = time.perf_counter() - begin
         count = int(counts[0])

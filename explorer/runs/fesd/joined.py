@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.runs.fesd.elements import SIGNS, Elements
+from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.run import SIGNS
 from explorer.runs.time_freezing.simultaneous_impacts import Struck
 
 __all__ = ["Joined", "join", "shortened"]

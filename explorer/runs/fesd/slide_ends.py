@@ -7,18 +7,15 @@ state at a fixed time. Differentiated is the very step that was made.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from explorer.results.trajectory import Jump
-
-if TYPE_CHECKING:
-    from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.run import SIGNS, Run
 
 __all__ = ["slide_end"]
 
-SIGNS = 6  # first column of the signs in a row of `Elements.switches`
 _TURNS = 20
 
 
@@ -36,7 +33,7 @@ class _Point(NamedTuple):
 class _Slide:
     """x' = F(t, x, rho) of one phase."""
 
-    def __init__(self, run: Elements, phase: int) -> None:
+    def __init__(self, run: Run, phase: int) -> None:
         self.compiled, self.inp = run.compiled, run.compiled.input(run.rho)
         signs, sel = run.switches[phase, SIGNS:], run.compiled.n_sel
         self.on = np.flatnonzero(signs == 0)
@@ -100,12 +97,12 @@ class _Slide:
     which: int = 0
 
 
-def slide_end(run: Elements, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: Any) -> Jump:
+def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: Any) -> Jump:
     """Return what differentiates switch `k`, from 0, the end of a slide.
 
     Parameters
     ----------
-    run : Elements
+    run : Run
     d, dt : (n_x + 1, p), (p,)
         Total derivatives of (x, z) and t at the end of the last element of the slide.
     z : float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from explorer.compiled import Switched
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.results.trajectory import Jump
+from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.slide_ends import slide_end
-
-if TYPE_CHECKING:
-    from explorer.runs.fesd.elements import Elements
 
 __all__ = ["Tangents", "check_start"]
 
@@ -65,7 +63,7 @@ class Tangents:
 
     Parameters
     ----------
-    run : Elements
+    run : Run
     wrt : places of the parameters in rho; -1 for a start value
     seeds : (n_x, p) derivative of the start, by default the model's own
 
@@ -84,7 +82,7 @@ class Tangents:
         Where no derivative exists: a start on a surface that moves off it, a switch that grazes.
     """
 
-    def __init__(self, run: Elements, wrt: tuple[int, ...], seeds: Any = None) -> None:
+    def __init__(self, run: Run, wrt: tuple[int, ...], seeds: Any = None) -> None:
         from explorer.kernels.fesd.tangents import differentiate
 
         self.run, self.wrt = run, np.array(wrt, np.int64)
@@ -97,7 +95,7 @@ class Tangents:
         if len(run.switches) and run.switches[0, 4]:
             check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, wrt)
         failed = differentiate(
-            *self._workspace(), run.scheme.elements, self.moved, self.own, self.cost
+            *self._workspace(), run.options.elements, self.moved, self.own, self.cost
         )
         if (run.switches[1:, 1] == _FOLD).any():
             raise BadValue(
@@ -111,7 +109,7 @@ class Tangents:
         from explorer.kernels.fesd.tangents import Asked
 
         run = self.run
-        compiled, p, s = run.compiled, len(self.wrt), run.scheme.stages
+        compiled, p, s = run.compiled, len(self.wrt), run.options.stages
         n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
         bundles = [*compiled.tangents, *([] if compiled.cost is None else [compiled.cost])]
         work = run.workspace()

@@ -12,8 +12,9 @@ from explorer.codes import ACCUMULATION, NEWTON_CAP, NO_ACTIVE_SET, SWITCH_CAP
 from explorer.compiled.checks import improper
 from explorer.compiled.frozen import OBSERVED
 from explorer.results.trajectory import LocatedEvent
-from explorer.runs.fesd.elements import SIGNS, Elements
+from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import shortened
+from explorer.runs.fesd.run import SIGNS
 from explorer.runs.time_freezing.march import STILL, Freezing, Jump
 from explorer.runs.time_freezing.simultaneous_impacts import Response, Struck, newton
 from explorer.status import Status
@@ -101,7 +102,7 @@ class Impacts(Freezing):
     @property
     def _instant(self) -> float:
         """Physical time that is none, in s."""
-        return _INSTANT * float(self.scheme.h)
+        return _INSTANT * float(self.options.h)
 
     def _impacts(self, leg: Elements) -> Iterator[tuple[int, int]]:
         """Yield first element and the one behind of all that happens at one physical time."""
@@ -125,7 +126,7 @@ class Impacts(Freezing):
         sel = leg.compiled.n_sel
 
         def seen(x: np.ndarray) -> dict[str, np.ndarray]:
-            out = leg._along(self.compiled.observed, np.zeros(1), x[None], np.zeros((1, sel)))[0]
+            out = leg.along(self.compiled.observed, np.zeros(1), x[None], np.zeros((1, sel)))[0]
             return dict(zip(OBSERVED, out.reshape(len(OBSERVED), nc), strict=True))
 
         at = seen(x)
@@ -140,7 +141,7 @@ class Impacts(Freezing):
             chosen[0, [2 * i, 2 * i + 1]] = 0.0
             if tangent >= 0:
                 chosen[0, tangent] = 0.5
-            push = leg._along(self.compiled.observed, np.zeros(1), x[None], chosen)[0]
+            push = leg.along(self.compiled.observed, np.zeros(1), x[None], chosen)[0]
             push = push.reshape(len(OBSERVED), nc)[OBSERVED.index("push"), i]
             moved[a] = leg.rates(np.zeros(1), x[None], chosen)[0, n : 2 * n] / push
             if tangent >= 0 and at["mu"][i] > 0:

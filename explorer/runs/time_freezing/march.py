@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from explorer.errors import BadValue
 from explorer.results.switched import FrozenTrajectory
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import join
+from explorer.runs.fesd.options import Options
+from explorer.runs.steps import steps
 from explorer.status import Status
-
-if TYPE_CHECKING:
-    from explorer.schemes.fesd import FESD
 
 __all__ = ["Freezing"]
 
@@ -57,11 +56,13 @@ class Freezing(ABC):
     counts : elements, switches, Newton iterations
     """
 
-    def __init__(self, compiled: Frozen, scheme: FESD, rho: Any, t_end: float) -> None:
-        self.compiled, self.scheme, self.t_end = compiled, scheme, t_end
+    def __init__(
+        self, compiled: Frozen, options: Options, rho: Any, t_end: float, *, scheme: Any = None
+    ) -> None:
+        self.compiled, self.options, self.scheme, self.t_end = compiled, options, scheme, t_end
         self.rho = np.asarray(rho, float)
         self.watch = np.full((1, 5), np.inf)
-        scheme.steps(t_end, 1, 1)  # refuses a span that is shorter than h
+        steps(options.h, t_end, 1, 1)  # refuses a span that is shorter than h
 
     # -- pseudo-time --------------------------------------------------------------------------
 
@@ -72,25 +73,27 @@ class Freezing(ABC):
         x, rho = self.begin(start)
         clock, span, small = 0.0, self.t_end, 0
         self.status_code = SUCCESS
-        row = (self.scheme.stages + 1) * (compiled.n_x + compiled.n_sel) * self.scheme.elements
+        row = (self.options.stages + 1) * (compiled.n_x + compiled.n_sel) * self.options.elements
         while clock < self.t_end * (1 - 1e-14):
-            if sum(len(leg.times) for leg in legs) > self.scheme.max_elements:
+            if sum(len(leg.times) for leg in legs) > self.options.max_elements:
                 self.status_code = ELEMENT_CAP
                 break
             if len(legs) == _LEGS:
                 self.status_code = self.status_code or CHATTERING
                 break
-            scheme = replace(self.scheme, h=self.scheme.h * _FINER**small)
-            span = 4 * scheme.h if small else max(span, scheme.h)
-            intervals = scheme.steps(span, row, compiled.n_x)
-            leg = Elements(compiled, scheme, rho, intervals * scheme.h, intervals)
+            options = replace(self.options, h=self.options.h * _FINER**small)
+            span = 4 * options.h if small else max(span, options.h)
+            intervals = steps(options.h, span, row, compiled.n_x)
+            leg = Elements(
+                compiled, options, rho, intervals * options.h, intervals, scheme=self.scheme
+            )
             leg.go(x)
             amended = self.amend(leg, clock)
             if amended is not None:
                 x, more = amended
                 legs += more
                 clock, small, self.status_code = float(x[-1]), 0, SUCCESS
-                span = max(span - leg._end, 10 * self.scheme.h)
+                span = max(span - leg._end, 10 * self.options.h)
                 continue
             legs.append(leg)
             x, self.status_code = leg.states[-1], leg.code
@@ -213,7 +216,7 @@ class Freezing(ABC):
     def observed(self, x: np.ndarray, chosen: np.ndarray) -> dict[str, np.ndarray]:
         """Return what `OBSERVED` says, (k, n_c) each, at states in pseudo-time."""
         native, k = self.compiled.observed, len(self.compiled.frozen.held)
-        out = self.elements._along(native, np.zeros(len(x)), x, chosen)
+        out = self.elements.along(native, np.zeros(len(x)), x, chosen)
         return {name: out[:, i * k : (i + 1) * k] for i, name in enumerate(OBSERVED)}
 
     def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

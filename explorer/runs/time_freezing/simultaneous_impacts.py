@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from explorer.codes import SUCCESS
-from explorer.runs.fesd.elements import SIGNS, Elements
+from explorer.runs.fesd.elements import Elements
+from explorer.runs.fesd.run import SIGNS
 
 __all__ = ["Response", "Struck", "newton"]
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from explorer.arguments import Named
 from explorer.certificate import Check
-from explorer.errors import BadValue
-from explorer.parameters import check_knobs, knobs_of, roomy
-from explorer.recorder import MOST_BYTES, PER_STEP
+from explorer.parameters import check_knobs, knobs_of
+from explorer.runs.steps import steps
 from explorer.systems import System
 
 if TYPE_CHECKING:
@@ -154,34 +151,4 @@ class Scheme(metaclass=Named):
         BadValue
             A time span that is not positive, or shorter than h; a record beyond memory.
         """
-        h: float = self.h  # type: ignore[attr-defined]
-        if not t_end > 0:
-            raise BadValue(f"t_end = {t_end:g} s must be greater than zero.")
-        if h > t_end:
-            raise BadValue(
-                f"The step h = {h:g} s is longer than the time span t_end = {t_end:g} s; "
-                f"try h = {t_end / 1000:.1g} s."
-            )
-        steps = int(np.ceil(t_end / h - 1e-9))
-        if 8 * steps * row > MOST_BYTES:
-            raise BadValue(
-                f"h = {h:g} s over {t_end:g} s makes {steps:.3g} steps, whose record needs "
-                f"{8 * steps * row / MOST_BYTES:.3g} GB and about {steps * 1e-6 * n:.3g} s; "
-                f"{MOST_BYTES / 2**30:g} GB are allowed. {fewer(steps, coordinates)}"
-                f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
-            )
-        return steps
-
-
-def fewer(steps: int, coordinates: int) -> str:
-    """Return the advice to keep fewer rows, if so many `coordinates` of each are to be kept."""
-    left = MOST_BYTES / (8 * steps) - PER_STEP
-    if not coordinates or left <= 0:
-        return ""
-    every = int(np.ceil(1.1 * coordinates / left))
-    scale = 10 ** max(len(str(every)) - 1, 0)
-    every = next(k * scale for k in (1, 2, 5, 10) if k * scale >= every)
-    return (
-        f"record=Recorder(every={max(every, 2)}) keeps every {max(every, 2)}th row and fits; "
-        "Recorder(q=[...], v=(), a=()) keeps chosen coordinates. "
-    )
+        return steps(self.h, t_end, row, n, coordinates)  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import Switched
-from explorer.runs.fesd.residuals import Equations
+from explorer.runs.fesd.formulas import Formulas
 from explorer.systems.contour import areas, outlines
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
 
@@ -77,9 +77,7 @@ class Regions:
         self.axes, self.t, self.named, self.flow = (across, up), t, named, flow
         system = compiled.system
         self.base = np.asarray(base, float)
-        self.equations = Equations()
-        self.equations.compiled = compiled
-        self.equations.rho = np.asarray(rho, float)
+        self.equations = Formulas(compiled, rho)
         names = {system.coordinates[across], system.coordinates[up]}
         self.functions = [
             k for k, s in enumerate(system.switches) if names & {x.name for x in s.c.free_symbols}

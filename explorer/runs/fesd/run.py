@@ -1,0 +1,111 @@
+"""The elements of a run as arrays, and what the kernels make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.compiled import Switched
+from explorer.kernels.fesd.collocation import Collocation, collocation
+from explorer.runs.fesd.formulas import Formulas
+from explorer.runs.fesd.options import Options
+
+if TYPE_CHECKING:
+    from explorer.kernels.fesd.structures import Record, Workspace
+
+__all__ = ["SIGNS", "Run"]
+
+SIGNS = 6  # first column of the signs in a row of `switches`
+
+
+class Run(Formulas):
+    """The elements of one run.
+
+    Parameters
+    ----------
+    compiled : Switched
+    options : Options
+    rho : (n_rho,)
+    t_end : float
+        In s.
+    intervals : int
+    scheme : optional
+        What a result names as its scheme; a run does not read it.
+
+    Attributes
+    ----------
+    states : (n_e + 1, n_x)
+        x at the ends of the elements.
+    slopes, mult : (n_e, s, n_x), (n_e, s, n_sel)
+        x' and multipliers at the stages.
+    times : (n_e, 2)
+        Start and length of each element in s.
+    places : (n_e, 2)
+        Interval and phase of each element.
+    switches, moments : (n_p, 6 + n_c), (n_p, ...)
+        What begins each phase, the first at t = 0: see `explorer.kernels.fesd.march`.
+    polished : (n_p,) bool
+        Whether the time of the switch is that of the end of a slide, found anew.
+    taus : (n_p,)
+        By how much it lies behind the end of the last element of the slide, s.
+    """
+
+    method: Collocation
+    states: np.ndarray
+    slopes: np.ndarray
+    mult: np.ndarray
+    times: np.ndarray
+    places: np.ndarray
+    switches: np.ndarray
+    moments: np.ndarray
+    polished: np.ndarray = np.zeros(0, bool)
+    taus: np.ndarray
+
+    def __init__(
+        self, compiled: Switched, options: Options, rho: Any, t_end: float, intervals: int,
+        *, scheme: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__(compiled, rho)
+        self.options, self.scheme, self.t_end = options, scheme, t_end
+        self.method = collocation(options.tableau, options.stages)
+        self.intervals = intervals
+
+    def workspace(self) -> Workspace:
+        """Return the leading argument of the kernels."""
+        from explorer.runs.fesd.workspace import workspace
+
+        return workspace(self.compiled, self.method, self.rho, self.options.newton_max)
+
+    @property
+    def record(self) -> Record:
+        """The elements as the kernels take them."""
+        from explorer.kernels.fesd.structures import Record
+
+        slopes, mult = (a.reshape(len(self.times), -1) for a in (self.slopes, self.mult))
+        return Record(self.states, slopes, mult, self.times)
+
+    @property
+    def knots(self) -> np.ndarray:
+        """Times at which elements begin, in s."""
+        return self.times[:, 0]
+
+    @property
+    def hits(self) -> np.ndarray:
+        """Times of the switches in s."""
+        return self.moments[1:, 0]
+
+    @property
+    def graded(self) -> np.ndarray:
+        """Which elements are to have other lengths than their neighbours, (n_e,) bool."""
+        return np.zeros(len(self.times), bool)
+
+    def spent(self, k: int) -> float:
+        """Return the running cost's rate at the beginning of phase `k`."""
+        compiled, moment = self.compiled, self.moments[k]
+        if compiled.cost is None:
+            return 0.0
+        n, inp = compiled.n_x, compiled.input(self.rho)
+        inp[0], inp[1 : 1 + n] = moment[0], moment[2 : 2 + n]
+        inp[1 + n : 1 + n + compiled.n_sel] = moment[2 + 3 * n :]
+        return float(compiled.cost(inp)[0])
