@@ -262,7 +262,7 @@ def test_pseudo_time_is_a_picture():
     shade = figure.data[0].x
     assert np.nanmin(shade) == pytest.approx(sol.events[0].t)
     assert len(shade) == 5 * len(sol.events)
-    with pytest.raises(NotApplicable, match="No time was frozen"):
+    with pytest.raises(NotApplicable, match="pseudo_time draws time freezing"):
         ex.views.pseudo_time(ex.simulate(ex.models.bouncing_ball(), ex.EventDriven()))
 
 

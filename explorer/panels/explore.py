@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer import cache, views
+from explorer import cache
 from explorer.errors import ExplorerError
 from explorer.panels import panels
 from explorer.panels.controls import groups, values
@@ -27,6 +27,7 @@ from explorer.views.drawing.decimate import seen
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.events import event_table
+from explorer.views.explore import explore as view
 from explorer.views.mechanism import frames
 
 __all__ = ["ExplorePanel", "SessionAnswer", "explore"]
@@ -192,7 +193,7 @@ class SessionAnswer:
         enough = _BYTES * max(look.width / PANEL.width, 1.0)
         tries = []
         for coarse in _COARSE[self._coarse if drag else 0 :]:
-            picture = views.explore.picture(run, pinned, look=replace(look, coarse=coarse))
+            picture = view.picture(run, pinned, look=replace(look, coarse=coarse))
             tries.append(picture)
             if _much(picture) <= enough:
                 break
@@ -275,7 +276,7 @@ class SessionAnswer:
                     text = session.solution.to_csv()
                     return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
                 case "export_html":
-                    picture = views.explore.picture(session.solution, session.pinned)
+                    picture = view.picture(session.solution, session.pinned)
                     page = picture.page()
                     return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
                 case _:
@@ -391,5 +392,5 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     """
     session = Session(model, scheme, **settings)
     if os.environ.get("EXPLORER_STATIC"):
-        return static(session, lambda: views.explore(session.solution))
+        return static(session, lambda: view(session.solution))
     return ExplorePanel(session)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer import cache, views
+from explorer import cache
 from explorer.models import models
 from explorer.panels import controls, panels
 from explorer.panels.controls import slider
@@ -22,6 +22,7 @@ from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.study.work_precision import WorkPrecision
 from explorer.views.drawing.picture import Picture, steady
+from explorer.views.work_precision import work_precision as view
 
 __all__ = ["OrderPanel", "explore_order"]
 
@@ -77,9 +78,7 @@ class _Answer(SessionAnswer):
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session = self.session
         found = session.diagram(moving=drag)
-        picture = views.work_precision.picture(
-            found, over="h", pinned=session.ghost, look=self._size()
-        )
+        picture = view.picture(found, over="h", pinned=session.ghost, look=self._size())
         drawn = (session.system, session.state["t_end"])
         self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
         self._drawn = drawn
@@ -119,7 +118,7 @@ class _Answer(SessionAnswer):
 
 
 def _picture(session: OrderSession) -> Picture:
-    return views.work_precision.picture(session.diagram(), over="h", pinned=session.ghost)
+    return view.picture(session.diagram(), over="h", pinned=session.ghost)
 
 
 def _known_from(found: WorkPrecision) -> str:

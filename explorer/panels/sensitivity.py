@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer import cache, views
+from explorer import cache
 from explorer.derivatives import Sensitivity
 from explorer.errors import ExplorerError
 from explorer.panels import panels
@@ -30,6 +30,7 @@ from explorer.quantities import quantity
 from explorer.views.drawing.picture import steady
 from explorer.views.drawing.slopes import arrow_scale
 from explorer.views.sensitivity import as_csv
+from explorer.views.sensitivity import sensitivity as view
 from explorer.views.twins import Twins, pair, zoom
 
 __all__ = ["SensitivityPanel", "explore_sensitivity"]
@@ -78,7 +79,7 @@ class _Answer(SessionAnswer):
         if self._drawn != drawn:
             self._drawn, before, arrows = drawn, None, None
         self._arrows = arrow_scale(sens, 0, (0.0, sens.solution.march.t_last), arrows)
-        picture = views.sensitivity.picture(
+        picture = view.picture(
             sens, coordinate=see["coordinate"], delta=see["delta"], twin=twin, window=window,
             twinned=False, along=self._cost(sens, drag), pinned=session.ghost, arrows=self._arrows,
             look=self._size(),
@@ -165,7 +166,7 @@ class _Answer(SessionAnswer):
         if action == "export_html":
             see = session.state["see"]
             sens, shown = session.sensitivity, see["coordinate"]
-            picture = views.sensitivity.picture(sens, coordinate=shown)
+            picture = view.picture(sens, coordinate=shown)
             page = picture.page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
         return super().do(action, value)
@@ -231,4 +232,4 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
 
 def _figure(session: SensitivitySession) -> Any:
     see = session.state["see"]
-    return views.sensitivity(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
+    return view(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])

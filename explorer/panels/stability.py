@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer import cache, views
+from explorer import cache
 from explorer.panels import panels
 from explorer.panels.controls import choice, slider
 from explorer.panels.explore import SessionAnswer
@@ -20,6 +20,7 @@ from explorer.quantities import number
 from explorer.results.solution import Solution
 from explorer.study.stability import Stability
 from explorer.views.drawing.picture import Picture, steady
+from explorer.views.stability import stability as view
 
 __all__ = ["StabilityPanel", "explore_stability"]
 
@@ -64,7 +65,7 @@ class _Answer(SessionAnswer):
     def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
         session, state = self.session, self.session.state
         shown, marks = session.shown(), session.shown(state["omega_h"])
-        picture = views.stability.picture(
+        picture = view.picture(
             *shown, marks=marks, runs=session.oscillations, pinned=session.ghost,
             names=[state["scheme"], state["compare"]], look=self._size(),
         )  # fmt: skip
@@ -107,7 +108,7 @@ class _Answer(SessionAnswer):
 
 
 def _picture(session: StabilitySession) -> Picture:
-    return views.stability.picture(
+    return view.picture(
         *session.shown(), at=session.state["omega_h"], runs=session.oscillations,
         pinned=session.ghost,
     )  # fmt: skip

@@ -7,24 +7,16 @@ import numpy as np
 from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.solution import Solution
 from explorer.results.switched import SwitchedTrajectory
-from explorer.views.contact_laws import doing_plot, has_contacts
+from explorer.views.contact_laws import doing_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.lanes import MOST_BARS, bars
-from explorer.views.drawing.picture import (
-    COLOURS,
-    GREY,
-    OFF,
-    Picture,
-    Plot,
-    curve,
-    time_title,
-    view,
-)
+from explorer.views.drawing.parts import has_contacts
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, time_title
 from explorer.views.drawing.regions import SIDES
+from explorer.views.drawing.view import view
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import MOST_LANES
-from explorer.views.phase_plane import switched
 
 __all__ = ["active_set", "active_set_plot", "lengths_plot"]
 
@@ -121,7 +113,7 @@ def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -
                 log_y=True, ticks=_POWERS, share=0.5)  # fmt: skip
 
 
-@view
+@view(of=("contacts", "active sets"))
 def active_set(solution: Solution) -> Picture:
     """Draw the side of each switching function, switches and elements, and below their lengths.
 
@@ -137,7 +129,6 @@ def active_set(solution: Solution) -> Picture:
         return compose([[modes_plot(fine(solution))]], [1])
     if has_contacts(solution):
         return compose([[doing_plot(fine(solution))]], [1])
-    found = switched(solution, "active sets")
-    finer = fine(found)
+    finer = fine(solution)
     assert isinstance(finer, SwitchedTrajectory)
     return compose([[active_set_plot(finer), lengths_plot(finer)]], [1])

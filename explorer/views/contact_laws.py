@@ -17,12 +17,10 @@ from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.decimate import Rows, few
 from explorer.views.drawing.lanes import bars
+from explorer.views.drawing.parts import Rough, has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
-from explorer.views.friction import Rough, has_friction
 
-__all__ = [
-    "DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot", "has_contacts",
-]  # fmt: skip
+__all__ = ["DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot"]
 
 _MOST = 6  # contacts drawn, those that carry most
 _POINTS = 100  # of all contacts together, in the panel
@@ -31,11 +29,6 @@ _WIDE = 1.15  # how far the graphs go beyond the run
 # number of what a contact does: its name and colour
 DOING = {1: ("slides +", COLOURS[1]), 2: ("sticks", COLOURS[0]), -1: ("slides −", COLOURS[5]),
          3: ("closed", COLOURS[2])}  # fmt: skip
-
-
-def has_contacts(solution: Solution) -> bool:
-    """Whether the run has contacts that could close."""
-    return bool(solution.system.contacts) and solution.p.ndim == 2 and bool(solution.p.shape[1])
 
 
 def _loaded(solution: Solution) -> list[int]:

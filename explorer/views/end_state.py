@@ -16,9 +16,9 @@ from explorer.views.drawing.picture import (
     extent,
     label,
     titled,
-    view,
 )
 from explorer.views.drawing.slopes import per
+from explorer.views.drawing.view import view
 
 __all__ = ["end_state"]
 

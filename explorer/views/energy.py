@@ -5,16 +5,8 @@ from __future__ import annotations
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.picture import (
-    COLOURS,
-    GREY,
-    TIME,
-    Picture,
-    Plot,
-    curve,
-    extent,
-    view,
-)
+from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent
+from explorer.views.drawing.view import view
 
 __all__ = ["energy", "energy_plot"]
 
@@ -48,7 +40,7 @@ def energy_plot(
     return Plot(traces, TIME, "energy (J)", (0.0, float(end)), extent(*seen))
 
 
-@view
+@view(of="velocities")
 def energy(solution: Solution) -> Picture:
     """Draw the energy against time.
 

@@ -11,7 +11,8 @@ from explorer.verification.energy_balance import EnergyBalance
 from explorer.verification.energy_balance import energy_balance as study
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, rows
-from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent, view
+from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent
+from explorer.views.drawing.view import view
 
 __all__ = ["energy_balance"]
 
@@ -26,7 +27,7 @@ _WORKS = {  # name, colour and dash of each curve
 _ROUND_OFF = 1e-12  # of the energies: what is below is shown as a flat line
 
 
-@view
+@view(of="velocities", recorded="steps")
 def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     """Draw energies, the works that change them, and the numerical part on a scale of its own.
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.quantities import column, number, unit
 from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
@@ -25,8 +24,8 @@ from explorer.views.drawing.picture import (
     curve,
     nice,
     titled,
-    view,
 )
+from explorer.views.drawing.view import view
 
 __all__ = ["cell", "event_table", "impulses", "impulses_plot", "shown_time", "slope_title"]
 
@@ -222,7 +221,7 @@ def _titled(
             "page": page, "pages": pages}  # fmt: skip
 
 
-@view
+@view(of="contacts")
 def impulses(solution: Solution) -> Picture:
     """Draw the impulses at the impacts.
 
@@ -231,10 +230,4 @@ def impulses(solution: Solution) -> Picture:
     NotApplicable
         A hybrid system has modes, no impulses; a smooth one has neither.
     """
-    if not solution.has_velocities:
-        raise NotApplicable(
-            f"'{solution.system.name}' has modes and no contacts: views.modes draws those."
-        )
-    if not solution.system.contacts:
-        raise NotApplicable(f"'{solution.system.name}' has no contacts, so no impulses to draw.")
     return compose([[impulses_plot(solution)]], [1])

@@ -9,11 +9,13 @@ from explorer.views.active_set import active_set_plot, lengths_plot
 from explorer.views.contact_laws import friction_law_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import Rows, rows, seen
-from explorer.views.drawing.picture import Picture, view
+from explorer.views.drawing.parts import has_friction
+from explorer.views.drawing.picture import Picture
 from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.view import view
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
-from explorer.views.friction import friction_plot, has_friction
+from explorer.views.friction import friction_plot
 from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import multipliers_plot

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.picture import (
-    COLOURS,
-    GREY,
-    OFF,
-    TIME,
-    Picture,
-    Plot,
-    curve,
-    nice,
-    view,
-)
+from explorer.views.drawing.parts import Rough, has_friction
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, nice
+from explorer.views.drawing.view import view
 
-__all__ = ["cone_plot", "friction", "friction_plot", "has_friction", "slip_plot"]
+__all__ = ["cone_plot", "friction", "friction_plot", "slip_plot"]
 
 _MOST = 100
 _CONTACTS = 6  # of more only one is drawn
-Rough = Trajectory | FrictionalSolution
-
-
-def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
-    """Whether the run records friction."""
-    return isinstance(solution, Rough) and bool(solution.system.rough)
 
 
 def friction_plot(
@@ -158,7 +141,7 @@ def _sticking(solution: Rough, a: int, level: float) -> tuple[np.ndarray, np.nda
     return t.astype(np.float32), np.where(np.isnan(t), np.nan, level).astype(np.float32)
 
 
-@view
+@view(of="friction")
 def friction(solution: Solution) -> Picture:
     """Draw friction forces between their bounds, and sliding velocities; in space their sizes.
 
@@ -169,11 +152,6 @@ def friction(solution: Solution) -> Picture:
     NotApplicable
         A system without friction, or a run that does not record it.
     """
-    if not has_friction(solution):
-        raise NotApplicable(
-            f"'{solution.system.name}' has no friction to draw: give a Contact mu and slip, and "
-            "run it with EventDriven() or MoreauJean()."
-        )
     finer = fine(solution)
     assert isinstance(finer, Rough)
     points = rows(finer)

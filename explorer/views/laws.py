@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
-from explorer.views.contact_laws import contact_law_plot, friction_law_plot, has_contacts
+from explorer.views.contact_laws import contact_law_plot, friction_law_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, few, fine, rows
+from explorer.views.drawing.parts import has_contacts, has_friction
 from explorer.views.drawing.picture import (
     COLOURS,
     GREY,
@@ -27,9 +26,8 @@ from explorer.views.drawing.picture import (
     extent,
     label,
     time_title,
-    view,
 )
-from explorer.views.friction import has_friction
+from explorer.views.drawing.view import view
 
 __all__ = ["law_plot", "laws", "one_step_problem", "quantities", "quantity_plots"]
 
@@ -110,22 +108,7 @@ def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot
     return plots
 
 
-def _with_laws(solution: Solution, drawn: str) -> ComplementaritySolution:
-    """Return a run with laws; `drawn` says what the view draws.
-
-    Raises
-    ------
-    NotApplicable
-    """
-    if not isinstance(solution, ComplementaritySolution) or not solution.lam.shape[1]:
-        raise NotApplicable(
-            f"{type(solution.scheme).__name__} ran '{solution.system.name}' without multipliers "
-            f"and laws: {drawn}."
-        )
-    return solution
-
-
-@view
+@view(of=("contacts", "multipliers"))
 def laws(solution: Solution) -> Picture:
     """Draw the graphs of at most six laws with the points of the run.
 
@@ -143,18 +126,15 @@ def laws(solution: Solution) -> Picture:
         if has_friction(solution) and solution.slip.ndim == 2:
             graphs.append([friction_law_plot(solution, points)])
         return compose(graphs, [1] * len(graphs))
-    run = _with_laws(
-        solution,
-        "views.laws draws those of contacts, of a mechanical system, or what EulerMoreau returns",
-    )
-    points = rows(run)
-    plots = [law_plot(run, points, k) for k in range(min(run.lam.shape[1], _MOST))]
+    assert isinstance(solution, ComplementaritySolution)
+    points = rows(solution)
+    plots = [law_plot(solution, points, k) for k in range(min(solution.lam.shape[1], _MOST))]
     half = (len(plots) + 1) // 2
     columns = [plots[:half], plots[half:]] if len(plots) > 1 else [plots]
     return compose(columns, [1] * len(columns))
 
 
-@view
+@view(of="multipliers")
 def quantities(solution: Solution) -> Picture:
     """Draw all named quantities against time: voltages, currents, controls.
 
@@ -163,11 +143,11 @@ def quantities(solution: Solution) -> Picture:
     NotApplicable
         A run without multipliers and laws.
     """
-    run = _with_laws(solution, "views.quantities draws what EulerMoreau returns")
-    return compose([quantity_plots(run, rows(run))], [1])
+    assert isinstance(solution, ComplementaritySolution)
+    return compose([quantity_plots(solution, rows(solution))], [1])
 
 
-@view
+@view(of=("multipliers", "one-step problem"))
 def one_step_problem(solution: Solution) -> Picture:
     """Draw the residuals of the one-step problem and Newton's iterations of each step.
 
@@ -176,12 +156,8 @@ def one_step_problem(solution: Solution) -> Picture:
     NotApplicable
         A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
-    mechanical = has_contacts(solution) and not isinstance(solution, Trajectory)
-    drawn = (
-        "views.one_step_problem draws what steps over events, such as MoreauJean of a system with "
-        "contacts, or EulerMoreau"
-    )
-    run = solution if mechanical else _with_laws(solution, drawn)
+    run: Any = solution
+    mechanical = not isinstance(run, ComplementaritySolution)
     t, end = run.t, float(run.t[-1])
     traces = [
         curve(t, np.maximum(run.residuals[:, k], 1e-18), COLOURS[k], breaks=NONE, name=name,

@@ -10,7 +10,8 @@ from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
-from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, view
+from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot
+from explorer.views.drawing.view import view
 
 __all__ = ["frames", "mechanism"]
 

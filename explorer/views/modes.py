@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
 from explorer.study.modes import Modes
@@ -18,8 +17,8 @@ from explorer.views.drawing.picture import (
     curve,
     prose,
     time_title,
-    view,
 )
+from explorer.views.drawing.view import view
 from explorer.views.mode_shapes import shapes_plot
 
 __all__ = ["modes", "modes_plot"]
@@ -97,7 +96,7 @@ def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array([e.t for e in found], np.float32), level.astype(np.float32)
 
 
-@view
+@view(of="modes")
 def modes(solution: Solution | Modes) -> Picture:
     """Draw the modes of a hybrid system, the active sets of step functions or of laws.
 
@@ -110,6 +109,4 @@ def modes(solution: Solution | Modes) -> Picture:
     """
     if isinstance(solution, Modes):
         return compose([[shapes_plot(solution)]], [1])
-    if not solution.mode_names:
-        raise NotApplicable(f"'{solution.system.name}' is a {solution.system.kind}: no modes.")
     return compose([[modes_plot(solution)]], [1])

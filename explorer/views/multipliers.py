@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.results.solution import Solution
 from explorer.results.switched import SwitchedTrajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
-from explorer.views.drawing.picture import Picture, Plot, curve, time_title, view
+from explorer.views.drawing.picture import Picture, Plot, curve, time_title
 from explorer.views.drawing.regions import SIDES, beside, region_colours
-from explorer.views.phase_plane import switched
+from explorer.views.drawing.view import view
 
 __all__ = ["MOST_LANES", "multipliers", "multipliers_plot"]
 
@@ -99,7 +98,7 @@ def _area(t: np.ndarray, base: float, y: np.ndarray, most: int) -> tuple[np.ndar
     return x.astype(np.float32), y.astype(np.float32)
 
 
-@view
+@view(of="switches")
 def multipliers(solution: Solution) -> Picture:
     """Draw theta of the regions and alpha of the switching functions as stacked areas over time.
 
@@ -108,13 +107,11 @@ def multipliers(solution: Solution) -> Picture:
     NotApplicable
         A run without step functions, or with none at all.
     """
-    found = switched(solution, "multipliers")
-    if not found.system.switches:
-        raise NotApplicable(f"'{found.system.name}' has no switching functions: nothing to draw.")
-    found = fine(found)  # type: ignore[assignment]
+    found = fine(solution)
+    assert isinstance(found, SwitchedTrajectory)
     plots = []
     if getattr(found.system, "subsystems", ()):
         plots.append(multipliers_plot(found, "theta"))
-    if not found.march.compiled.stewart and found.system.switches:
+    if not found.march.compiled.stewart:
         plots.append(multipliers_plot(found, "alpha"))
     return compose([plots], [1])

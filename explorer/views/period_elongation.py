@@ -13,7 +13,8 @@ from explorer.parameters import number
 from explorer.study.stability import Stability
 from explorer.study.stability import stability as study
 from explorer.views.drawing.compose import compose
-from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent, view
+from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent
+from explorer.views.drawing.view import view
 
 __all__ = ["period_elongation"]
 

@@ -8,16 +8,8 @@ from __future__ import annotations
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import Rows, drawn, fine, rows
-from explorer.views.drawing.picture import (
-    COLOURS,
-    GREY,
-    Picture,
-    Plot,
-    curve,
-    extent,
-    label,
-    view,
-)
+from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, extent, label
+from explorer.views.drawing.view import view
 from explorer.views.trajectory import unit_of
 
 __all__ = ["phase", "phase_plot"]

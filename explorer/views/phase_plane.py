@@ -15,37 +15,17 @@ from explorer.results.switched import SwitchedTrajectory
 from explorer.systems import StepSystem, System
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.picture import (
-    GREY,
-    INK,
-    Picture,
-    Plot,
-    curve,
-    extent,
-    label,
-    view,
-)
+from explorer.views.drawing.picture import GREY, INK, Picture, Plot, curve, extent, label
 from explorer.views.drawing.regions import SIDES, Regions
+from explorer.views.drawing.view import view
 
-__all__ = ["phase_plane", "phase_plane_plot", "regions", "switched"]
+__all__ = [
+    "phase_plane",
+    "phase_plane_plot",
+    "regions",
+]
 
 _DOUBLINGS = 20  # of the plane about the start, until every region is seen
-
-
-def switched(solution: Solution, what: str) -> SwitchedTrajectory:
-    """Return the solution, if it is one of a system with step functions.
-
-    Raises
-    ------
-    NotApplicable
-        Otherwise: `what` does not exist.
-    """
-    if not isinstance(solution, SwitchedTrajectory):
-        raise NotApplicable(
-            f"This run of '{solution.system.name}' has no {what} to draw: runs of FESD have, of "
-            "systems with step functions. views.modes draws the modes of any other first-order run."
-        )
-    return solution
 
 
 def phase_plane_plot(
@@ -133,7 +113,7 @@ def _pair(system: Any, x: str, y: str) -> tuple[int, int]:
     return (chosen[1], chosen[0]) if y and not x else (chosen[0], chosen[1])
 
 
-@view
+@view(of="phase plane")
 def phase_plane(
     solution: Solution, x: str = "", y: str = "", *, at: float | None = None
 ) -> Picture:
@@ -155,13 +135,13 @@ def phase_plane(
     BadValue
         No such state; a time outside the run.
     """
-    found = switched(solution, "regions")
-    system = found.system
-    if at is not None and not 0 <= at <= found.t[-1]:
+    system = solution.system
+    if at is not None and not 0 <= at <= solution.t[-1]:
         u = system.time_unit
-        raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {found.t[-1]:g}] {u}.")
+        raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {solution.t[-1]:g}] {u}.")
     pair = _pair(system, x, y)
-    found = fine(found)  # type: ignore[assignment]
+    found = fine(solution)
+    assert isinstance(found, SwitchedTrajectory)
     return compose([[phase_plane_plot(found, rows(found), None, pair, at, True)]], [1])
 
 

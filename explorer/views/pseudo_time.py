@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.results.solution import Solution
 from explorer.results.switched import FrozenTrajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine, rows
-from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label, view
+from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label
+from explorer.views.drawing.view import view
 
 __all__ = ["pseudo_time"]
 
@@ -37,7 +37,7 @@ def _plot(solution: FrozenTrajectory, which: list[int], title: str) -> Plot:
     return Plot([shade, *curves], "pseudo-time (s)", title, span, (low, high))
 
 
-@view
+@view(of="pseudo-time")
 def pseudo_time(solution: Solution) -> Picture:
     """Draw the first states, what is auxiliary and the clock against pseudo-time.
 
@@ -48,11 +48,7 @@ def pseudo_time(solution: Solution) -> Picture:
     NotApplicable
         The run went through no time freezing.
     """
-    if not isinstance(solution, FrozenTrajectory):
-        raise NotApplicable(
-            f"No time was frozen in this run of '{solution.system.name}': FESD does that with a "
-            "mechanical system with a contact, or a relay with hysteresis."
-        )
+    assert isinstance(solution, FrozenTrajectory)
     known, every = solution.x.shape[1], solution.pseudo.x.shape[1]
     return compose(
         [[

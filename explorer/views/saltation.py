@@ -12,7 +12,8 @@ import numpy as np
 
 from explorer.derivatives import Saltation, Sensitivity
 from explorer.quantities import quantity
-from explorer.views.drawing.picture import Picture, label, view
+from explorer.views.drawing.picture import Picture, label
+from explorer.views.drawing.view import view
 from explorer.views.events import cell
 
 __all__ = ["matrix", "saltation"]

@@ -17,7 +17,7 @@ import numpy as np
 from explorer.derivatives import Sensitivity
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.one_sided import Sides, sides
-from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, view
+from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve
 from explorer.views.drawing.polyline import STATIC, Look
 from explorer.views.drawing.slopes import (
     Quantity,
@@ -28,6 +28,7 @@ from explorer.views.drawing.slopes import (
     slope_plot,
     value_plot,
 )
+from explorer.views.drawing.view import view
 from explorer.views.gradient import cost_plot
 from explorer.views.twins import LOW, Twins, column, pair, zoom
 

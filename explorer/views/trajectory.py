@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.errors import NotApplicable
 from explorer.quantities import unit
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
@@ -22,9 +21,9 @@ from explorer.views.drawing.picture import (
     label,
     left_out,
     time_title,
-    view,
 )
 from explorer.views.drawing.recorded import recorded
+from explorer.views.drawing.view import view
 from explorer.views.modes import modes_plot
 
 __all__ = [
@@ -186,7 +185,7 @@ def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[flo
     return 0.0, float(end)
 
 
-@view
+@view(recorded="rows")
 def positions(solution: Solution) -> Picture:
     """Draw the coordinates, or the states of a hybrid system, against time."""
     if solution.recorded is not None:
@@ -196,7 +195,7 @@ def positions(solution: Solution) -> Picture:
     return compose([plots], [1])
 
 
-@view
+@view(of="velocities", recorded="rows")
 def velocities(solution: Solution) -> Picture:
     """Draw the velocities against time, open at their jumps.
 
@@ -207,16 +206,11 @@ def velocities(solution: Solution) -> Picture:
     """
     if solution.recorded is not None:
         return recorded(solution, "v")
-    if not solution.has_velocities:
-        raise NotApplicable(
-            f"'{solution.system.name}' has no velocities apart from its states: views.positions "
-            "draws those."
-        )
     solution = fine(solution)
     return compose([[velocities_plot(solution, rows(solution))]], [1])
 
 
-@view
+@view(recorded="rows")
 def trajectory(solution: Solution) -> Picture:
     """Draw positions above velocities, or the states of a hybrid system above its modes.
 

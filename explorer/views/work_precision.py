@@ -14,8 +14,9 @@ import numpy as np
 from explorer.errors import BadValue
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.views.drawing.compose import compose
-from explorer.views.drawing.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled, view
+from explorer.views.drawing.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled
 from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.view import view
 
 __all__ = ["work_precision"]
 

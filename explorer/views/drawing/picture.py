@@ -8,25 +8,29 @@ from __future__ import annotations
 
 import functools
 import html
-import inspect
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 
-from explorer.derivatives import Sensitivity
-from explorer.errors import BadValue, NotApplicable
-from explorer.recorder import Recorded
-from explorer.results.solution import Solution
 from explorer.systems import System
 
 __all__ = [
-    "COLOURS", "OFF", "TIME", "Picture", "Plot", "curve", "label", "left_out", "prose",
-    "time_title", "titled", "view",
-]  # fmt: skip
+    "COLOURS",
+    "OFF",
+    "TIME",
+    "Picture",
+    "Plot",
+    "curve",
+    "label",
+    "left_out",
+    "prose",
+    "time_title",
+    "titled",
+]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 GREY = "#888888"
@@ -218,80 +222,6 @@ def _template() -> dict[str, Any]:
         "font": {"color": _ANY}, "xaxis": axis, "yaxis": axis,
         "modebar": {"bgcolor": clear, "color": _ANY, "activecolor": COLOURS[0]},
     }}  # fmt: skip
-
-
-class View(Protocol):
-    """What a user calls: it returns a plain ``plotly.graph_objects.Figure``."""
-
-    picture: Callable[..., Picture]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Draw."""
-
-
-def view(function: Callable[..., Picture]) -> View:
-    """Make a function that returns a Picture return a figure; ``.picture`` is the original."""
-
-    @functools.wraps(function)
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        _check(function, args)
-        return function(*args, **kwargs).figure()
-
-    signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
-    vars(drawn).update(picture=function, __signature__=signature)
-    return cast(View, drawn)
-
-
-_MAKERS = {Solution: "simulate", Sensitivity: "sensitivity"}  # other results are those of studies
-
-
-def _check(function: Callable[..., Picture], args: Sequence[Any]) -> None:
-    """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
-
-    Raises
-    ------
-    BadValue
-    """
-    first = next(iter(inspect.signature(function).parameters.values()))
-    wanted = get_type_hints(function)[first.name]
-    kinds = get_args(wanted) or (wanted,)
-    for given in args if first.kind is first.VAR_POSITIONAL else args[:1]:
-        if isinstance(given, kinds):
-            if isinstance(given, Solution) and given.recorded is not None:
-                _check_recorded(function.__name__, given.recorded)
-            continue
-        hint = "."
-        if isinstance(given, System) and Solution in kinds:
-            hint = f": simulate it first, views.{function.__name__}(explorer.simulate(system))."
-        elif isinstance(given, Solution) and System in kinds:
-            hint = f": give its system, views.{function.__name__}(run.system)."
-        elif isinstance(given, (list, tuple)):
-            hint = ": draw them one by one."
-        made = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
-        made = [_MAKERS.get(k, by) for k, by in zip(kinds, made, strict=True)]
-        what = "a system" if System in kinds else f"what {' or '.join(made)} returns"
-        raise BadValue(
-            f"views.{function.__name__} draws {what}, and not a {type(given).__name__}{hint}"
-        )
-
-
-_OVER_TIME = {"positions", "velocities", "trajectory"}
-_OF_STEPS = {"energy_balance"}  # what is known of all steps
-
-
-def _check_recorded(name: str, recorded: Recorded) -> None:
-    """Refuse a view that looks at rows or coordinates which were not kept.
-
-    Raises
-    ------
-    NotApplicable
-    """
-    if name in _OVER_TIME or (name in _OF_STEPS and not recorded.thinned):
-        return
-    raise NotApplicable(
-        f"views.{name} looks at all rows and coordinates of a run, and {recorded.recorder!r} kept "
-        f"{recorded}: views.trajectory draws those."
-    )
 
 
 def nice(low: float, high: float) -> tuple[float, float]:

@@ -1,0 +1,85 @@
+"""The parts of a run that a view may draw: which runs have them, and the words for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, TypeGuard
+
+from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.frictional import FrictionalSolution
+from explorer.results.solution import Solution
+from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.results.trajectory import Trajectory
+
+__all__ = ["PARTS", "Part", "Rough", "has_contacts", "has_friction"]
+
+Rough = Trajectory | FrictionalSolution
+
+
+def has_contacts(solution: Solution) -> bool:
+    """Whether the run has contacts that could close."""
+    return bool(solution.system.contacts) and solution.p.ndim == 2 and bool(solution.p.shape[1])
+
+
+def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
+    """Whether the run records friction forces."""
+    return isinstance(solution, Rough) and bool(solution.system.rough)
+
+
+def _has_multipliers(solution: Solution) -> bool:
+    return isinstance(solution, ComplementaritySolution) and bool(solution.lam.shape[1])
+
+
+def _has_active_sets(solution: Solution) -> bool:
+    return isinstance(solution, ComplementaritySolution | SwitchedTrajectory)
+
+
+def _has_switches(solution: Solution) -> bool:
+    return isinstance(solution, SwitchedTrajectory) and bool(solution.system.switches)
+
+
+def _has_phase_plane(solution: Solution) -> bool:
+    return isinstance(solution, SwitchedTrajectory) and solution.system.n > 1
+
+
+def _has_one_step_problem(solution: Solution) -> bool:
+    return has_contacts(solution) and not isinstance(solution, Trajectory)
+
+
+def _has_pseudo_time(solution: Solution) -> bool:
+    return isinstance(solution, FrozenTrajectory)
+
+
+class Part(NamedTuple):
+    """A part of a run."""
+
+    there: Callable[[Solution], bool]  # whether a run has it
+    text: str  # what it is, and which runs have it
+
+
+PARTS = {
+    "active sets": Part(
+        _has_active_sets, "active sets of step functions, run by FESD, or of laws, by EulerMoreau"
+    ),
+    "contacts": Part(has_contacts, "contacts of a mechanical system"),
+    "friction": Part(
+        has_friction,
+        "friction of a mechanical system whose contacts have mu and slip, run by EventDriven or "
+        "MoreauJean",
+    ),
+    "modes": Part(lambda s: bool(s.mode_names), "modes of a system of first order"),
+    "multipliers": Part(_has_multipliers, "the multipliers and laws that EulerMoreau returns"),
+    "one-step problem": Part(
+        _has_one_step_problem,
+        "contacts in steps that pass over events, as those of MoreauJean",
+    ),
+    "phase plane": Part(
+        _has_phase_plane, "two states of a system with step functions, run by FESD"
+    ),
+    "pseudo-time": Part(
+        _has_pseudo_time,
+        "time freezing: FESD of a mechanical system with a contact, or of a relay with hysteresis",
+    ),
+    "switches": Part(_has_switches, "step functions, run by FESD"),
+    "velocities": Part(lambda s: s.has_velocities, "velocities of a mechanical system"),
+}
