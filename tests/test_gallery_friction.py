@@ -248,7 +248,7 @@ def den_hartog(b, f, q=0.0, v=0.0, phase=0.0):
 
 @pytest.mark.parametrize(("b", "f", "number"), AMPLITUDES)
 def test_den_hartogs_amplitudes(b, f, number):
-    """From one turning point, at t = 0, to the next, at pi / b (Phil. Mag. 11 (1931) 801)::
+    """From one turning point, at t = 0, to the next, at pi / b (Den Hartog, Phil. Mag. 9 (1930) 801)::
 
     x = V cos(b t + phase) + f (1 - cos t - U b sin t),  sin(phase) = -f U / V
     """

@@ -1,7 +1,7 @@
 """Jumps and kinks of formulas that no event locates, and what derivatives need there.
 
 Where a force by sign(u), floor(u) or cases jumps at u(t, x, rho) = 0, the sensitivity jumps by
-(f- - f+) du/drho / (du/dt) (Corner et al. 2019, doi:10.1007/s11044-019-09696-y, eq. (35)).
+(f- - f+) du/drho / (du/dt) (Corner et al. 2019, doi:10.1016/j.nahs.2018.07.003, eq. (35)).
 `EventDriven` locates contacts, slips and guards, and ends a step where a formula jumps: its
 values are right, and its derivatives would not be. So a run that meets such a jump has none. At a
 kink, as of abs(u), the sensitivity is continuous, and the steps end there.

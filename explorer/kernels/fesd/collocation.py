@@ -3,7 +3,7 @@
 Radau IIA (order 2 s - 1), Lobatto IIIC (2 s - 2) and Gauss (2 s); Hairer, Wanner, *Solving ODEs
 II*, IV.5. A constraint c(x) = 0 is asked for at s points, the last of them the end of the element:
 the stages themselves for Radau; the Lobatto points for Gauss, whose own stages do not hold the end
-(Jay, *Specialized partitioned additive Runge-Kutta methods*, SIAM J. Sci. Comput. 20, 1998); the
+(Jay, *Structure preservation for constrained dynamics*, SIAM J. Sci. Comput. 20 (1998) 416); the
 Radau points for Lobatto IIIC, whose first stage is not x_n: so every method keeps its order while
 it slides, and signs hold from the very start of an element.
 """

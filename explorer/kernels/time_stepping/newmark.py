@@ -66,8 +66,8 @@ def forces(table, inp, out, n, plastic, pattern, F, K):
 def to_equilibrium(M, W, n, bands, pivots, weight, F, a):
     """Correct accelerations by M^-1 (F - M a), with the factors W of A in the place of weight M.
 
-    So what the step cannot resolve is filtered out, and M may be singular (Shampine, SIAM J. Sci.
-    Comput. 5 (1984) 852).
+    So what the step cannot resolve is filtered out, and M may be singular (Hairer, Wanner, Solving
+    ODEs II, IV.8, where an estimate of the error is filtered in this way).
     """
     for i in range(n):
         total = F[i]
