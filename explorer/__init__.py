@@ -21,6 +21,7 @@ __version__ = metadata.version("nonsmooth-explorer")
 
 _HOMES = {
     "certificate": ("Certificate", "Check"),
+    "citation": ("cite",),
     "errors": (
         "BadModel",
         "BadValue",

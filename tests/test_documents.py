@@ -147,5 +147,6 @@ def test_the_changelog_names_every_model():
 def test_nothing_is_meant_for_one_machine_only():
     private = re.compile(r"/home/\w|/root/|/Users/\w|[A-Z]:\\\\Users")
     names = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CITATION.cff", "pyproject.toml"]
+    names += ["docs/references.md"]
     for path in [*map(ROOT.joinpath, names), *NOTEBOOKS, *(ROOT / "explorer").rglob("*.py")]:
         assert not private.search(path.read_text("utf-8")), path

@@ -11,7 +11,7 @@ import explorer as ex
 from explorer.errors import BadValue, NotApplicable, StepFailed
 from explorer.kernels.fesd.collocation import TABLEAUX, collocation
 
-END = np.array([-1.5974603774507, -0.7614936206060])  # of the paper's oscillator, sign corrected
+END = np.array([-1.5974603774507, -0.7614936206060])  # correction 1 of nurkanovic-2023
 
 
 @pytest.mark.parametrize("tableau", TABLEAUX)

@@ -81,7 +81,8 @@ RELAYS = {
 
 @pytest.mark.parametrize("name", RELAYS)
 def test_relays_are_those_of_siconos(name):
-    """Sliding, infinitely many crossings in a finite time, a finite stop; the signs of errata 9."""
+    """Sliding, infinitely many crossings in a finite time, a finite stop; the signs of
+    correction 9 of siconos-schemes."""
     every, h, rows, system = RELAYS[name]
     x, y, lam = run(system, h, rows)
     data = np.loadtxt(DATA / f"{name}.dat")
@@ -238,7 +239,8 @@ NONLINEAR = {
 def nonlinear_steps(h, count, theta, corrected):
     """March by the summary's nonlinear relations with W and I - h W^-1 G0, as corrected or printed.
 
-    Printed: no h in front of W^-1 in M_lcp and q_lcp (errata 1), but the update x = x_free + h W^-1 r.
+    Printed: no h in front of W^-1 in M_lcp and q_lcp (correction 1 of siconos-schemes), but the
+    update x = x_free + h W^-1 r.
     """
     t, x0, x1, lam0, lam1 = sp.symbols("t x0 x1 lam0 lam1")
     states, multipliers = [x0, x1], [lam0, lam1]
@@ -599,7 +601,7 @@ def test_what_has_no_solution_gets_none_from_round_off(method):
 
 @pytest.mark.parametrize("method", [0, 1, 2])
 def test_a_relay_without_a_matrix_takes_its_bound(method):
-    """M = 0: y = q decides alone, the sign of errata 9."""
+    """M = 0: y = q decides alone, the sign of correction 9 of siconos-schemes."""
     code, lam, _ = solved(
         method, np.zeros((2, 2)), np.array([0.5, -2.0]), *np.array([[-1.0, -3], [2, 4]])
     )

@@ -1,6 +1,7 @@
 """Corner, Sandu, Sandu (Nonlinear Analysis: Hybrid Systems 31 (2019) 19): forms as printed fail.
 
-Each printed equation that is wrong, or too special, beside the corrected one that the project uses;
+Each printed equation that is wrong, or too special, beside the corrected one that the project uses
+(docs/references.md, corner-2019);
 and derivatives of guards and resets by everything that they may depend on.
 """
 
@@ -34,7 +35,7 @@ def hit(a, b, c, g):
 
 
 def test_event_time_of_a_general_guard():
-    """Eq. (33), -(r_q Q) / (r_q v), is for r(q): the general form has r_t, r_v v' and r_rho too."""
+    """Correction 3 of corner-2019. Eq. (33), -(r_q Q) / (r_q v), is for r(q): the general form has r_t, r_v v' and r_rho too."""
     sens = ex.sensitivity(dropped(), TIGHT, ("a", "b", "c", "g"))
     point = [mp.mpf(x) for x in ("0.3", "0.05", "0.2", "9.81")]
     wanted = [
@@ -49,7 +50,7 @@ def test_event_time_of_a_general_guard():
 
 
 def test_grazing_is_a_slope_of_zero():
-    """Remark 8 has dr/dq = 0 for grazing; a ball that just reaches a ceiling has dr/dq = -1."""
+    """Correction 3 of corner-2019. Remark 8 has dr/dq = 0 for grazing; a ball that just reaches a ceiling has dr/dq = -1."""
     ball = MechanicalSystem("ball", "y", params={"top": 1.0}, force=["-9.81"],
                             contacts=[Contact("top - y", name="ceiling")],
                             start={"v": [np.sqrt(2 * 9.81 * (1 + 1e-6))], "t_end": 0.5})  # fmt: skip
@@ -68,7 +69,7 @@ def replay(rho: complex, complex_time: bool) -> complex:
 
 
 def test_the_complex_step_needs_a_plus_and_a_complex_event_time():
-    """Eq. (23) has a minus, and its integrator stops at a real time: 100 % off and more."""
+    """Correction 2 of corner-2019. Eq. (23) has a minus, and its integrator stops at a real time: 100 % off and more."""
     g, eps = 9.81, 1e-30
     wanted = float(mp.diff(
         lambda g: mp.mpf("0.7") * g * mp.sqrt(2 / g) * (mp.mpf("0.8") - mp.sqrt(2 / g))
@@ -86,7 +87,7 @@ def test_the_complex_step_needs_a_plus_and_a_complex_event_time():
 
 
 def test_a_product_of_guards_misses_two_crossings_in_one_step():
-    """Eq. (28) looks for a change of sign of r_1 r_2: two in one step leave none."""
+    """Correction 4 of corner-2019. Eq. (28) looks for a change of sign of r_1 r_2: two in one step leave none."""
     system = HybridSystem(
         "two", x="x n", modes={"on": ["1", "0"]},
         guards=[{"mode": "on", "r": f"x - {c}", "direction": 1, "reset": {"n": f"n + {k}"}}
@@ -103,7 +104,7 @@ def test_a_product_of_guards_misses_two_crossings_in_one_step():
 
 @pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
 def test_a_final_time_that_is_an_event_moves(method):
-    """Eq. (20) is for a fixed final time; at an event (g + w_t + w_x x') dT/drho is added."""
+    """Correction 13 of corner-2019. Eq. (20) is for a fixed final time; at an event (g + w_t + w_x x') dT/drho is added."""
     cost = {"g": "y**2", "w": "t*v + y"}
     sens = ex.sensitivity(dropped(), TIGHT, ("a", "b", "c", "g"), cost, method, until="floor")
 

@@ -15,10 +15,11 @@ from explorer.moved import moved
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "arguments", "memory", "quantities", "registry", "parameters", "cache", "progress",
+    "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
     "dispatch", "derivatives", "study", "optimise", "models", "views", "panels",
+    "citation",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")
 RANK = {name: i for i, name in enumerate(ORDER)} | dict.fromkeys(TOP, len(ORDER))

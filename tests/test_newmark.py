@@ -472,7 +472,7 @@ def test_a_spring_knows_only_its_own_coordinates():
 
 
 def test_b_of_the_displacement_form_as_printed_is_no_newmark_method():
-    """Last row: printed (+1/(beta h^2), -1/(beta h), 1 + 1/(2 beta)); two signs are wrong."""
+    """Correction 1 of newmark-methods. Last row: printed (+1/(beta h^2), -1/(beta h), 1 + 1/(2 beta)); two signs are wrong."""
     beta, gamma, (d0, v0, a0, a1) = 0.3, 0.6, (0.7, -1.1, 0.4, 2.0)
     d1 = d0 + v0 + (0.5 - beta) * a0 + beta * a1
     B, c = unknowns(beta, gamma, "d")
@@ -488,7 +488,7 @@ def order_of(step, h=(0.02, 0.01)):
 
 
 def test_the_residual_as_printed_holds_for_alpha_zero_alone():
-    """At t_1, whatever the alphas, gamma and beta of Chung, Hulbert are of order 1, not 2."""
+    """Correction 2 of newmark-methods. At t_1, whatever the alphas, gamma and beta of Chung, Hulbert are of order 1, not 2."""
     scheme = GeneralizedAlpha(rho_inf=0.5)
     co = scheme.coefficients
 
@@ -513,7 +513,7 @@ def test_the_residual_as_printed_holds_for_alpha_zero_alone():
 
 
 def test_damping_counts_once():
-    """Printed: C v beside p(d, v), which has it already; a run decays as by C, not by 2 C."""
+    """Correction 3 of newmark-methods. Printed: C v beside p(d, v), which has it already; a run decays as by C, not by 2 C."""
     system = MechanicalSystem("o", q="x", force=["-4*x - 0.4*v_x"], start={"q": [1], "t_end": 5})
     run = ex.simulate(system, Newmark(h=1e-3))
 

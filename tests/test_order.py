@@ -71,7 +71,7 @@ def test_declared_order_is_that_of_the_default_knobs():
 
 
 def test_frozen_mass_point_beats_the_refreshed_one():
-    """Errata of the event-capturing paper, 5: q* frozen at q_i + (h/2) v_i is second order, while
+    """Correction 5 of siconos-schemes: q* frozen at q_i + (h/2) v_i is second order, while
     gamma = 1, whose q* is the refreshed iterate of Siconos, is first order: far larger errors."""
     frozen = smooth_errors(mass_point="q_star", gamma=0.5)
     refreshed = smooth_errors(mass_point="iterate")
@@ -114,7 +114,7 @@ def test_order_across_impacts(t, impacts):
 
 
 def test_penetration_is_of_first_order():
-    """Errata 6: the gap may be violated by O(h), and by no more."""
+    """Correction 6 of siconos-schemes: the gap may be violated by O(h), and by no more."""
     depth = []
     steps = np.geomspace(0.02, 0.001, 30)
     for h in steps:

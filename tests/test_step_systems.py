@@ -58,7 +58,7 @@ REGIONS = {
 
 @pytest.mark.parametrize("where", REGIONS)
 def test_table_of_logical_expressions_corrected(where):
-    """Table I: union alpha_1 + alpha_2 - alpha_1 alpha_2, difference alpha_1 (1 - alpha_2)."""
+    """Correction 2 of nurkanovic-2023. Table I: union alpha_1 + alpha_2 - alpha_1 alpha_2, difference alpha_1 (1 - alpha_2)."""
     system = ex.FilippovSystem(
         "s", x="x y", c={"A": "x", "B": "y"}, S=[where, f"~({where})"],
         modes={"in": [1, 0], "out": [0, 1]},

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ class Sensitivity:
     left, right : OneSided or None
         With ``directional="both"``, where there is such a meeting: the derivatives to either side.
     """
+
+    references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`
 
     method: str
     run: Trajectory

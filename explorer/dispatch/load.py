@@ -37,6 +37,7 @@ def load(path: str | Path) -> Solution:
     arrays, spec = read_arrays(path)
     try:
         scheme, system = _scheme(spec["scheme"]), from_spec(spec["system"])
+        system.references = tuple(spec.get("references", ()))
         status, route = Status(**spec["status"]), tuple(spec["route"])
         if "x" in arrays:
             solution = simulate(

@@ -1,10 +1,11 @@
 """The gallery: one model a file, with its closed form or published number.
 
 A model is a function without required arguments that returns a system; `register` puts it into the
-panels, the tables and the conformance tests. ``NONSMOOTH_EXPLORER_MODELS`` names a folder of yours
-whose files are found in the same way.
+panels, the tables and the conformance tests, with its sources. ``NONSMOOTH_EXPLORER_MODELS`` names
+a folder of yours whose files are found in the same way.
 """
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -22,16 +23,36 @@ if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
 models: Registry[Callable[..., System]] = Registry("model", __name__)
 
 
-def register(model: Any) -> Any:
-    """Put a model into the gallery under its name, or under the one that is given instead."""
-    if isinstance(model, str):
-        return lambda build: models.register(model)(_checked(build))
-    return models.register(_checked(model))
+def register(model: Any = None, /, *, references: tuple[str, ...] = ()) -> Any:
+    """Put a model into the gallery.
+
+    Parameters
+    ----------
+    model : callable or str, optional
+        The function; or another name than its own.
+    references : tuple of str
+        Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
+
+    Examples
+    --------
+    >>> from explorer.models import models
+    >>> models["bouncing_ball"]().references
+    ('brogliato-2016',)
+    """
+    if model is None or isinstance(model, str):
+        return lambda build: models.register(model or build.__name__)(_checked(build, references))
+    return models.register(_checked(model, references))
 
 
-def _checked(build: Callable[..., System]) -> Callable[..., System]:
+def _checked(build: Callable[..., System], references: tuple[str, ...]) -> Callable[..., System]:
+    @functools.wraps(build)
+    def cited(*args: Any, **kwargs: Any) -> System:
+        system = build(*args, **kwargs)
+        system.references = system.references or references
+        return system
+
     more = f" Parameters are given to the run: explorer.simulate({build.__name__}(), name=value)."
-    return checked(build, more)
+    return checked(cited, more)
 
 
 models.discover()

@@ -1,6 +1,7 @@
 """Bilinear hysteresis: m x'' + c x' + r(x) = f sin(omega t), r a spring that yields at f_y.
 
-Stiffness k up to the yield force, b k beyond, unloading with k again (kinematic hardening).
+Stiffness k up to the yield force, b k beyond, unloading with k again (kinematic
+hardening; Caughey, J. Appl. Mech. 27 (1960) 640).
 """
 
 import sympy as sp
@@ -11,7 +12,7 @@ from explorer.systems import BilinearSpring, MechanicalSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-@register
+@register(references=("caughey-1960",))
 def bilinear_oscillator() -> MechanicalSystem:
     """Return a mass on a column that yields."""
     system = MechanicalSystem(

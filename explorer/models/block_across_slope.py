@@ -59,7 +59,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": np.column_stack([x, y, zero]), "v": np.column_stack([v_x, v_y, zero])}
 
 
-@register
+@register(references=("moreau-1988",))
 def block_across_slope() -> MechanicalSystem:
     """Return a block that is launched obliquely on a rough plane, seen from above."""
     system = MechanicalSystem(

@@ -45,7 +45,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": y[:, None], "v": v[:, None]}
 
 
-@register
+@register(references=("brogliato-2016",))
 def bouncing_ball() -> MechanicalSystem:
     """Return a ball dropped on a rigid floor."""
     ball = MechanicalSystem(

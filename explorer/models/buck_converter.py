@@ -14,7 +14,7 @@ from explorer.parameters import Param
 from explorer.systems import FirstOrderSystem
 
 
-@register
+@register(references=("fossas-olivar-1996",))
 def buck_converter() -> FirstOrderSystem:
     """Return a voltage-controlled buck converter."""
     system = FirstOrderSystem(

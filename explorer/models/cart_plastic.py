@@ -36,7 +36,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack(rows, axis=1)}
 
 
-@register
+@register(references=("brogliato-2016",))
 def cart_plastic() -> HybridSystem:
     """Return a mass that slides into a cart and sticks to it."""
     system = HybridSystem(

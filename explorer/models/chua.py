@@ -13,7 +13,7 @@ from explorer.parameters import Param
 from explorer.systems import StepSystem
 
 
-@register
+@register(references=("matsumoto-1985",))
 def chua() -> StepSystem:
     """Return Chua's circuit with its piecewise linear diode."""
     system = StepSystem(

@@ -8,7 +8,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground
 
 
-@register
+@register(references=("brogliato-2016", "siconos-2019"))
 def column(n: int = 10) -> MechanicalSystem:
     """Return a column of `n` balls above each other, dropped together."""
     system = MechanicalSystem(

@@ -20,7 +20,7 @@ from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("goswami-1996",))
 def compass_gait() -> HybridSystem:
     """Return the compass biped on a slope."""
     walker = HybridSystem(

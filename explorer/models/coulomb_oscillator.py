@@ -52,7 +52,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack([x, v], axis=1)}
 
 
-@register
+@register(references=("den-hartog-1930",))
 def coulomb_oscillator() -> HybridSystem:
     """Return a mass on a spring that slides on a rough floor."""
     system = HybridSystem(

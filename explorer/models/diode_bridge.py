@@ -22,7 +22,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([v, decay * np.sin(w * t) / (w * L)])}
 
 
-@register
+@register(references=("acary-bonnefon-brogliato-2011", "siconos-2019"))
 def diode_bridge() -> FirstOrderSystem:
     """Return a resonant tank with a full-wave rectifier."""
     system = FirstOrderSystem(

@@ -12,7 +12,7 @@ from explorer.systems import DiscSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("moreau-1994",))
 def disc_pile(n: int = 5) -> DiscSystem:
     """Return `n` discs that fall into a box."""
     across = max(2, round(n**0.5))

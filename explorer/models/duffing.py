@@ -23,7 +23,7 @@ def free(t: Any, m: float, k: float, k3: float, x0: float) -> tuple[np.ndarray, 
     return x0 * cn, -x0 * w * sn * dn
 
 
-@register
+@register(references=("kovacic-brennan-2011",))
 def duffing() -> MechanicalSystem:
     """Return a driven oscillator on a spring that hardens."""
     system = MechanicalSystem(

@@ -43,7 +43,7 @@ def exact(n: int, t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": q, "v": v}
 
 
-@register
+@register(references=("doyen-2011",))
 def elastic_bar(n: int = 20) -> MechanicalSystem:
     """Return a bar of `n` elements that flies against a wall."""
     system = MechanicalSystem(

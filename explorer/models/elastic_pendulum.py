@@ -15,7 +15,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-@register
+@register(references=("brogliato-2016",))
 def elastic_pendulum() -> MechanicalSystem:
     """Return a mass on a spring that swings between two vertical walls."""
     system = MechanicalSystem(

@@ -27,7 +27,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line
 
 
-@register
+@register(references=("painleve-1895", "genot-brogliato-1999"))
 def falling_rod() -> MechanicalSystem:
     """Return a rod whose tip slides on the ground."""
     system = MechanicalSystem(

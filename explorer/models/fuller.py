@@ -55,7 +55,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack([x1, x2], axis=1)}
 
 
-@register
+@register(references=("fuller-1963", "zelikin-borisov-1994"))
 def fuller() -> HybridSystem:
     """Return a cart brought to rest by Fuller's feedback."""
     cart = HybridSystem(

@@ -48,7 +48,7 @@ def exact(t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": x[:, None], "v": v[:, None]}
 
 
-@register
+@register(references=("shaw-holmes-1983",))
 def gap_stop() -> MechanicalSystem:
     """Return a driven mass on a spring whose way ends at a second spring."""
     system = MechanicalSystem(

@@ -12,7 +12,7 @@ from explorer.parameters import Param
 from explorer.systems import StepSystem
 
 
-@register
+@register(references=("glass-pasternack-1978",))
 def glass_network() -> StepSystem:
     """Return a ring of three genes with one repression in it."""
     system = StepSystem(

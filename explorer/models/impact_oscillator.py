@@ -13,7 +13,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line, spring
 
 
-@register
+@register(references=("budd-dux-1994", "nordmark-1991"))
 def impact_oscillator() -> MechanicalSystem:
     """Return a driven mass on a spring that hits a rigid stop."""
     system = MechanicalSystem(

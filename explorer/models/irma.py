@@ -22,7 +22,7 @@ from explorer.parameters import Param
 from explorer.systems import StepSystem
 
 
-@register
+@register(references=("cantone-2009", "batt-2010", "acary-2014"))
 def irma() -> StepSystem:
     """Return a network of five genes, switched on by galactose."""
     system = StepSystem(

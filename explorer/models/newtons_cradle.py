@@ -14,7 +14,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("acary-brogliato-2008",))
 def newtons_cradle(n: int = 5) -> MechanicalSystem:
     """Return a cradle of `n` equal balls, the first one lifted."""
     system = MechanicalSystem(

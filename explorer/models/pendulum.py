@@ -49,7 +49,7 @@ def exact(t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": turns + 2 * np.arcsin(k * sn)[:, None], "v": 2 * k * w * cn[:, None]}
 
 
-@register
+@register(references=("whittaker-1937",))
 def pendulum() -> MechanicalSystem:
     """Return a mass on a rod that swings through large angles, or turns over."""
     system = MechanicalSystem(

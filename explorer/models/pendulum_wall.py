@@ -12,7 +12,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("whittaker-1937", "brogliato-2016"))
 def pendulum_wall() -> MechanicalSystem:
     """Return a pendulum that hits a vertical wall."""
     system = MechanicalSystem(

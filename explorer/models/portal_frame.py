@@ -27,7 +27,7 @@ def stiffness(EI_c: float, EI_b: float, H: float, B: float) -> float:
     return 24 * EI_c / H**3 * (1 + 6 * r) / (4 + 6 * r)
 
 
-@register
+@register(references=("clough-penzien-1993", "chopra-2012"))
 def portal_frame() -> MechanicalSystem:
     """Return a frame of one storey that sways."""
     system = MechanicalSystem(

@@ -46,7 +46,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.stack([x, v], axis=1)}
 
 
-@register
+@register(references=("shaw-holmes-1983",))
 def preloaded_stop() -> HybridSystem:
     """Return a mass on a spring that meets a second, preloaded spring."""
     system = HybridSystem(

@@ -12,7 +12,7 @@ from explorer.parameters import Param
 from explorer.systems import StepSystem
 
 
-@register
+@register(references=("johansson-1999b", "di-bernardo-2001"))
 def relay_feedback() -> StepSystem:
     """Return a third-order system with a relay in its loop."""
     system = StepSystem(

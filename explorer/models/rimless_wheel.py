@@ -16,7 +16,7 @@ from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("mcgeer-1990", "tedrake"))
 def rimless_wheel(n: int = 8) -> HybridSystem:
     """Return a wheel of `n` spokes without a rim that rolls down a slope."""
     wheel = HybridSystem(

@@ -44,7 +44,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register
+@register(references=("acary-bonnefon-brogliato-2011", "siconos-2019"))
 def rlcd_circuit() -> FirstOrderSystem:
     """Return a resonant tank with a diode."""
     system = FirstOrderSystem(

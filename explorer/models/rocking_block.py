@@ -19,7 +19,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line
 
 
-@register
+@register(references=("housner-1963",))
 def rocking_block() -> MechanicalSystem:
     """Return a block released at a tilt."""
     system = MechanicalSystem(

@@ -13,7 +13,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line
 
 
-@register
+@register(references=("housner-1963",))
 def rough_block() -> MechanicalSystem:
     """Return a block that is let go at a tilt, on a floor that may shake."""
     system = MechanicalSystem(

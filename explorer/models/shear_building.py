@@ -20,7 +20,7 @@ def frequencies(n: int, m: float, k: float) -> np.ndarray:
     return 2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1)))
 
 
-@register
+@register(references=("chopra-2012",))
 def shear_building(n: int = 5) -> MechanicalSystem:
     """Return a building of `n` storeys on a shaking ground."""
     system = MechanicalSystem(

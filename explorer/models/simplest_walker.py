@@ -19,7 +19,7 @@ from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, line
 
 
-@register
+@register(references=("garcia-1998", "bhounsule-2014"))
 def simplest_walker() -> HybridSystem:
     """Return a biped that walks down a shallow slope without any control."""
     walker = HybridSystem(

@@ -20,7 +20,7 @@ _M1, _M2 = 0.038, 0.038  # crank and rod, kg
 _J1, _J2, _J3 = 7.4e-5, 5.9e-4, 2.7e-6  # about the centres, kg m2
 
 
-@register
+@register(references=("flores-2010", "siconos-2019"))
 def slider_crank() -> MechanicalSystem:
     """Return a crank that turns freely and drives a slider with play."""
     system = MechanicalSystem(

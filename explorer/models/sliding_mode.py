@@ -28,7 +28,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.where(t < hit, free(t), 0.0)[:, None]}
 
 
-@register
+@register(references=("acary-brogliato-2010", "filippov-1988"))
 def sliding_mode() -> StepSystem:
     """Return a state that a relay forces to zero against a disturbance."""
     system = StepSystem(

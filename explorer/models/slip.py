@@ -15,7 +15,7 @@ from explorer.systems import HybridSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-@register
+@register(references=("seyfarth-2002",))
 def slip() -> HybridSystem:
     """Return the spring-loaded inverted pendulum, started at an apex."""
     runner = HybridSystem(

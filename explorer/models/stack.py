@@ -14,7 +14,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import ground, line
 
 
-@register
+@register(references=("moreau-1988",))
 def stack(n: int = 2) -> MechanicalSystem:
     """Return a stack of `n` blocks, too flat to tip."""
     system = MechanicalSystem(

@@ -34,7 +34,7 @@ def _exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"q": np.column_stack([x, none]), "v": np.column_stack([speed, none])}
 
 
-@register
+@register(references=("leine-1998",))
 def stick_slip() -> MechanicalSystem:
     """Return a block that a belt drags along until its spring tears it off."""
     system = MechanicalSystem(

@@ -11,7 +11,7 @@ from explorer.systems import FilippovSystem
 from explorer.systems.sketch import circle, ground, line, spring
 
 
-@register
+@register(references=("leine-1998",))
 def stribeck_belt() -> FilippovSystem:
     """Return a block on a belt with a friction that falls as it slips faster."""
     system = FilippovSystem(

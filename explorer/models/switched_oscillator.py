@@ -23,7 +23,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": (r0 * np.exp(t))[:, None] * np.column_stack([np.cos(phi), np.sin(phi)])}
 
 
-@register
+@register(references=("nurkanovic-2023",))
 def switched_oscillator() -> FilippovSystem:
     """Return a spiral that turns round where it leaves the unit circle."""
     system = FilippovSystem(

@@ -30,7 +30,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.where(s < heats, up, down)[:, None]}
 
 
-@register
+@register(references=("goebel-2012",))
 def thermostat() -> HybridSystem:
     """Return a room with a heater that is switched on below L and off above U."""
     room = HybridSystem(

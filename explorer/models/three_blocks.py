@@ -13,7 +13,7 @@ from explorer.systems import StepSystem
 from explorer.systems.sketch import ground, line, spring
 
 
-@register
+@register(references=("leine-nijmeijer-2004",))
 def three_blocks() -> StepSystem:
     """Return three blocks in a row with dry friction."""
     system = StepSystem(

@@ -57,7 +57,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([q, v])}
 
 
-@register
+@register(references=("nurkanovic-diehl-2022",))
 def turbo_car() -> HybridSystem:
     """Return a car whose turbo charger has two thresholds."""
     car = HybridSystem(

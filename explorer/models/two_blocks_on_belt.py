@@ -12,7 +12,7 @@ from explorer.systems import FilippovSystem
 from explorer.systems.sketch import circle, ground, line, spring
 
 
-@register
+@register(references=("galvanetto-2001", "dieci-lopez-2011"))
 def two_blocks_on_belt() -> FilippovSystem:
     """Return two coupled blocks that stick to a belt, one of them or both."""
     system = FilippovSystem(

@@ -29,7 +29,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register
+@register(references=("de-jong-2004",))
 def two_genes() -> StepSystem:
     """Return a toggle switch of two genes."""
     system = StepSystem(

@@ -32,7 +32,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": np.column_stack([np.interp(t, times, x, right=0.0) for x in path])}
 
 
-@register
+@register(references=("acary-brogliato-2010", "siconos-2019"))
 def two_relays() -> FirstOrderSystem:
     """Return two states, each driven by the signs of both."""
     system = FirstOrderSystem(

@@ -48,7 +48,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     return {"x": x}
 
 
-@register
+@register(references=("johansson-1999",))
 def two_tanks() -> HybridSystem:
     """Return two leaking tanks that share one hose."""
     tanks = HybridSystem(

@@ -19,7 +19,7 @@ def period_one(e: float) -> tuple[float, float]:
     return low, float(np.hypot(low, 2 * (1 + e**2) / (1 + e) ** 2))
 
 
-@register
+@register(references=("luck-mehta-1993",))
 def vibrating_table() -> MechanicalSystem:
     """Return a ball on a table that moves up and down."""
     ball = MechanicalSystem(

@@ -2,7 +2,7 @@
 
 Height y, angles phi_M of the sleeve and phi_S of the bird, all motions about the axis linear. With
 friction the sleeve slides, jams at its upper or lower edge and comes free by the bird's swing
-(Pfeiffer, Zeit. Angew. Math. Mech. 1984; Leine, Glocker, van Campen, *Nonlinear dynamics of the
+(Pfeiffer, Ing.-Archiv 54 (1984) 232; Leine, Glocker, van Campen, *Nonlinear dynamics of the
 woodpecker toy*, DETC2001/VIB-21608). Data are those of the Siconos example Woodpecker. In the limit
 of small steps: one beak impact in a period of 0.145976 s, in which the toy sinks by 19.445 mm.
 (Siconos prints 0.1460 s and 19.47 mm, at its step of 20 us.)
@@ -14,7 +14,7 @@ from explorer.systems import Contact, MechanicalSystem
 from explorer.systems.sketch import circle, line
 
 
-@register
+@register(references=("pfeiffer-1984", "leine-2001", "siconos-2019"))
 def woodpecker() -> MechanicalSystem:
     """Return the toy on its limit cycle."""
     system = MechanicalSystem(

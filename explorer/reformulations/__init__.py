@@ -22,6 +22,23 @@ __all__ = [
     "time_freezing",
 ]
 
+REFERENCES: dict[str, tuple[str, ...]] = {  # keys of `references.bib`
+    "active_sets": ("filippov-1988", "dieci-lopez-2011"),
+    "filippov": ("filippov-1988", "dieci-lopez-2012", "nurkanovic-2023"),
+    "hysteresis": ("nurkanovic-diehl-2022",),
+    "relays": ("acary-brogliato-2008", "nurkanovic-2023"),
+    "smoothing": ("leine-nijmeijer-2004",),
+    "stewart": ("stewart-1990",),
+    "time_freezing": ("nurkanovic-2021", "nurkanovic-2023b"),
+}
+ROUTES = {  # what `solution.route` says of a rewriting, and which one that is
+    "time freezing": "time_freezing",
+    "step functions as relays": "relays",
+    "regions as multipliers in a simplex": "stewart",
+    "regions as step functions": "filippov",
+    "active sets as modes": "active_sets",
+}
+
 
 def __dir__() -> list[str]:
     """Offer the rewritings, not the modules that hold them."""

@@ -45,7 +45,22 @@ LCP = ("pivoting", "lemke", "enumeration")
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class EulerMoreau(Scheme):
-    """Euler-Moreau time stepping.
+    """Euler-Moreau time stepping, for first-order systems with complementarity or relays.
+
+    One step from x0 with multipliers lam that give the rate r (for gamma = 1)::
+
+        M (x1 - x0) = h [theta f1 + (1 - theta) f0] + h r1
+        y1 = h(x1, t1, lam1),   r1 = g(x1, t1, lam1)
+        0 <= y1  perp  lam1 >= 0,   or a relay:  lam1 in [lb, ub],  y1 in -N(lam1)
+
+    Source: Acary, Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 2008,
+    doi:10.1007/978-3-540-75392-6; of relays Acary, Brogliato, Syst. Control Lett. 59 (2010)
+    284, doi:10.1016/j.sysconle.2010.03.002.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.two_relays(), ex.EulerMoreau(h=1e-3, theta=1.0))
+    >>> bool(abs(run.x[-1]).max() < 1e-9)  # at rest after infinitely many switches
+    True
 
     Order 1; 2 for theta = 1/2 as long as no multiplier acts. Switches are passed over, infinitely
     many of them too; a slide is found by the one-step problem and does not chatter.
@@ -79,6 +94,10 @@ class EulerMoreau(Scheme):
         "first-order systems with relations and laws, systems with step functions and Filippov "
         "systems"
     )
+    references: ClassVar = ("acary-brogliato-2008", "acary-brogliato-2010", "siconos-schemes")
+    choice_references: ClassVar = {
+        "lcp": {"pivoting": ("murty-1988",), "lemke": ("lemke-1965", "cottle-2009")},
+    }
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1
 

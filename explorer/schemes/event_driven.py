@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,7 +56,21 @@ _CHOICES = (*METHODS, *_NEWMARK)
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class EventDriven(Picks, Scheme):
-    """Locate every event, jump, restart.
+    """Event-driven integration: locate every event, jump, restart.
+
+    Steps of a Runge-Kutta method on the flow of mode m, up to the zero tau of a guard::
+
+        k_i = f_m(t0 + c_i h, x0 + h sum_j a_ij k_j),    x1 = x0 + h sum_i b_i k_i
+        r(tau, x-) = 0,    x+ = h(tau, x-)
+
+    Source: Hairer, Norsett, Wanner, *Solving Ordinary Differential Equations I*, 1993,
+    doi:10.1007/978-3-540-78862-1, II.5, II.6 and II.10; of hybrid systems and their sensitivities
+    Corner et al. 2019, doi:10.1016/j.nahs.2018.07.003.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.bouncing_ball(), ex.EventDriven(rtol=1e-10))
+    >>> round(run.events[0].t, 9)  # sqrt(2 / 9.81)
+    0.451523641
 
     Parameters
     ----------
@@ -84,6 +98,14 @@ class EventDriven(Picks, Scheme):
         "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
     )
     handles = frozenset({"contacts", "friction"})
+    references = ("hairer-1993", "corner-2019")
+    choice_references: ClassVar = {
+        "method": {
+            "radau": ("hairer-1996",),
+            "newmark": Newmark.references,
+            "generalized-alpha": GeneralizedAlpha.references,
+        },
+    }
     order = 8
     order_across_events = 8
     located = True

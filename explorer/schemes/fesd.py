@@ -14,7 +14,7 @@ pseudo-time, the result is in physical time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -51,7 +51,24 @@ _ACCURATE = 1e-3  # of energy and speeds: what a method of high order keeps
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class FESD(Picks, Scheme):
-    """Elements whose lengths find the switches: full order across them.
+    """Finite elements with switch detection: element lengths find the switches, in full order.
+
+    In element n of an interval, with a Runge-Kutta method of s stages::
+
+        x_i = x0 + h_n sum_j a_ij f(x_j, alpha_j),    x1 = x0 + h_n sum_j b_j f(x_j, alpha_j)
+        c(x_i) = lam_p,i - lam_n,i
+        0 <= lam_n,i  perp  alpha_j >= 0,    0 <= lam_p,i  perp  1 - alpha_j >= 0
+        for all i = 0, ..., s (0: the start) and j = 1, ..., s
+        sum_n h_n = h,    each h_n >= 0 is unknown
+
+    Source: Nurkanovic, Sperl, Albrecht, Diehl, Numer. Math. 156 (2024) 1115,
+    doi:10.1007/s00211-024-01412-z; with step functions Nurkanovic et al. 2023,
+    doi:10.48550/arXiv.2303.18066.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.sign_crossing(), ex.FESD(h=0.1))
+    >>> run.events[0].kind
+    'crosses'
 
     Parameters
     ----------
@@ -83,6 +100,8 @@ class FESD(Picks, Scheme):
     rewrites = (MechanicalSystem, HybridSystem)
     handles = frozenset({"contacts", "friction"})
     takes = "systems with step functions and Filippov systems, and what time freezing makes one"
+    references = ("nurkanovic-2024", "nurkanovic-2023", "hairer-1996")
+    choice_references: ClassVar = {"representation": {"stewart": ("stewart-1990",)}}
     order = 3
     order_across_events = 3
     located = True

@@ -55,7 +55,22 @@ MANY = 16, 100  # rows of contacts beyond which their graph serves: without fric
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class MoreauJean(Capturing):
-    """Moreau-Jean time stepping.
+    """Moreau-Jean time stepping, for contacts, impacts, friction and constraints.
+
+    One step from (q0, v0), for the contacts with gap + forecast h gap' <= 0 at its start::
+
+        M (v1 - v0) = h [theta F1 + (1 - theta) F0] + G' p
+        q1 = q0 + h [theta v1 + (1 - theta) v0]
+        0 <= G v1 + e G v0  perp  p >= 0
+
+    Source: Jean, CMAME 177 (1999) 235, doi:10.1016/S0045-7825(98)00383-1; Moreau 1988,
+    doi:10.1007/978-3-7091-2624-0_1.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-3))
+    >>> hit = run.events[0]
+    >>> hit.kind, round(hit.t, 2)
+    ('impact', 0.45)
 
     Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else
     1; but 1 where curved constraints hold, or contacts stay closed on a curve, for their
@@ -107,6 +122,11 @@ class MoreauJean(Capturing):
     }  # fmt: skip
     takes: ClassVar[str] = "mechanical systems with contacts, impacts, friction and constraints"
     massless: ClassVar[bool] = True
+    references: ClassVar = ("moreau-1988", "jean-1999", "siconos-schemes")
+    choice_references: ClassVar = Capturing.choice_references | {
+        "projection": {"constraints": ("gear-1985",), "all": ("acary-2013",)},
+        "cone": {"apgd": ("mazhar-2015",)},
+    }
 
     theta: float = knob(0.5, 0, 1, text="implicitness", strict=True)
     forecast: float = knob(0.5, 0, 1, text="forecast factor of the active set", strict=True)

@@ -9,7 +9,7 @@ p(u, u') are not counted twice; alpha weighs the old value
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from explorer.errors import BadValue
 from explorer.parameters import number
@@ -31,10 +31,22 @@ NAMED: dict[str, tuple[float, float]] = {  # (beta, gamma), the table of the pap
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class Newmark(NewmarkFamily, Structural):
-    """Newmark's method: M a1 = F(t1, d1, v1) at the end of each step.
+    """Newmark's method, for smooth mechanical systems and springs that yield.
 
-    v1 = v0 + h [(1-gamma) a0 + gamma a1], d1 = d0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1]. Order
-    2 for gamma = 1/2, else 1 (and damping for gamma > 1/2, growth below). Unconditionally
+    One step from (d0, v0, a0)::
+
+        M a1 = F(t1, d1, v1)
+        v1 = v0 + h [(1 - gamma) a0 + gamma a1]
+        d1 = d0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1]
+
+    Source: Newmark, J. Eng. Mech. Div. 85 (1959) 67, doi:10.1061/JMCEA3.0000098.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.pendulum(), ex.Newmark(h=1e-2))
+    >>> run.status.name, run.scheme.order
+    ('success', 2)
+
+    Order 2 for gamma = 1/2, else 1 (and damping for gamma > 1/2, growth below). Unconditionally
     stable for 2 beta >= gamma >= 1/2; `NAMED` holds the classical choices.
 
     Parameters
@@ -56,6 +68,8 @@ class Newmark(NewmarkFamily, Structural):
         terms that cancel in it; cap of the iterations. A step in which Newton's method fails is
         taken in up to 1024 parts.
     """
+
+    references: ClassVar = ("newmark-1959", "hughes-2000")
 
     @classmethod
     def named(cls, name: str, alpha: float = 0.0, **knobs: Any) -> Newmark:
@@ -87,7 +101,20 @@ class Newmark(NewmarkFamily, Structural):
 class GeneralizedAlpha(AlphaFamily, Structural):
     """Generalised-alpha: equilibrium between the old and the new state, damping where it is wanted.
 
-    M a_m = F(t_f, d_f, v_f) with a_m = (1 - alpha_m) a1 + alpha_m a0, d_f likewise with alpha_f.
+    One step from (d0, v0, a0); alpha weighs the old value::
+
+        M a_m = F(t_f, d_f, v_f),    a_m = (1 - alpha_m) a1 + alpha_m a0
+        d_f = (1 - alpha_f) d1 + alpha_f d0,    v_f and t_f likewise
+        v1 = v0 + h [(1 - gamma) a0 + gamma a1]
+        d1 = d0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1]
+
+    Source: Chung, Hulbert, J. Appl. Mech. 60 (1993) 371, doi:10.1115/1.2900803.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.pendulum(), ex.GeneralizedAlpha(h=1e-2, rho_inf=0.5))
+    >>> run.status.name, run.scheme.order
+    ('success', 2)
+
     Order 2; the spectral radius at infinite frequency is rho_inf.
 
     Parameters
@@ -103,3 +130,6 @@ class GeneralizedAlpha(AlphaFamily, Structural):
         Free choice: those given replace what rho_inf and family say; gamma and beta follow from
         the alphas unless they are given too.
     """
+
+    references: ClassVar = ("chung-hulbert-1993",)
+    choice_references: ClassVar = {"family": {"hht": ("hilber-1977",), "wbz": ("wood-1980",)}}

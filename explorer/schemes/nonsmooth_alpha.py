@@ -23,6 +23,7 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.amplification import check_step
 from explorer.schemes.bases.capturing import LCP, Capturing
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
+from explorer.schemes.newmark import GeneralizedAlpha
 from explorer.systems import System
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
@@ -98,6 +99,21 @@ class Alpha(Capturing, Family):
 class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     """Generalised-alpha with impulses: no event is located, impacts may accumulate.
 
+    One step from (q0, v0, a0); the impulses z and p correct positions and velocities::
+
+        M a_m = F(t_f, q_f, v_f)    (a_m, q_f, v_f as in `GeneralizedAlpha`)
+        q1 = q0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1] + U,    M U = G' z
+        v1 = v0 + h [(1 - gamma) a0 + gamma a1] + W,             M W = G' p
+        0 <= gap(q1)  perp  z >= 0,    0 <= G v1 + e G v0  perp  p >= 0
+
+    Source: Chen et al., Int. J. Numer. Meth. Engng 96 (2013) 487, doi:10.1002/nme.4563 (velocity);
+    Bruls et al., CMAME 281 (2014) 131, doi:10.1016/j.cma.2014.07.025 (both levels).
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.bouncing_ball(), ex.NonsmoothGeneralizedAlpha(h=1e-3))
+    >>> bool(run.gap.min() > -1e-9)  # nothing penetrates
+    True
+
     Order 2 on smooth stretches, where it is `GeneralizedAlpha`, and 1 across impacts.
 
     Parameters
@@ -115,6 +131,9 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
     """
 
+    references: ClassVar = ("chen-2013", "bruls-2014", "cosimo-2020")
+    choice_references: ClassVar = Alpha.choice_references | GeneralizedAlpha.choice_references
+
     level: str = knob(  # type: ignore[misc]
         "position+velocity", text="constraints on", choices=("position+velocity", "velocity")
     )
@@ -128,8 +147,24 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
 class ContactInNewmark(NewmarkFamily, Alpha):
     """Contact put straight into Newmark's method: a lesson: impacts add energy.
 
-    M a1 = F1 + G' lam with 0 <= gap(d1) perp lam >= 0 at the end of each step, and no law of
-    impact. To stop a body within one step takes an acceleration of order 1/h, which goes on into
+    One step from (d0, v0, a0), without a law of impact::
+
+        M a1 = F1 + G' lam,    0 <= gap(d1)  perp  lam >= 0
+        v1 = v0 + h [(1 - gamma) a0 + gamma a1]
+        d1 = d0 + h v0 + h^2 [(1/2 - beta) a0 + beta a1]
+
+    Source: Newmark, J. Eng. Mech. Div. 85 (1959) 67, doi:10.1061/JMCEA3.0000098; of contact in it
+    Doyen, Ern, Piperno, SIAM J. Sci. Comput. 33 (2011) 223, doi:10.1137/100791440.
+
+    >>> import warnings
+    >>> import explorer as ex
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", (ex.LessonWarning, ex.SchemeWarning))
+    ...     run = ex.simulate(ex.models.bouncing_ball(), ex.ContactInNewmark(h=1e-3))
+    >>> bool(run.energy[-1] > run.energy[0])  # impacts add energy
+    True
+
+    To stop a body within one step takes an acceleration of order 1/h, which goes on into
     the next step and returns more speed than there was. A smaller h does not help; larger beta and
     gamma hide it by damping. The restitution e is not even looked at. p is the impulse
     h [(1 - gamma) lam_0 + gamma lam_1] of the step. Each run is warned about.
@@ -143,6 +178,7 @@ class ContactInNewmark(NewmarkFamily, Alpha):
     newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
     """
 
+    references: ClassVar = ("newmark-1959", "doyen-2011")
     takes: ClassVar[str] = "mechanical systems with contacts, without friction"
     order_across_events: ClassVar[int] = 0
     lesson: ClassVar[str] = (

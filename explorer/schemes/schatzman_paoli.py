@@ -30,6 +30,19 @@ __all__ = ["SchatzmanPaoli"]
 class SchatzmanPaoli(Alpha):
     """Schatzman-Paoli time stepping: contact and impact at the level of positions.
 
+    One step from q_- and q0, with the impulse p of the step::
+
+        M (q1 - 2 q0 + q_-) = h^2 [beta F1 + (1 - 2 beta) F0 + beta F_-] + h G' p
+        0 <= gap((q1 + e q_-) / (1 + e))  perp  p >= 0
+
+    Source: Paoli, Schatzman, SIAM J. Numer. Anal. 40 (2002) 702, doi:10.1137/S0036142900378728, and
+    734, doi:10.1137/S003614290037873X.
+
+    >>> import explorer as ex
+    >>> run = ex.simulate(ex.models.bouncing_ball(), ex.SchatzmanPaoli(h=1e-3), e=0)
+    >>> bool(run.gap.min() > -1e-9)  # for e = 0 nothing penetrates
+    True
+
     Every contact takes part in every step, none has to be predicted. The mean q^e never penetrates;
     q itself does at an impact, by 2 e / (1 + e) h |gap'| at most, so nowhere for e = 0. An impact
     takes two steps, after which (q_{k+2} - q_{k+1}) / h is -e times (q_k - q_{k-1}) / h for a
@@ -50,6 +63,9 @@ class SchatzmanPaoli(Alpha):
     newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
     """
 
+    references: ClassVar = (
+        "paoli-schatzman-1993", "paoli-schatzman-2002a", "paoli-schatzman-2002b",
+    )  # fmt: skip
     takes: ClassVar[str] = "mechanical systems with contacts, without friction"
     level: ClassVar[str] = "mean"
     impact_steps: ClassVar[int] = 2

@@ -34,6 +34,24 @@ __all__ = ["ThetaRK"]
 class ThetaRK(Scheme):
     """Runge-Kutta steps of one length, complementarity in every stage: first order at switches.
 
+    In the stages i = 1, ..., s of each step::
+
+        x_i = x0 + h sum_j a_ij f(x_j, alpha_j),    x1 = x0 + h sum_j b_j f(x_j, alpha_j)
+        c(x_i) = lam_p,i - lam_n,i
+        0 <= lam_n,i  perp  alpha_i >= 0,    0 <= lam_p,i  perp  1 - alpha_i >= 0
+
+    Source: Nurkanovic et al. 2023, doi:10.48550/arXiv.2303.18066, eq. (13)-(16); why its
+    derivatives are wrong: Stewart, Anitescu, Numer. Math. 114 (2010) 653,
+    doi:10.1007/s00211-009-0262-2.
+
+    >>> import warnings
+    >>> import explorer as ex
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ex.LessonWarning)
+    ...     run = ex.simulate(ex.models.sign_crossing(), ex.ThetaRK(h=0.01))
+    >>> run.status.name
+    'success'
+
     Parameters
     ----------
     stages : int
@@ -48,6 +66,7 @@ class ThetaRK(Scheme):
 
     accepts = (StepSystem,)
     takes = "systems with step functions and Filippov systems"
+    references = ("nurkanovic-2023", "stewart-anitescu-2010")
     order = 3
     order_across_events = 1
     lesson: ClassVar[str] = (

@@ -62,6 +62,8 @@ class System(metaclass=Made):
         builder, not entries of `rho`.
     t_end, h : float
         Time span and step size (in `time_unit`) that suit the model.
+    references : tuple of str
+        Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
     time_unit : str
         "s"; of a system x' = ... what its rates are per (see `start`).
     """
@@ -72,6 +74,7 @@ class System(metaclass=Made):
     constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
+    references: tuple[str, ...] = ()
     without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
     started = False  # whether a start was set
     time_unit = "s"

@@ -47,6 +47,9 @@ class Capturing(Scheme):
     )
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1
+    choice_references: ClassVar = {
+        "lcp": {"lemke": ("lemke-1965", "cottle-2009"), "pgs": ("cottle-2009",)},
+    }
     massless: ClassVar[bool] = False  # whether it takes a singular mass matrix
 
     h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)

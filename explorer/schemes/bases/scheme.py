@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -43,6 +44,10 @@ class Scheme(metaclass=Named):
         Steps over which an impact is spread.
     located : bool
         Whether it locates events, so that its runs have derivatives across them.
+    references : tuple of str
+        Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
+    choice_references : dict
+        Sources of single choices: ``{knob: {value: keys}}``.
     lesson : str
         Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
         taken only by name.
@@ -57,6 +62,8 @@ class Scheme(metaclass=Named):
     order_across_events: ClassVar[int] = 1
     impact_steps: ClassVar[int] = 1
     located: ClassVar[bool] = False
+    references: ClassVar[tuple[str, ...]] = ()
+    choice_references: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
     lesson: ClassVar[str] = ""
 
     def __repr__(self) -> str:
@@ -82,6 +89,18 @@ class Scheme(metaclass=Named):
     def orders_on(self, system: System) -> tuple[int, int]:
         """Return the orders on smooth stretches of a system and across its events."""
         return self.orders
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Keys of the references of the class, and of what these knobs choose."""
+        found = [*self.references]
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, Scheme):
+                found += value.sources
+            elif isinstance(value, str):
+                found += self.choice_references.get(f.name, {}).get(value, ())
+        return tuple(dict.fromkeys(found))
 
     @property
     def caution(self) -> str:
