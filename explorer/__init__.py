@@ -1,11 +1,26 @@
-"""Nonsmooth dynamics live: models as equations, schemes in native code, pictures that follow.
+"""Nonsmooth dynamics: models as equations, compiled schemes, figures that follow sliders.
 
 >>> import explorer as ex
->>> sol = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-3), e=0.5)
->>> sol.events[0].kind
+>>> run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=1e-3), e=0.5)
+>>> run.events[0].kind
 'impact'
 
-Names are imported when they are first used, so ``import explorer`` is quick.
+Simulate       ex.simulate(system, scheme, t_end=3, e=0.5); it chooses a scheme if none is given
+Results        run.t, run.q, run.v, run.events, run.status, run.certificate; run.save, ex.load
+Draw           ex.views.trajectory(run), ex.views.energy(run), ...; dir(ex.views) lists all
+Explore        ex.explore("bouncing_ball") opens the live panel in a notebook;
+               ex.explore_sensitivity, ex.explore_order, ex.explore_stability
+Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
+               ex.minimize, ex.fit
+Study          ex.study.limit_cycle, ex.study.stability, ex.study.modes, ...
+Models         list(ex.models.models) lists the gallery; help(ex.models.chua)
+Schemes        ex.schemes_for(system) lists those that take a system; help(ex.MoreauJean)
+Own systems    ex.MechanicalSystem, ex.HybridSystem, ex.FirstOrderSystem, ex.FilippovSystem,
+               ex.StepSystem, ex.LinearMechanicalSystem, ex.DiscSystem
+Cite           ex.cite(run), ex.cite("FESD") print the sources; .bibtex has them as BibTeX
+
+dir(ex) lists all names, help(ex.simulate) explains one. Names are imported when they are first
+used, so ``import explorer`` is quick.
 """
 
 from __future__ import annotations
@@ -13,6 +28,7 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib import metadata
+from types import FrameType
 from typing import Any
 
 from explorer.moved import Moved
@@ -90,9 +106,25 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    """Return all names.
+
+    `help` documents each of them, on 5000 lines; without them it prints the text at the top alone.
+    """
+    if _by_help():
+        raise AttributeError("help(explorer) is one screen")
     from explorer.schemes import schemes
 
     return sorted({*__all__, *schemes, "__version__"})
+
+
+def _by_help() -> bool:
+    """Whether it is `pydoc` that asks which names there are, for a page of plain text."""
+    frame: FrameType | None = sys._getframe(2)
+    for _ in range(3):  # dir, called by inspect.getmembers, called by pydoc
+        if frame is None or frame.f_code.co_qualname == "TextDoc.docmodule":
+            break
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_qualname == "TextDoc.docmodule"
 
 
 def _show_with_regions() -> None:
