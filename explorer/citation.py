@@ -112,18 +112,18 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).lower()
 
 
-def _scheme(scheme: Scheme | type[Scheme]) -> Part:
+def _scheme(scheme: Scheme | type[Scheme], system: System | None = None) -> Part:
     if isinstance(scheme, Scheme):
-        return f"scheme {type(scheme).__name__}", scheme.sources
+        return f"scheme {type(scheme).__name__}", scheme.sources(system)
     return f"scheme {scheme.__name__}", scheme.references
 
 
 def _system(system: System) -> Part:
-    return f"model {system.name!r}", system.references
+    return f"model {system.name!r}", system.sources
 
 
 def _run(solution: Solution) -> Iterator[Part]:
-    yield _scheme(solution.scheme)
+    yield _scheme(solution.scheme, solution.system)
     for step in solution.route:
         yield _rewriting(reformulations.ROUTES.get(step, ""), solution.system)
     yield _system(solution.system)

@@ -68,6 +68,8 @@ CITED = {
     "sensitivity": ex.Sensitivity.references,
     **{f"{k}, {knob} = {value}": keys for k, s in schemes.items()
        for knob, choices in s.choice_references.items() for value, keys in choices.items()},
+    **{f"{k} with {feature}": keys for k, s in schemes.items()
+       for feature, keys in s.feature_references.items()},
 }  # fmt: skip
 
 
@@ -137,7 +139,7 @@ def test_every_choice_with_a_source_is_a_choice_of_its_knob():
     for scheme in schemes.values():
         for knob, choices in scheme.choice_references.items():
             for value in choices:
-                assert scheme.sources.fget(scheme(**{knob: value}))
+                assert set(choices[value]) <= set(scheme(**{knob: value}).sources())
 
 
 def first_page(entry) -> str:
@@ -218,6 +220,14 @@ def test_a_run_cites_its_scheme_its_model_and_this_software():
     assert "(https://doi.org/10.1016/S0045-7825%2898%2900383-1)" in found._repr_markdown_()
 
 
+def test_a_run_cites_what_its_scheme_does_for_features_of_the_system():
+    run = ex.simulate(ex.models.stack(), ex.MoreauJean(h=1e-2), t_end=0.05)
+    assert {"glocker-2001", "jourdan-1998", "moreau-1988"} < set(ex.cite(run).keys)
+    assert "jourdan-1998" not in ex.cite(ex.MoreauJean()).keys
+    for scheme in schemes.values():
+        assert set(scheme.feature_references) <= scheme.handles
+
+
 def test_a_run_cites_the_rewritings_on_its_way():
     run = ex.simulate(ex.models.bouncing_ball(), ex.FESD(h=0.1), t_end=0.6)
     assert ex.cite(run).parts["reformulation time_freezing"][0].key == "nurkanovic-2021"
@@ -293,6 +303,12 @@ def test_sources_of_ones_own(tmp_path):
     found = ex.cite(ex.load(path))
     assert {"mine", "moreau-1988"} < set(found.keys)
     assert own in found.bibtex
+    ball.references = "moreau-1988"  # one may stand alone
+    assert ex.cite(ball).keys == ("moreau-1988",)
+    assert ex.simulate(ball, ex.MoreauJean(h=1e-2)).spec["references"] == ["moreau-1988"]
+    ball.references = 3
+    with pytest.raises(BadValue, match="The references of 'bouncing ball' must be a list"):
+        ex.cite(ball)
     ball.references = ("den-hartog-1931",)
     with pytest.raises(BadValue, match=r"Did you mean 'den-hartog-1930'\?"):
         ex.cite(ball)

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from explorer.arguments import checked
+from explorer.arguments import checked, items
 from explorer.errors import NoSuchName
 from explorer.registry import Registry
 from explorer.systems import System
@@ -23,14 +23,14 @@ if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
 models: Registry[Callable[..., System]] = Registry("model", __name__)
 
 
-def register(model: Any = None, /, *, references: tuple[str, ...] = ()) -> Any:
+def register(model: Any = None, /, *, references: tuple[str, ...] | str = ()) -> Any:
     """Put a model into the gallery.
 
     Parameters
     ----------
     model : callable or str, optional
         The function; or another name than its own.
-    references : tuple of str
+    references : str or tuple of str
         Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
 
     Examples
@@ -44,11 +44,13 @@ def register(model: Any = None, /, *, references: tuple[str, ...] = ()) -> Any:
     return models.register(_checked(model, references))
 
 
-def _checked(build: Callable[..., System], references: tuple[str, ...]) -> Callable[..., System]:
+def _checked(build: Callable[..., System], references: Any) -> Callable[..., System]:
+    sources = tuple(items(references, f"The references of {build.__name__}", str))
+
     @functools.wraps(build)
     def cited(*args: Any, **kwargs: Any) -> System:
         system = build(*args, **kwargs)
-        system.references = system.references or references
+        system.references = system.references or sources
         return system
 
     more = f" Parameters are given to the run: explorer.simulate({build.__name__}(), name=value)."

@@ -333,7 +333,7 @@ class Solution(Certified, export.Columns):
             **({} if self.recorded is None else {"recorded": self.recorded.to_plain()}),
             "status": vars(self.status),
             "route": list(self.route),
-            "references": list(self.system.references),
+            "references": list(self.system.sources),
             "versions": {
                 "python": platform.python_version(),
                 **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},

@@ -106,6 +106,7 @@ class EventDriven(Picks, Scheme):
             "generalized-alpha": GeneralizedAlpha.references,
         },
     }
+    feature_references: ClassVar = {"friction": ("glocker-2001",)}
     order = 8
     order_across_events = 8
     located = True

@@ -127,6 +127,12 @@ class MoreauJean(Capturing):
         "projection": {"constraints": ("gear-1985",), "all": ("acary-2013",)},
         "cone": {"apgd": ("mazhar-2015",)},
     }
+    feature_references: ClassVar = {
+        "compliance": ("acary-brogliato-2008",),
+        "friction": ("glocker-2001",),
+        "friction in space": ("acary-2018", "jourdan-1998"),
+        "neighbours": ("moreau-1994",),
+    }
 
     theta: float = knob(0.5, 0, 1, text="implicitness", strict=True)
     forecast: float = knob(0.5, 0, 1, text="forecast factor of the active set", strict=True)

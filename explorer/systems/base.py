@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import sympy as sp
 
-from explorer.arguments import Checked, a, entries, mapping
+from explorer.arguments import Checked, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import Param, number
 from explorer.systems.expressions import Names, check_name, expression
@@ -62,7 +62,7 @@ class System(metaclass=Made):
         builder, not entries of `rho`.
     t_end, h : float
         Time span and step size (in `time_unit`) that suit the model.
-    references : tuple of str
+    references : str or tuple of str
         Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
     time_unit : str
         "s"; of a system x' = ... what its rates are per (see `start`).
@@ -74,7 +74,7 @@ class System(metaclass=Made):
     constraints: tuple[Any, ...] = ()
     springs: tuple[Any, ...] = ()
     records: tuple[Any, ...] = ()
-    references: tuple[str, ...] = ()
+    references: str | tuple[str, ...] = ()
     without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
     started = False  # whether a start was set
     time_unit = "s"
@@ -146,6 +146,11 @@ class System(metaclass=Made):
     def tangents(self) -> tuple[tuple[int, int, Any], ...]:
         """Contact, number of its direction (0 or 1) and sliding velocity of each tangent."""
         return tuple((k, d, s) for k, c in enumerate(self.contacts) for d, s in enumerate(c.slips))
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The `references`, of which one may stand alone."""
+        return tuple(items(self.references, f"The references of '{self.name}'", str))
 
     def touch(self) -> None:
         """Note a change, so that what was compiled before is not used again."""

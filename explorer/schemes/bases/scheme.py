@@ -48,6 +48,8 @@ class Scheme(metaclass=Named):
         Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
     choice_references : dict
         Sources of single choices: ``{knob: {value: keys}}``.
+    feature_references : dict
+        Sources of what it does for single features of a system: ``{feature: keys}``.
     lesson : str
         Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
         taken only by name.
@@ -64,6 +66,7 @@ class Scheme(metaclass=Named):
     located: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
     choice_references: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
+    feature_references: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     lesson: ClassVar[str] = ""
 
     def __repr__(self) -> str:
@@ -90,17 +93,18 @@ class Scheme(metaclass=Named):
         """Return the orders on smooth stretches of a system and across its events."""
         return self.orders
 
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Keys of the references of the class, and of what these knobs choose."""
-        found = [*self.references]
+    def sources(self, system: System | None = None) -> tuple[str, ...]:
+        """Return the keys of its references: of the class, its knobs, and features of a system."""
+        keys = [*self.references]
         for f in fields(self):
             value = getattr(self, f.name)
             if isinstance(value, Scheme):
-                found += value.sources
+                keys += value.sources()
             elif isinstance(value, str):
-                found += self.choice_references.get(f.name, {}).get(value, ())
-        return tuple(dict.fromkeys(found))
+                keys += self.choice_references.get(f.name, {}).get(value, ())
+        for feature in sorted(system.features if system is not None else ()):
+            keys += self.feature_references.get(feature, ())
+        return tuple(dict.fromkeys(keys))
 
     @property
     def caution(self) -> str:
