@@ -1,4 +1,4 @@
-"""`cite`: the sources of a run, a scheme, a model or a rewriting."""
+"""`cite`: the sources of a run, a scheme, a model or a reformulation."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SOFTWARE = "nonsmooth-explorer"
 Part = tuple[str, tuple[str, ...]]
 
 
-def cite(of: Any = None, /) -> Citation:
-    """Return what to cite, as text, BibTeX (`.bibtex`) and, in a notebook, with links.
+def cite(subject: Any = None, /) -> Citation:
+    """Return the sources to cite: as text, as BibTeX (`.bibtex`) and as links in a notebook.
 
     Parameters
     ----------
-    of : optional
-        A solution: its scheme, its model, the rewritings on the way, and this software.
-        Sensitivities: the same, and their method. A scheme, a system, a model, or the name of one;
-        the name of a reformulation; a key of the bibliography. Nothing: this software.
+    subject : optional
+        A solution cites its scheme, its model, the reformulations used and this software.
+        Sensitivities also cite their method. A scheme, a system, a model, a reformulation or a key
+        of the bibliography can be given by name. Without an argument: this software.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def cite(of: Any = None, /) -> Citation:
     Raises
     ------
     BadValue
-        Nothing of that name; or something that has no sources.
+        The name is unknown, or the subject has no sources.
 
     Examples
     --------
@@ -55,51 +55,51 @@ def cite(of: Any = None, /) -> Citation:
       author = {Newmark, Nathan M.},
       ...
     """
-    name, parts = _found(of)
+    name, parts = _sources(subject)
     return Citation(name, parts)
 
 
-def _found(of: Any) -> tuple[str, list[Part]]:
-    """Return what something is called, and its parts."""
-    if of is None:
+def _sources(subject: Any) -> tuple[str, list[Part]]:
+    """Return the name and the parts of a subject."""
+    if subject is None:
         return _SOFTWARE, [_software()]
-    if isinstance(of, str):
-        return _named(of)
-    if isinstance(of, Scheme) or (isinstance(of, type) and issubclass(of, Scheme)):
-        return str(of) if isinstance(of, Scheme) else of.__name__, [_scheme(of)]
-    if isinstance(of, System):
-        return repr(of.name), [_system(of)]
-    if isinstance(of, Solution):
-        return f"this run of {of.system.name!r}", [*_run(of), _software()]
-    if isinstance(of, Sensitivity):
-        own = ("sensitivities", Sensitivity.references)
-        return f"these sensitivities of {of.run.system.name!r}", [own, *_run(of.run), _software()]
-    for names in (models, _rewritings()):
+    if isinstance(subject, str):
+        return _named(subject)
+    if isinstance(subject, Scheme) or (isinstance(subject, type) and issubclass(subject, Scheme)):
+        return str(subject) if isinstance(subject, Scheme) else subject.__name__, [_scheme(subject)]
+    if isinstance(subject, System):
+        return repr(subject.name), [_system(subject)]
+    if isinstance(subject, Solution):
+        return f"this run of {subject.system.name!r}", [*_run(subject), _software()]
+    if isinstance(subject, Sensitivity):
+        own, run = ("sensitivities", Sensitivity.references), subject.run
+        return f"these sensitivities of {run.system.name!r}", [own, *_run(run), _software()]
+    for names in (models, _reformulations()):
         for name, function in names.items():
-            if function is of:
+            if function is subject:
                 return _named(name)
     raise BadValue(
-        f"{of!r} has no sources to cite. Give a solution, a scheme, a system, or a name such as "
-        "'MoreauJean', 'bouncing_ball' or 'moreau-1988'."
+        f"{subject!r} has no sources to cite. Give a solution, a scheme, a system, or a name such "
+        "as 'MoreauJean', 'bouncing_ball' or 'moreau-1988'."
     )
 
 
 def _named(name: str) -> tuple[str, list[Part]]:
-    """Return the parts of a scheme, a model, a rewriting or an entry by its name.
+    """Return the parts of a scheme, a model, a reformulation or an entry, by name.
 
     Raises
     ------
     BadValue
-        There is none.
+        The name is unknown.
     """
-    names = [*schemes, *models, *_rewritings(), *library()]
+    names = [*schemes, *models, *_reformulations(), *library()]
     known = {_letters(known): known for known in names}.get(_letters(name), "")
     if known in schemes:
         return known, [_scheme(schemes[known])]
     if known in models:
         return known, [_system(models[known]())]
-    if known in _rewritings():
-        return known, [_rewriting(known)]
+    if known in _reformulations():
+        return known, [_reformulation(known)]
     if known in library():
         return known, [("reference", (known,))]
     raise BadValue(
@@ -108,7 +108,7 @@ def _named(name: str) -> tuple[str, list[Part]]:
 
 
 def _letters(name: str) -> str:
-    """Return a name as it is compared: "Moreau-Jean" is MoreauJean."""
+    """Return the letters and digits of a name, so that "Moreau-Jean" finds MoreauJean."""
     return re.sub(r"[\W_]+", "", name).lower()
 
 
@@ -125,17 +125,17 @@ def _system(system: System) -> Part:
 def _run(solution: Solution) -> Iterator[Part]:
     yield _scheme(solution.scheme, solution.system)
     for step in solution.route:
-        yield _rewriting(reformulations.ROUTES.get(step, ""), solution.system)
+        yield _reformulation(reformulations.ROUTES.get(step, ""), solution.system)
     yield _system(solution.system)
 
 
-def _rewriting(name: str, system: System | None = None) -> Part:
+def _reformulation(name: str, system: System | None = None) -> Part:
     if name == "time_freezing" and system is not None and system.kind == "hybrid system":
         name = "hysteresis"
     return f"reformulation {name}", reformulations.REFERENCES.get(name, ())
 
 
-def _rewritings() -> dict[str, Callable[..., Any]]:
+def _reformulations() -> dict[str, Callable[..., Any]]:
     return {name: getattr(reformulations, name) for name in reformulations.REFERENCES}
 
 

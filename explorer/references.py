@@ -1,7 +1,7 @@
 """The bibliography: the BibTeX entries of `references.bib`, as text, Markdown and BibTeX.
 
-That file is the single source. A scheme and a model name the keys of their entries, the list in
-docs/references.md is printed by `markdown`, and `explorer.cite` puts entries together.
+Each source stands in that file once. Schemes and models name the keys of their entries, `markdown`
+prints the list in docs/references.md, and `explorer.cite` collects the entries of a run.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ class Entry:
         report = " ".join(filter(None, ["Technical report", number])) * (self.kind == "techreport")
         book = f"In: {self['booktitle']}" if self["booktitle"] else ""
         own = number if book else ""
-        found = [
+        parts = [
             book, report, self["institution"], self["howpublished"], self["note"],
             self["publisher"], edition, own, year, pages,
         ]  # fmt: skip
-        return ", ".join(filter(None, found))
+        return ", ".join(filter(None, parts))
 
     @property
     def link(self) -> tuple[str, str]:
-        """What to show and where it leads: the DOI, else arXiv, else a page, else nothing."""
+        """Text and target of the link: the DOI, else arXiv, else a web page, else nothing."""
         if doi := self["doi"]:
             return f"doi:{doi}", f"https://doi.org/{quote(doi, safe='/')}"
         if number := self["eprint"]:
@@ -115,15 +115,15 @@ def parse(source: str) -> list[Entry]:
     BadValue
         A brace that is not closed, a text between the fields, a key or a field given twice.
     """
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for start in _START.finditer(source):
         kind, key = start[1].lower(), start[2]
         end = _closing(source, start.end() - len(start[2]) - 2, key)
         fields = dict(_fields(source[start.end() : end], key))
-        if key in found:
+        if key in entries:
             raise BadValue(f"BibTeX: there are two entries {key!r}.")
-        found[key] = Entry(kind, key, fields, source[start.start() : end + 1])
-    return list(found.values())
+        entries[key] = Entry(kind, key, fields, source[start.start() : end + 1])
+    return list(entries.values())
 
 
 def _closing(source: str, start: int, key: str) -> int:
@@ -152,11 +152,11 @@ def _fields(body: str, key: str) -> Iterator[tuple[str, str]]:
 @functools.cache
 def library() -> dict[str, Entry]:
     """Return all entries by their keys, in the order of the file."""
-    return {found.key: found for found in parse(_FILE.read_text("utf-8"))}
+    return {e.key: e for e in parse(_FILE.read_text("utf-8"))}
 
 
 def entry(key: str) -> Entry:
-    """Return an entry by its key; the text of a BibTeX entry is one itself.
+    """Return the entry of a key, or the entry that a BibTeX text holds.
 
     Raises
     ------
@@ -164,28 +164,28 @@ def entry(key: str) -> Entry:
         There is no such key.
     """
     if key.lstrip().startswith("@"):
-        found = parse(key.strip())
-        if len(found) != 1:
-            raise BadValue(f"One BibTeX entry was expected, not {len(found)}: {key[:40]!r}.")
-        return found[0]
+        entries = parse(key.strip())
+        if len(entries) != 1:
+            raise BadValue(f"One BibTeX entry was expected, not {len(entries)}: {key[:40]!r}.")
+        return entries[0]
     if key not in library():
         raise BadValue(f"There is no reference {key!r}.{suggest(key, library())}")
     return library()[key]
 
 
 class Citation:
-    """What to cite, by parts: printed as text, shown in a notebook with links.
+    """The sources to cite, grouped by part. Prints as text; a notebook shows links.
 
     Attributes
     ----------
-    of : str
-        What it is for.
+    subject : str
+        The run, scheme or model that is cited.
     parts : dict of str to tuple of Entry
-        The sources of each part, such as "scheme MoreauJean"; each stands once.
+        The sources of each part, such as "scheme MoreauJean". No source appears twice.
     """
 
-    def __init__(self, of: str, parts: Iterable[tuple[str, Iterable[str]]]) -> None:
-        self.of = of
+    def __init__(self, subject: str, parts: Iterable[tuple[str, Iterable[str]]]) -> None:
+        self.subject = subject
         self.parts: dict[str, tuple[Entry, ...]] = {}
         for name, keys in parts:
             new = [entry(k) for k in dict.fromkeys(keys)]
@@ -196,31 +196,31 @@ class Citation:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """All sources, in order."""
-        return tuple(found for part in self.parts.values() for found in part)
+        return tuple(e for part in self.parts.values() for e in part)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Their keys in the bibliography."""
-        return tuple(found.key for found in self.entries)
+        return tuple(e.key for e in self.entries)
 
     @property
     def bibtex(self) -> str:
         """All sources as BibTeX."""
-        return "\n\n".join(found.bibtex for found in self.entries) + "\n"
+        return "\n\n".join(e.bibtex for e in self.entries) + "\n"
 
     def __str__(self) -> str:
-        lines = [f"To cite {self.of}:" if self.parts else f"{self.of} names no sources."]
+        lines = [f"To cite {self.subject}:" if self.parts else f"{self.subject} names no sources."]
         for name, part in self.parts.items():
-            lines += ["", f"{name}:", *(f"  {found.text}" for found in part)]
+            lines += ["", f"{name}:", *(f"  {e.text}" for e in part)]
         return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_markdown_(self) -> str:
         """Return what a notebook shows."""
-        lines = [f"To cite {self.of}:" if self.parts else f"{self.of} names no sources."]
+        lines = [f"To cite {self.subject}:" if self.parts else f"{self.subject} names no sources."]
         for name, part in self.parts.items():
-            lines += ["", f"**{name}**", "", *(f"- {found.markdown}" for found in part)]
+            lines += ["", f"**{name}**", "", *(f"- {e.markdown}" for e in part)]
         return "\n".join(lines)
 
 
@@ -230,4 +230,4 @@ def markdown() -> str:
     ordered = sorted(
         others, key=lambda e: (e.fields.get("author", e["title"]).strip("{").casefold(), e.key)
     )
-    return "\n".join(f"- `{found.key}` {found.markdown}" for found in (own, *ordered)) + "\n"
+    return "\n".join(f"- `{e.key}` {e.markdown}" for e in (own, *ordered)) + "\n"

@@ -63,7 +63,7 @@ def prose() -> dict[str, str]:
 TEXTS = prose()
 CITED = {
     **{f"scheme {k}": s.references for k, s in schemes.items()},
-    **{f"model {k}": models[k]().references for k in models},
+    **{f"model {k}": models[k].references for k in models},
     **{f"reformulation {k}": keys for k, keys in reformulations.REFERENCES.items()},
     "sensitivity": ex.Sensitivity.references,
     **{f"{k}, {knob} = {value}": keys for k, s in schemes.items()

@@ -54,6 +54,7 @@ def _checked(build: Callable[..., System], references: Any) -> Callable[..., Sys
         return system
 
     more = f" Parameters are given to the run: explorer.simulate({build.__name__}(), name=value)."
+    cited.references = sources  # type: ignore[attr-defined]
     return checked(cited, more)
 
 
