@@ -57,14 +57,17 @@ class Stage:
     """One page showing one panel; `kernel` messages run in this process."""
 
     def __init__(self, page, answer):
-        self.page, self.answer = page, answer
+        self.page = page
         self.errors = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
-        self.panel = LivePanel(answer)
-        self.outbox = []
-        self.panel.send = lambda content, buffers=(): self.outbox.append((content, list(buffers)))
+        self.take_over(answer)
         page.expose_function("kernel", self.kernel)
+
+    def take_over(self, answer):
+        """Give the page's questions to another panel."""
+        self.answer, self.panel, self.outbox = answer, LivePanel(answer), []
+        self.panel.send = lambda content, buffers=(): self.outbox.append((content, list(buffers)))
 
     def kernel(self, content):
         self.panel._receive(None, content, [])
@@ -86,8 +89,22 @@ class Stage:
             }""",
             source(),
         )
+        return self.first_picture()
+
+    def first_picture(self):
         self.page.wait_for_selector('.nsx-panel:not([data-frames="0"])', timeout=20000)
         return self
+
+    def show(self, answer):
+        """Another panel in the place of the one that is shown; script and plotly stay loaded."""
+        self.take_over(answer)
+        self.js("""() => {
+          window.dispose();
+          const host = document.getElementById("host");
+          host.replaceChildren();
+          window.dispose = window.widget.render({model, el: host});
+        }""")
+        return self.first_picture()
 
     def drawn(self):
         """Wait until the newest own question is on the screen."""

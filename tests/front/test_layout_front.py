@@ -47,42 +47,46 @@ def browser():
         yield one
 
 
-def seen(browser, answer, width=1140):
-    """A window of 1280 has 1140 px for the panel, beside JupyterLab's own bars."""
-    page = browser.new_page(viewport={"width": width, "height": 720})
-    try:
-        stage = Stage(page, answer).open()
+@pytest.fixture(scope="module")
+def seen(browser):
+    """Overlaps in a panel. A window of 1280 has 1140 px for it, beside JupyterLab's own bars."""
+    page = browser.new_page(viewport={"width": 1140, "height": 720})
+    stage = Stage(page, panels["explore"](Session("bouncing_ball"))._answer).open()
+
+    def found(answer):
+        stage.show(answer)
         page.wait_for_function("() => document.querySelector('.nsewdrag')")
         assert stage.errors == []
         return stage.js(OVERLAPS)
-    finally:
-        page.close()
+
+    yield found
+    page.close()
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", MODELS)
-def test_no_text_lies_over_another_or_over_a_plot(browser, name):
-    assert seen(browser, panels["explore"](Session(name))._answer) == []
+def test_no_text_lies_over_another_or_over_a_plot(seen, name):
+    assert seen(panels["explore"](Session(name))._answer) == []
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["woodpecker", "relay_feedback", "bouncing_ball"])
-def test_nor_in_the_sensitivity_panel(browser, name):
-    assert seen(browser, panels["sensitivity"](Session(name))._answer) == []
+def test_nor_in_the_sensitivity_panel(seen, name):
+    assert seen(panels["sensitivity"](Session(name))._answer) == []
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(("name", "wrt"), [("bouncing_ball", "g"), ("irma", "k1")])
-def test_nor_where_units_are_long(browser, name, wrt):
+def test_nor_where_units_are_long(seen, name, wrt):
     panel = panels["sensitivity"](Session(name))
     panel.session.set(wrt=wrt)
-    assert seen(browser, panel._answer) == []
+    assert seen(panel._answer) == []
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("name", ["chua", "irma"])
-def test_nor_above_the_orders(browser, name):
-    assert seen(browser, panels["order"](Session(name))._answer) == []
+def test_nor_above_the_orders(seen, name):
+    assert seen(panels["order"](Session(name))._answer) == []
 
 
 LIGHTNESS = """(colours) => {
