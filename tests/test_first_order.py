@@ -556,15 +556,13 @@ def test_fesd_stays_the_first_choice_of_step_functions():
 def solved(method, M, q, low, high):
     """Return status, lam, residual of `solve_box`."""
     from explorer.kernels.complementarity.box_lcp import solve_box
+    from explorer.kernels.complementarity.structures import Box, Sides, box_workspaces
 
     m = len(q)
-    side, lam, y, found = np.where(np.isinf(low), 0, -1).astype(np.int8), *np.zeros((3, max(m, 1)))
-    work = (np.empty((m, m)), np.empty((2, 2 * m + 1, 2 * m + 1)), np.empty((2 * m, 4 * m + 2)),
-            np.empty((4, 2 * m)), np.zeros((5, 2 * m), np.int64))  # fmt: skip
-    code = solve_box(
-        method, M, m, q, low, high, side, lam, y, 1e-9, *work, np.full(1, -1), found
-    )  # fmt: skip
-    return code, lam, found[0]
+    side = np.where(np.isinf(low), 0, -1).astype(np.int8)
+    answer = Sides(side, *np.zeros((2, m)))
+    code, residual = solve_box(method, Box(M, q, low, high), answer, 1e-9, *box_workspaces(m))
+    return code, answer.lam, residual
 
 
 @pytest.mark.parametrize("method", [0, 1, 2])

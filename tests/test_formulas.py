@@ -138,6 +138,7 @@ def test_boxes_with_any_infinite_bound_are_solved(seed):
     """Random P-matrices: each method returns the one lam that obeys all laws."""
     from explorer.codes import SUCCESS
     from explorer.kernels.complementarity.box_lcp import ENUMERATION, LEMKE, PIVOTING, solve_box
+    from explorer.kernels.complementarity.structures import Box, Sides, box_workspaces
 
     random = np.random.default_rng(seed)
     n = int(random.integers(1, 6))
@@ -147,12 +148,10 @@ def test_boxes_with_any_infinite_bound_are_solved(seed):
     lower = np.where(random.random(n) < 0.4, -np.inf, random.uniform(-2, 0, n))
     upper = np.where(random.random(n) < 0.4, np.inf, random.uniform(0, 2, n))
     for method in (PIVOTING, LEMKE, ENUMERATION):
-        lam, y, side = np.zeros(n), np.zeros(n), np.zeros(n, np.int8)
-        work = (
-            np.zeros((n, n)), np.zeros((2, 2 * n + 1, 2 * n + 1)), np.zeros((2 * n, 4 * n + 2)),
-            np.zeros((4, 2 * n)), np.zeros((5, 2 * n), np.int64), np.full(1, -1), np.zeros(1),
-        )  # fmt: skip
-        code = solve_box(method, M, n, q, lower, upper, side, lam, y, 1e-11, *work)
+        lam = np.zeros(n)
+        answer = Sides(np.zeros(n, np.int8), lam, np.zeros(n))
+        box = Box(M, q, lower, upper)
+        code, _ = solve_box(method, box, answer, 1e-11, *box_workspaces(n))
         assert code == SUCCESS
         y = M @ lam + q
         natural = np.maximum(lam - upper, np.minimum(y, lam - lower))

@@ -169,7 +169,7 @@ def test_median_file_has_at_most_150_lines():
     assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150
 
 
-OVERSIZED = 67  # functions beyond 12 arguments or 100 lines; may only fall
+OVERSIZED = 60  # functions beyond 12 arguments or 100 lines; may only fall
 
 
 def test_few_functions_have_many_arguments_or_lines():

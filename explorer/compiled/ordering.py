@@ -7,9 +7,12 @@ constraints, [[W, -G_c'], [G_c, 0]], W = M + h theta C + (h theta)^2 K.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.euler_moreau_structures import Band
 
 __all__ = ["Joint", "Ordering", "joint", "ordering"]
 
@@ -113,13 +116,17 @@ class Joint:
     mass: np.ndarray
     columns: int
 
-    def arrays(self, M: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return what the kernel takes for a mass matrix."""
+    def band(self, M: np.ndarray, m: int) -> Band:
+        """Return what the kernel takes for a mass matrix and m multipliers."""
+        from explorer.kernels.time_stepping.euler_moreau_structures import Band
+
         N = self.place.size
-        return (
+        b, y, before, rhs = np.empty((4, N))
+        f0, r0 = np.empty((2, N - m))
+        return Band(
             self.ptr, self.col, self.slots, self.place, M.reshape(-1)[self.mass],
-            np.empty(self.col.size), np.empty((N, self.columns)), np.empty((7, N)),
-            np.zeros(N + 1, np.int64),
+            np.empty(self.col.size), np.empty((N, self.columns)), np.zeros(N, np.int64),
+            np.zeros(1, np.int64), b, y, before, rhs, np.empty(m), f0, r0,
         )  # fmt: skip
 
 

@@ -140,59 +140,61 @@ class EulerMoreau(Scheme):
         BadModel
             A start or a matrix M that makes no sense.
         """
-        from explorer.kernels.time_stepping.euler_moreau import run, workspaces
+        from explorer.kernels.time_stepping.euler_moreau import run
+        from explorer.kernels.time_stepping.euler_moreau_structures import (
+            Method,
+            Model,
+            Options,
+            Places,
+            Record,
+            workspace,
+        )
 
         n, m = compiled.n_x, compiled.m
         rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
         start, M, bounds = compiled.start(rho)
-        record: dict[str, Any] = {
-            "t": np.zeros(rows), "q": np.zeros((rows, n)), "lam": np.zeros((rows, m)),
-            "y": np.zeros((rows, m)), "side": np.zeros((rows, m), np.int8),
-            "iterations": np.zeros(rows, np.int32), "residuals": np.zeros((rows, 2)),
-        }  # fmt: skip
-        record["q"][0] = start if x0 is None else x0
-        record["lam"][0] = np.clip(0.0, *bounds)
+        record = Record(
+            t=np.zeros(rows), x=np.zeros((rows, n)), lam=np.zeros((rows, m)),
+            y=np.zeros((rows, m)), side=np.zeros((rows, m), np.int8),
+            iterations=np.zeros(rows, np.int32), residuals=np.zeros((rows, 2)),
+        )  # fmt: skip
+        record.x[0] = start if x0 is None else x0
+        record.lam[0] = np.clip(0.0, *bounds)
         inp = compiled.input(rho)
-        inp[1 : 1 + n + m] = *record["q"][0], *record["lam"][0]
+        inp[1 : 1 + n + m] = *record.x[0], *record.lam[0]
         if wrong := compiled.culprit(inp):
             raise BadModel(
                 f"'{compiled.system.name}':{wrong} A root or logarithm of a negative number, or a "
                 "division by zero, does that."
             )
-        record["side"][0] = compiled.sides(inp)
+        record.side[0] = compiled.sides(inp)
         on_r = self.gamma_on == "r"
-        knobs = np.array([
-            self.h, t_end, self.theta, self.gamma if on_r else 1.0, 1.0 if on_r else self.gamma,
-            self.newton_tol, self.lcp_tol,
-        ])  # fmt: skip
-        options = np.array([compiled.kind, self.newton_max, LCP.index(self.lcp), 0])
-        work, last = workspaces(n, m, compiled.most), 0
-        banded = self.lcp == "pivoting" and compiled.joint.place.size > 0
-        if banded:  # loads more compiled code
+        a, s = (self.gamma, 1.0) if on_r else (1.0, self.gamma)
+        model = Model(
+            compiled.table, inp, np.empty(compiled.most + 1), Places(*compiled.places), M, *bounds
+        )
+        method = Method(self.h, t_end, self.theta, a, s)
+        lcp = LCP.index(self.lcp)
+        options = Options(compiled.kind, self.newton_max, self.newton_tol, lcp, self.lcp_tol)
+        work, done, band = workspace(n, m, bounds), 0, None
+        if self.lcp == "pivoting" and compiled.joint.place.size > 0:  # loads more compiled code
             from explorer.kernels.time_stepping.euler_moreau_band import march
 
-            together = compiled.joint.arrays(M)
+            band = compiled.joint.band(M, m)
         begin = time.perf_counter()
-        if banded:
-            sizes = np.array([x.size for x in compiled.places])
-            last = march(
-                compiled.table, knobs, compiled.kind, inp, sizes, bounds, *record.values(),
-                *together, work[-2],
-            )  # fmt: skip
-        work[-1][0, 0] = last
-        code = SUCCESS if 0 < last == rows - 1 else run(
-            compiled.table, knobs, options, inp, *compiled.places, M, bounds, *record.values(),
-            *work,
-        )  # fmt: skip
+        if band is not None:
+            done = march(model, method, options, record, band)
+        code = SUCCESS
+        if not 0 < done == rows - 1:
+            code, done = run(model, method, options, record, work, done)
         seconds = time.perf_counter() - begin
-        done = int(work[-1][0, 0])
         if done:
-            record["side"][0] = record["side"][1]
-        none = np.zeros((rows, 0))
-        record |= {"v": none, "p": none, "gap": none, "gap_dot": none,
-                   "active": none.astype(np.int8)}  # fmt: skip
+            record.side[0] = record.side[1]
+        columns = {n: values[: done + 1] for n, values in record._asdict().items()}
+        none = np.zeros((done + 1, 0))
         return ComplementaritySolution(
-            **{name: values[: done + 1] for name, values in record.items()},
+            q=columns.pop("x"), **columns, v=none, p=none, gap=none, gap_dot=none,
+            active=none.astype(np.int8),
             status=self._status(code, compiled, done, record, inp, work, bounds),
             system=compiled.given, scheme=self, laws=compiled.system.laws,
             route=() if compiled.given is compiled.system else (_ROUTES[self.representation],),
@@ -214,8 +216,8 @@ class EulerMoreau(Scheme):
         bounds: np.ndarray,
     ) -> Status:  # fmt: skip
         """Return how the run ended, in the words of first-order systems."""
-        t, x = float(record["t"][done]), record["q"][done]
-        residual = float(np.nanmax(record["residuals"][min(done + 1, len(record["t"]) - 1)]))
+        t, x = float(record.t[done]), record.x[done]
+        residual = float(np.nanmax(record.residuals[min(done + 1, len(record.t) - 1)]))
         status = Status.of(code, done, t, residual, f" Last state: x = {short(x)}.")
         if code == SUCCESS:
             return status
@@ -223,7 +225,7 @@ class EulerMoreau(Scheme):
         if code in (LCP_RAY, LCP_ITERATIONS):
             names = [(law.name, law.y_name) for law in compiled.system.laws]
             words = unsolvable(
-                work[5], work[6][0], bounds, names, gamma=self.gamma,
+                work.box.M, work.box.q, bounds, names, gamma=self.gamma,
                 linearised=compiled.kind == 0,
             )  # fmt: skip
         elif code == SINGULAR:

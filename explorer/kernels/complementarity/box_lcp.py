@@ -15,25 +15,27 @@ import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import lemke
+from explorer.kernels.complementarity.structures import Block, Box, Lemke, Sides
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 
-__all__ = ["ENUMERATION", "LEMKE", "PIVOTING", "solve_box"]
+__all__ = ["ENUMERATION", "LEMKE", "PIVOTING", "solve_box", "solve_from_sides"]
 
 PIVOTING, LEMKE, ENUMERATION = 0, 1, 2
 MOST = 1e13  # times what is given: terms of M lam that leave it three digits
 _PATTERNS = 5000  # as many are tried where everything else has failed
-PROBLEM = "float64[:, ::1], int64, float64[::1], float64[::1], float64[::1]"  # M, n, q, bounds
-ANSWER = "int8[::1], float64[::1], float64[::1]"  # side, lam, y
 
 
-@kernel(f"float64({PROBLEM}, float64[::1], float64[::1])", inline=True)
-def judge(M, n, q, lower, upper, lam, y):
+@kernel(inline=True)
+def natural_residual(box: Box, solution: Sides) -> float:
     """Set y = M lam + q; return the natural residual relative to the size of its terms.
 
     It is max_i |mid(d (lam - upper), y, d (lam - lower))|, d = M_ii or 1. Where lam is so large
     that nothing is left of q it is 1: a pivot that is zero but for round-off makes such a lam.
     """
+    M, q, lower, upper = box
+    lam, y = solution.lam, solution.y
+    n = q.size
     worst = 0.0
     size = 0.0
     given = 0.0  # what the terms answer to: q, and lam at bounds
@@ -58,36 +60,33 @@ def judge(M, n, q, lower, upper, lam, y):
     return worst / size if size > 1e-290 else worst  # numbers that vanish have no digits left
 
 
-@kernel(
-    f"int64({PROBLEM}, {ANSWER}, float64[:, ::1], int64[::1], int64[::1], int64[::1],"
-    " float64[::1])",
-    inner=True,
-)
-def between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
-    """Solve for given sides: lam at its bounds there, y = 0 in between.
-
-    ``factored[:state[0]]`` lists the rows whose block of M is factored in `A`; state[0] = -1: none.
-    """
+@kernel(inner=True)
+def between_bounds(box: Box, solution: Sides, block: Block) -> int:
+    """Solve for given sides: lam at its bounds there, y = 0 in between. SINGULAR: the block is."""
+    M, q, lower, upper = box
+    side, lam = solution.side, solution.lam
+    A, pivots, rows, kept, b = block
+    n = q.size
     m = 0
     same = True
     for i in range(n):
         if side[i] == 0:
-            if m >= state[0] or factored[m] != i:
+            if m >= kept[0].count or rows[m] != i:
                 same = False
-                factored[m] = i
+                rows[m] = i
             m += 1
         else:
             lam[i] = lower[i] if side[i] < 0 else upper[i]
-    if not same or m != state[0]:
+    if not same or m != kept[0].count:
         for i in range(m):
             for j in range(m):
-                A[i, j] = M[factored[i], factored[j]]
-        state[0] = -1
+                A[i, j] = M[rows[i], rows[j]]
+        kept[0].count = -1
         if lu_factor(A, m, m - 1, m - 1, pivots) != 0:
             return SINGULAR
-        state[0] = m
+        kept[0].count = m
     for k in range(m):
-        i = factored[k]
+        i = rows[k]
         total = -q[i]
         for j in range(n):
             if side[j] != 0:
@@ -95,16 +94,18 @@ def between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
         b[k] = total
     lu_solve(A, m, m - 1, m - 1, pivots, b)
     for k in range(m):
-        lam[factored[k]] = b[k]
+        lam[rows[k]] = b[k]
     return SUCCESS
 
 
-@kernel(f"int64({PROBLEM}, {ANSWER}, int64)", inline=True)
-def misplaced(M, n, q, lower, upper, side, lam, y, i):
+@kernel(inline=True)
+def misplaced(box: Box, solution: Sides, i: int) -> int:
     """Set y_i; return -1 or 1 for lam_i beyond that bound, 2 for a wrong sign of y_i, else 0."""
+    M, q, lower, upper = box
+    side, lam, y = solution
     total = q[i]
     terms = abs(q[i])
-    for j in range(n):
+    for j in range(q.size):
         total += M[i, j] * lam[j]
         terms += abs(M[i, j] * lam[j])
     y[i] = total
@@ -113,23 +114,20 @@ def misplaced(M, n, q, lower, upper, side, lam, y, i):
     return -1 if lam[i] < lower[i] else 1 if lam[i] > upper[i] else 0
 
 
-@kernel(
-    f"int64({PROBLEM}, {ANSWER}, float64[:, ::1], int64[::1], int64[::1], int64[::1],"
-    " float64[::1])",
-    inner=True,
-)
-def pivot(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
-    """Principal pivoting from the sides given, those of the step before.
+@kernel(inner=True)
+def principal_pivoting(box: Box, solution: Sides, block: Block) -> int:
+    """Pivot from the sides given, those of the step before.
 
     All wrong sides change at once; after ten rounds only the last one does, which is finite for
     P-matrices (Murty).
     """
+    side, lam, b, n = solution.side, solution.lam, block.b, box.q.size
     for turn in range(10 + 10 * n):
-        if between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b) != SUCCESS:
+        if between_bounds(box, solution, block) != SUCCESS:
             return LCP_ITERATIONS
         wrong = -1
         for i in range(n):
-            b[i] = misplaced(M, n, q, lower, upper, side, lam, y, i)
+            b[i] = misplaced(box, solution, i)
             if not np.isfinite(lam[i]):
                 return LCP_ITERATIONS
             if b[i] != 0.0:
@@ -144,43 +142,44 @@ def pivot(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b):
     return LCP_ITERATIONS
 
 
-@kernel(
-    f"int64({PROBLEM}, {ANSWER}, float64[:, ::1], float64[:, :, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1])",
-    inner=True,
-)
-def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
-    """Solve as a plain problem of complementarity by Lemke's method.
+@kernel(inner=True)
+def eliminate(box: Box, block: Block, work: Lemke) -> tuple[int, int]:
+    """Sort the rows and set X = M_EE^-1 [M_EN, q_E] of the equalities E and the others N.
 
-    Equalities are eliminated; a relay is two pairs: y + b perp lam - lower, upper - lam perp b.
-    Where lower = -inf alone, -lam and -y take the place of lam and y.
-    S (2, 2 n + 1, 2 n + 1), T (2 n, 4 n + 2), long (4, 2 n), wide (5, 2 n) : workspaces; what
-    stays in T and wide[3] after LCP_RAY tells the ray
+    Returns how many rows N has, and of which size the small problem is; -1 if M_EE is singular.
     """
-    small, X = S[0], S[1]
-    g, z, scale, b = long[0], long[1], long[2], long[3]
-    equal, rest, act, basis, pivots = wide[0], wide[1], wide[2], wide[3], wide[4]
-    ne = 0
-    m = 0
-    for i in range(n):
+    M, q, lower, upper = box
+    A, pivots, b = block.A, block.pivots, block.b
+    X, equal, rest = work.X, work.equal, work.rest
+    ne, m, size = 0, 0, 0
+    for i in range(q.size):
         if lower[i] == -np.inf and upper[i] == np.inf:
             equal[ne] = i
             ne += 1
         else:
             rest[m] = i
             m += 1
+            size += 2 if -np.inf < lower[i] and upper[i] < np.inf else 1
     for k in range(ne):
         for j in range(ne):
             A[k, j] = M[equal[k], equal[j]]
     if lu_factor(A, ne, ne - 1, ne - 1, pivots) != 0:
-        return SINGULAR
-    for c in range(m + 1):  # X = M_EE^-1 [M_EN, q_E]
+        return m, -1
+    for c in range(m + 1):
         for k in range(ne):
             b[k] = q[equal[k]] if c == m else M[equal[k], rest[c]]
         lu_solve(A, ne, ne - 1, ne - 1, pivots, b)
         for k in range(ne):
             X[k, c] = b[k]
-    size = m
+    return m, size
+
+
+@kernel(inner=True)
+def reduce(box: Box, work: Lemke, m: int, size: int) -> None:
+    """Write the small problem: the m rows that are no equalities, then those of upper bounds."""
+    M, q, lower, upper = box
+    small, X, g, act = work.small, work.X, work.q, work.act
+    equal, rest, ne = work.equal, work.rest, q.size - m
     for i in range(m):
         a = rest[i]
         turned = -1.0 if lower[a] == -np.inf else 1.0
@@ -195,12 +194,9 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
             value *= turned
             g[i] += value * (upper[c] if lower[c] == -np.inf else lower[c])
             small[i, j] = -value if lower[c] == -np.inf else value
-        if -np.inf < lower[a] and upper[a] < np.inf:
-            size += 1
-    at = m
-    for i in range(m):
         for j in range(m, size):
             small[i, j] = 0.0
+    at = m
     for i in range(m):
         if -np.inf < lower[rest[i]] and upper[rest[i]] < np.inf:
             for j in range(size):
@@ -211,7 +207,24 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
             at += 1
     for i in range(size):
         act[i] = i
-    status = lemke(small, act, size, size, g, max(100, 20 * size), 1e-11, z, T, basis, scale)
+
+
+@kernel(inner=True)
+def by_lemke(box: Box, solution: Sides, block: Block, work: Lemke) -> int:
+    """Solve as a plain problem of complementarity by Lemke's method.
+
+    Equalities are eliminated; a relay is two pairs: y + b perp lam - lower, upper - lam perp b.
+    Where lower = -inf alone, -lam and -y take the place of lam and y.
+    """
+    lower, upper = box.lower, box.upper
+    side, lam = solution.side, solution.lam
+    X, z, equal, rest = work.X, work.z, work.equal, work.rest
+    m, size = eliminate(box, block, work)
+    if size < 0:
+        return SINGULAR
+    reduce(box, work, m, size)
+    T, basis, scale, most = work.T, work.basis, work.scale, max(100, 20 * size)
+    status = lemke(work.small, work.act, size, size, work.q, most, 1e-11, z, T, basis, scale)
     if status != SUCCESS:
         return status
     at = m
@@ -228,7 +241,7 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
                 lam[a] = upper[a]
                 side[a] = 1
             at += 1
-    for k in range(ne):
+    for k in range(lam.size - m):
         total = -X[k, m]
         for j in range(m):
             total -= X[k, j] * lam[rest[j]]
@@ -237,13 +250,11 @@ def by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide):
     return SUCCESS
 
 
-@kernel(
-    f"int64({PROBLEM}, {ANSWER}, float64, float64[:, ::1], int64[::1], int64[::1], int64[::1],"
-    " float64[::1])",
-    inner=True,
-)
-def enumerate_box(M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored, state, b):
+@kernel(inner=True)
+def enumerate_box(box: Box, solution: Sides, tol: float, block: Block) -> int:
     """Try all sides in turn and keep the first that fit; LCP_ITERATIONS: too many to try."""
+    lower, upper, side = box.lower, box.upper, solution.side
+    n = side.size
     count = 1
     for i in range(n):
         count *= 1 + (lower[i] > -np.inf) + (upper[i] < np.inf)
@@ -255,51 +266,52 @@ def enumerate_box(M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored,
             options = 1 + (lower[i] > -np.inf) + (upper[i] < np.inf)
             side[i] = np.int8(left % options - (lower[i] > -np.inf))
             left //= options
-        status = between(M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b)
-        fits = status == SUCCESS and judge(M, n, q, lower, upper, lam, y) <= tol
+        fits = between_bounds(box, solution, block) == SUCCESS
+        fits = fits and natural_residual(box, solution) <= tol
         for i in range(n if fits else 0):  # a small M hides a wrong bound from the residual
-            fits = fits and misplaced(M, n, q, lower, upper, side, lam, y, i) != 2
+            fits = fits and misplaced(box, solution, i) != 2
         if fits:
             return SUCCESS
     return LCP_RAY
 
 
-@kernel(
-    f"int64(int64, {PROBLEM}, {ANSWER}, float64, float64[:, ::1], float64[:, :, ::1],"
-    " float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1])"
-)
-def solve_box(
-    method, M, n, q, lower, upper, side, lam, y, tol, A, S, T, long, wide, state, out
-):  # fmt: skip
-    """Solve by the method asked for, then by the others; ``out[0]`` is the relative residual.
+@kernel(inline=True)
+def solve_from_sides(box: Box, solution: Sides, tol: float, block: Block) -> tuple[int, float]:
+    """Pivot from the sides given; return a status and the residual, at most `tol` on SUCCESS.
 
-    Pivoting starts from `side`; set state[0] = -1 whenever M changed. Where the problem has
-    several solutions it so keeps to the sides of the step before if it can.
+    Hardly a step needs more, and where this does, `solve_box` goes on from Lemke's method.
     """
-    status, ray = LCP_RAY, LCP_RAY
-    out[0] = 0.0
-    b = long[3]
-    pivots, factored = wide[4], wide[0]
+    if principal_pivoting(box, solution, block) != SUCCESS:
+        return LCP_ITERATIONS, np.inf
+    off = natural_residual(box, solution)
+    return SUCCESS if off <= tol else LCP_ITERATIONS, off
+
+
+@kernel()
+def solve_box(
+    method: int, box: Box, solution: Sides, tol: float, block: Block, work: Lemke
+) -> tuple[int, float]:
+    """Solve by the method asked for, then by the others; return a status and the residual.
+
+    Pivoting starts from the sides; set ``block.kept[0].count = -1`` whenever M changed. Where the
+    problem has several solutions it so keeps to the sides of the step before if it can.
+    """
+    status, ray, kept = LCP_RAY, LCP_RAY, block.kept
     for turn in range(4):  # enumeration comes first or last
         if turn == 1 and method != LEMKE:
-            status = pivot(
-                M, n, q, lower, upper, side, lam, y, A, pivots, factored, state, b
-            )  # fmt: skip
+            status = principal_pivoting(box, solution, block)
         elif turn == 2:
-            state[0] = -1
-            status = by_lemke(M, n, q, lower, upper, side, lam, y, A, S, T, long, wide)
+            kept[0].count = -1
+            status = by_lemke(box, solution, block, work)
             ray = LCP_RAY if status == SUCCESS else status
         elif turn == (0 if method == ENUMERATION else 3):
-            state[0] = -1
-            status = enumerate_box(
-                M, n, q, lower, upper, side, lam, y, tol, A, pivots, factored, state, b
-            )  # fmt: skip
-            state[0] = -1
+            kept[0].count = -1
+            status = enumerate_box(box, solution, tol, block)
+            kept[0].count = -1
         else:
             continue
         if status == SUCCESS:
-            out[0] = judge(M, n, q, lower, upper, lam, y)
-            if out[0] <= tol:
-                return SUCCESS
-    out[0] = judge(M, n, q, lower, upper, lam, y)
-    return ray
+            off = natural_residual(box, solution)
+            if off <= tol:
+                return SUCCESS, off
+    return ray, natural_residual(box, solution)

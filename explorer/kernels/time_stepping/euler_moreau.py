@@ -11,273 +11,354 @@ step's start, with u = s x + (1 - s) x_i the point where the relation holds and 
     y = M_lcp lam+ + q_lcp and the laws;   x+ = x + d + P (lam+ - lam)
 
 gamma on r: a = gamma, s = 1; gamma on the relation: a = 1, s = gamma. V is never split into W and
-I - h W^-1 G0. A linear system needs one iteration, whose V is made once for each step size if it
+I - h W^-1 G0. A linear system needs one iteration; its V is factored once for each step size if it
 does not depend on t.
 """
 
 import numpy as np
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
-from explorer.kernels.complementarity.box_lcp import solve_box
+from explorer.kernels.complementarity.box_lcp import LEMKE, PIVOTING, solve_box, solve_from_sides
+from explorer.kernels.complementarity.structures import Sides
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Vector
+from explorer.kernels.time_stepping.euler_moreau_structures import (
+    CONSTANT,
+    NONLINEAR,
+    Linear,
+    Method,
+    Model,
+    Options,
+    Record,
+    State,
+    Workspace,
+)
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 from explorer.kernels.time_stepping.time_grid import even_step
 
-__all__ = ["run", "workspaces"]
+__all__ = ["run"]
+
+FORCE, FORCE_X, RELATION, RELATION_X = 0, 1, 2, 3  # rows of `Model.table`
 
 
-@kernel("void(float64[::1], float64[::1], int64, int64[::1])", inline=True)
-def put(flat, values, start, places):
+@kernel(inline=True)
+def evaluate(model: Model, bundle: int) -> None:
+    """Evaluate a bundle at the input vector."""
+    call(model.table[bundle, 0], model.table[bundle, 1], model.out, model.inp)
+
+
+@kernel(inline=True)
+def place(flat: Vector, values: Vector, start: int, places: Integers) -> None:
     """Put ``values[start:]`` to `places` of a matrix; its other entries stay zero."""
     for k in range(places.size):
         flat[places[k]] = values[start + k]
 
 
-@kernel(
-    "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], int64[::1], int64[::1],"
-    " int64[::1], int64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], int8[:, ::1], int32[::1],"
-    " float64[:, ::1], float64[:, :, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1],"
-    " float64[:, ::1], float64[:, ::1], int64[:, ::1], float64[:, ::1], float64[::1],"
-    " int64[:, ::1])"
-)
-def run(
-    table, knobs, options, inp, place_F, place_H0, place_H1, place_G0, place_G1, M, bounds,
-    t, x, lam, y, side, iterations, residuals, square, H0, H1, G1, P, D, q_lcp, A, S, T, long, wide,
-    vec, out, ints,
-):  # fmt: skip
-    """March from row ints[0, 0] to the last row; return a status, last row in ints[0, 0].
+@kernel(inline=True)
+def begin(model: Model, record: Record, state: State, first: int) -> None:
+    """Set y of the first row, and f and r there."""
+    inp, out = model.inp, model.out
+    n, m = record.x.shape[1], record.lam.shape[1]
+    inp[0] = record.t[first]
+    for j in range(n):
+        inp[1 + j] = record.x[first, j]
+    for j in range(m):
+        inp[1 + n + j] = record.lam[first, j]
+    evaluate(model, FORCE)
+    for j in range(n):
+        state.f0[j] = out[j]
+    evaluate(model, RELATION)
+    for j in range(m):
+        record.y[first, j] = out[j]
+    for j in range(n):
+        state.r0[j] = out[m + j]
 
-    Parameters
-    ----------
-    table : (4, 2) addresses of the bundles f; f_x; (h, g); (H0, H1, G0, G1)
-    knobs : (7,) h, t_end, theta, a, s, Newton tolerance, LCP tolerance
-    options : (4,) kind (0 nonlinear, 1 linear, 2 linear and independent of t), Newton cap, LCP
-        method, -
-    inp : (1 + n + m + p,) input vector [t, x, lam, rho]; rho is read, the rest is scratch
-    place_F, ..., place_G1 : flat positions of the entries of f_x, H0, H1, G0, G1 in the bundles
-    M : (n, n)
-    bounds : (2, m) of lam
-    t, x, lam, y, side, iterations, residuals : records, time is axis 0; row 0 of t, x, lam is the
-        start; residuals[:, 0] of the LCP, relative, [:, 1] of Newton, relative
-    square, ..., ints : workspaces, made by `workspaces`; on failure D, q_lcp[0], T, wide tell the
-        LCP that failed
-    """
+
+@kernel(inline=True)
+def predict(model: Model, record: Record, state: State, i: int, t1: float, at: float) -> None:
+    """Begin a step at its start, with f at t1, the relation at time `at`, the sides of before."""
+    inp, out = model.inp, model.out
+    x, lam, side = record.x, record.lam, record.side
     n, m = x.shape[1], lam.shape[1]
-    last = t.size - 1
-    h0, t_end, theta, a, s = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
-    nonlinear, constant = options[0] == 0, options[0] == 2
-    F, V, G0 = square[0], square[1], square[2]
-    F_flat, G0_flat = F.reshape(n * n), G0.reshape(n * n)
-    H0_flat, H1_flat, G1_flat = H0.reshape(m * n), H1.reshape(m * m), G1.reshape(n * m)
-    lower, upper = bounds[0], bounds[1]
-    f0, f1, r0, d, x1, column = vec[0], vec[1], vec[2], vec[3], vec[4], vec[5]
-    l1, new, y1, found = vec[6], vec[7], vec[8], vec[9]
-    pivots, state = ints[1], ints[2]
-    q = q_lcp[0]
-    sides = side[0]
-    t0, first = t[0], ints[0, 0]
-    h_made = 0.0
-    state[0] = -1
-
-    inp[0] = t[first]
     for j in range(n):
-        inp[1 + j] = x[first, j]
+        state.x[j] = x[i, j]
+        inp[1 + j] = x[i, j]
     for j in range(m):
-        inp[1 + n + j] = lam[first, j]
-    call(table[0, 0], table[0, 1], out, inp)
+        state.lam[j] = lam[i, j]
+        inp[1 + n + j] = lam[i, j]
+        side[i + 1, j] = side[i, j]
+    inp[0] = t1
+    evaluate(model, FORCE)
     for j in range(n):
-        f0[j] = out[j]
-    call(table[2, 0], table[2, 1], out, inp)
+        state.f1[j] = out[j]
+    inp[0] = at
+    evaluate(model, RELATION)
+
+
+@kernel(inline=True)
+def right_side(
+    model: Model, method: Method, state: State, start: Vector, h: float, moved: bool
+) -> None:
+    """Set V d and the relation from what RELATION has written; `moved`: x is not the start."""
+    theta, a, out, M = method.theta, method.a, model.out, model.M
+    f0, f1, r0, d, x = state.f0, state.f1, state.r0, state.d, state.x
+    n, m = x.size, state.relation.size
     for j in range(m):
-        y[first, j] = out[j]
+        state.relation[j] = out[j]
     for j in range(n):
-        r0[j] = out[m + j]
+        total = h * (theta * f1[j] + (1.0 - theta) * f0[j])
+        total += h * (a * out[m + j] + (1.0 - a) * r0[j])
+        if moved:
+            for k in range(n):
+                total -= M[j, k] * (x[k] - start[k])
+        d[j] = total
 
-    for i in range(first, last):
-        ints[0, 0] = i
-        h, t1 = even_step(t[i], h0, t0, t_end, i, last)
-        at = t[i] + s * (t1 - t[i]) if s < 1.0 else t1
+
+@kernel(inline=True)
+def derivatives(
+    model: Model, method: Method, linear: Linear, x: Vector, start: Vector, t1: float, at: float
+) -> None:
+    """Set F at (t1, x) and H0, H1, G0, G1 where the relation holds."""
+    inp, out, places, s = model.inp, model.out, model.places, method.s
+    n, m = x.size, linear.H1.shape[0]
+    inp[0] = t1
+    for j in range(n):
+        inp[1 + j] = x[j]
+    evaluate(model, FORCE_X)
+    place(linear.F.reshape(n * n), out, 0, places.F)
+    inp[0] = at
+    for j in range(n):
+        inp[1 + j] = s * x[j] + (1.0 - s) * start[j]
+    evaluate(model, RELATION_X)
+    first = places.H0.size
+    place(linear.H0.reshape(m * n), out, 0, places.H0)
+    place(linear.H1.reshape(m * m), out, first, places.H1)
+    first += places.H1.size
+    place(linear.G0.reshape(n * n), out, first, places.G0)
+    place(linear.G1.reshape(n * m), out, first + places.G0.size, places.G1)
+
+
+@kernel(inline=True)
+def linearise(model: Model, method: Method, work: Workspace, h: float) -> int:
+    """Factor V and set P and M_lcp."""
+    theta, a, s = method.theta, method.a, method.s
+    F, H0, H1, G0, G1, V, pivots, P = work.linear
+    M, D, column, n, m = model.M, work.box.M, work.state.column, F.shape[0], H1.shape[0]
+    total = 0.0
+    for j in range(n):
+        for k in range(n):
+            V[j, k] = M[j, k] - h * theta * F[j, k] - h * a * s * G0[j, k]
+            total += V[j, k]
+    if not np.isfinite(total):
+        return NOT_FINITE
+    if lu_factor(V, n, n - 1, n - 1, pivots) != 0:
+        return SINGULAR
+    for c in range(m):
         for j in range(n):
-            x1[j] = x[i, j]
-            inp[1 + j] = x[i, j]
+            column[j] = h * a * G1[j, c]
+        lu_solve(V, n, n - 1, n - 1, pivots, column)
+        for j in range(n):
+            P[j, c] = column[j]
         for j in range(m):
-            l1[j] = lam[i, j]
-            inp[1 + n + j] = l1[j]
-            side[i + 1, j] = side[i, j]
-        sides = side[i + 1]
-        inp[0] = t1
-        call(table[0, 0], table[0, 1], out, inp)
-        for j in range(n):
-            f1[j] = out[j]
-        inp[0] = at
-        call(table[2, 0], table[2, 1], out, inp)  # (h, g) at u = x_i
-
-        converged, before, still = False, np.inf, 0
-        newton = 1
-        for iteration in range(options[1] if nonlinear else 1):
-            newton = iteration + 1
-            # d, but for V^-1; y1 = h(u, lam)
-            for j in range(m):
-                y1[j] = out[j]
-            for j in range(n):
-                total = h * (theta * f1[j] + (1.0 - theta) * f0[j])
-                total += h * (a * out[m + j] + (1.0 - a) * r0[j])
-                if iteration > 0:
-                    for k in range(n):
-                        total -= M[j, k] * (x1[k] - x[i, k])
-                d[j] = total
-            if not constant or h != h_made:
-                inp[0] = t1
-                for j in range(n):
-                    inp[1 + j] = x1[j]
-                call(table[1, 0], table[1, 1], out, inp)
-                put(F_flat, out, 0, place_F)
-                inp[0] = at
-                for j in range(n):
-                    inp[1 + j] = s * x1[j] + (1.0 - s) * x[i, j]
-                call(table[3, 0], table[3, 1], out, inp)
-                start = place_H0.size
-                put(H0_flat, out, 0, place_H0)
-                put(H1_flat, out, start, place_H1)
-                start += place_H1.size
-                put(G0_flat, out, start, place_G0)
-                put(G1_flat, out, start + place_G0.size, place_G1)
-                total = 0.0
-                for j in range(n):
-                    for k in range(n):
-                        V[j, k] = M[j, k] - h * theta * F[j, k] - h * a * s * G0[j, k]
-                        total += V[j, k]
-                if not np.isfinite(total):
-                    return NOT_FINITE
-                if lu_factor(V, n, n - 1, n - 1, pivots) != 0:
-                    return SINGULAR
-                for c in range(m):
-                    for j in range(n):
-                        column[j] = h * a * G1[j, c]
-                    lu_solve(V, n, n - 1, n - 1, pivots, column)
-                    for j in range(n):
-                        P[j, c] = column[j]
-                    for j in range(m):
-                        total = H1[j, c]
-                        for k in range(n):
-                            total += s * H0[j, k] * column[k]
-                        D[j, c] = total
-                h_made = h
-                state[0] = -1
-            lu_solve(V, n, n - 1, n - 1, pivots, d)
-            size = 0.0
-            for j in range(m):
-                total = y1[j]
-                for k in range(n):
-                    total += s * H0[j, k] * d[k]
-                for k in range(m):
-                    total -= D[j, k] * l1[k]
-                q[j] = total
-                size += total
-            if not np.isfinite(size):
-                return NOT_FINITE
-            if m > 0:
-                status = solve_box(
-                    options[2], D, m, q, lower, upper, sides, new, y1, knobs[6], A, S, T, long,
-                    wide, state, found,
-                )  # fmt: skip
-                residuals[i + 1, 0] = found[0]
-                if status != SUCCESS:
-                    return status
-            change = 0.0
-            size = 0.0
-            for j in range(n):
-                total = d[j]
-                for k in range(m):
-                    total += P[j, k] * (new[k] - l1[k])
-                x1[j] += total
-                change += abs(total)
-                size += abs(x1[j])
-            if not np.isfinite(size):
-                return NOT_FINITE
-            jump = 0.0
-            for k in range(m):
-                jump = max(jump, abs(new[k] - l1[k]) - 4e-16 * abs(new[k]))
-                l1[k] = new[k]
-            # values at the new point, for the next iteration or the next step
-            inp[0] = t1
-            for j in range(n):
-                inp[1 + j] = x1[j]
-            for k in range(m):
-                inp[1 + n + k] = l1[k]
-            call(table[0, 0], table[0, 1], out, inp)
-            for j in range(n):
-                f1[j] = out[j]
-            if not nonlinear:
-                converged = True
-                break
-            inp[0] = at
-            for j in range(n):
-                inp[1 + j] = s * x1[j] + (1.0 - s) * x[i, j]
-            call(table[2, 0], table[2, 1], out, inp)
-            worst = 0.0
-            for j in range(n):
-                total = -h * (theta * f1[j] + (1.0 - theta) * f0[j])
-                total -= h * (a * out[m + j] + (1.0 - a) * r0[j])
-                terms = h * (abs(f1[j]) + abs(f0[j]) + abs(out[m + j]))
-                noise = 0.0  # what the terms of f and h round to, however they cancel
-                for k in range(n):
-                    total += M[j, k] * (x1[k] - x[i, k])
-                    terms += abs(M[j, k] * x[i, k])
-                    noise += h * abs(F[j, k] * x1[k])
-                for k in range(m):  # what r is a difference of, where it slides
-                    terms += h * abs(G1[j, k] * l1[k])
-                off = max(0.0, abs(total) - 1e-15 * noise) + 0.0 * total
-                worst = max(worst, off / terms if terms > 0.0 else off)
-            for j in range(m):
-                total, noise = abs(q[j]), 0.0
-                for k in range(m):
-                    total += abs(D[j, k] * l1[k])
-                for k in range(n):
-                    noise += abs(H0[j, k] * x1[k])
-                off = max(0.0, abs(out[j] - y1[j]) - 1e-15 * noise) + 0.0 * out[j]
-                worst = max(worst, off / total if total > 0.0 else off)
-            if not np.isfinite(worst):
-                return NOT_FINITE
-            residuals[i + 1, 1] = worst
-            still = still + 1 if change > 0.5 * before else 0
-            before = change
-            arrived = at_round_off(change, size, still) and (jump <= 0.0 or still >= 3)
-            if worst <= knobs[5] or arrived:
-                converged = True
-                break
-        if not converged:
-            return NEWTON_CAP
-
-        if a < 1.0:  # r at the end of the step, for the next one
-            inp[0] = t1
-            for j in range(n):
-                inp[1 + j] = x1[j]
-            call(table[2, 0], table[2, 1], out, inp)
-            for j in range(n):
-                r0[j] = out[m + j]
-        t[i + 1] = t1
-        iterations[i + 1] = newton
-        for j in range(n):
-            x[i + 1, j] = x1[j]
-            f0[j] = f1[j]
-        for j in range(m):
-            lam[i + 1, j] = l1[j]
-            y[i + 1, j] = y1[j]
-        ints[0, 0] = i + 1
+            total = H1[j, c]
+            for k in range(n):
+                total += s * H0[j, k] * column[k]
+            D[j, c] = total
     return SUCCESS
 
 
-def workspaces(n: int, m: int, n_out: int) -> tuple[np.ndarray, ...]:
-    """Return the work arrays of `run` for n states, m multipliers, n_out outputs at most."""
-    wide = max(n, m, 4)
-    return (
-        np.zeros((3, n, n)), np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m)),
-        np.empty((n, m)), np.empty((m, m)), np.empty((1, m)),
-        np.empty((m, m)), np.empty((2, 2 * m + 1, 2 * m + 1)), np.empty((2 * m, 4 * m + 2)),
-        np.empty((4, max(2 * m, 1))), np.zeros((5, max(2 * m, 1)), np.int64),
-        np.empty((10, wide)), np.empty(n_out + 1), np.zeros((3, wide), np.int64),
-    )  # fmt: skip
+@kernel(inline=True)
+def one_step_problem(method: Method, work: Workspace) -> bool:
+    """Set d and q_lcp; return whether they are finite."""
+    s, D, q, H0 = method.s, work.box.M, work.box.q, work.linear.H0
+    d, lam, relation = work.state.d, work.state.lam, work.state.relation
+    n, m = d.size, lam.size
+    lu_solve(work.linear.V, n, n - 1, n - 1, work.linear.pivots, d)
+    size = 0.0
+    for j in range(m):
+        total = relation[j]
+        for k in range(n):
+            total += s * H0[j, k] * d[k]
+        for k in range(m):
+            total -= D[j, k] * lam[k]
+        q[j] = total
+        size += total
+    return np.isfinite(size)
+
+
+@kernel(inline=True)
+def move(linear: Linear, state: State, new: Vector) -> tuple[float, float, float]:
+    """Take x and lam to the solution; return by how much x moves, its size, how far lam jumps."""
+    x, lam, d, P = state.x, state.lam, state.d, linear.P
+    change, size, jump = 0.0, 0.0, 0.0
+    for j in range(x.size):
+        total = d[j]
+        for k in range(lam.size):
+            total += P[j, k] * (new[k] - lam[k])
+        x[j] += total
+        change += abs(total)
+        size += abs(x[j])
+    if np.isfinite(size):
+        for k in range(lam.size):
+            jump = max(jump, abs(new[k] - lam[k]) - 4e-16 * abs(new[k]))
+            lam[k] = new[k]
+    return change, size, jump
+
+
+@kernel(inline=True)
+def newton_residual(
+    model: Model, method: Method, work: Workspace, start: Vector, y: Vector, h: float
+) -> float:
+    """Return the residual at the iterate beside its terms; RELATION has been evaluated there."""
+    theta, a, out, M = method.theta, method.a, model.out, model.M
+    F, H0, G1, D, q = work.linear.F, work.linear.H0, work.linear.G1, work.box.M, work.box.q
+    state = work.state
+    f0, f1, r0, x, lam = state.f0, state.f1, state.r0, state.x, state.lam
+    n, m = x.size, lam.size
+    worst = 0.0
+    for j in range(n):
+        total = -h * (theta * f1[j] + (1.0 - theta) * f0[j])
+        total -= h * (a * out[m + j] + (1.0 - a) * r0[j])
+        terms = h * (abs(f1[j]) + abs(f0[j]) + abs(out[m + j]))
+        noise = 0.0  # what the terms of f and h round to, however they cancel
+        for k in range(n):
+            total += M[j, k] * (x[k] - start[k])
+            terms += abs(M[j, k] * start[k])
+            noise += h * abs(F[j, k] * x[k])
+        for k in range(m):  # what r is a difference of, where it slides
+            terms += h * abs(G1[j, k] * lam[k])
+        off = max(0.0, abs(total) - 1e-15 * noise) + 0.0 * total
+        worst = max(worst, off / terms if terms > 0.0 else off)
+    for j in range(m):
+        total, noise = abs(q[j]), 0.0
+        for k in range(m):
+            total += abs(D[j, k] * lam[k])
+        for k in range(n):
+            noise += abs(H0[j, k] * x[k])
+        off = max(0.0, abs(out[j] - y[j]) - 1e-15 * noise) + 0.0 * out[j]
+        worst = max(worst, off / total if total > 0.0 else off)
+    return worst
+
+
+@kernel(inline=True)
+def solve_laws(options: Options, work: Workspace, sides: Sides) -> tuple[int, float]:
+    """Solve the one-step problem from the sides of the step before; return status and residual."""
+    method = options.lcp
+    if method == PIVOTING:
+        status, off = solve_from_sides(work.box, sides, options.lcp_tol, work.block)
+        if status == SUCCESS:
+            return status, off
+        method = LEMKE
+    return solve_box(method, work.box, sides, options.lcp_tol, work.block, work.lemke)
+
+
+@kernel(inline=True)
+def newton(
+    model: Model,
+    method: Method,
+    options: Options,
+    record: Record,
+    work: Workspace,
+    i: int,
+    h: float,
+    t1: float,
+    factored_h: float,
+) -> tuple[int, float]:
+    """Solve the equations of step i; return a status, and the h for which V is factored.
+
+    SINGULAR: V has no inverse. NOT_FINITE: f, h, g or a derivative is infinite or no number.
+    LCP_RAY, LCP_ITERATIONS: the laws have no solution, or none was found. NEWTON_CAP: the residual
+    stays above its tolerance after `newton_max` iterations.
+    """
+    inp, out, s, state = model.inp, model.out, method.s, work.state
+    x, lam, f1, new, y = state.x, state.lam, state.f1, work.solution.lam, work.solution.y
+    start, n, m = record.x[i], state.x.size, state.lam.size
+    sides = Sides(record.side[i + 1], new, y)
+    nonlinear, constant = options.kind == NONLINEAR, options.kind == CONSTANT
+    at = record.t[i] + s * (t1 - record.t[i]) if s < 1.0 else t1
+    predict(model, record, state, i, t1, at)
+    before, still = np.inf, 0
+    for iteration in range(options.newton_max if nonlinear else 1):
+        record.iterations[i + 1] = iteration + 1
+        right_side(model, method, state, start, h, iteration > 0)
+        if not constant or h != factored_h:
+            derivatives(model, method, work.linear, x, start, t1, at)
+            status = linearise(model, method, work, h)
+            if status != SUCCESS:
+                return status, factored_h
+            factored_h = h
+            work.block.kept[0].count = -1
+        if not one_step_problem(method, work):
+            return NOT_FINITE, factored_h
+        if m > 0:
+            status, off = solve_laws(options, work, sides)
+            record.residuals[i + 1, 0] = off
+            if status != SUCCESS:
+                return status, factored_h
+        change, size, jump = move(work.linear, state, new)
+        if not np.isfinite(size):
+            return NOT_FINITE, factored_h
+        # values at the new point, for the next iteration or the next step
+        inp[0] = t1
+        for j in range(n):
+            inp[1 + j] = x[j]
+        for k in range(m):
+            inp[1 + n + k] = lam[k]
+        evaluate(model, FORCE)
+        for j in range(n):
+            f1[j] = out[j]
+        if not nonlinear:
+            return SUCCESS, factored_h
+        inp[0] = at
+        for j in range(n):
+            inp[1 + j] = s * x[j] + (1.0 - s) * start[j]
+        evaluate(model, RELATION)
+        worst = newton_residual(model, method, work, start, y, h)
+        if not np.isfinite(worst):
+            return NOT_FINITE, factored_h
+        record.residuals[i + 1, 1] = worst
+        still = still + 1 if change > 0.5 * before else 0
+        before = change
+        arrived = at_round_off(change, size, still) and (jump <= 0.0 or still >= 3)
+        if worst <= options.newton_tol or arrived:
+            return SUCCESS, factored_h
+    return NEWTON_CAP, factored_h
+
+
+@kernel(inline=True)
+def keep(model: Model, method: Method, record: Record, work: Workspace, i: int, t1: float) -> None:
+    """Write the end of step i, where f and r are those of the next one's start."""
+    inp, out, state, y = model.inp, model.out, work.state, work.solution.y
+    n, m = state.x.size, state.lam.size
+    if method.a < 1.0:
+        inp[0] = t1
+        for j in range(n):
+            inp[1 + j] = state.x[j]
+        evaluate(model, RELATION)
+        for j in range(n):
+            state.r0[j] = out[m + j]
+    record.t[i + 1] = t1
+    for j in range(n):
+        record.x[i + 1, j] = state.x[j]
+        state.f0[j] = state.f1[j]
+    for j in range(m):
+        record.lam[i + 1, j] = state.lam[j]
+        record.y[i + 1, j] = y[j]
+
+
+@kernel()
+def run(
+    model: Model, method: Method, options: Options, record: Record, work: Workspace, first: int
+) -> tuple[int, int]:
+    """March from row `first` to the last one; return a status and the last row that holds."""
+    last, factored_h = record.t.size - 1, 0.0
+    work.block.kept[0].count = -1
+    begin(model, record, work.state, first)
+    for i in range(first, last):
+        h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
+        status, factored_h = newton(model, method, options, record, work, i, h, t1, factored_h)
+        if status != SUCCESS:
+            return status, i
+        keep(model, method, record, work, i, t1)
+    return SUCCESS, last
