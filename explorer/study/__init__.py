@@ -1,47 +1,30 @@
-"""Studies: what many runs of one system say together."""
+"""Studies: what many runs of one system say together.
 
-from typing import Any
+A study is a function with the decorator `study` in a file of this folder; the class of what it
+returns has the decorator too. Both are then names of ``explorer.study``.
+"""
+
+from typing import Any, TypeVar
 
 from explorer.errors import NoSuchName
-from explorer.study.end_state import EndCurve, EndState, end_state
-from explorer.study.fesd_reference import FesdReference, fesd_reference
-from explorer.study.limit_cycle import LimitCycle, limit_cycle
-from explorer.study.modes import Modes, modes
-from explorer.study.order_diagram import order_diagram
-from explorer.study.oscillator import Oscillation, oscillation, oscillator
-from explorer.study.power_law import PowerLaw, power_law
-from explorer.study.return_map import Return, ReturnMap
-from explorer.study.stability import Stability, stability, stability_table
-from explorer.study.work_precision import WorkCurve, WorkPrecision, work_precision
-from explorer.verification.energy_balance import EnergyBalance, energy_balance
+from explorer.registry import Registry
 
-__all__ = [
-    "EndCurve",
-    "EndState",
-    "EnergyBalance",
-    "FesdReference",
-    "LimitCycle",
-    "Modes",
-    "Oscillation",
-    "PowerLaw",
-    "Return",
-    "ReturnMap",
-    "Stability",
-    "WorkCurve",
-    "WorkPrecision",
-    "end_state",
-    "energy_balance",
-    "fesd_reference",
-    "limit_cycle",
-    "modes",
-    "order_diagram",
-    "oscillation",
-    "oscillator",
-    "power_law",
-    "stability",
-    "stability_table",
-    "work_precision",
-]
+T = TypeVar("T")
+
+studies: Registry[Any] = Registry("study", __name__)
+
+
+def study(entry: T) -> T:
+    """Offer a study, or the class of what one returns, as a name of ``explorer.study``."""
+    studies.register(entry)
+    return entry
+
+
+studies.discover()
+# a function hides the module of the same name: study.modes(system) is what one types
+globals().update(studies)
+
+__all__ = sorted(studies)
 
 
 def __dir__() -> list[str]:

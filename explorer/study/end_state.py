@@ -20,6 +20,7 @@ from explorer.dispatch.simulate import choose, schemes_for, simulate
 from explorer.errors import BadValue, LessonWarning, suggest
 from explorer.parameters import number
 from explorer.schemes import Scheme
+from explorer.study import study
 from explorer.systems import StateSpaceSystem, check_system
 
 __all__ = ["EndCurve", "EndState", "end_state"]
@@ -28,6 +29,7 @@ _DELTA = 1e-7  # of a difference: far below what a step changes
 _MOST = 2_000
 
 
+@study
 @dataclass(frozen=True)
 class EndCurve:
     """One scheme (or the closed form): the end of a state and its derivative, (k,) both."""
@@ -37,6 +39,7 @@ class EndCurve:
     slope: np.ndarray
 
 
+@study
 @dataclass(frozen=True, repr=False)
 class EndState:
     """The end of one state over one parameter.
@@ -71,6 +74,7 @@ class EndState:
         return f"EndState({self.of}({self.t_end:g}) by {self.by} of {self.system.name!r}: {names})"
 
 
+@study
 def end_state(
     system: Any,
     schemes: Mapping[str, Any] | Sequence[Any] | None = None,

@@ -24,6 +24,7 @@ from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
 from explorer.results.switched import SwitchedTrajectory
 from explorer.schemes.fesd import FESD
+from explorer.study import study
 
 __all__ = ["FesdReference", "fesd_reference"]
 
@@ -37,6 +38,7 @@ _LIGHT = 0.03  # and of step equilibration, which would hold lengths until a swi
 _LEFT = (None, 0.2, 0.8, 0.5, 0.05, 0.95)  # of the interval: where its first element ends
 
 
+@study
 @dataclass(frozen=True, repr=False)
 class FesdReference:
     """A solution of the FESD equations that no marching has found.
@@ -66,6 +68,7 @@ class FesdReference:
         )
 
 
+@study
 def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdReference:
     """Solve the equations of a solution of `FESD` again, by a homotopy.
 

@@ -19,6 +19,7 @@ from explorer.derivatives.trust import Trust
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
 from explorer.quantities import quantity
 from explorer.results.trajectory import Trajectory
+from explorer.study import study
 from explorer.study.return_map import Return, ReturnMap
 from explorer.systems import System
 from explorer.systems.expressions import expression
@@ -29,6 +30,7 @@ SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
 
 
+@study
 @dataclass(repr=False)
 class LimitCycle:
     """A periodic orbit.
@@ -90,6 +92,7 @@ def _short(m: complex) -> str:
     return f"{real:.4f}" + (f"{m.imag:+.4f}i" if abs(m.imag) > 1e-12 else "")
 
 
+@study
 def limit_cycle(
     system: System,
     scheme: Any = None,

@@ -16,6 +16,7 @@ from explorer.compiled import compile_system, short
 from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
+from explorer.study import study
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem, check_system
 from explorer.systems.massless import without_mass
 from explorer.systems.modal import largest_square, natural_modes
@@ -25,6 +26,7 @@ __all__ = ["Modes", "modes"]
 _MOST = 3000  # of which all modes are computed, with full matrices
 
 
+@study
 @dataclass(frozen=True, repr=False)
 class Modes:
     """Natural modes, lowest first.
@@ -94,6 +96,7 @@ class Modes:
         return f"{title}\n\n" + "\n".join([head, *rows]).replace("nan", "–")
 
 
+@study
 def modes(
     system: Any, count: int | None = None, *, about: Any = "equilibrium", rho: Any = None,
     **parameters: Any,

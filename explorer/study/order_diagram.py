@@ -23,6 +23,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.schemes.theta_rk import ThetaRK
+from explorer.study import study
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StateSpaceSystem, check_system
@@ -37,6 +38,7 @@ _SENSE, _ROUND_OFF, _FINEST = 0.3, 2e-12, 5  # the finest runs with an error bet
 _FEWEST, _MORE = 3, 6  # so many of them at least, of so many with finer steps
 
 
+@study
 def order_diagram(
     system: Any,
     schemes: Mapping[str, Any] | Sequence[Any] | None = None,

@@ -20,6 +20,7 @@ from explorer.parameters import number
 from explorer.results.motion import Motion
 from explorer.schemes.bases.amplification import amplification, limit
 from explorer.status import Status
+from explorer.study import study
 from explorer.study.stability import checked
 from explorer.systems import LinearMechanicalSystem
 
@@ -29,6 +30,7 @@ _FEWEST, _MOST = 12, 4000
 _GROWN = 1e6  # where a growing run ends: it has said what it has to say
 
 
+@study
 def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
     """Return x'' + 2 xi x' + x = 0 as a system, at rest in x = 1."""
     return LinearMechanicalSystem(
@@ -47,6 +49,7 @@ def exact_oscillation(t: Any, xi: float = 0.0) -> np.ndarray:
     return ((fast * np.exp(slow * t) - slow * np.exp(fast * t)) / (fast - slow)).real
 
 
+@study
 @dataclass(frozen=True)
 class Oscillation:
     """A run of the oscillator by a scheme.
@@ -69,6 +72,7 @@ class Oscillation:
     grows: bool
 
 
+@study
 def oscillation(
     scheme: Any, xi: float = 0.0, omega_h: float = 0.5, *, t_end: float = 8 * np.pi
 ) -> Oscillation:

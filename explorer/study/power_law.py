@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from explorer.errors import BadValue
+from explorer.study import study
 
 __all__ = ["PowerLaw", "power_law"]
 
 
+@study
 @dataclass(frozen=True)
 class PowerLaw:
     """y = factor * x**exponent.
@@ -36,6 +38,7 @@ class PowerLaw:
         return self.factor * np.asarray(x, float) ** self.exponent
 
 
+@study
 def power_law(x: Any, y: Any) -> PowerLaw:
     """Fit y = C x^k to positive data.
 

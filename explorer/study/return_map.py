@@ -27,12 +27,14 @@ from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, sugge
 from explorer.parameters import number
 from explorer.results.trajectory import LocatedEvent, Trajectory
 from explorer.schemes.event_driven import EventDriven
+from explorer.study import study
 from explorer.systems import HybridSystem, StepSystem, System
 from explorer.systems.expressions import expression
 
 __all__ = ["Return", "ReturnMap"]
 
 
+@study
 @dataclass(frozen=True)
 class Return:
     """One value of a return map.
@@ -51,6 +53,7 @@ class Return:
     run: Trajectory
 
 
+@study
 class ReturnMap:
     """Return map of a system, on a section or over a period.
 

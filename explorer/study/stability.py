@@ -35,6 +35,7 @@ from explorer.schemes.bases.amplification import (
 )
 from explorer.schemes.bases.newmark_family import AlphaFamily
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
+from explorer.study import study
 from explorer.study.leading_terms import Term, exact, leading_terms
 
 __all__ = [
@@ -53,6 +54,7 @@ _LARGEST = 1e6  # omega h, xi and coefficients beyond it say nothing but roundin
 _SHOWN = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0)
 
 
+@study
 @dataclass(frozen=True, repr=False)
 class Stability:
     """Stability, damping, period error and overshoot of a scheme.
@@ -192,6 +194,7 @@ def _smooth(scheme: Any) -> Any:
     return kind(**{name: getattr(scheme, name) for name in own & its})
 
 
+@study
 def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
     """Study a scheme of the Newmark family on the damped oscillator.
 
@@ -289,6 +292,7 @@ class StabilityTable(tuple[Row, ...]):
         ])  # fmt: skip
 
 
+@study
 def stability_table() -> StabilityTable:
     """Return the table of *Newmark methods*, worked out anew from the schemes, exact.
 

@@ -22,6 +22,7 @@ from explorer.results.solution import Solution
 from explorer.results.trajectory import Trajectory
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
+from explorer.study import study
 from explorer.study.power_law import PowerLaw, power_law
 from explorer.systems import LagrangianSystem, check_system
 
@@ -34,6 +35,7 @@ _LOOKED = 200  # rows at which the error is taken
 _SENSE, _ROUND_OFF, _FINEST = 0.1, 1e-10, 5  # the finest runs with an error between are fitted
 
 
+@study
 @dataclass(frozen=True)
 class WorkCurve:
     """One scheme.
@@ -62,6 +64,7 @@ class WorkCurve:
         return np.nan if self.law is None else -self.law.exponent
 
 
+@study
 @dataclass(frozen=True, repr=False)
 class WorkPrecision:
     """Error against work of several schemes.
@@ -95,6 +98,7 @@ class WorkPrecision:
         ])  # fmt: skip
 
 
+@study
 def work_precision(
     system: Any,
     schemes: Mapping[str, Any] | Sequence[Any] | None = None,
