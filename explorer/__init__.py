@@ -28,12 +28,22 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib import metadata
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from explorer.moved import Moved
 
 __version__ = metadata.version("nonsmooth-explorer")
+
+
+def _panels() -> tuple[str, ...]:
+    """Return the names of what opens a panel, from the folders that hold one."""
+    folders = sorted(
+        file.parent.name for file in Path(__file__).parent.glob("panels/*/__init__.py")
+    )
+    return tuple(name if name == "explore" else f"explore_{name}" for name in folders)
+
 
 _HOMES = {
     "certificate": ("Certificate", "Check"),
@@ -78,7 +88,7 @@ _HOMES = {
     "optimise": ("fit", "minimize"),
     "results.switched": ("SwitchedTrajectory",),
     "results.trajectory": ("LocatedEvent", "Trajectory"),
-    "panels": ("explore", "explore_order", "explore_sensitivity", "explore_stability"),
+    "panels": _panels(),
     "models": (),
     "reformulations": (),
     "study": (),

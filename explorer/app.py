@@ -155,7 +155,7 @@ def _compiled() -> Iterator[None]:
 def _opening() -> None:
     """Run and draw what the tour opens with: after that none of its cells waits for a kernel."""
     from explorer.panels import Session
-    from explorer.panels.explore import SessionAnswer
+    from explorer.panels.answer import SessionAnswer
 
     SessionAnswer(Session("bouncing_ball")).frame()
 

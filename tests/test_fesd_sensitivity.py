@@ -11,7 +11,7 @@ from test_panels import Wire
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable
 from explorer.panels import panels
-from explorer.panels.sensitivity_state import SensitivitySession
+from explorer.panels.sensitivity.state import SensitivitySession
 
 
 def differences(system, scheme, name: str, t_end: float, d: float = 2e-5):

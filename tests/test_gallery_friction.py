@@ -222,7 +222,7 @@ def test_a_body_comes_to_rest_on_two_tips_that_both_hold(name, values):
 
 
 def test_the_panel_says_the_paradox_too():
-    from explorer.panels.explore import SessionAnswer
+    from explorer.panels.answer import SessionAnswer
     from explorer.panels.session import Session
 
     session = Session("falling_rod")

@@ -338,8 +338,8 @@ def test_a_lesson_is_offered_by_name_only():
 
 
 def test_the_panel_says_what_a_lesson_does():
+    from explorer.panels.answer import SessionAnswer
     from explorer.panels.controls import groups
-    from explorer.panels.explore import SessionAnswer
     from explorer.panels.session import Session
 
     session = Session("bouncing_ball")

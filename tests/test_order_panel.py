@@ -13,7 +13,7 @@ from test_panels import BUDGET, Wire, check, size, trials
 import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
-from explorer.panels.order_state import CURVES, OrderSession, offered
+from explorer.panels.order.state import CURVES, OrderSession, offered
 
 
 def opened(model="switched_oscillator", **settings) -> Wire:

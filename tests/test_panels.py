@@ -19,7 +19,7 @@ import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
 from explorer.panels.live import plotly_bundle
-from explorer.panels.sensitivity_state import offered
+from explorer.panels.sensitivity.state import offered
 from explorer.parameters import knobs_of
 from explorer.progress import show
 from explorer.schemes import schemes

@@ -15,7 +15,7 @@ from seen import apart, dense, numbers, painted, pixels
 import explorer as ex
 from explorer.models import models
 from explorer.panels import Session
-from explorer.panels.explore import SessionAnswer
+from explorer.panels.answer import SessionAnswer
 from explorer.panels.live import pack
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, label

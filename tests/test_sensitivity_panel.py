@@ -15,8 +15,8 @@ from test_panels import Wire, size
 import explorer as ex
 from explorer.models import models
 from explorer.panels import Session, panels
-from explorer.panels.sensitivity_cards import cost_along
-from explorer.panels.sensitivity_state import SensitivitySession, offered
+from explorer.panels.sensitivity.cards import cost_along
+from explorer.panels.sensitivity.state import SensitivitySession, offered
 
 
 def opened(model="bouncing_ball", **settings) -> Wire:

@@ -431,7 +431,7 @@ def test_a_scheme_is_set_as_it_is_or_by_class_or_name(ball):
 
 
 def test_a_scheme_that_goes_takes_refused_knobs_with_it(ball):
-    from explorer.panels.explore import SessionAnswer
+    from explorer.panels.answer import SessionAnswer
 
     ball.change({"rho.m": "heavy"})
     ball.change({"knob.theta": 7.0})

@@ -8,7 +8,7 @@ import pytest
 
 from explorer.models import models
 from explorer.panels import Session
-from explorer.panels.explore import SessionAnswer
+from explorer.panels.answer import SessionAnswer
 from explorer.quantities import column, number, quantity
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, Plot, curve

@@ -12,7 +12,7 @@ from test_panels import Wire, check, size, trials
 
 import explorer as ex
 from explorer.panels import Session, panels
-from explorer.panels.stability_state import SCHEMES, StabilitySession, build
+from explorer.panels.stability.state import SCHEMES, StabilitySession, build
 from explorer.study import oscillation, stability
 from explorer.views.drawing.picture import COLOURS
 

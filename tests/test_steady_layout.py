@@ -12,7 +12,7 @@ import pytest
 
 from explorer.models import models
 from explorer.panels import Session
-from explorer.panels.explore import SessionAnswer
+from explorer.panels.answer import SessionAnswer
 
 MOVED = {"range", "tickvals", "ticktext", "text"}  # as in plots.js
 NUMBERS = {"x", "y", "meta", "name", "hovertemplate"}

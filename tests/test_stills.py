@@ -17,15 +17,10 @@ from playwright.sync_api import sync_playwright
 
 import explorer as ex
 from explorer.models import models
+from explorer.panels import panels
 from explorer.views.drawing.still import MOST, image, mark, still
 
 VIEW = "application/vnd.jupyter.widget-view+json"
-PANELS = {
-    "explore": lambda: ex.explore("bouncing_ball"),
-    "sensitivity": lambda: ex.explore_sensitivity("bouncing_ball"),
-    "order": lambda: ex.explore_order("switched_oscillator"),
-    "stability": lambda: ex.explore_stability(),
-}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -91,9 +86,9 @@ def test_names_of_curves_are_no_markup():
 # -- where it stays -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", PANELS)
+@pytest.mark.parametrize("kind", sorted(panels))
 def test_a_panel_keeps_a_still_beside_its_view(kind):
-    found = PANELS[kind]()._repr_mimebundle_()
+    found = panels[kind].opens()._repr_mimebundle_()
     data = found[0] if isinstance(found, tuple) else found
     assert VIEW in data
     (address,) = re.findall(r'<img[^>]* src="([^"]*)"', data["text/html"])
@@ -102,10 +97,10 @@ def test_a_panel_keeps_a_still_beside_its_view(kind):
     assert len(data["text/html"]) <= 50_000
 
 
-@pytest.mark.parametrize("kind", PANELS)
+@pytest.mark.parametrize("kind", sorted(panels))
 def test_a_static_page_has_the_session_and_the_picture_of_it(kind, monkeypatch):
     monkeypatch.setenv("EXPLORER_STATIC", "1")
-    panel = PANELS[kind]()
+    panel = panels[kind].opens()
     assert type(panel) is go.Figure
     assert panel.session.state
     assert image(panel).startswith("data:")

@@ -1,22 +1,19 @@
-"""Live panels: the only stateful layer. A panel wires a `Session` to a `LivePanel`."""
+"""Live panels: the only stateful layer. A panel wires a `Session` to a `LivePanel`.
 
-from collections.abc import Callable
+Each has a folder of its own, in which `explorer.panels.session_panel.panel` declares it.
+"""
+
 from typing import Any
 
 from explorer.errors import NoSuchName
 from explorer.panels.session import Session
-from explorer.registry import Registry
+from explorer.panels.session_panel import panels
 
-__all__ = [
-    "Session", "explore", "explore_order", "explore_sensitivity", "explore_stability", "panels",
-]  # fmt: skip
+panels.discover()
+# a function hides the folder of the same name: panels.explore("column") is what one types
+globals().update({kind.opens.__name__: kind.opens for kind in panels.values()})
 
-panels: Registry[Callable[[Session], Any]] = Registry("panel", __name__)
-
-from explorer.panels.explore import explore  # noqa: E402  (they register themselves above)
-from explorer.panels.order import explore_order  # noqa: E402
-from explorer.panels.sensitivity import explore_sensitivity  # noqa: E402
-from explorer.panels.stability import explore_stability  # noqa: E402
+__all__ = ["Session", "panels", *sorted(kind.opens.__name__ for kind in panels.values())]
 
 
 def __getattr__(name: str) -> Any:

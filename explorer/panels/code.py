@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from explorer.panels.state import START
 from explorer.schemes import schemes
 
-if TYPE_CHECKING:
-    from explorer.panels.session import Session
-
 __all__ = ["called", "opening", "settings", "snippet"]
+
+
+class Session(Protocol):
+    """What is asked of a session."""
+
+    state: dict[str, Any]
+
+    @property
+    def system(self) -> Any:
+        """The system of the current state."""
 
 
 def snippet(session: Session) -> str:

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import anywidget
 import numpy as np
@@ -199,8 +199,6 @@ class LivePanel(anywidget.AnyWidget):
     cache_dir
         Where the compressed plotly.js is kept; see `plotly_bundle`.
     """
-
-    own_menu: ClassVar[bool] = False  # whether it offers other models or schemes than the gallery
 
     _esm = source()
     _css = (_FRONT / "panel.css").read_text("utf-8")

@@ -24,6 +24,7 @@ from explorer.errors import (
     suggest,
 )
 from explorer.models import models
+from explorer.panels.code import snippet
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
 from explorer.quantities import quantity
@@ -104,6 +105,11 @@ class Session:
         if settings:
             self.set(**settings)
             self._past.clear()
+
+    @classmethod
+    def of(cls, session: Session) -> Session:
+        """Return a session of this kind: the same one, or a new one with what of it fits."""
+        return session
 
     @property
     def system(self) -> Any:
@@ -332,8 +338,6 @@ class Session:
 
     def code(self) -> str:
         """Return Python that makes the present solution and picture without any widget."""
-        from explorer.panels.code import snippet
-
         return snippet(self)
 
     # -- listeners ----------------------------------------------------------------------------

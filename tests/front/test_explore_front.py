@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from explorer.panels import Session
-from explorer.panels.explore import SessionAnswer
+from explorer.panels.answer import SessionAnswer
 
 sys.path.insert(0, str(Path(__file__).parent))
 from shots import JUPYTER_DARK

@@ -204,7 +204,7 @@ def test_a_refused_number_stays_and_the_knob_does_not_move(stage, typed):
 @pytest.mark.browser
 def test_a_refused_number_of_a_session_stays_with_its_sentence(browser):
     """Of a real session too, in whose schema the slider does not reach for it; in a second view."""
-    from explorer.panels.explore import SessionAnswer
+    from explorer.panels.answer import SessionAnswer
     from explorer.panels.session import Session
 
     answer = SessionAnswer(Session("block_on_slope"))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.panels.order import _Answer
-from explorer.panels.order_state import OrderSession
+from explorer.panels.order.state import OrderSession
 
 sys.path.insert(0, str(Path(__file__).parent))
 from stage import Stage, chromium

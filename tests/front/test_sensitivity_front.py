@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from explorer.panels.sensitivity import _Answer
-from explorer.panels.sensitivity_state import SensitivitySession
+from explorer.panels.sensitivity.state import SensitivitySession
 
 sys.path.insert(0, str(Path(__file__).parent))
 from stage import Stage, chromium

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from explorer.panels.stability import _Answer
-from explorer.panels.stability_state import StabilitySession
+from explorer.panels.stability.state import StabilitySession
 
 sys.path.insert(0, str(Path(__file__).parent))
 from stage import Stage, chromium

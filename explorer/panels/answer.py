@@ -1,10 +1,9 @@
-"""The explore panel: one run from every side, live."""
+"""What answers the browser from a session: controls, the picture of its run, actions."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from dataclasses import replace
 from typing import Any
@@ -13,11 +12,8 @@ import numpy as np
 
 from explorer import cache
 from explorer.errors import ExplorerError
-from explorer.panels import panels
 from explorer.panels.controls import groups, values
-from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
-from explorer.panels.still import static
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
@@ -27,10 +23,10 @@ from explorer.views.drawing.decimate import seen
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.events import event_table
-from explorer.views.explore import explore as view
+from explorer.views.explore import explore
 from explorer.views.mechanism import frames
 
-__all__ = ["ExplorePanel", "SessionAnswer", "explore"]
+__all__ = ["SessionAnswer"]
 
 _ACTIONS = [
     {"name": "copy_code", "label": "Copy as Python", "title": "A script that makes this picture"},
@@ -193,7 +189,7 @@ class SessionAnswer:
         enough = _BYTES * max(look.width / PANEL.width, 1.0)
         tries = []
         for coarse in _COARSE[self._coarse if drag else 0 :]:
-            picture = view.picture(run, pinned, look=replace(look, coarse=coarse))
+            picture = explore.picture(run, pinned, look=replace(look, coarse=coarse))
             tries.append(picture)
             if _much(picture) <= enough:
                 break
@@ -276,7 +272,7 @@ class SessionAnswer:
                     text = session.solution.to_csv()
                     return [{"type": "file", "name": "run.csv", "mime": "text/csv", "text": text}]
                 case "export_html":
-                    picture = view.picture(session.solution, session.pinned)
+                    picture = explore.picture(session.solution, session.pinned)
                     page = picture.page()
                     return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
                 case _:
@@ -354,43 +350,3 @@ def _many(count: int) -> str:
 
 def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.1f} ms" if seconds < 0.1 else f"{seconds * 1e3:.0f} ms"
-
-
-@panels.register("explore")
-class ExplorePanel(LivePanel):
-    """The widget; everything it shows and does is in ``session``."""
-
-    def __init__(self, session: Session) -> None:
-        answer = SessionAnswer(session)
-        super().__init__(answer, cache_dir=cache.directory())
-        self.session = session
-        session.on_change(lambda: None if answer.answering else self.push())
-
-
-def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
-    """Open the live panel on a model.
-
-    Parameters
-    ----------
-    model : str, System or builder
-        A name of the gallery, your own system, or a function that returns one.
-    scheme : Scheme, its class or name, optional
-    **settings
-        Parameters, knobs, "t_end" by name, as for `Session.set`.
-
-    Returns
-    -------
-    panel
-        A widget; ``panel.session`` does by script what the mouse does. With the environment
-        variable ``EXPLORER_STATIC`` set, a plain plotly figure with the same ``session`` (for
-        static pages).
-
-    Raises
-    ------
-    ExplorerError
-        If the model cannot run at all.
-    """
-    session = Session(model, scheme, **settings)
-    if os.environ.get("EXPLORER_STATIC"):
-        return static(session, lambda: view(session.solution))
-    return ExplorePanel(session)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
 import numpy as np
 
-from explorer import cache
-from explorer.panels import panels
+from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import choice, slider
-from explorer.panels.explore import SessionAnswer
-from explorer.panels.live import LivePanel
-from explorer.panels.session import Session
-from explorer.panels.stability_state import KNOBS, SCHEMES, StabilitySession
-from explorer.panels.still import static
+from explorer.panels.session_panel import SessionPanel, panel
+from explorer.panels.stability.state import KNOBS, SCHEMES, StabilitySession
 from explorer.quantities import number
 from explorer.results.solution import Solution
 from explorer.study.stability import Stability
@@ -155,9 +150,8 @@ def _number(x: float) -> str:
     return "∞" if x == np.inf else "–" if np.isnan(x) else number(round(x, 13)).replace("-", "−")
 
 
-@panels.register("stability")
-class StabilityPanel(LivePanel):
-    """The widget; everything it shows and does is in ``session``.
+class StabilityPanel(SessionPanel):
+    """The panel on a scheme of the Newmark family.
 
     Parameters
     ----------
@@ -167,15 +161,14 @@ class StabilityPanel(LivePanel):
     """
 
     own_menu = True
+    sessions, answers = StabilitySession, _Answer
 
-    def __init__(self, session: Session) -> None:
-        own = StabilitySession.of(session)
-        answer = _Answer(own)
-        super().__init__(answer, cache_dir=cache.directory())
-        self.session = own
-        own.on_change(lambda: None if answer.answering else self.push())
+    @classmethod
+    def figure(cls, session: StabilitySession) -> Any:
+        return _picture(session).figure()
 
 
+@panel(StabilityPanel)
 def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> Any:
     """Open the live laboratory of stability.
 
@@ -200,7 +193,4 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     ExplorerError
         Another scheme, a number that cannot be.
     """
-    session = StabilitySession(scheme, **settings)
-    if os.environ.get("EXPLORER_STATIC"):
-        return static(session, lambda: _picture(session).figure())
-    return StabilityPanel(session)
+    return StabilityPanel.shown(StabilitySession(scheme, **settings))

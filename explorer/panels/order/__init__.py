@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any
 
 import numpy as np
 
-from explorer import cache
 from explorer.models import models
-from explorer.panels import controls, panels
+from explorer.panels import controls
+from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import slider
-from explorer.panels.explore import SessionAnswer
-from explorer.panels.live import LivePanel
-from explorer.panels.order_state import CURVES, KNOBS, WIDTH, OrderSession, offered
-from explorer.panels.session import Session
+from explorer.panels.order.state import CURVES, KNOBS, WIDTH, OrderSession, offered
+from explorer.panels.session_panel import SessionPanel, panel
 from explorer.panels.state import OWN
-from explorer.panels.still import static
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.study.work_precision import WorkPrecision
@@ -125,9 +121,8 @@ def _known_from(found: WorkPrecision) -> str:
     return "FESD of order 7" if found.reference.startswith("FESD(") else found.reference
 
 
-@panels.register("order")
-class OrderPanel(LivePanel):
-    """The widget; everything it shows and does is in ``session``.
+class OrderPanel(SessionPanel):
+    """The panel on the errors of schemes.
 
     Parameters
     ----------
@@ -137,15 +132,14 @@ class OrderPanel(LivePanel):
     """
 
     own_menu = True
+    sessions, answers = OrderSession, _Answer
 
-    def __init__(self, session: Session) -> None:
-        own = OrderSession.of(session)
-        answer = _Answer(own)
-        super().__init__(answer, cache_dir=cache.directory())
-        self.session = own
-        own.on_change(lambda: None if answer.answering else self.push())
+    @classmethod
+    def figure(cls, session: OrderSession) -> Any:
+        return _picture(session).figure()
 
 
+@panel(OrderPanel)
 def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     """Open the live diagram of orders across switches.
 
@@ -170,7 +164,4 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     ExplorerError
         A model without step functions, a number that cannot be.
     """
-    session = OrderSession(model, **settings)
-    if os.environ.get("EXPLORER_STATIC"):
-        return static(session, lambda: _picture(session).figure())
-    return OrderPanel(session)
+    return OrderPanel.shown(OrderSession(model, **settings))

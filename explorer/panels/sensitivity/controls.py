@@ -7,7 +7,7 @@ from typing import Any
 from explorer.derivatives.question import event_names
 from explorer.models import models
 from explorer.panels import controls
-from explorer.panels.sensitivity_state import (
+from explorer.panels.sensitivity.state import (
     SensitivitySession,
     default_delta,
     offered,

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from typing import Any
 
 import numpy as np
 
-from explorer import cache
 from explorer.derivatives import Sensitivity
 from explorer.errors import ExplorerError
-from explorer.panels import panels
+from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import values
-from explorer.panels.explore import SessionAnswer
-from explorer.panels.live import LivePanel
-from explorer.panels.sensitivity_cards import (
+from explorer.panels.sensitivity.cards import (
     agreement_card,
     cost_along,
     saltation_card,
     shift_table,
 )
-from explorer.panels.sensitivity_controls import groups
-from explorer.panels.sensitivity_state import SensitivitySession
-from explorer.panels.session import Session
-from explorer.panels.still import static
+from explorer.panels.sensitivity.controls import groups
+from explorer.panels.sensitivity.state import SensitivitySession
+from explorer.panels.session_panel import SessionPanel, panel
 from explorer.quantities import quantity
 from explorer.views.drawing.picture import steady
 from explorer.views.drawing.slopes import arrow_scale
@@ -181,9 +176,8 @@ def _own_values(session: SensitivitySession) -> dict[str, Any]:
     return own | {k: x for k, x in session.pending.items() if k in own}
 
 
-@panels.register("sensitivity")
-class SensitivityPanel(LivePanel):
-    """The widget; everything it shows and does is in ``session``.
+class SensitivityPanel(SessionPanel):
+    """The panel on the derivative of a run.
 
     Parameters
     ----------
@@ -192,14 +186,15 @@ class SensitivityPanel(LivePanel):
         parameters.
     """
 
-    def __init__(self, session: Session) -> None:
-        own = SensitivitySession.of(session)
-        answer = _Answer(own)
-        super().__init__(answer, cache_dir=cache.directory())
-        self.session = own
-        own.on_change(lambda: None if answer.answering else self.push())
+    sessions, answers = SensitivitySession, _Answer
+
+    @classmethod
+    def figure(cls, session: SensitivitySession) -> Any:
+        see = session.state["see"]
+        return view(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
 
 
+@panel(SensitivityPanel)
 def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
     """Open the live panel on the derivatives of a model.
 
@@ -224,12 +219,4 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     ExplorerError
         If the model cannot run, or its scheme locates no events.
     """
-    session = SensitivitySession(model, scheme, **settings)
-    if os.environ.get("EXPLORER_STATIC"):
-        return static(session, lambda: _figure(session))
-    return SensitivityPanel(session)
-
-
-def _figure(session: SensitivitySession) -> Any:
-    see = session.state["see"]
-    return view(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
+    return SensitivityPanel.shown(SensitivitySession(model, scheme, **settings))

@@ -1,0 +1,77 @@
+"""A panel on a `Session`, and the list of those that there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from explorer import cache
+from explorer.panels.answer import SessionAnswer
+from explorer.panels.live import LivePanel
+from explorer.panels.session import Session
+from explorer.panels.still import static
+from explorer.registry import Registry
+
+__all__ = ["SessionPanel", "panel", "panels"]
+
+Opens = TypeVar("Opens", bound=Callable[..., Any])
+
+
+class SessionPanel(LivePanel):
+    """The widget; everything it shows and does is in ``session``.
+
+    Parameters
+    ----------
+    session : Session
+        Taken over if it is one of `sessions`; of any other one what fits, see its `of`.
+
+    Attributes
+    ----------
+    sessions, answers : the classes of its session and of what answers the browser from it
+    own_menu : bool
+        Whether it offers other models or schemes than the gallery.
+    opens : function that opens it, see `panel`
+    """
+
+    sessions: ClassVar[type[Session]] = Session
+    answers: ClassVar[type[SessionAnswer]] = SessionAnswer
+    own_menu: ClassVar[bool] = False
+    opens: ClassVar[Callable[..., Any]]
+
+    def __init__(self, session: Session) -> None:
+        own = self.sessions.of(session)
+        answer = self.answers(own)
+        super().__init__(answer, cache_dir=cache.directory())
+        self.session = own
+        own.on_change(lambda: None if answer.answering else self.push())
+
+    @classmethod
+    def figure(cls, session: Any) -> Any:
+        """Return the plain figure of a session, for static pages."""
+        raise NotImplementedError
+
+    @classmethod
+    def shown(cls, session: Session) -> Any:
+        """Return the panel on a session; with EXPLORER_STATIC set its figure, which follows it."""
+        if os.environ.get("EXPLORER_STATIC"):
+            return static(session, lambda: cls.figure(session))
+        return cls(session)
+
+
+panels: Registry[type[SessionPanel]] = Registry("panel", "explorer.panels")
+
+
+def panel(kind: type[SessionPanel]) -> Callable[[Opens], Opens]:
+    """Offer a panel by the function that opens it.
+
+    The function is named ``explore_`` and then as its folder, and is offered by the package
+    ``explorer`` itself.
+    """
+
+    def offer(opens: Opens) -> Opens:
+        kind.opens = staticmethod(opens)
+        panels.register(opens.__name__.removeprefix("explore_"))(kind)
+        return opens
+
+    return offer
