@@ -1,4 +1,4 @@
-"""Which scheme takes what, as a table: from what the schemes say of themselves."""
+"""The table of schemes and the systems that they accept, from the attributes of the schemes."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from explorer.systems import SYSTEMS
 __all__ = ["markdown"]
 
 _HEAD = (
-    "scheme", "takes", "through an exact rewriting", "handles", "order",
-    "across impacts and switches", "derivatives through events",
+    "scheme", "accepts", "accepts after exact reformulation", "features", "order",
+    "order across events", "sensitivities across events",
 )  # fmt: skip
 
 
 def markdown() -> str:
-    """Return the table of all schemes, a row each, in Markdown."""
+    """Return the table in Markdown, one row per scheme."""
     rows = [_HEAD, ("---",) * len(_HEAD)]
     for name, kind in schemes.items():
         taken = [t for t in SYSTEMS.values() if takes(kind, t)]
