@@ -48,7 +48,11 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--notebooks", type=Path, help=argparse.SUPPRESS)  # other ones, for tests
     action = parser.add_mutually_exclusive_group()
-    action.add_argument("--check", action="store_true", help="run the tour unseen, then exit")
+    action.add_argument(
+        "--check",
+        action="store_true",
+        help="run the whole start-up headlessly, report success or failure, then exit",
+    )
     action.add_argument("--warm", action="store_true", help="compile all kernels, then exit")
     given = parser.parse_args(argv)
     if given.port is not None and not 0 <= given.port < 65536:
@@ -79,7 +83,7 @@ def _open(given: argparse.Namespace) -> int:
     _refuse_taken(given.port)
     folder = given.dir.expanduser().absolute()
     for name in _copy(_shipped(given.notebooks), folder):
-        print(f"{name} was changed by you and is kept; rename it to get the shipped one.")
+        print(f"You changed {name}, so it is kept. Rename it to get the shipped version.")
     with _compiled():
         print(f"Your notebooks are in {folder}")
         _serve(folder, given.port or None, browser=not given.no_browser)
@@ -121,7 +125,7 @@ def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = Fa
         server.start()
     except SystemExit as error:
         raise CannotStartError(
-            "The Jupyter server could not start: its port was just taken."
+            "The Jupyter server could not start: another program has just taken its port."
         ) from error
     finally:
         TourServer.clear_instance()
@@ -143,12 +147,12 @@ def _compiled() -> Iterator[None]:
         yield
         return
     terminal = _Terminal()
-    terminal.say("Compiling the numerical kernels of the tour, once for this machine.")
+    terminal.say("Compiling the numerical kernels of the tour. This happens once per machine.")
     cache.prune()
     with jit.helped():
         with shown_by(terminal.bar):
             _opening()
-        terminal.say("The other schemes are compiled while it is open.")
+        terminal.say("The other schemes are compiled in the background.")
         yield
 
 
@@ -168,13 +172,14 @@ def _warm() -> None:
     from explorer.progress import shown_by
 
     terminal, start = _Terminal(), time.monotonic()
-    terminal.say("Compiling the numerical kernels, once for this machine.")
+    terminal.say("Compiling the numerical kernels. This happens once per machine.")
     with jit.helped(), shown_by(terminal.bar):
         jit.warm()
     terminal.note("Packing plotly.js")
     plotly_bundle(cache.directory())
     terminal.say(
-        f"All is compiled and packed in {cache.directory()} ({time.monotonic() - start:.0f} s)."
+        f"Everything is compiled and packed in {cache.directory()} "
+        f"({time.monotonic() - start:.0f} s)."
     )
 
 
@@ -188,8 +193,8 @@ def _refuse_taken(port: int | None) -> None:
             trial.bind(("127.0.0.1", port))
         except OSError as error:
             raise CannotStartError(
-                f"Port {port} cannot be used ({error.strerror}). "
-                "Name another with --port, or leave it out for a free one."
+                f"Port {port} cannot be used ({error.strerror}). Give another port with --port, or "
+                "omit --port to use a free one."
             ) from error
 
 
@@ -200,8 +205,8 @@ def _shipped(given: Path | None) -> Path:
     folder = given or (installed if installed.is_dir() else package.parent / "notebooks")
     if not (folder / TOUR).is_file():
         raise CannotStartError(
-            f"The notebook {TOUR} is not in {folder}. Install the package anew, "
-            "or start from a complete checkout."
+            f"The notebook {TOUR} is not in {folder}. Reinstall the package, or start from a "
+            "complete checkout."
         )
     return folder
 
@@ -225,7 +230,8 @@ def _copy(source: Path, folder: Path) -> list[str]:
         (folder / RECORD).write_text(json.dumps(copied, indent=1))
     except OSError as error:
         raise CannotStartError(
-            f"The folder {folder} cannot be written ({error.strerror}). Name another with --dir."
+            f"The folder {folder} cannot be written ({error.strerror}). Give another folder "
+            "with --dir."
         ) from error
     return kept
 

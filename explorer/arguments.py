@@ -40,8 +40,8 @@ def _check(function: Any, what: str, count: int, names: Iterable[str], more: str
             raise BadArgument(f"{what} has no argument {name!r}.{suggest(name, known)}{more}")
     if most is not None and count > most:
         raise BadArgument(
-            f"{what} takes {most or 'no'} argument{'s' * (most != 1)} without a name, but {count} "
-            f"are given; by name there is: {', '.join(known) or 'none'}."
+            f"{what} takes {most or 'no'} positional argument{'s' * (most != 1)}, but {count} are "
+            f"given. Available by name: {', '.join(known) or 'none'}."
         )
 
 
@@ -88,8 +88,8 @@ class Named(Checked):
         if len(args) > 1 or (args and cls.leading not in inspect.signature(cls).parameters):
             known = [name for name in inspect.signature(cls).parameters if name != cls.leading]
             raise BadArgument(
-                f"{cls.__name__} takes no argument but {cls.leading} without a name: write "
-                f"{cls.__name__}({cls.leading}=..., {known[0]}=...). By name there is: "
+                f"{cls.__name__} takes only {cls.leading} as a positional argument: write "
+                f"{cls.__name__}({cls.leading}=..., {known[0]}=...). Available by name: "
                 f"{', '.join((cls.leading, *known))}."
             )
         if args and cls.leading in kwargs:

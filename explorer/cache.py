@@ -33,8 +33,8 @@ def _root(wanted: str | None) -> tuple[Path, str]:
     except OSError as error:
         reason = (
             f"The cache folder {root} cannot be written ({error.strerror or error}), so this "
-            "session compiles anew into a temporary folder. Set NONSMOOTH_EXPLORER_CACHE to a "
-            "folder that can be written to avoid the wait."
+            "session compiles into a temporary folder. Set NONSMOOTH_EXPLORER_CACHE to a writable "
+            "folder to avoid the wait."
         )
         return Path(tempfile.mkdtemp(prefix="nonsmooth-explorer-")), reason
 

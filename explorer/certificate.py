@@ -123,7 +123,7 @@ class Certificate:
             if check.name == name:
                 return check
         known = ", ".join(check.name for check in self.checks)
-        raise KeyError(f"no check {name!r}; there is: {known or 'none'}")
+        raise KeyError(f"There is no check {name!r}. Available: {known or 'none'}.")
 
     def __repr__(self) -> str:
         lines = [f"  {' ' if check.ok else '!'} {check}" for check in self.checks]

@@ -117,4 +117,4 @@ def suggest(name: object, known: Iterable[str]) -> str:
     if near:
         return f" Did you mean '{lowered[near[0]]}'?"
     listed = ", ".join(known) if len(known) <= 24 else ", ".join(known[:24]) + ", ..."
-    return f" There is: {listed}." if known else " There is none."
+    return f" Available: {listed}." if known else " There is none."

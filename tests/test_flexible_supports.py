@@ -263,7 +263,7 @@ def test_what_makes_no_sense_is_refused():
 
     for compliance, says in (
         ([[1, 2]], "must be 2 x 2, but it is given as 1 x 2"),
-        ([[1, 0.5], [0.4, 1]], "is not symmetric: 'left' gives way to the force of 'right' by 0.5"),
+        ([[1, 0.5], [0.4, 1]], "is not symmetric: the force of 'right' opens 'left' by 0.5"),
         ([["y", 0], [0, 1]], r"compliance of 'two'\[0, 0\] may not depend on 'y'"),
         ([[0, 1], [1, 1]], "not to its own"),
     ):

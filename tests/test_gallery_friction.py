@@ -184,7 +184,7 @@ def test_the_paradox_is_told_where_it_happens_and_nowhere_else(mu, speed, warned
     assert len(told) == warned
     if warned:
         assert "Painleve's paradox" in told[0]
-        assert "'tip' slides with mu = 1.6, and from mu = 1." in told[0]
+        assert "'tip' slides with mu = 1.6, and for mu >= 1." in told[0]
 
 
 def test_forces_alone_do_not_go_through_the_paradox():

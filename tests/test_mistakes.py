@@ -33,14 +33,14 @@ class TestRuns:
     def test_a_gap_of_the_wrong_sign_is_suspected(self, scheme):
         words = said(lambda: ex.simulate(ball("3 - y", e=0.5), scheme))
         assert "the gap of 'floor'" in words
-        assert "wrong sign" in words
-        assert "wrong sign" in said(lambda: ex.simulate(ball("1 - y", e=0.5), scheme))
+        assert "reverse the sign of the gap" in words
+        assert "reverse the sign" in said(lambda: ex.simulate(ball("1 - y", e=0.5), scheme))
         ex.simulate(ball("y", e=0.5), scheme)
         ex.simulate(ball("3 - y", e=0.5, force=9.81), scheme)
         ex.simulate(ball("y - 0.5", e=0.5), scheme, v0=[0.5], t_end=0.01)  # it will come back
 
     def test_a_start_inside_names_the_sign(self, scheme):
-        with pytest.raises(ex.BadModel, match="turn the sign of the gap around"):
+        with pytest.raises(ex.BadModel, match="reverse the sign of the gap"):
             ex.simulate(ball("-y", e=0.5), scheme)
 
     def test_no_start(self, scheme):
@@ -59,7 +59,7 @@ class TestRuns:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"g": -9.81}, "another sign"),
+        ({"g": -9.81}, "opposite sign of its range"),
         ({"g": 981}, "far outside its range"),
         ({"m": 1e4}, "far outside its range"),
     ],

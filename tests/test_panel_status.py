@@ -50,7 +50,7 @@ def test_what_cannot_be_drawn_is_said():
     status = asked(panel, **{"rho.m": 1e300})
     assert status["level"] == "warn"
     beyond = "Beyond what can be drawn (3e38): impulse (N s), energy (J)."
-    unit = "m = 1e+300 kg lies far outside its range [0.1, 5] kg. Is its unit right?"
+    unit = "m = 1e+300 kg lies far outside its range [0.1, 5] kg. Check the unit."
     assert status["text"] == f"{beyond} 'bouncing ball': {unit}"
     assert "steps in" in status["detail"]
     assert asked(panel, **{"rho.m": 1.0})["level"] == "ok"

@@ -45,7 +45,7 @@ def matrices(kind, rng):
     return np.eye(676), 0.01 * grid(26, 26).toarray(), 40 * grid(26, 26).toarray()
 
 
-@pytest.mark.filterwarnings("ignore:'full' grows by itself:explorer.errors.ModelWarning")
+@pytest.mark.filterwarnings("ignore:'full' is unstable and grows:explorer.errors.ModelWarning")
 @pytest.mark.parametrize("form", [np.asarray, sparse.csc_matrix], ids=["dense", "sparse"])
 @pytest.mark.parametrize(
     ("kind", "shape"),

@@ -321,7 +321,7 @@ BAD = {
     ),
     "features that no scheme takes together": (
         lambda: run(yielding()), ex.NotApplicable,
-        ["No scheme takes contacts and hysteresis together", "Without contacts: Newmark",
+        ["No scheme accepts contacts and hysteresis together", "Without contacts: Newmark",
          "Without hysteresis:", "MoreauJean"],
     ),
     "the same for a panel": (

@@ -27,7 +27,7 @@ def falling(force: str) -> ex.MechanicalSystem:
 @pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
 def test_a_jump_that_no_event_locates_has_no_derivative(force, method):
     """The sentence says where the formula jumps, when the run meets it, and what would work."""
-    with pytest.raises(ex.NotApplicable, match=r"jumps where .* meets this at t = .*StepSystem"):
+    with pytest.raises(ex.NotApplicable, match=r"jumps where .* crosses this at t = .*StepSystem"):
         ex.sensitivity(falling(force), SCHEME, ("k", "T"), {"w": "u"}, method)
 
 

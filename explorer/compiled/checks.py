@@ -18,8 +18,8 @@ __all__ = [
 
 
 _WITHOUT_MASS = (
-    " Newmark and GeneralizedAlpha take coordinates without mass, if they have stiffness or "
-    "damping; so does MoreauJean where the system is linear."
+    " Newmark and GeneralizedAlpha accept massless coordinates that have stiffness or damping; "
+    "MoreauJean accepts them in linear systems."
 )
 
 
@@ -88,20 +88,21 @@ def check_constraints(
     for name, x, rate in zip(names, phi, G @ v + phi_t, strict=True):
         if not abs(x) <= 1e-6:
             raise BadModel(
-                f"'{system.name}' starts off its constraint {name!r}: phi = {quantity(x, 'm')}. "
-                "Start where every phi is zero."
+                f"'{system.name}' violates its constraint {name!r} at the start: phi = "
+                f"{quantity(x, 'm')}. Start where every phi is zero."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
-                f"The start velocity of '{system.name}' leaves its constraint {name!r}: it changes "
-                f"by {quantity(rate, 'm/s')}. Start along the constraints."
+                f"The start velocity of '{system.name}' violates its constraint {name!r}: phi "
+                f"changes at {quantity(rate, 'm/s')}. Start with a velocity that satisfies the "
+                "constraints."
             )
     for k in range(len(G)):
         if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:
             raise BadModel(
-                f"The constraint {names[k]!r} of '{system.name}' says nothing beyond those before "
-                "it at the start (its gradient depends on theirs, or is zero), so the impulses are "
-                "not determined. Leave it out, or start elsewhere."
+                f"The constraint {names[k]!r} of '{system.name}' is redundant at the start (its "
+                "gradient is zero or depends linearly on those before it), so the impulses are "
+                "not determined. Remove it, or start elsewhere."
             )
 
 
@@ -134,7 +135,7 @@ def check_friction(name: str, mu: float, mu_s: float, e_t: float = 0.0) -> None:
     if not 0 <= e_t <= 1:
         raise BadValue(
             f"The tangential restitution of {name!r} is e_t = {e_t:g}, but it must lie in [0, 1] "
-            "(0: a contact that grips stops, 1: it leaves as fast as it came)."
+            "(0: no tangential rebound, 1: full rebound)."
         )
 
 
@@ -150,14 +151,13 @@ def warn_of_growth(name: str, pushed: float, driven: float) -> None:
     if pushed > 0:
         words = (
             f"K of '{name}' is indefinite: its lowest mode has omega^2 = "
-            f"{quantity(-pushed, '1/s2', 4)} and "
-            f"grows by itself, undamped like exp({pushed**0.5:.4g} t). If that is not meant, look "
-            "at the signs in K."
+            f"{quantity(-pushed, '1/s2', 4)} and grows without excitation, like "
+            f"exp({pushed**0.5:.4g} t) if undamped. If this is not intended, check the signs in K."
         )
     elif driven > 0:
         words = (
-            f"'{name}' grows by itself, like exp({driven:.4g} t): C, or what of K is not "
-            "symmetric, gives energy to a mode. If that is not meant, look at their signs."
+            f"'{name}' is unstable and grows like exp({driven:.4g} t): C, or the asymmetric part "
+            "of K, adds energy to a mode. If this is not intended, check their signs."
         )
     if words:
         warnings.warn(words, ModelWarning, stacklevel=6)

@@ -131,15 +131,15 @@ class Compliance:
                 here, back = (quantity(float(x), "m/N") for x in (D[a, b], D[b, a]))
                 one, other = (self.system.contacts[some[k]].name for k in (a, b))
                 raise BadValue(
-                    f"The compliance of '{name}' is not symmetric: {one!r} gives way to the force "
-                    f"of {other!r} by {here}, and {other!r} to that of {one!r} by {back}. Both "
-                    "must be the same."
+                    f"The compliance of '{name}' is not symmetric: the force of {other!r} opens "
+                    f"{one!r} by {here}, but the force of {one!r} opens {other!r} by {back}. Both "
+                    "must be equal."
                 )
             lowest = np.linalg.eigvalsh(D)[0]
             if lowest < -_ROUND_OFF * size:
                 raise BadValue(
                     f"The compliance of '{name}' is not positive semidefinite: its smallest "
-                    f"eigenvalue is {quantity(lowest, 'm/N')}, and what gives way would do work "
-                    "for nothing. Of two contacts, D[0][0] D[1][1] >= D[0][1]^2 has to hold."
+                    f"eigenvalue is {quantity(lowest, 'm/N')}, so contacts could produce energy. "
+                    "Two contacts need D[0][0] D[1][1] >= D[0][1]^2."
                 )
         return diagonal

@@ -79,8 +79,8 @@ def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarr
                 begun = _at(compiled, inp) or begun
         else:
             raise BadModel(
-                f"'{name}' has coordinates without mass, and Newton's method finds no equilibrium "
-                "for them at the start. Start nearer to one, or give them mass."
+                f"'{name}' has massless coordinates, and Newton's method finds no equilibrium for "
+                "them at the start. Start closer to an equilibrium, or give them mass."
             )
     F_t, F_tt = rates(compiled, begun, inp[:1], inp)
     v[:] = begun.velocity(v, F_t[0])
@@ -88,8 +88,8 @@ def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarr
         was, now = N.T @ old, N.T @ x
         if np.abs(was).max(initial=0.0) > 0 and np.abs(was - now).max() > _NEAR * np.abs(x).max():
             warnings.warn(
-                f"'{name}' has coordinates without mass, which follow the others: at the start "
-                f"{what} is {short(x)}, not {short(old)}.", ModelWarning, stacklevel=6,
+                f"'{name}' has massless coordinates, which the other coordinates determine: at the "
+                f"start {what} is {short(x)}, not {short(old)}.", ModelWarning, stacklevel=6,
             )  # fmt: skip
     M, _, _, _ = compiled.matrices(inp)
     N = begun.all

@@ -107,9 +107,9 @@ class FirstOrder:
             empty = [s for s, row in zip(system.coordinates, M, strict=True) if not row.any()]
             row = f" (the row of {empty[0]!r} is zero)" if empty else ""
             raise BadModel(
-                f"The matrix M of '{system.name}' is singular{row}, so M x' = f + r does not tell "
-                "x'. Write an algebraic equation as a law of kind 'equality', whose multiplier is "
-                "the unknown."
+                f"The matrix M of '{system.name}' is singular{row}, so M x' = f + r does not "
+                "determine x'. Write an algebraic equation as a law of kind 'equality', whose "
+                "multiplier is the unknown."
             )
         left = iter(values[n + n * n :])
         bounds = np.array(

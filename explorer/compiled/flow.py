@@ -83,8 +83,8 @@ class Flow(Remade):
         if isinstance(system, LagrangianSystem):
             if system.n > _MOST:
                 raise BadModel(
-                    f"'{system.name}' has {system.n} coordinates, but to locate events all "
-                    f"matrices are written out, up to {_MOST}; time stepping takes any size."
+                    f"'{system.name}' has {system.n} coordinates, but event location uses full "
+                    f"matrices, up to {_MOST} coordinates. Time-stepping schemes accept any size."
                 )
             self.states = [*system.q, *system.v]
             self.n, self.n_c, self.rough = system.n, len(system.contacts), system.rough
@@ -98,7 +98,7 @@ class Flow(Remade):
             self.states = list(system.x)
             self.n, self.n_c, self.rough = 0, 0, ()
         else:
-            raise BadModel(f"{type(system).__name__} is no system type that flows between events.")
+            raise BadModel(f"{type(system).__name__} cannot be integrated between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
         # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
         letter = "a" if self.n else "d"
@@ -363,9 +363,9 @@ class Flow(Remade):
                 best, chosen = least, branch.to
         if best < -_ROUND_OFF:
             raise BadModel(
-                f"'{self.system.name}' starts where none of its modes can go on: neither a side of "
-                "the surfaces there nor a slide on them has a consistent field that is known in "
-                "closed form. Start beside it."
+                f"'{self.system.name}' starts at a point from which no mode can continue: neither "
+                "a region nor a sliding mode there has a consistent field in closed form. Start "
+                "beside this point."
             )
         return chosen
 

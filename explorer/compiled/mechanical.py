@@ -65,7 +65,7 @@ class Compiled:
         self.n, self.nc = system.n, len(system.contacts)
         self.linear = isinstance(system, LinearMechanicalSystem)
         if not isinstance(system, (LinearMechanicalSystem, MechanicalSystem)):
-            raise BadModel(f"{type(system).__name__} is no system type that can be compiled.")
+            raise BadModel(f"{type(system).__name__} cannot be compiled.")
         q = [se.Symbol(s.name) for s in system.q]
         v = [se.Symbol(s.name) for s in system.v]
         t = se.Symbol("t")
@@ -236,8 +236,8 @@ class Compiled:
         q0, v0, e = values[:n], values[n : 2 * n], values[2 * n : 2 * n + self.nc]
         if not np.isfinite(values[: 2 * n]).all():
             raise BadModel(
-                f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}. "
-                "Look at its formulas, or at the parameters in them."
+                f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}. Check its "
+                "formulas and their parameters."
             )
         for contact, value in zip(self.system.contacts, e, strict=True):
             if not 0 <= value <= 1:
@@ -359,8 +359,8 @@ class Compiled:
         gap, force = self._gap(inp)[: self.nc], self.bundles["force"](inp)
         if not np.isfinite(M.sum() + K.sum() + C.sum() + G.sum() + gap.sum() + force.sum()):
             raise BadModel(
-                f"'{system.name}':{self.culprit(inp)} A root or logarithm of a negative number, or "
-                "a division by zero, does that."
+                f"'{system.name}':{self.culprit(inp)} Typical causes are a division by zero and a "
+                "root or logarithm of a negative number."
             )
         checks.check_mass(system.name, M, self._where(inp), singular=singular)
         if self.linear:
@@ -369,8 +369,8 @@ class Compiled:
             if g < -_ROUNDED and soft == 0:
                 raise BadModel(
                     f"'{system.name}' starts inside an obstacle: the gap of {contact.name!r} is "
-                    f"{quantity(g, 'm')} {self._where(inp)}. Start with every gap >= 0. If this "
-                    "is the free side, turn the sign of the gap around."
+                    f"{quantity(g, 'm')} {self._where(inp)}. Start with every gap >= 0. If the "
+                    "body is on the free side, reverse the sign of the gap."
                 )
         for friction, restitution in zip(self.frictions(inp), self.e_t(inp), strict=True):
             checks.check_friction(*friction, restitution)

@@ -55,20 +55,21 @@ class Paradox:
         """What it is, without its time."""
         if self.factor > 0:
             return (
-                f"{self.contact!r} slides with mu = {self.mu:g} to where a force on it no longer "
-                f"lifts it (D_nn - mu sgn(slip) D_nt = {quantity(self.factor, '1/kg', 1)}), and "
-                "that force grows without bound: it jams, at the border of Painleve's paradox"
+                f"{self.contact!r} slides with mu = {self.mu:g} to a point where the contact force "
+                "no longer separates the bodies (D_nn - mu sgn(slip) D_nt = "
+                f"{quantity(self.factor, '1/kg', 1)}). The force grows without bound and the "
+                "contact jams, at the border of Painleve's paradox"
             )
         return (
-            f"{self.contact!r} slides with mu = {self.mu:g}, and from mu = {number(self.least, 4)} "
-            "on a force on it presses it down instead of lifting it (D_nn - mu sgn(slip) D_nt = "
-            f"{quantity(self.factor, '1/kg', 3)}): sliding has no solution, or several (Painleve's "
-            "paradox)"
+            f"{self.contact!r} slides with mu = {self.mu:g}, and for mu >= {number(self.least, 4)} "
+            "the contact force presses the bodies together instead of separating them (D_nn - mu "
+            f"sgn(slip) D_nt = {quantity(self.factor, '1/kg', 3)}): sliding has no solution, or "
+            "several (Painleve's paradox)"
         )
 
     def __str__(self) -> str:
         return (
-            f"At t = {quantity(self.t, 's', 4)} {self.words}. Time stepping goes on with an "
+            f"At t = {quantity(self.t, 's', 4)} {self.words}. Time stepping continues with an "
             "impulse, which jams the contact without a collision"
         )
 

@@ -53,9 +53,9 @@ class Switched(Remade):
     def __init__(self, system: StepSystem, stewart: bool = False) -> None:
         if stewart and not isinstance(system, FilippovSystem):
             raise NotApplicable(
-                f"Stewart's form mixes the fields of regions, and '{system.name}' is a "
-                f"{system.kind} without any. representation='step' takes it; so would a "
-                "FilippovSystem of the same fields."
+                f"Stewart's form combines the fields of regions, but '{system.name}' is a "
+                f"{system.kind} without regions. Use representation='step', or write the system as "
+                "a FilippovSystem."
             )
         self.system, self.stewart = system, stewart
         t = se.Symbol("t")

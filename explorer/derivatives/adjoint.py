@@ -49,7 +49,8 @@ def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
     question.marches("The adjoint transposes")
     if question.scheme.tableau.code > 1:
         raise NotApplicable(
-            "The adjoint transposes explicit steps: use method='direct', or an explicit pair."
+            "The adjoint method needs explicit Runge-Kutta steps. Use method='direct', or an "
+            "explicit pair such as EventDriven('dop853')."
         )
     run = question.run(wrt=False, events=True)
     swept = _sweep(question, run)
@@ -152,9 +153,7 @@ def _sweep(question: Question, run: Trajectory) -> _Sweep:
     ends = np.empty((2, block))
     ends[1] = work[0, :block]
     if _backward(march, question.places, s + 1, steps, record, walk, work) != 0:
-        raise StepFailed(
-            f"'{question.system.name}': the equations have no solution on the way back.", run
-        )
+        raise StepFailed(f"'{question.system.name}': the adjoint equations have no solution.", run)
     ends[0] = work[0, :block]
     gradient = work[1, :p] + ends[0, :n_x] @ question.seeds()
     behind = record[:, march.record.shape[1] :]

@@ -49,8 +49,8 @@ class _Replay:
         self.flow, self.mechanical = flow, flow.mechanical
         if getattr(flow, "solved", None) is not None:
             raise NotApplicable(
-                f"'{system.name}' slides on several surfaces with multipliers that have no "
-                "closed form to continue to complex numbers: compare 'direct' with 'adjoint' and "
+                f"'{system.name}' slides on several surfaces, and its multipliers have no closed "
+                "form for complex numbers. Compare 'direct' with 'adjoint' and "
                 "'finite_difference' instead."
             )
         self.args = [system.t, *flow.states, *(sp.Symbol(k) for k in system.parameters)]
@@ -80,7 +80,7 @@ class _Replay:
     def native(self, formulas: list, more: Any = ()) -> Callable[..., np.ndarray]:
         if any(f.has(sp.Piecewise) for f in map(sp.sympify, formulas)):
             raise NotApplicable(
-                "A formula made of cases has no complex continuation here: compare 'direct' with "
+                "A piecewise formula has no complex extension here. Compare 'direct' with "
                 "'adjoint' and 'finite_difference' instead."
             )
         f = sp.lambdify([*self.args, *more], formulas, [_SHARP, "numpy"], cse=True)
@@ -233,7 +233,8 @@ def solve_complex(question: Question) -> Sensitivity:
     question.marches("The complex step repeats")
     if question.scheme.tableau.code > 1:
         raise NotApplicable(
-            "The complex step repeats explicit steps: use method='direct', or an explicit pair."
+            "The complex step needs explicit Runge-Kutta steps. Use method='direct', or an "
+            "explicit pair such as EventDriven('dop853')."
         )
     direct = solve(question)
     solution = direct.solution
@@ -241,8 +242,8 @@ def solve_complex(question: Question) -> Sensitivity:
     which = question.last_place(solution)
     if which is not None and solution.march.accumulation(which)[0][1] != 1.0:
         raise NotApplicable(
-            "The complex step repeats impacts one by one, and infinitely many lead to this final "
-            "time: use method='direct' or 'adjoint'."
+            "The complex step repeats every impact, but infinitely many precede this final time. "
+            "Use method='direct' or 'adjoint'."
         )
     n_x, p = question.cost.flow.n_x, len(question.wrt)
     gradient, apart = np.zeros(p), 0.0

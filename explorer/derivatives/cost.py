@@ -106,7 +106,7 @@ class CompiledCost(Remade):
         except BadModel as error:
             raise BadValue(
                 f"{error} A cost may use t, the states, accelerations (a_<coordinate>) and "
-                "parameters; impulses do not enter it."
+                "parameters, but no impulses."
             ) from None
 
     def terminal(self, t: float, x: np.ndarray, rho: np.ndarray) -> tuple[Any, ...]:

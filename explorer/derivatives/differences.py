@@ -81,10 +81,10 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
         base = direct.solution
         if not sequence(low, base) == sequence(high, base) == sequence(base, base):
             raise BadValue(
-                f"The runs at {question.wrt[j]} ± {size / 2:g} and between meet different events "
-                f"({len(low.located)}, {len(high.located)} and {len(direct.solution.located)} of "
-                "them): across a change of the event sequence there is no derivative. A smaller "
-                "delta may keep the sequence."
+                f"The runs at {question.wrt[j]} ± {size / 2:g} and the run between them have "
+                f"different event sequences ({len(low.located)}, {len(high.located)} and "
+                f"{len(direct.solution.located)} events). No derivative exists across such a "
+                "change; a smaller delta may keep the sequence."
             )
         x_low, z_low = _on(low, grid)
         x_high, z_high = _on(high, grid)
@@ -137,7 +137,8 @@ def solve_discrete(
     system = question.system
     if not MoreauJean.fits(system) or not isinstance(system, MechanicalSystem):
         raise NotApplicable(
-            f"'discrete' differentiates Moreau-Jean time stepping, which takes {MoreauJean.takes}."
+            "'discrete' differentiates Moreau-Jean time stepping, which accepts "
+            f"{MoreauJean.takes}."
         )
     direct = solve(question)
     scheme = MoreauJean(h=system.h) if scheme is None else scheme
@@ -160,7 +161,8 @@ def solve_discrete(
                 break
         else:
             raise NotApplicable(
-                f"No change of {question.wrt[j]!r} keeps the active sets of every step."
+                f"No difference step in {question.wrt[j]!r} keeps the active sets of all time "
+                "steps."
             )
         rows = np.minimum(np.searchsorted(runs[0].t, direct.t - 1e-12), len(runs[0].t) - 1)
         for k, run in enumerate(runs):

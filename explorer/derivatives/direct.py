@@ -100,7 +100,8 @@ class Sensitivity:
         d = np.asarray(direction, float)
         if d.shape != (len(self.wrt),) or not np.isfinite(d).all() or not d.any():
             raise BadValue(
-                f"A direction needs {len(self.wrt)} numbers ({', '.join(self.wrt)}), not all 0."
+                f"A direction needs {len(self.wrt)} numbers ({', '.join(self.wrt)}), and at "
+                "least one must not be 0."
             )
         if not self.directional:
             return float(self.cost_gradient @ d)

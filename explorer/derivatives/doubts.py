@@ -109,7 +109,7 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
         return []
     unit = question.system.time_unit
     cure = (
-        "A smaller rtol may decide it" if scheme.rtol > FINEST else "No tolerance here decides it"
+        "A smaller rtol may resolve this" if scheme.rtol > FINEST else "No tolerance resolves this"
     )
     try:
         other = dataclasses.replace(question, scheme=_other(scheme), t_eval=None).run(wrt=False)
@@ -133,9 +133,9 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
             found.append(Doubt(
                 name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
                 allowed=0.5 / SURE, event=int(k), t=event.t, columns=columns, alone=alone, words=
-                f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it goes "
-                f"beyond the zero so little that rtol = {scheme.rtol:g} does not say how far, and "
-                f"{what} is not known. {cure}.",
+                f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it crosses "
+                f"zero by so little that rtol = {scheme.rtol:g} does not resolve the crossing, and "
+                f"{what} is unknown. {cure}.",
             ))  # fmt: skip
     if len(suspects):
         run.forget_rows()
@@ -150,9 +150,8 @@ def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
                 name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
                 allowed=1 / SURE, event=int(np.searchsorted(record[:, 0], t)), t=t, columns=end,
                 words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its zero "
-                "and turns "
-                f"back: rtol = {scheme.rtol:g} does not say whether it is met, and the derivative "
-                f"behind it is not known. {cure}.",
+                      f"and turns back: rtol = {scheme.rtol:g} does not resolve whether the event "
+                      f"occurs, and the derivative after it is unknown. {cure}.",
             ))  # fmt: skip
     return found
 
@@ -210,9 +209,9 @@ def _directional(question: Question, run: Trajectory) -> list[Doubt]:
         found.append(Doubt(
             name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
             columns=columns, words=
-            f"At t = {quantity(event.t, unit)} {event.contact!r} meets {_other_one(run, k)}, and "
-            f"{names} decides which comes first, or couples them: the derivative is another one to "
-            "either side.",
+            f"At t = {quantity(event.t, unit)} {event.contact!r} coincides with "
+            f"{_other_one(run, k)}, and {names} decides which comes first, or couples them: the "
+            "two one-sided derivatives differ.",
         ))  # fmt: skip
     return found
 
@@ -279,8 +278,8 @@ def judged(found: Sensitivity, both: bool) -> Sensitivity:
     for doubt in doubts:
         if doubt.kind == "directional" and not both and (last is None or doubt.event <= last):
             raise BadValue(
-                f"{doubt.sentence} directional='both' returns both; or leave it out of wrt, or "
-                "start beside it."
+                f"{doubt.sentence} Use directional='both' to get both, remove the parameter from "
+                "wrt, or start beside this point."
             )
         if doubt.event == last or (not doubt.alone and (last is None or doubt.event < last)):
             columns |= doubt.columns

@@ -61,6 +61,7 @@ def check_held_start(question: Question, run: Trajectory) -> None:
         contact = flow.guard_name(row if row < nc else flow.rough[row - nc])
         how = "closed" if row < nc else "sticking"
         raise BadValue(
-            f"The run starts with {contact!r} {how}, and {name!r} moves it off: there is no "
-            "derivative, or another one to either side. Start beside it, or leave this out of wrt."
+            f"The run starts with {contact!r} {how}, and {name!r} moves the start away from this "
+            "state: the derivative does not exist, or the one-sided derivatives differ. Start "
+            "beside it, or remove the parameter from wrt."
         )

@@ -97,7 +97,9 @@ def limit(question: Question, direction: np.ndarray) -> Side:
         if best is None or error < best.error:
             best = Side(float(value[0]), float(value[1]), value[2:], error)
     if best is None:
-        raise failed or BadValue("The events beside this parameter change at every distance.")
+        raise failed or BadValue(
+            "The event sequence changes at every distance from this parameter value."
+        )
     return best
 
 

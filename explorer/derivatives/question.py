@@ -133,12 +133,12 @@ def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], 
             places.append(-1)
         elif name in system.sizes:
             raise BadValue(
-                f"{name!r} is a whole number that '{system.name}' was built with; there is no "
-                "derivative by it. Compare two systems instead."
+                f"{name!r} is an integer that '{system.name}' was built with, so no derivative by "
+                "it exists. Compare two systems instead."
             )
         elif name in knobs_of(scheme) or name in ("h", "theta"):
             raise BadValue(
-                f"{name!r} is a knob of a scheme, not of the system; ask for parameters of "
+                f"{name!r} is an option of a scheme, not a parameter of the system. Parameters of "
                 f"'{system.name}': {', '.join(names)}."
             )
         else:
@@ -169,19 +169,20 @@ def ask(
     check_system(system)
     more = f" with {', '.join(sorted(system.features))}" if system.features else ""
     if not any(kind.differentiates(system) for kind in schemes.values()):
+        located = [f"{k.__name__} accepts {k.takes}" for k in schemes.values() if k.located]
         raise NotApplicable(
-            f"No scheme finds sensitivities of '{system.name}', a {system.kind}{more}. "
-            f"{'; '.join(f'{k.__name__} takes {k.takes}' for k in schemes.values() if k.located)}."
+            f"No scheme computes sensitivities of '{system.name}', a {system.kind}{more}. "
+            f"{'; '.join(located)}."
         )
     chosen = choose(system, locating(system) if scheme is None else scheme)
     if not chosen.differentiates(system):
         why = (
-            f"takes '{system.name}' through a rewriting that is not differentiated"
+            f"accepts '{system.name}' only after a reformulation that is not differentiated"
             if chosen.located else "does not locate events, so its sensitivities have no jumps"
         )  # fmt: skip
         raise NotApplicable(
-            f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (method='discrete' "
-            "differentiates the time stepping of MoreauJean, as a lesson.)"
+            f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (As a lesson, "
+            "method='discrete' differentiates the time stepping of MoreauJean.)"
         )
     names, places = columns(system, wrt, chosen)
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")

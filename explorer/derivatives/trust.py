@@ -210,7 +210,7 @@ def _grazing(events: list[Any], solution: Trajectory) -> list[Check]:
     return [Check(
         "grazing", error, 0.5 / SURE, "",
         f"The event of {event.contact!r} at t = {quantity(event.t, unit, 5)} grazes: its dt/drho "
-        f"{known}, and a small change makes it a miss.",
+        f"{known}, and a small change of the parameters removes the event.",
     )]  # fmt: skip
 
 
@@ -221,8 +221,9 @@ def _grown(grown: float, lost: float) -> Check:
         lost,
         10.0**-DIGITS,
         "",
-        f"Errors grow by {number(grown, 1)} along the run, so that of its digits {left or 'none'} "
-        f"{'is' if left < 2 else 'are'} left. A shorter t_end or a smaller rtol keeps more.",
+        f"Errors grow by a factor of {number(grown, 1)} along the run, so {left or 'none'} of its "
+        f"digits {'is' if left < 2 else 'are'} left. Use a shorter t_end or a smaller rtol to keep "
+        "more.",
     )
 
 
@@ -232,8 +233,8 @@ def _near(solution: Trajectory, lost: float) -> list[Check]:
     near, size = solution.nearest, float(scales(solution).max(initial=0.0))
     return [Check(
         "near miss", lost * max(size, 1.0) * SURE / near if near > 0 else np.inf, 1.0, "",
-        f"A guard comes within {number(near, 1)} of an event that does not happen: a change that "
-        "small adds the event, and the derivative ends there.",
+        f"A guard comes within {number(near, 1)} of an event that does not happen. A change of "
+        "this size adds the event, and the derivative ends there.",
     )]  # fmt: skip
 
 
@@ -252,8 +253,8 @@ def _finite(
     count += lacking(_states(solution)[1]) if mu is None else int((~np.isfinite(mu)).sum())
     return [Check(
         "finite", float(count), 0.0, "numbers",
-        "The derivative does not exist, or lies beyond all numbers: an event grazes, or errors "
-        "grow without bound.",
+        "The derivative does not exist or is not finite: an event grazes, or errors grow without "
+        "bound.",
     )]  # fmt: skip
 
 
@@ -289,16 +290,16 @@ def _held(question: Question, solution: Trajectory) -> list[Check]:
         worst = max(worst, float(off[moves > 1e-8].max(initial=0.0)))
     return [Check(
         "held contacts", worst, max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)), "",
-        f"A derivative moves a contact that is held by {number(worst, 1)} of its largest speeds: "
-        "impacts accumulate there, and those too small to be told from rest were left out.",
+        f"A derivative moves a closed contact by {number(worst, 1)} of its largest speeds: impacts "
+        "accumulate there, and impacts too small to resolve were left out.",
     )]  # fmt: skip
 
 
 def _own(name: str, value: float, tolerance: float) -> Check:
     words = {
-        "direct": "The method and the direct one disagree",
-        "duality": "The adjoint and the sensitivities are not dual at an event",
-        "step": "The steps of the adjoint are too long for it",
+        "direct": "The method and the direct method disagree",
+        "duality": "The adjoint and the sensitivities violate duality at an event",
+        "step": "The steps are too long for the adjoint",
     }
     said = words.get(name, f"The residual {name!r} is large")
     return Check(

@@ -82,8 +82,8 @@ def _second(sens: Sensitivity, asked: Question) -> list[Check]:
         return [Check(name, np.inf, _AGREE, "", words)]
     if sequence(found.solution) != sequence(sens.solution):
         words = (
-            f"{asked.scheme!r} meets {len(found.events)} events, the run {len(sens.events)}, or "
-            "others: the events themselves are not determined."
+            f"{asked.scheme!r} finds {len(found.events)} events and the run {len(sens.events)}, or "
+            "their sequence differs: the events themselves are not resolved."
         )
         return [Check(name, np.inf, _AGREE, "", words)]
     apart = _apart(found.cost_gradient, sens.cost_gradient)
@@ -110,7 +110,7 @@ def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
         error = max(side[1] for side in sides)
         size = max(abs(own), abs(left), abs(right), error, 1e-300)
         if not (np.isfinite(left) or np.isfinite(right)):
-            words = f"No run exists beside {name}: the derivative by it cannot be compared."
+            words = f"Every run beside {name} fails, so the derivative by it cannot be compared."
             checks.append(Check(f"difference quotients by {name}", np.inf, _AGREE, "", words))
             continue
         nearest = min(abs(own - x) for x in (left, right) if np.isfinite(x))

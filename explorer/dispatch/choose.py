@@ -36,7 +36,7 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
         raise NotApplicable(
             f"{kind} cannot integrate '{system.name}'{f': {why}' if why else '.'}\n"
             f"  {system.name}   {type(system).__name__}{_with(system)}\n"
-            f"  {kind}   takes {scheme.takes}\n"
+            f"  {kind}   accepts {scheme.takes}\n"
             f"  {_instead(system)}"
         )
     return scheme
@@ -49,8 +49,8 @@ def _instead(system: System) -> str:
         return _nobody(system)
     through = [type(s).__name__ for s in found if isinstance(system, s.rewrites)]
     direct = [type(s).__name__ for s in found if not isinstance(system, s.rewrites)]
-    more = f" Through an exact rewriting: {', '.join(through)}." if through else ""
-    return f"Take it as it is: {', '.join(direct) or 'none'}.{more}"
+    more = f" After an exact reformulation: {', '.join(through)}." if through else ""
+    return f"Schemes that accept it: {', '.join(direct) or 'none'}.{more}"
 
 
 def _with(system: System) -> str:
@@ -64,14 +64,14 @@ def _nobody(system: System) -> str:
         if isinstance(system, kind.accepts) and not kind.lesson
     }  # fmt: skip
     if not kinds:
-        return f"No scheme takes a {system.kind}."
+        return f"No scheme accepts a {system.kind}."
     features = sorted(system.features)
     for count in range(1, len(features) + 1):
         for clash in itertools.combinations(features, count):
             if not any(kind.handles >= {*clash} for kind in kinds.values()):
-                return f"No scheme takes {_listed(clash)}{_both(clash)}.{_without(system, kinds)}"
+                return f"No scheme accepts {_listed(clash)}{_both(clash)}.{_without(system, kinds)}"
     why = [f"{name}: {kind.obstacle(system)}" for name, kind in kinds.items()]
-    return "No scheme takes it. " + " ".join(why)
+    return "No scheme accepts it. " + " ".join(why)
 
 
 def _without(system: System, kinds: Mapping[str, type[Scheme]]) -> str:

@@ -48,9 +48,9 @@ def load(path: str | Path) -> Solution:
             for name, values in arrays.items():
                 if len(getattr(solution, name)) != len(values):
                     raise BadValue(
-                        f"{str(path)!r} was made by nonsmooth-explorer "
+                        f"{str(path)!r} was written by nonsmooth-explorer "
                         f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
-                        "events. numpy.load reads its arrays."
+                        "events. Read its arrays with numpy.load."
                     )
                 setattr(solution, name, values)
             solution.status = status
@@ -73,7 +73,9 @@ def load(path: str | Path) -> Solution:
             asked={"t_end": spec["t_end"]},
         )  # fmt: skip
     except (KeyError, TypeError) as error:
-        raise BadValue(f"The recipe in {str(path)!r} is incomplete ({error}).") from None
+        raise BadValue(
+            f"The description of the run in {str(path)!r} is incomplete ({error})."
+        ) from None
     solution.observe = observe
     return solution
 

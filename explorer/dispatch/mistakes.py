@@ -32,9 +32,9 @@ def before(system: Any, given: Mapping[str, Any], rho: Any) -> list[str]:
         here = f"{name} = {value:g}{unit}"
         span = f"its range [{param.low:g}, {param.high:g}]{unit}"
         if (param.low > 0 > value) or (param.high < 0 < value):
-            found.append(f"{here} has another sign than all of {span}. Is its sign right?")
+            found.append(f"{here} has the opposite sign of {span}. Check the sign.")
         elif _far(param, value):
-            found.append(f"{here} lies far outside {span}. Is its unit right?")
+            found.append(f"{here} lies far outside {span}. Check the unit.")
     return found
 
 
@@ -51,21 +51,21 @@ def after(system: Any, solution: Any, started: bool) -> list[str]:
     found = []
     if not (started or system.started) and _rests(solution):
         found.append(
-            "no start is set, and from zero nothing moves. Call .start(...), or give the run its "
-            "start."
+            "no start is set, and the system does not move from zero. Call .start(...), or give a "
+            "start to the run."
         )
     names = {c.name: k for k, c in enumerate(system.contacts)}
     bare = [n for n in system.without_e if n in names]
     if bare and (struck := [n for n in bare if _strikes(solution, names[n])]):
         found.append(
-            f"the contact {struck[0]!r} has no restitution e, so it takes e = 0 and does not "
-            "rebound. Give e, such as Contact(..., e=0.8), or e=0 to say so."
+            f"the contact {struck[0]!r} has no restitution e, so e = 0 is used and it does not "
+            "rebound. Give e, such as Contact(..., e=0.8), or state e=0."
         )
     if names and not _met(solution) and all(_runs_away(solution, k) for k in names.values()):
         found.append(
-            f"the gap of {next(iter(names))!r} grows ever faster from the start on, so that the "
-            "contact never closes. If the body is meant to hit it, the gap has the wrong sign: a "
-            "gap is > 0 where the body is free."
+            f"the gap of {next(iter(names))!r} grows ever faster from the start, so the contact "
+            "never closes. If the body should hit it, reverse the sign of the gap: a gap is > 0 "
+            "where the body is free."
         )
     return found
 

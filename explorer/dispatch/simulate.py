@@ -141,7 +141,7 @@ def simulate(
         _takes(chosen, "t_eval", "its rows are its steps")
         given["t_eval"] = _numbers(t_eval, "t_eval")
     if record is not None:
-        _takes(chosen, "record", "it keeps all rows, for its events are found in them")
+        _takes(chosen, "record", "it keeps all rows, because events are detected in them")
         a(record, Recorder, "record", "Recorder(every=10)")
         given["record"] = record.selection(compiled.system.coordinates, observe)
     solution = chosen.run(compiled, values, span, **given)
@@ -216,7 +216,7 @@ def begin(
 
 def _takes(chosen: Scheme, what: str, instead: str) -> None:
     if what not in inspect.signature(chosen.run).parameters:
-        raise BadValue(f"{type(chosen).__name__} takes no {what}: {instead}.")
+        raise BadValue(f"{type(chosen).__name__} does not accept {what}: {instead}.")
 
 
 def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
@@ -275,19 +275,19 @@ def _by_sign(system: System) -> str:
         for name, f in zip(system.coordinates, system.f, strict=True):
             if (c := jump(f, system.x)) is not None:
                 return (
-                    f"f of {name!r} jumps where {c} = 0, and a formula holds no state there, at "
-                    f"whatever h. A relay does (a law of kind 'relay' with y = {c}, its multiplier "
-                    "in r), or a StepSystem or FilippovSystem with the same formula"
+                    f"f of {name!r} jumps where {c} = 0, and with a formula the state cannot stay "
+                    f"there, at any h. Use a relay (a law of kind 'relay' with y = {c}, its "
+                    "multiplier in r), or the same formula in a StepSystem or FilippovSystem"
                 )
     if not isinstance(system, MechanicalSystem):
         return ""
     for name, force in zip(system.coordinates, system.force, strict=True):
         if (slip := jump(force, system.v)) is not None:
             return (
-                f"the force of {name!r} jumps where {slip} = 0, as Coulomb friction does, and a "
-                "force that is a formula holds no body there, at whatever h. Friction of a contact "
-                f"does (Contact(..., mu=..., slip='{slip}')), or a StepSystem or FilippovSystem "
-                "with the same formula"
+                f"the force of {name!r} jumps where {slip} = 0, like Coulomb friction, and with a "
+                "formula the body cannot stick there, at any h. Use friction of a contact "
+                f"(Contact(..., mu=..., slip='{slip}')), or the same formula in a StepSystem or "
+                "FilippovSystem"
             )
     return ""
 

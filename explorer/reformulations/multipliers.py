@@ -49,9 +49,9 @@ def stewart(system: FilippovSystem) -> FirstOrderSystem:
     """
     if not isinstance(system, FilippovSystem):
         raise NotApplicable(
-            f"Stewart's form mixes the fields of regions, and '{system.name}' is a {system.kind} "
-            "without any. representation='step' takes it; so would a FilippovSystem of the same "
-            "fields."
+            f"Stewart's form combines the fields of regions, but '{system.name}' is a "
+            f"{system.kind} without regions. Use representation='step', or write the system as a "
+            "FilippovSystem."
         )
     made = _like(system)
     y: dict[str, Any] = {}
