@@ -70,7 +70,9 @@ class Recorder(metaclass=Checked):
         except (TypeError, ValueError):
             times = np.full(1, np.nan)
         if times.ndim > 1 or not np.isfinite(times).all():
-            raise BadValue(f"times = {self.times!r} must be finite times in s, in a row.")
+            raise BadValue(
+                f"times = {self.times!r} must be a one-dimensional sequence of finite times in s."
+            )
         object.__setattr__(self, "times", tuple(times.tolist()))
 
     def __repr__(self) -> str:
@@ -117,8 +119,8 @@ def _places(what: str, asked: Any, coordinates: Sequence[str]) -> np.ndarray:
         else:
             near = suggest(x, coordinates) if isinstance(x, str) else ""
             raise BadValue(
-                f"{what} of a Recorder names {x!r}, which is no coordinate: names or numbers from "
-                f"0 to {len(coordinates) - 1} are.{near}"
+                f"{what} of a Recorder names {x!r}, which is not a coordinate: use names or "
+                f"numbers from 0 to {len(coordinates) - 1}.{near}"
             )
     return np.array(found, int)
 

@@ -115,7 +115,7 @@ def test_energy_from_impacts_on_a_stiff_spring_is_named(e, g):
     rises = run.energy - np.minimum.accumulate(run.energy)
     assert rises.max() > 0.02 * run.energy[0]
     assert not run.certificate["energy made"].ok
-    assert "from nothing" in " ".join(run.cautions)
+    assert "without a cause" in " ".join(run.cautions)
 
 
 def test_a_linkage_that_loses_energy_says_so():

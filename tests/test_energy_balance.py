@@ -135,9 +135,9 @@ def test_it_says_what_it_cannot_tell():
     odd = ex.MechanicalSystem("odd", q="x", force=["-sin(x)*exp(x)"], start={"q": [1.0]})
     with pytest.raises(ex.NotApplicable, match="potential of 'odd' is not known"):
         energy_balance(ex.simulate(odd))
-    with pytest.raises(ex.BadValue, match="takes what simulate returns, not 3"):
+    with pytest.raises(ex.BadValue, match="accepts what simulate returns, not 3"):
         energy_balance(3)
-    with pytest.raises(ex.NotApplicable, match="no forces whose work"):
+    with pytest.raises(ex.NotApplicable, match="no forces, so no work"):
         energy_balance(ex.simulate(models["thermostat"]()))
 
 

@@ -163,7 +163,7 @@ def test_costs_and_their_methods_agree():
 def test_where_no_derivative_exists_is_a_sentence():
     """A start that moves off its surface; methods that repeat steps; schemes without events."""
     system = crossing(1)
-    with pytest.raises(BadValue, match="starts on the surface 'c1' = 0"):
+    with pytest.raises(BadValue, match="start lies on the switching surface 'c1' = 0"):
         ex.sensitivity(system, ex.FESD, x0=0.0, wrt="x")
     assert ex.sensitivity(system, ex.FESD, x0=[0.0], wrt="x0").S[-1] == 0
     corner = ex.StepSystem(
@@ -189,7 +189,11 @@ def test_the_end_over_a_parameter_and_its_derivative():
     start = ex.study.end_state(system, [ex.FESD(h=0.3)], by="x", values=[-1.0, 0.5])
     assert start.curves[0].slope == pytest.approx([1 / 3, 1], abs=1e-12)
     assert len(ex.views.end_state(found).data) == 4
-    for asked, said in ({"by": "q"}, "'q'"), ({"by": "x"}, "Which starts"), ({"of": "y"}, "'y'"):
+    for asked, said in (
+        ({"by": "q"}, "'q'"),
+        ({"by": "x"}, "start values of x are missing"),
+        ({"of": "y"}, "'y'"),
+    ):
         with pytest.raises(BadValue, match=said):
             ex.study.end_state(system, **asked)
     with pytest.raises(BadValue, match=r"study\.end_state"):

@@ -176,7 +176,7 @@ def test_a_start_on_the_surface_is_in_the_set_that_goes_on(d):
         assert not sol.events
         assert sol.mode_names[sol.mode[0]] == STARTS[d]
         assert sol.x[-1] == pytest.approx([d - np.sign(d) if abs(d) > 1 else 0.0])
-    with pytest.raises(BadValue, match="starts on the surface"):
+    with pytest.raises(BadValue, match="start lies on the switching surface"):
         ex.sensitivity(system, TIGHT, wrt="x")
     assert ex.sensitivity(system, TIGHT, wrt="d").S[-1, 0, 0] == pytest.approx(float(abs(d) > 1))
     repelled = ex.StepSystem("s", x="x", f=["sign(x)"], start={"t_end": 1})
@@ -190,7 +190,7 @@ def test_a_start_on_a_surface_without_any_parameter_is_refused_alike(scheme):
         "relay", x="x", c=["x"], S=[[1], [-1]], modes={"right": ["-1"], "left": ["1"]},
         start={"x": [0], "t_end": 1},
     )  # fmt: skip
-    with pytest.raises(BadValue, match="starts on the surface 'c1'"):
+    with pytest.raises(BadValue, match="start lies on the switching surface 'c1'"):
         ex.sensitivity(system, scheme, wrt=["x"])
 
 
@@ -246,7 +246,7 @@ def test_what_has_no_modes_is_refused_in_a_sentence():
     """A multiplier squared, too many functions: FESD takes both."""
     squared = ex.StepSystem("s", x="x", c=["x"], f=["0.5 - alpha_1**2"])
     many = ex.StepSystem("m", x="x", f=["-" + " - ".join(f"sign(x - {k})" for k in range(6))])
-    for system, word in ((squared, "other than linearly"), (many, "6 switching functions")):
+    for system, word in ((squared, "nonlinearly"), (many, "6 switching functions")):
         assert "EventDriven" not in [type(s).__name__ for s in ex.schemes_for(system)]
         with pytest.raises(NotApplicable, match=word):
             ex.simulate(system, ex.EventDriven)

@@ -132,7 +132,7 @@ def test_an_accumulation_is_one_event():
     [
         ({"wrt": "ee"}, "Did you mean 'e'"),
         ({"wrt": "e", "cost": {"w": "tt"}}, "Did you mean 't'"),
-        ({"wrt": "e", "bounds": {"g": (1, 2)}}, "not searched for"),
+        ({"wrt": "e", "bounds": {"g": (1, 2)}}, "not among the parameters to optimise"),
         ({"wrt": "e", "bounds": {"e": 3}}, "(low, high)"),
         ({"wrt": "e", "bounds": {"e": (0.9, 0.1)}}, "empty"),
         ({"wrt": "e", "bounds": [(0, 1), (0, 1)]}, "1 entries"),
@@ -260,7 +260,7 @@ def test_a_wheel_tells_its_slope():
         ({"data": ["a"] * 5}, "must be numbers"),
         ({"data": np.full(5, np.nan)}, "cannot determine"),
         ({"t": [0, 1, 1, 2, 3]}, "must increase"),
-        ({"t": [-1, 0, 1, 2, 3]}, "not be before"),
+        ({"t": [-1, 0, 1, 2, 3]}, "must not be negative"),
         ({"sigma": 0}, "greater than zero"),
         ({"sigma": [1, 2]}, "shape of the data"),
         ({"start": {"e": 2}}, "outside its bounds"),

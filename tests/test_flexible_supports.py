@@ -265,14 +265,14 @@ def test_what_makes_no_sense_is_refused():
         ([[1, 2]], "must be 2 x 2, but it is given as 1 x 2"),
         ([[1, 0.5], [0.4, 1]], "is not symmetric: the force of 'right' opens 'left' by 0.5"),
         ([["y", 0], [0, 1]], r"compliance of 'two'\[0, 0\] may not depend on 'y'"),
-        ([[0, 1], [1, 1]], "not to its own"),
+        ([[0, 1], [1, 1]], "not on its own"),
     ):
         with pytest.raises(BadModel, match=says):
             two(compliance=compliance)
     for gap, says in (
         ("y + lam_rihgt", "'lam_rihgt'.*is the multiplier of no contact here.*'lam_right'"),
         ("y + 1e-3*lam_left + 1e-4*lam_right", "is not symmetric"),
-        ("y + 1e-4*lam_right", "not to its own.*lam_left"),
+        ("y + 1e-4*lam_right", "not on its own.*lam_left"),
         ("y + z*lam_left", "the part with multipliers depends on 'z'"),
         ("y + 1/lam_left", "is not finite where all multipliers are zero"),
         ("1e-3*lam_left", "does not depend on any coordinate"),

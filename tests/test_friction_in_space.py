@@ -190,7 +190,7 @@ def test_what_does_not_converge_keeps_its_state_and_says_what_might():
     assert sol.t[-1] > 0
     assert sol.status.name == "lcp_iterations"
     assert "natural residual" in sol.status.message
-    assert "solved neither by cone='apgd' nor by 'nsgs'" in sol.status.message
+    assert "neither cone='apgd' nor cone='nsgs' solved" in sol.status.message
     assert "smaller h, a larger lcp_max" in sol.status.message
     assert np.isfinite(sol.q).all()
     assert sol.t[-1] == pytest.approx(sol.status.t)

@@ -196,8 +196,8 @@ def test_a_hinge_without_mass_yields():
     [
         (ex.Newmark(beta=0), BadValue, "infinite frequency.*Newmark.beta=1/4"),
         (ex.Newmark.named("linear acceleration"), BadValue, "above the stability limit"),
-        (ex.Newmark(error_tol=1e-6), BadValue, "even steps"),
-        (ex.MoreauJean(theta=0.3), BadValue, "theta >= 1/2 is"),
+        (ex.Newmark(error_tol=1e-6), BadValue, "constant steps"),
+        (ex.MoreauJean(theta=0.3), BadValue, "use theta >= 1/2"),
         (ex.EventDriven(), StepFailed, "Newmark and GeneralizedAlpha accept"),
         (ex.NonsmoothGeneralizedAlpha(), BadModel, "MoreauJean accepts them in linear systems"),
     ],
@@ -213,7 +213,7 @@ def test_a_scheme_that_needs_mass_names_one_that_does_not(scheme, error, words):
     [
         ([1, 0], [[1, 0], [0, 0]], None, "motion of 'q2' is not determined"),
         ([1, 0, 0], [[1, 0, 0], [0, 1, -1], [0, -1, 1]], None, "'q2' with 'q3'|'q3' with 'q2'"),
-        ([1, 0], np.eye(2), [[0, 1], [-1, 0]], "velocities would be constraints"),
+        ([1, 0], np.eye(2), [[0, 1], [-1, 0]], "would constrain velocities"),
         ([1, -1], np.eye(2), None, "indefinite"),
     ],
 )
@@ -228,11 +228,11 @@ def test_contacts_and_constraints_on_what_has_no_mass_are_refused():
     M, K = np.diag([1.0, 0.0]), [[2, -1], [-1, 2]]
     for more in ({"H": [[0, 1]], "e": 0.5}, {"J": [[0, 1]]}):
         system = ex.LinearMechanicalSystem("touch", M, K, **more)
-        with pytest.raises(BadModel, match="acts on coordinates without mass"):
+        with pytest.raises(BadModel, match="acts on massless coordinates"):
             ex.simulate(system, ex.MoreauJean())
     turning = ex.MechanicalSystem("turning", q="x z", mass=[["cos(x)**2", 0], [0, 0]],
                                   force=["-x", "-z"])  # fmt: skip
-    with pytest.raises(BadValue, match="directions without mass turn"):
+    with pytest.raises(BadValue, match="massless directions turn"):
         ex.simulate(turning, ex.Newmark(h=1e-2))
     with pytest.raises(BadModel, match="neither mass nor stiffness"):
         ex.study.modes(ex.LinearMechanicalSystem("loose", M, [[1, 0], [0, 0]]))

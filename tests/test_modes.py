@@ -98,7 +98,7 @@ def test_modal_damping_decays_each_mode_on_its_own():
         (lambda: rayleigh([[1]], [[4]], (0.01, 0.5), (1, 2)), "modes of low frequency would grow"),
         (lambda: rayleigh([[1]], [[4]], (0.5, 0.01), (1, 2)), "modes of high frequency would grow"),
         (lambda: modal_damping([[1]], [[4]], [0.1, 0.1]), "2 damping ratios are given for 1 mode"),
-        (lambda: modal_damping([[1]], [[4]], -0.1), "would feed its mode"),
+        (lambda: modal_damping([[1]], [[4]], -0.1), "would add energy to its mode"),
         (lambda: modal_damping([[1]], [[-4]], 0.1), "does not oscillate"),
         (lambda: modes(models["duffing"](), 0), "count = 0 must be a whole number"),
         (lambda: modes(models["duffing"](), about=[1, 2]), "about needs 1 finite number"),

@@ -95,7 +95,7 @@ def test_every_control_moved():
         ("see.width", "0", "greater than zero"), ("see.width", "thin", "finite number"),
         ("knob.tableau", "Heun", "not one of"), ("t_end", "-1", "greater than zero"),
         ("model", "bouncing_ball", "no step functions"), ("model", "nobody", "no model"),
-        ("see.FESD", False, "One curve"),
+        ("see.FESD", False, "one curve"),
     ],
 )  # fmt: skip
 def test_what_is_typed_wrong_is_a_sentence_and_the_picture_stays(key, typed, said):

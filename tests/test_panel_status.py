@@ -16,11 +16,11 @@ def test_a_refusal_names_what_the_picture_has_instead(panel):
     one = panels[panel](Session("bouncing_ball"))
     assert not asked(one, **{"rho.e": 0.7}).get("stale")
     status = asked(one, **{"rho.e": "abc"})
-    assert status["text"].startswith("Drawn with e = 0.7, all else as set. ")
+    assert status["text"].startswith("Showing e = 0.7; all other settings applied. ")
     assert status["stale"]
     status = asked(one, **{"rho.y0": 0.4, "q0.y": "x", "scheme": "nobody"})
     assert one.session.start()["q0"] == [0.4]
-    head = f"Drawn with e = 0.7 and y(0) = 0.4 and {one.session.state['scheme']}, all else as set."
+    head = f"Showing e = 0.7 and y(0) = 0.4 and {one.session.state['scheme']}; all other settings applied."
     assert status["text"].startswith(head)
     assert "last good" not in status["text"] + status["detail"]
     assert "stale" not in asked(
@@ -49,7 +49,7 @@ def test_what_cannot_be_drawn_is_said():
     panel = panels["explore"](Session("bouncing_ball"))
     status = asked(panel, **{"rho.m": 1e300})
     assert status["level"] == "warn"
-    beyond = "Beyond what can be drawn (3e38): impulse (N s), energy (J)."
+    beyond = "Too large to draw (above 3e38): impulse (N s), energy (J)."
     unit = "m = 1e+300 kg lies far outside its range [0.1, 5] kg. Check the unit."
     assert status["text"] == f"{beyond} 'bouncing ball': {unit}"
     assert "steps in" in status["detail"]

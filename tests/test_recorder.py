@@ -91,7 +91,7 @@ def test_times_choose_the_row_at_or_behind_each():
     run = ex.simulate(shaken(), ex.Newmark(h=1e-3), record=ex.Recorder(times=[0.9, 0.25, 0.3333]))
     assert run.t == pytest.approx([0, 0.25, 0.334, 0.9, 1.2])
     assert run.at(0.25).q == pytest.approx(run.q[1])
-    with pytest.raises(BadValue, match="lies between the rows that were kept"):
+    with pytest.raises(BadValue, match="lies between the recorded rows"):
         run.at(0.5)
 
 
@@ -120,7 +120,7 @@ def test_pictures_mark_rows_and_join_none():
     assert {trace.mode for trace in figure.data} == {"markers"}
     assert (np.asarray(figure.data[0].y) == run.q[:, 0]).all()
     assert "61 rows of 1200 steps" in str(figure.layout)
-    with pytest.raises(NotApplicable, match=r"views\.phase looks at all rows"):
+    with pytest.raises(NotApplicable, match=r"views\.phase needs all rows"):
         ex.views.phase(run)
     whole = ex.simulate(shaken(), ex.Newmark(h=1e-3), record=ex.Recorder(q=[1, 2], v=()))
     assert {trace.mode for trace in ex.views.trajectory(whole).data} == {"lines"}
@@ -136,7 +136,7 @@ def test_pictures_mark_rows_and_join_none():
         (lambda: ex.Recorder(times=["noon"]), "finite times"),
         (
             lambda: ex.simulate(shaken(), ex.Newmark(), record=ex.Recorder(q=["q9"])),
-            "names 'q9', which is no coordinate",
+            "names 'q9', which is not a coordinate",
         ),
         (lambda: ex.simulate(shaken(), ex.Newmark(), record=ex.Recorder(q=7)), "from 0 to 3"),
         (lambda: ex.simulate(shaken(), ex.Newmark(), record=10), "write Recorder"),

@@ -311,7 +311,7 @@ def test_the_start_of_a_hybrid_system():
     session.set(mode0="on")
     assert session.state["mode0"] is None
     for key, value, said in [("mode0", "of", "Did you mean 'off'"), ("x0.T", "abc", "The start of T"),
-                             ("q0.T", 1, "nothing called"), ("v0.T", 1, "nothing called")]:  # fmt: skip
+                             ("q0.T", 1, "no setting"), ("v0.T", 1, "no setting")]:  # fmt: skip
         with pytest.raises(BadValue, match=said):
             session.set(**{key: value})
 

@@ -355,7 +355,9 @@ def test_a_column_keeps_its_name_apart_from_a_state_of_the_same():
 
 @pytest.mark.parametrize("write", ["save", "to_csv"])
 def test_a_folder_that_does_not_exist_is_named(write, tmp_path):
-    with pytest.raises(ex.BadValue, match=r"nowhere.* cannot be written .*folder that exists"):
+    with pytest.raises(
+        ex.BadValue, match=r"nowhere.* cannot be written .*existing, writable folder"
+    ):
         getattr(ball(), write)(tmp_path / "nowhere" / "run.npz")
 
 

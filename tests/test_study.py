@@ -309,5 +309,5 @@ def test_newton_halves_its_step_until_the_residual_falls(start):
 def test_a_cycle_says_how_far_its_multipliers_can_be_trusted():
     cycle = limit_cycle(ex.models.compass_gait(), section="heel strike", vs0=1.1)
     assert cycle.trust.ok
-    assert "trusted" not in repr(cycle)
+    assert "reliable" not in repr(cycle)
     assert cycle.trust.digits > 8

@@ -178,7 +178,7 @@ BAD = {
         lambda: ex.models.bouncing_bal(), ex.BadValue, ["bouncing_bal", "'bouncing_ball'"],
     ),
     "a thousand million steps": (
-        lambda: run(scheme=ex.MoreauJean(h=1e-9), t_end=1), ex.BadValue, ["1e+09", "GB", "would fit"],
+        lambda: run(scheme=ex.MoreauJean(h=1e-9), t_end=1), ex.BadValue, ["1e+09", "GB", "or larger"],
     ),
     "q0 of the wrong length": (lambda: run(q0=[1, 2]), ex.BadValue, ["q0", "1", "2"]),
     "v0 NaN": (lambda: run(v0=[np.nan]), ex.BadValue, ["v0[0]", "finite"]),
@@ -907,8 +907,8 @@ def test_one_call_and_many_build_the_same_system():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("bouncing_ball", r"is a name, .*: call the model, explorer\.models\.bouncing_ball\(\)"),
-        (ex.models.bouncing_ball, r"bouncing_ball is a function, .*: call it, bouncing_ball\(\)"),
+        ("bouncing_ball", r"is a name, .*Call the model: explorer\.models\.bouncing_ball\(\)"),
+        (ex.models.bouncing_ball, r"bouncing_ball is a function, .*Call it: bouncing_ball\(\)"),
         (3, r"3 is not a system: build one"),
     ],
 )

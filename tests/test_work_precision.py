@@ -96,7 +96,7 @@ def test_all_schemes_of_a_model_by_themselves():
 @pytest.mark.parametrize(
     ("system", "arguments", "said"),
     [
-        ("thermostat", {}, "of mechanical systems"),
+        ("thermostat", {}, "accepts mechanical systems"),
         ("bilinear_oscillator", {}, "no closed form"),
         ("pendulum", {"reference": "exact", "c": 0.1}, "no closed form"),
         ("pendulum", {"h": [-1]}, "greater than zero"),

@@ -270,8 +270,8 @@ def _checked_scale(loss: str, scale: Any, sigma: Any) -> float:
     check_loss(loss)
     if scale is None and sigma is None and loss != "linear":
         raise BadValue(
-            f"loss={loss!r} must know which residuals are large: give sigma, the standard "
-            "deviation of the data, or scale, in units of the data."
+            f"loss={loss!r} needs a scale of the residuals: give sigma, the standard deviation of "
+            "the data, or scale, in units of the data."
         )
     return 1.0 if scale is None else number(scale, "scale", positive=True)
 
@@ -323,7 +323,7 @@ def _told(
     message = starts[best].message
     if not doubt.ok:
         message = message.replace("converged to a stationary point", "stopped", 1)
-        doubts.append("its Jacobian is not to be trusted: " + " ".join(doubt.sentences))
+        doubts.append("its Jacobian is not reliable: " + " ".join(doubt.sentences))
     several = known(search, starts, starts[best])
     message = "; ".join(filter(None, [message, *doubts, several, *map(str, model.changes)]))
     return Fit(
@@ -350,7 +350,7 @@ def _data(t: Any, data: Any, sigma: Any) -> tuple[np.ndarray, np.ndarray, np.nda
     if len(times) == 0 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise BadValue("The times of the data must increase.")
     if times[0] < 0 or times[-1] <= 0:
-        raise BadValue("A run begins at t = 0 s: the times of the data must not be before it.")
+        raise BadValue("A run begins at t = 0 s, so the times of the data must not be negative.")
     try:
         spread = np.broadcast_to(spread, values.shape)
     except ValueError:

@@ -193,7 +193,7 @@ class _Descent:
                 # half way to where there is no run; the search widens again once it moves
                 radius = 0.5 * float(np.abs(no_run.z - self.best.z).max())
                 if radius < 1e-12:
-                    return f"stopped at the edge of where a run exists: {no_run}"
+                    return f"stopped where runs start to fail: {no_run}"
                 continue
             moved = float(np.abs(self.best.z - z).max())
             if self.turned:
@@ -291,7 +291,7 @@ def minimize(
     success = best[0].success and doubt.ok
     if best[0].success and not doubt.ok:
         message = message.replace("converged to a stationary point", "stopped", 1)
-        message += "; the gradient there is not to be trusted: " + " ".join(doubt.sentences)
+        message += "; the gradient there is not reliable: " + " ".join(doubt.sentences)
     if descent.changes:
         message += "; " + ", ".join(map(str, descent.changes)) + ", and the search restarted there"
     message = "; ".join(filter(None, [message, known(search, found, best[0])]))

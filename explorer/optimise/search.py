@@ -162,7 +162,10 @@ def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
     if isinstance(given, Mapping):
         for name in given:
             if name not in names:
-                raise BadValue(f"{what}: {name!r} is not searched for.{suggest(name, names)}")
+                raise BadValue(
+                    f"{what}: {name!r} is not among the parameters to "
+                    f"optimise.{suggest(name, names)}"
+                )
         return dict(given)
     items = list(given) if isinstance(given, (Sequence, np.ndarray)) else [given]
     if len(items) != len(names):

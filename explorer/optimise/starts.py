@@ -85,5 +85,5 @@ def known(search: Search, starts: Sequence[Start], best: Start) -> str:
     ran = [s for s in starts if np.isfinite(s.cost)]
     agree = sum(same(s) for s in ran)
     lost = len(starts) - len(ran)
-    without = f", {lost} had no run" if lost else ""
+    without = f", {lost} failed" if lost else ""
     return f"the best of {len(starts)} starts; {agree} of them end there{without}"

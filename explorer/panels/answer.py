@@ -240,7 +240,7 @@ class SessionAnswer:
             if group in ("q0", "v0", "x0"):
                 name = f"{'v_' * (group == 'v0')}{name}(0)"
             said.append(text if key in _NAMELESS else f"{name or key} = {text}")
-        return f"Drawn with {' and '.join(said)}, all else as set."
+        return f"Showing {' and '.join(said)}; all other settings applied."
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
         session, self._page = self.session, 0
@@ -300,7 +300,7 @@ def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
     if not beyond or status["level"] == "error":
         return status
     titles = (picture.layout[f"yaxis{y[1:]}"]["title"]["text"] for y in beyond)
-    said = f"Beyond what can be drawn (3e38): {plain(', '.join(dict.fromkeys(titles)))}."
+    said = f"Too large to draw (above 3e38): {plain(', '.join(dict.fromkeys(titles)))}."
     if status["level"] in ("ok", "unchecked"):
         return {**status, "level": "warn", "text": said, "detail": status["text"]}
     return {**status, "text": f"{said} {status['text']}"}

@@ -138,7 +138,7 @@ class Session:
             end, fits = state["t_end"], roomy(state["t_end"] / _LIVE_STEPS)
             raise BadValue(
                 f"h = {quantity(h, u)} over {quantity(end, u)} makes {end / h:.2g} steps, too many "
-                f"for a live picture; h = {quantity(fits, u)} would do."
+                f"for a live plot. Use h = {quantity(fits, u)} or larger."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
         with warnings.catch_warnings(record=True) as caught:  # the status line says them

@@ -148,7 +148,7 @@ class States:
             if candidate in keys:
                 return candidate
         short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0.", "x0."))]
-        raise BadValue(f"There is nothing called {name!r} to set here.{suggest(name, short)}")
+        raise BadValue(f"There is no setting {name!r} here.{suggest(name, short)}")
 
     def change(self, state: State, key: str, value: Any) -> State:
         """Return `state` with one entry changed, checked on its own.

@@ -115,7 +115,7 @@ def _closed(system: StepSystem) -> ActiveSets:
 def _check(system: StepSystem) -> None:
     why = obstacle(system)
     if why:
-        raise NotApplicable(f"'{system.name}' cannot be rewritten to modes: {why}")
+        raise NotApplicable(f"'{system.name}' cannot be reformulated with modes: {why}")
 
 
 def obstacle(system: StepSystem) -> str:
@@ -123,15 +123,15 @@ def obstacle(system: StepSystem) -> str:
     count = len(system.switches)
     if count > _MOST:
         return (
-            f"it has {count} switching functions, and modes are made for up to {_MOST}, 3^{_MOST} "
-            "active sets. FESD takes any number."
+            f"it has {count} switching functions, and modes are formed for at most {_MOST}, "
+            f"3^{_MOST} active sets. FESD accepts any number."
         )
     for s in system.switches:
         unclear = [f for f in system.f if degree(f, s.alpha) > 1]
         if any(s.alpha in sp.expand_mul(f).diff(s.alpha).free_symbols for f in unclear):
             return (
-                f"{s.alpha}, the multiplier of {s.name!r}, enters its f other than linearly, so a "
-                "slide has no field in closed form. FESD takes it as it is."
+                f"{s.alpha}, the multiplier of {s.name!r}, enters its f nonlinearly, so sliding "
+                "has no closed form. FESD accepts this system directly."
             )
     return ""
 

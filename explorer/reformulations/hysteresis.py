@@ -33,13 +33,13 @@ def misses(system: HybridSystem) -> str:
     for guard in system.guards:
         if guard.jumps or guard.terminal or guard.when is not None or not guard.direction:
             return (
-                "time freezing covers guards of one direction without reset, condition or end, and "
-                f"{guard.name!r} is none."
+                "time freezing covers only guards with one direction and without reset, condition "
+                f"or end, which {guard.name!r} is not."
             )
         if guard.branches:
             return f"{guard.name!r} leads to several modes."
     if sp.simplify(sum(guard.direction * guard.r for guard in system.guards)) == 0:
-        return "its two guards are in the same place: there is no hysteresis between them."
+        return "its two guards coincide, so there is no hysteresis between them."
     if system.start_branches:
         return "the state decides in which mode it starts."
     return ""

@@ -115,30 +115,33 @@ def fresh(wanted: str, taken: Any) -> str:
 def misses(system: MechanicalSystem) -> str:
     """Return why time freezing does not cover a system, in a sentence; empty: it does."""
     if not system.contacts:
-        return "time freezing is for impacts, and there is no contact."
+        return "time freezing applies to impacts, and the system has no contact."
     curved = any(x.free_symbols & set(system.q) for x in system.inertia.values())
     if system.n > (_MOST_CURVED if curved else _MOST):
         what = "a mass matrix that depends on q" if curved else "its inverse mass matrix"
-        return f"time freezing writes {what} out, which {system.n} coordinates are too many for."
+        return (
+            f"time freezing writes {what} as formulas, which {system.n} coordinates are too many "
+            "for."
+        )
     if _singular(system):
         return "its mass matrix is singular: time freezing needs inertia in every coordinate."
     for one, two in itertools.combinations(system.contacts, 2):
         if not _independent(system, one, two):
             return (
-                f"{one.name!r} and {two.name!r} push each other: time freezing takes impacts one "
-                "after the other, and with e > 0 Newton's law takes those of several contacts at "
-                "once. With e = 0 for both (as a number) it covers them."
+                f"{one.name!r} and {two.name!r} push each other: time freezing treats impacts one "
+                "after another, but for e > 0 Newton's law treats simultaneous impacts together. "
+                "Both contacts need e = 0 (as a number)."
             )
     for contact in (system.contacts[k] for k in system.rough):
         if contact.mu_s is not None and contact.mu_s != contact.mu:
             return (
-                f"a step function cannot hold {contact.name!r} by more than its sliding friction "
-                "(mu_s and mu differ)."
+                f"a step function cannot hold {contact.name!r} by more than its sliding friction, "
+                "but mu_s and mu differ."
             )
         if contact.e != 0 and _coupled(system, contact):
             return (
-                f"the friction of {contact.name!r} changes its normal velocity, and with e > 0 the "
-                "outcome is not that of Newton's law."
+                f"the friction of {contact.name!r} changes its normal velocity, and for e > 0 the "
+                "result violates Newton's law."
             )
     return ""
 

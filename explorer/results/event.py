@@ -72,7 +72,7 @@ def within(t: Any, side: str, low: float, high: float) -> np.ndarray:
     except (TypeError, ValueError):
         times = np.empty((0, 0))
     if times.ndim > 1:
-        raise BadValue(f"t = {t!r} must be a time in s, or several in a row.")
+        raise BadValue(f"t = {t!r} must be a time in s or a sequence of times.")
     outside = times[~((times >= low) & (times <= high))]
     if outside.size:
         raise BadValue(f"t = {quantity(outside.flat[0], 's')} lies outside [{low:g}, {high:g}] s.")

@@ -239,8 +239,8 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
         write(path)
     except OSError as error:
         raise BadValue(
-            f"{str(path)!r} cannot be written ({error.strerror or error}): give a file in a "
-            "folder that exists and that you may write to."
+            f"{str(path)!r} cannot be written ({error.strerror or error}): give a file in an "
+            "existing, writable folder."
         ) from None
     return path
 

@@ -88,10 +88,10 @@ class FrictionalSolution(ConstrainedSolution):
         if not len(rows):
             return ""
         return (
-            f"in {len(rows)} of {len(missed) - 1} steps, first in that to t = "
-            f"{quantity(self.t[rows[0]], 's')}, no impulses give back e of the approach, as where "
-            f"friction wedges a body; nothing rebounds there (residual up to "
-            f"{quantity(missed.max(), 'm/s', 2)})"
+            f"no impulses satisfy Newton's impact law in {len(rows)} of {len(missed) - 1} steps "
+            "(friction wedges a body), so restitution was ignored there. The first of these steps "
+            f"ends at t = {quantity(self.t[rows[0]], 's')}; the residual is up to "
+            f"{quantity(missed.max(), 'm/s', 2)}"
         )
 
     @property

@@ -222,9 +222,9 @@ class Solution(Certified, export.Columns):
         i = int(np.searchsorted(self.t, t))
         if self.t[i] != t and self.recorded is not None and self.recorded.thinned:
             raise BadValue(
-                f"t = {quantity(t, 's')} lies between the rows that were kept, {self.t[i - 1]:g} "
-                f"and {quantity(self.t[i], 's')}, and steps between them were not: ask at a row "
-                "(solution.t), or record these times."
+                f"t = {quantity(t, 's')} lies between the recorded rows {self.t[i - 1]:g} and "
+                f"{quantity(self.t[i], 's')}: evaluate at a recorded time (solution.t), or record "
+                "this time."
             )
         none = np.zeros((len(self.t), 0))
         v, gap = (self.v, self.gap) if self.has_velocities else (none, none)
@@ -244,7 +244,7 @@ class Solution(Certified, export.Columns):
         if self.recorded is not None:
             return self.recorded.energies
         if self.observe is None:
-            raise BadValue("This solution was made by hand and has no equations to evaluate.")
+            raise BadValue("This solution was built from arrays and has no equations to evaluate.")
         return self.observe(self, "energy")
 
     @property

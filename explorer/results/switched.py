@@ -52,7 +52,9 @@ class Continuations:
     def sentence(self) -> str:
         """What a reader is told."""
         known = ", ".join(f"{p!r}" for p in self.patterns)
-        return f"at t = {quantity(self.t, 's')} to {known}; taken is {self.patterns[self.taken]!r}"
+        return (
+            f"at t = {quantity(self.t, 's')} to {known}; {self.patterns[self.taken]!r} was chosen"
+        )
 
 
 @dataclass(repr=False, eq=False)
@@ -165,12 +167,12 @@ class SwitchedTrajectory(Trajectory):
         more = f" and at {len(found) - 1} later moments" if len(found) > 1 else ""
         words = ""
         if found:
-            what = "FESD, by picks, takes what you choose of its own list"
+            what = "FESD(picks=...) chooses from its own list"
             if hasattr(self.scheme, "picks"):
-                what = f"{type(self.scheme).__name__}(picks='1') takes number 1"
+                what = f"{type(self.scheme).__name__}(picks='1') chooses number 1"
             words = (
-                f"The solution is not unique: it may go on {found[0].sentence}{more}. "
-                f"solution.choices lists what else would do; {what}."
+                f"The solution is not unique: it may continue {found[0].sentence}{more}. "
+                f"solution.choices lists all continuations; {what}."
             )
         return Check("moments with several continuations", len(found), 0, "", words)
 

@@ -22,7 +22,7 @@ class Picks:
         if not all(part == "-" or part.isdigit() for part in self._parts):
             raise BadValue(
                 f"{type(self).__name__}: picks = {self.picks!r} must be numbers of continuations, "
-                "as in '1' or '-, 2'; '-' leaves the choice to the rule."
+                "as in '1' or '-, 2'; '-' keeps the default choice."
             )
 
     @property

@@ -31,10 +31,10 @@ def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0) -> i
     count = int(np.ceil(t_end / h - 1e-9))
     if 8 * count * row > MOST_BYTES:
         raise BadValue(
-            f"h = {h:g} s over {t_end:g} s makes {count:.3g} steps, whose record needs "
+            f"h = {h:g} s over {t_end:g} s makes {count:.3g} steps, which need "
             f"{8 * count * row / MOST_BYTES:.3g} GB and about {count * 1e-6 * n:.3g} s; "
-            f"{MOST_BYTES / 2**30:g} GB are allowed. {_fewer(count, coordinates)}"
-            f"h = {roomy(8 * t_end * row / MOST_BYTES):g} s would fit, or a shorter t_end."
+            f"{MOST_BYTES / 2**30:g} GB are allowed. {_fewer(count, coordinates)}Use h = "
+            f"{roomy(8 * t_end * row / MOST_BYTES):g} s or larger, or a shorter t_end."
         )
     return count
 

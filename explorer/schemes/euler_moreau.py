@@ -164,8 +164,8 @@ class EulerMoreau(Scheme):
         inp[1 : 1 + n + m] = *record.x[0], *record.lam[0]
         if wrong := compiled.culprit(inp):
             raise BadModel(
-                f"'{compiled.system.name}':{wrong} A root or logarithm of a negative number, or a "
-                "division by zero, does that."
+                f"'{compiled.system.name}':{wrong} Typical causes are a division by zero and a "
+                "root or logarithm of a negative number."
             )
         record.side[0] = compiled.sides(inp)
         on_r = self.gamma_on == "r"
@@ -231,8 +231,8 @@ class EulerMoreau(Scheme):
         elif code == SINGULAR:
             words = (
                 "the matrix M - h theta f_x - h gamma g_x, or the rows of D + h C W^-1 B that are "
-                "equalities, is singular: the step does not determine the state. Another h or "
-                "theta, or other equations, would"
+                "equalities, is singular: the step does not determine the state. Try another h or "
+                "theta, or other equations"
             )
         elif code == NOT_FINITE:
             last = inp.copy()

@@ -142,11 +142,11 @@ class EventDriven(Picks, Scheme):
         self.check_picks()
         if self.newmark is not None and self.newmark.a0 != "consistent":
             raise BadValue(
-                "EventDriven computes the acceleration anew wherever a stretch begins: "
-                f"a0={self.newmark.a0!r} is for {type(self.newmark).__name__} on its own."
+                "EventDriven recomputes the acceleration after every event, so "
+                f"a0={self.newmark.a0!r} applies only to {type(self.newmark).__name__} on its own."
             )
         if self.newmark is not None and self.newmark.coefficients.alpha_f >= 1:
-            raise BadValue(f"{self.newmark!r}: alpha_f = 1 leaves the new state out; take less.")
+            raise BadValue(f"{self.newmark!r}: alpha_f = 1 ignores the new state; use alpha_f < 1.")
 
     @property
     def newmark(self) -> Newmark | GeneralizedAlpha | None:
@@ -235,11 +235,13 @@ class EventDriven(Picks, Scheme):
         if not t_end > 0:
             raise BadValue(f"t_end = {quantity(t_end, 's')} must be greater than zero.")
         if not self.points <= _MOST:  # they are made when they are first looked at: too late to say
-            raise BadValue(f"points = {self.points:g} are too many to hold: at most {_MOST:g}.")
+            raise BadValue(
+                f"points = {self.points:g} are more than memory allows: at most {_MOST:g}."
+            )
         if self.newmark is not None and not compiled.mechanical:
             raise NotApplicable(
-                f"{self.newmark!r} marches second-order equations, and "
-                f"'{compiled.system.name}' has none; EventDriven(method='dop853') takes it."
+                f"{self.newmark!r} integrates second-order equations, and '{compiled.system.name}' "
+                "has none; use EventDriven(method='dop853')."
             )
         compiled = compiled.by(wrt or events_wrt)
         kind = March if compiled.active_sets is None else SwitchedMarch

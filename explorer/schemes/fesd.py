@@ -99,7 +99,9 @@ class FESD(Picks, Scheme):
     accepts = (StepSystem, MechanicalSystem, HybridSystem)
     rewrites = (MechanicalSystem, HybridSystem)
     handles = frozenset({"contacts", "friction"})
-    takes = "systems with step functions and Filippov systems, and what time freezing makes one"
+    takes = (
+        "systems with step functions and Filippov systems, also those that time freezing produces"
+    )
     references = ("nurkanovic-2024", "nurkanovic-2023", "hairer-1996")
     choice_references: ClassVar = {"representation": {"stewart": ("stewart-1990",)}}
     order = 3
@@ -119,7 +121,7 @@ class FESD(Picks, Scheme):
         "", text="continuations that are picked", choices=("",), types=(str,), minor=True
     )
     split: str = knob(
-        "yes", text="more elements where there are more switches", choices=("yes", "no"),
+        "yes", text="add elements where more switches occur", choices=("yes", "no"),
         minor=True,
     )  # fmt: skip
     newton_max: int = knob(30, 5, 100, text="Newton cap", positive=True, minor=True)

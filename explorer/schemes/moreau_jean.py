@@ -156,8 +156,8 @@ class MoreauJean(Capturing):
         flex = gives.flex(inp)
         if flex[0].any() and self.theta == 0:
             raise BadValue(
-                "A compliant contact looks at the end of the step, which theta = 0 does not reach; "
-                "theta = 1/2 would do."
+                "A compliant contact is evaluated at the end of the step, which theta = 0 does "
+                "not reach: use theta = 1/2."
             )
         unused = np.empty((0, 0))
         places: tuple = compiled.place_M, compiled.place_K, compiled.place_C
@@ -226,10 +226,10 @@ class MoreauJean(Capturing):
         system = compiled.system
         if self.theta < 0.5 or not compiled.constant:
             why = (
-                f"theta = {self.theta:g} is stable for no step there; theta >= 1/2 is"
+                f"theta = {self.theta:g} is unstable for every step there: use theta >= 1/2"
                 if self.theta < 0.5
-                else "MoreauJean takes that of a linear system only; Newmark and GeneralizedAlpha "
-                "take it where there are no contacts"
+                else "MoreauJean accepts that of a linear system only; Newmark and "
+                "GeneralizedAlpha accept it without contacts"
             )
             raise BadValue(f"The mass matrix of '{system.name}' is singular: {why}.")
         ends = zip(compiled.gap_ptr[:-1], compiled.gap_ptr[1:], strict=True)
@@ -242,9 +242,9 @@ class MoreauJean(Capturing):
             names = [c.name for c in system.contacts] + tangents
             names += [c.name for c in system.constraints]
             raise BadModel(
-                f"{names[a]!r} of '{system.name}' acts on coordinates without mass, for which "
-                "impulses and the law of impact mean nothing. Give them mass, or let it act on "
-                "coordinates that have mass."
+                f"{names[a]!r} of '{system.name}' acts on massless coordinates, for which impulses "
+                "and the impact law are undefined. Give them mass, or let it act on coordinates "
+                "that have mass."
             )
 
     @property
@@ -272,8 +272,8 @@ class MoreauJean(Capturing):
         if code not in (LCP_RAY, LCP_ITERATIONS) or not in_space(system):
             return super().explain(code, system, residual)
         return (
-            f"the contact problem with friction in space was solved neither by cone={self.cone!r} "
-            f"nor by {CONES[1 - CONES.index(self.cone)]!r} after it: its natural residual is "
+            f"neither cone={self.cone!r} nor cone={CONES[1 - CONES.index(self.cone)]!r} solved the "
+            "contact problem with friction in space: its natural residual is "
             f"{quantity(residual, 'm/s', 2)} after lcp_max = {self.lcp_max} sweeps of each. Try a "
             "smaller h, a larger lcp_max, or a larger lcp_tol"
         )

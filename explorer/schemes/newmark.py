@@ -91,7 +91,7 @@ class Newmark(NewmarkFamily, Structural):
             return cls(beta=(1 + alpha) ** 2 / 4, gamma=0.5 + alpha, **knobs)
         if name not in NAMED:
             known = ", ".join(repr(k) for k in (*NAMED, "average with damping"))
-            raise BadValue(f"There is no Newmark scheme {name!r}; there is {known}.")
+            raise BadValue(f"There is no Newmark scheme {name!r}. Available: {known}.")
         beta, gamma = NAMED[name]
         return cls(beta=beta, gamma=gamma, **knobs)
 

@@ -66,8 +66,8 @@ class Alpha(Capturing, Family):
 
         if compiled.n > _MOST:
             raise BadValue(
-                f"{type(self).__name__} works with full matrices, up to {_MOST} coordinates, and "
-                f"'{compiled.system.name}' has {compiled.n}; MoreauJean takes any number."
+                f"{type(self).__name__} works with full matrices, up to {_MOST} coordinates, but "
+                f"'{compiled.system.name}' has {compiled.n}; MoreauJean accepts any number."
             )
         kind, (M, K, C, G) = compiled.structural, matrices
         if compiled.constant:
@@ -182,17 +182,17 @@ class ContactInNewmark(NewmarkFamily, Alpha):
     takes: ClassVar[str] = "mechanical systems with contacts, without friction"
     order_across_events: ClassVar[int] = 0
     lesson: ClassVar[str] = (
-        "ContactInNewmark has no law of impact: impacts add energy, at any step size "
-        "(large beta and gamma hide that by damping). It is a lesson; NonsmoothGeneralizedAlpha, "
-        "MoreauJean and EventDriven do it right"
+        "ContactInNewmark has no impact law, so impacts add energy at any step size (large beta "
+        "and gamma hide this by damping). It is a lesson; NonsmoothGeneralizedAlpha, MoreauJean "
+        "and EventDriven treat impacts correctly"
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.beta == 0:
             raise BadValue(
-                "ContactInNewmark: with beta = 0 the force of a contact does not reach the gap at "
-                "the end of its step; beta = 1/4 would do."
+                "ContactInNewmark: with beta = 0 the force of a contact does not act on the gap "
+                "at the end of its step; use beta = 1/4."
             )
 
     @classmethod

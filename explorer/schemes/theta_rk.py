@@ -70,8 +70,8 @@ class ThetaRK(Scheme):
     order = 3
     order_across_events = 1
     lesson: ClassVar[str] = (
-        "ThetaRK steps over switches: first order there whatever its stages, and derivatives that "
-        "are wrong at every step size. It is a lesson; FESD finds the switches"
+        "ThetaRK steps over switches: it is of first order there for any number of stages, and "
+        "its derivatives are wrong at every step size. It is a lesson; FESD detects the switches"
     )
 
     stages: int = knob(2, 1, 4, text="stages of the Runge-Kutta method", strict=True)

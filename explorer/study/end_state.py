@@ -119,7 +119,7 @@ def end_state(
     """
     check_system(system)
     if not isinstance(system, StateSpaceSystem):
-        raise BadValue(f"end_state takes systems x' = ..., not {type(system).__name__}.")
+        raise BadValue(f"end_state accepts systems x' = ..., not {type(system).__name__}.")
     starts, known = list(system.coordinates), list(system.parameters)
     by = next(iter([*known, *starts])) if by is None else by
     if by not in (*known, *starts):
@@ -177,7 +177,9 @@ def _values(system: Any, by: str, values: Sequence[float] | None) -> np.ndarray:
     if values is None:
         param = system.parameters.get(by)
         if param is None:
-            raise BadValue(f"Which starts of {by}? Give them: values=np.linspace(...).")
+            raise BadValue(
+                f"The start values of {by} are missing: give them, such as values=np.linspace(...)."
+            )
         return np.linspace(param.low, param.high, 121)
     found = np.array([number(v, by) for v in values])
     if not 1 <= len(found) <= _MOST:

@@ -102,7 +102,7 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
         )
     if solution.march.compiled.stewart:
         raise NotApplicable(
-            "fesd_reference puts the step form of the equations; run FESD with "
+            "fesd_reference uses the step form of the equations; run FESD with "
             "representation='step'."
         )
     march = solution.march

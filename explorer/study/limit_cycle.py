@@ -82,7 +82,7 @@ class LimitCycle:
         return (
             f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, 's', 7)}, {x}; "
             f"{'stable' if self.stable else 'unstable'}, multipliers {found}"
-            + ("" if self.trust.ok else "; not to be trusted: " + " ".join(self.trust.sentences))
+            + ("" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences))
             + ")"
         )
 

@@ -136,12 +136,12 @@ def modes(
     check_system(system)
     if not isinstance(system, (MechanicalSystem, LinearMechanicalSystem)):
         raise NotApplicable(
-            f"'{system.name}' has no natural modes: they are those of a mechanical system."
+            f"'{system.name}' has no natural modes: only a mechanical system has them."
         )
     if system.constraints:
         raise NotApplicable(
-            f"'{system.name}' has constraints, and natural modes are those of free coordinates: "
-            "write it in coordinates that need none."
+            f"'{system.name}' has constraints, but natural modes need free coordinates: write the "
+            "system in minimal coordinates."
         )
     if count is not None and (count != int(count) or count < 1):
         raise BadValue(f"count = {count!r} must be a whole number of modes, at least 1.")
@@ -201,7 +201,7 @@ def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
     size = np.abs(slope(found.x)).max() * (1 + np.abs(found.x).max())
     if not np.abs(found.fun).max() <= 1e-8 * size:
         raise BadValue(
-            f"'{compiled.system.name}' has no equilibrium near its start: a force of "
-            f"{np.abs(found.fun).max():.3g} is left. Give about='start', or coordinates near one."
+            f"'{compiled.system.name}' has no equilibrium near its start: the residual force is "
+            f"{np.abs(found.fun).max():.3g}. Give about='start', or coordinates near one."
         )
     return found.x

@@ -97,8 +97,8 @@ def order_diagram(
     check_system(system)
     if not isinstance(system, StateSpaceSystem):
         raise BadValue(
-            f"order_diagram compares the states of systems x' = ...; {system.name!r} is none. "
-            "study.work_precision takes mechanical systems."
+            f"order_diagram accepts systems x' = ..., and {system.name!r} is not one. Use "
+            "study.work_precision for mechanical systems."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
@@ -131,7 +131,7 @@ def order_diagram(
             curves.append(_curve(name, _SMOOTHED, smooth, steps, right, layered, again, refused))
     found = tuple(c for c in curves if c.error.size)
     if not found:
-        raise BadValue(f"No run of '{system.name}' came to its end. {' '.join(refused[:1])}")
+        raise BadValue(f"Every run of '{system.name}' failed. {' '.join(refused[:1])}")
     return WorkPrecision(system, span, known_from, found, tuple(refused))
 
 
@@ -181,10 +181,10 @@ def truth(
             )
         if not FESD.fits(system):
             raise BadValue(
-                f"'{system.name}' has no closed form, and FESD does not take it, so there is no "
-                "truth to compare with: give reference=... the state at the end, or a scheme with "
-                f"a much smaller step, such as {type(schemes_for(system)[0]).__name__}"
-                f"(h={step / 100:.1g})."
+                f"'{system.name}' has no closed form, and FESD does not accept it, so a reference "
+                "is missing: give reference=... the state at the end, or a scheme with a much "
+                "smaller step, such as "
+                f"{type(schemes_for(system)[0]).__name__}(h={step / 100:.1g})."
             )
         reference = FESD(stages=4, h=step / 2)
     if not isinstance(reference, (str, type, Scheme)):
@@ -194,7 +194,7 @@ def truth(
         return state, "a given state"
     run = simulate(system, reference, **asked)
     if not run.status.ok:
-        raise BadValue(f"The reference did not come to its end: {run.status.message}")
+        raise BadValue(f"The reference run failed: {run.status.message}")
     return _end(run), repr(run.scheme)
 
 
@@ -235,7 +235,7 @@ def _curve(
             continue
         off = float(np.abs(_end(runs[0]) - truth).max() / size)
         if not np.isfinite(off):
-            refused.append(f"{name}, {which}: it grew beyond all numbers.")
+            refused.append(f"{name}, {which}: the solution is not finite.")
             continue
         kept.append((one, max(runs[0].status.step, 1), min(r.seconds for r in runs), off))
         # where the steps asked for tell no order finer ones may

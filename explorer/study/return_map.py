@@ -273,8 +273,8 @@ def _section(system: System, section: str | None, period: Any) -> str | None:
         raise BadValue(f"'{system.name}' has no event {section!r}.{suggest(section, known)}")
     if system.t in _symbols(system):
         raise BadModel(
-            f"'{system.name}' depends on t: a return to {section!r} finds it in another phase. "
-            "Give its period instead, such as period='2*pi/omega'."
+            f"'{system.name}' depends on t, so a return to {section!r} has another phase. Give its "
+            "period instead, such as period='2*pi/omega'."
         )
     return section
 

@@ -118,8 +118,8 @@ class Stability:
         """
         if self.xi >= 1:
             raise NotApplicable(
-                f"xi = {self.xi:g} does not oscillate, so there is no period and no damping ratio "
-                "to compare; take xi below 1."
+                f"With xi = {self.xi:g} the motion does not oscillate, so there is no period and "
+                "no damping ratio to compare. Use xi < 1."
             )
         return self._leading
 
@@ -178,7 +178,9 @@ def checked(scheme: Any, xi: Any) -> tuple[Any, float]:
     scheme = _smooth(scheme)
     largest = max(dataclasses.astuple(co), key=abs)
     if abs(largest) > _LARGEST:
-        raise BadValue(f"{largest:g} is no useful coefficient of {scheme!r}; they are of order 1.")
+        raise BadValue(
+            f"{largest:g} is not a useful coefficient of {scheme!r}; coefficients are of order 1."
+        )
     xi = number(xi, "The damping ratio xi")
     if not 0 <= xi <= _LARGEST:
         raise BadValue(f"The damping ratio xi = {xi:g} must lie between 0 and {_LARGEST:g}.")

@@ -144,8 +144,7 @@ def work_precision(
     check_system(system)
     if not isinstance(system, LagrangianSystem):
         raise BadValue(
-            f"work_precision compares the coordinates of mechanical systems; {system.name!r} is "
-            "none."
+            f"work_precision accepts mechanical systems, and {system.name!r} is not one."
         )
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = [system.h * 2.0**k for k in _HALVINGS] if h is None else np.atleast_1d(h).tolist()
@@ -167,7 +166,7 @@ def work_precision(
     ]
     found = tuple(c for c in curves if c.error.size)
     if not found:
-        raise BadValue(f"No run of '{system.name}' came to its end. {' '.join(refused[:1])}")
+        raise BadValue(f"Every run of '{system.name}' failed. {' '.join(refused[:1])}")
     return WorkPrecision(system, span, known_from, found, tuple(refused))
 
 
@@ -205,7 +204,7 @@ def _truth(
         return lambda t: system.exact(t, rho)["q"], "its closed form"
     run = simulate(system, reference, **asked)
     if not run.status.ok:
-        raise BadValue(f"The reference did not come to its end: {run.status.message}")
+        raise BadValue(f"The reference run failed: {run.status.message}")
     return lambda t: _between(run, t), repr(run.scheme)
 
 

@@ -262,12 +262,12 @@ def check_system(system: Any) -> None:
     if isinstance(system, str):
         model = system if system.isidentifier() else "bouncing_ball"
         raise BadValue(
-            f"{system!r} is a name, and not a system: call the model, explorer.models.{model}(); "
-            "only the panels, such as explorer.explore, take a name alone."
+            f"{system!r} is a name, not a system. Call the model: explorer.models.{model}(). Only "
+            "panels, such as explorer.explore, accept a name."
         )
     called = getattr(system, "__name__", "")
     if callable(system) and called.isidentifier() and not isinstance(system, type):
-        raise BadValue(f"{called} is a function, and not a system: call it, {called}().")
+        raise BadValue(f"{called} is a function, not a system. Call it: {called}().")
     raise BadValue(
         f"{system!r} is not a system: build one, e.g. explorer.MechanicalSystem(...), or call "
         "a model, e.g. explorer.models.bouncing_ball()."

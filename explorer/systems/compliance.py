@@ -54,8 +54,8 @@ def split(
     if strange:
         raise BadModel(
             f"{what} = {gap}: the part with multipliers depends on {min(map(str, strange))!r}. A "
-            "gap does not say how such a contact pushes; it may be a formula of t and the "
-            "coordinates plus one of multipliers and parameters."
+            "gap must be a formula of t and the coordinates plus a formula of multipliers and "
+            "parameters."
         )
     return rigid, given
 
@@ -96,17 +96,17 @@ def flexible(
     for (a, b), entry in D.items():
         if (a, a) not in D:
             raise BadModel(
-                f"{names[a]!r} of '{system}' gives way to the force of {names[b]!r}, but not "
-                "to its own: its compliance would not be positive semidefinite. Its gap needs "
-                f"{multiplier(names[a])} too."
+                f"The gap of {names[a]!r} of '{system}' depends on the force of {names[b]!r}, but "
+                "not on its own: the compliance would not be positive semidefinite. Add "
+                f"{multiplier(names[a])} to the gap."
             )
         back = D.get((b, a), sp.Integer(0))
         if entry != back:
             off = entry - back if entry.is_number and back.is_number else sp.simplify(entry - back)
             if off.is_number and abs(off) > _ROUND_OFF * size:
                 raise BadModel(
-                    f"The compliance of '{system}' is not symmetric: {names[a]!r} gives way "
-                    f"to the force of {names[b]!r} by {entry} m/N, and {names[b]!r} to that of "
-                    f"{names[a]!r} by {back} m/N. Both must be the same."
+                    f"The compliance of '{system}' is not symmetric: the force of {names[b]!r} "
+                    f"opens {names[a]!r} by {entry} m/N, but the force of {names[a]!r} opens "
+                    f"{names[b]!r} by {back} m/N. Both must be equal."
                 )
     return D

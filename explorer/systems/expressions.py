@@ -84,8 +84,7 @@ def check_name(name: Any, what: str, taken: Iterable[str] = ()) -> str:
     label = str(name)
     if keyword.iskeyword(label):
         raise BadModel(
-            f"{label!r} cannot name {what}: formulas are read as Python, whose own word it is. "
-            f"'{label}_' would do."
+            f"{label!r} cannot name {what}: it is a reserved word of Python. Use '{label}_'."
         )
     if not _NAME.match(label):
         raise BadModel(f"{label!r} cannot name {what}: letters, digits, '_' only.")
@@ -122,8 +121,8 @@ def unknown(name: str, names: Mapping[str, sp.Expr], what: str, formula: str = "
         return f"{what} may not depend on {here}, but only {allowed}."
     if name.startswith("lam_") and what.startswith("gap of"):
         return (
-            f"{what}: {here} is the multiplier of no contact here. Contacts whose gaps name those "
-            f"of each other are declared together.{suggest(name, names)}"
+            f"{what}: {here} is the multiplier of no contact here. Contacts whose gaps share "
+            f"multipliers must be declared together.{suggest(name, names)}"
         )
     return f"{what}: {here} is neither a state nor a parameter.{suggest(name, names)}"
 
@@ -184,7 +183,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                 if name == "Piecewise":
                     return sp.Piecewise(*map(case, map(walk, args)))
                 return FUNCTIONS[name](*map(walk, args))
-        raise BadModel(f"{what}: {text!r} holds something that is not arithmetic.")
+        raise BadModel(f"{what}: {text!r} contains something that is not arithmetic.")
 
     def case(pair: Any) -> Any:
         """A value alone is what holds in all other cases."""
@@ -194,7 +193,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         """Exact arithmetic on 9**9**9 would never end: large powers of numbers are refused."""
         numbers = getattr(base, "is_Number", False) and getattr(exponent, "is_Number", False)
         if numbers and (abs(exponent) > 400 or abs(base) > 1e300):
-            raise BadModel(f"{what}: {text!r} holds a power too large to be meant.")
+            raise BadModel(f"{what}: {text!r} contains a power that is too large.")
         return base**exponent
 
     if len(text) > _LONGEST:
@@ -326,7 +325,7 @@ def real(value: Any, what: str, kind: str = "numbers") -> np.ndarray:
         raise BadModel(f"{what} must be {kind}, all of them real, not {found}.") from None
     if not np.isfinite(array).all():
         wrong = array[~np.isfinite(array)][0]
-        raise BadModel(f"{what} holds an entry that is not finite ({wrong}).")
+        raise BadModel(f"{what} has an entry that is not finite ({wrong}).")
     return array
 
 

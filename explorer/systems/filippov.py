@@ -171,15 +171,15 @@ class FilippovSystem(StepSystem):
                 corners = list(itertools.product((0, 1), repeat=len(named)))
                 inside.append([holds(dict(zip(labels, corner, strict=True))) for corner in corners])
                 if not any(inside[-1]):
-                    raise BadModel(f"{what}: {where} holds nowhere; leave it out, or mend it.")
+                    raise BadModel(f"{what}: {where} holds nowhere. Remove or correct it.")
                 theta = _theta(inside[-1], corners, alphas)
                 zero = (sp.Integer(0),) * self.n
                 value = self._vector(field, f"field of {label!r}", zero)
                 corner = next(filter(None, (self._corner(f, what) for f in value)), None)
                 if corner is not None:
                     raise BadModel(
-                        f"{what}: its field is not smooth, but holds {corner}. Give that regions "
-                        "of its own, or use a StepSystem."
+                        f"{what}: its field is not smooth, because it contains {corner}. Give that "
+                        "regions of its own, or use a StepSystem."
                     )
                 regions.append(Region(str(label), value, where, theta))
             made = Subsystem(
@@ -214,7 +214,9 @@ class FilippovSystem(StepSystem):
             if owners:
                 both = " and ".join(repr(regions[i].name) for i in owners[:2])
                 raise BadModel(f"The regions {both} of '{self.name}' overlap, as at {at}.")
-            raise BadModel(f"The regions of '{self.name}' leave a hole: none of them holds {at}.")
+            raise BadModel(
+                f"The regions of '{self.name}' do not cover the space: none of them contains {at}."
+            )
         return tuple(cells)
 
     def _points(self, wrong: Mapping[int, list[int]], first: int) -> Iterator[tuple[Any, Any]]:

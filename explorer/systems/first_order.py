@@ -141,8 +141,8 @@ class FirstOrderSystem(StateSpaceSystem):
         first, second = ([k for k, x in some.items() if x is not None] for some in (one, other))
         if first and second:
             raise BadModel(
-                f"'{self.name}' is given {' and '.join(first)} as formulas and "
-                f"{' and '.join(second)} as matrices, which say the same: leave out either."
+                f"'{self.name}' defines {' and '.join(first)} as formulas and "
+                f"{' and '.join(second)} as matrices, which is redundant: remove one of them."
             )
 
     # -- laws ---------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ class LagrangianSystem(System):
     def compliance(self, value: Any) -> None:
         what, nc = f"compliance of '{self.name}'", len(self.contacts)
         if not nc:
-            raise BadModel(f"'{self.name}' has no contacts whose {what} could be.")
+            raise BadModel(f"'{self.name}' has no contacts, so it has no {what}.")
         found = matrix(value, nc, self.symbols(state=False), what)
         D = [[sp.Integer(0) if x.is_zero else x for x in row] for row in found]
         lam = [multiplier(c.name) for c in self.contacts]

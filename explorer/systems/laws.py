@@ -72,7 +72,7 @@ class Law:
             if low.is_number and high.is_number and low > high:
                 raise BadModel(f"{what}: lb = {low} is above ub = {high}; lb <= ub is needed.")
         elif lb is not None or ub is not None:
-            raise BadModel(f"{what}: only a relay takes bounds, and this is a law of {kind}.")
+            raise BadModel(f"{what}: only a relay has bounds, and this is a law of {kind}.")
         return cls(sp.Symbol(str(lam)), kind, low, high, unit, y_name, y_unit)
 
     @property

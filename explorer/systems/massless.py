@@ -79,9 +79,9 @@ def without_mass(M: Any) -> Any:
     if len(rest) and not _regular(M[rest][:, rest]):
         if len(rest) > _MOST:
             raise BadModel(
-                f"The mass matrix is singular in a combination of its {n} coordinates: that is "
-                f"looked for among up to {_MOST}. Use coordinates of which some have no mass at "
-                "all."
+                f"The mass matrix is singular in a combination of its {n} coordinates; such "
+                f"combinations are found among at most {_MOST}. Use coordinates of which some have "
+                "no mass at all."
             )
         part = _full(M[rest][:, rest])
         size = np.sqrt(part.diagonal())
@@ -192,9 +192,9 @@ def massless(name: str, coordinates: Sequence[str], M: Any, C: Any, K: Any) -> M
         loose = max(abs(C @ free).max(), abs(free.T @ C).max())
         if loose > _RANK * max(abs(C).max(), 1e-300):
             raise BadModel(
-                f"'{name}': C couples directions without mass to others, but has no part in them "
-                f"({_named(free[:, [0]], coordinates)}): velocities would be constraints there. "
-                "Give these coordinates mass, or damping of their own."
+                f"'{name}': C couples massless directions to others, but does not damp them "
+                f"({_named(free[:, [0]], coordinates)}), so it would constrain velocities. Give "
+                "these coordinates mass, or damping of their own."
             )
     else:
         damped = N

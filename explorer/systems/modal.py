@@ -198,7 +198,9 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
         raise BadValue(f"{len(items)} damping ratios are given for {n} modes.")
     xi = np.array([number(x, f"ratios[{k}]") for k, x in enumerate(items)])
     if xi.min(initial=0) < 0:
-        raise BadValue(f"A damping ratio of {xi.min():g} would feed its mode: ratios are >= 0.")
+        raise BadValue(
+            f"A damping ratio of {xi.min():g} would add energy to its mode: ratios are >= 0."
+        )
     squares, shapes = natural_modes(M, K, len(xi))
     bad = np.flatnonzero((squares <= 1e-12 * abs(squares).max(initial=0)) & (xi > 0))
     if bad.size:

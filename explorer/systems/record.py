@@ -73,12 +73,12 @@ def checked(record: Record, system: LagrangianSystem) -> Record:
         values = np.array(record.values, float)
     except (TypeError, ValueError):
         raise BadModel(
-            f"The samples of {label!r} must be numbers in one row, all of them real."
+            f"The samples of {label!r} must be a one-dimensional sequence of real numbers."
         ) from None
     if values.ndim != 1 or values.size < 2:
         raise BadModel(
-            f"The samples of {label!r} must be two or more numbers in one row, but their shape is "
-            f"{values.shape}."
+            f"The samples of {label!r} must be a one-dimensional sequence of two or more numbers, "
+            f"but their shape is {values.shape}."
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
@@ -111,7 +111,7 @@ def check_span(records: Sequence[Record], t_end: float) -> None:
             raise BadValue(
                 f"The record {record.name!r} ends at t = {quantity(record.duration, 's')} "
                 f"({len(record.values)} samples every {quantity(record.dt, 's')}), before t_end = "
-                f"{t_end:g} s. A shorter t_end would do, or zeros behind the samples."
+                f"{t_end:g} s. Use a shorter t_end, or append zeros to the samples."
             )
 
 

@@ -87,8 +87,8 @@ def indicator(condition: Any, step: Step, what: str) -> sp.Expr:
                 outside *= walk(part) if isinstance(e, sp.And) else 1 - walk(part)
             return outside if isinstance(e, sp.And) else 1 - outside
         raise BadModel(
-            f"{what}: the condition {e} cannot be rewritten to step functions; inequalities joined "
-            "by and, or, not can."
+            f"{what}: the condition {e} cannot be converted to step functions. Use inequalities "
+            "joined by and, or, not."
         )
 
     return walk(condition)
@@ -156,15 +156,15 @@ def rewrite(
     def walk(e: Any) -> Any:
         if isinstance(e, (sp.floor, sp.ceiling, sp.Mod)) and e.free_symbols & moving:
             raise BadModel(
-                f"{what}: {e} jumps at any number of places, and no finite number of step "
-                "functions is the same. Name the jumps that occur by sign(...) or Piecewise, or "
-                "use a FirstOrderSystem or MechanicalSystem, which time stepping takes."
+                f"{what}: {e} has infinitely many jumps, which no finite number of step functions "
+                "represents. Write the jumps that occur with sign(...) or Piecewise, or use a "
+                "FirstOrderSystem or MechanicalSystem with time stepping."
             )
         root = e.is_Pow and e.exp.is_Rational and e.exp.q % 2 == 0 and e.base.is_Pow
         if root and e.base.exp.is_even and e.free_symbols & moving:
             raise BadModel(
-                f"{what}: {e} has a corner that cannot be rewritten to step functions; "
-                "write it with abs(...)."
+                f"{what}: {e} has a kink that cannot be converted to step functions; write it with "
+                "abs(...)."
             )
         if not e.args or not e.free_symbols & moving:
             return e

@@ -63,14 +63,13 @@ def judged(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any
     grown = found.kinetic.max() > _BLOWN * found.kinetic[1:3].max()
     blown = bool(grown and not made <= 0.5) or not np.isfinite(made)
     words = (
-        f"The motion gains {_percent(made)} of its energy from nothing: no force, no moving "
-        "obstacle and no law of impact explains it. A smaller h would help, or theta >= 1/2, "
-        "gamma >= 1/2"
+        f"The motion gains {_percent(made)} of its energy without a cause: no force, moving "
+        "obstacle or impact law explains it. Use a smaller h, theta >= 1/2 or gamma >= 1/2"
     )
     if blown:
         words = (
             "the motion blew up: its energy grew by more than 10^12, and no force explains that. "
-            "A smaller h, or an implicit scheme, would do"
+            "Use a smaller h, or an implicit scheme"
         )
     checks = [Check("energy made", made, allowed, "", f"{words}{'' if blown else '.'}", blown)]
     if damped is None or blown:
@@ -79,8 +78,8 @@ def judged(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any
     lost = float((np.maximum.accumulate(left) - left).max() / scale)
     return [*checks, Check(
         "energy lost", lost, allowed, "",
-        f"The motion loses {_percent(lost)} of its energy, which no force and no contact takes, "
-        "and the scheme does not mean to damp. A smaller h would keep it.",
+        f"The motion loses {_percent(lost)} of its energy without a cause: no force or contact "
+        "dissipates it, and the scheme has no intended damping. Use a smaller h.",
     )]  # fmt: skip
 
 

@@ -112,19 +112,19 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     EnergyBalance(T + V from 0.5 to 0.494683 J: numerical -0.005317)
     """
     if not isinstance(solution, Solution):
-        raise BadValue(f"energy_balance takes what simulate returns, not {solution!r}.")
+        raise BadValue(f"energy_balance accepts what simulate returns, not {solution!r}.")
     system = solution.system
     if solution.recorded is not None:
         return _recorded(solution)
     if isinstance(system, StateSpaceSystem):
         raise NotApplicable(
-            f"'{system.name}' is a {system.kind}: it declares states, but no forces whose work "
-            "could be added up."
+            f"'{system.name}' is a {system.kind}: it declares states, but no forces, so no work "
+            "can be computed."
         )
     if solution.potential is None and not isinstance(system, LinearMechanicalSystem):
         raise NotApplicable(
             f"The potential of '{system.name}' is not known, so the work of its forces cannot be "
-            "told from their energy: give it one, such as system.potential = 'k*x**2/2'."
+            "separated from their energy: give it one, such as system.potential = 'k*x**2/2'."
         )
     if isinstance(solution, Trajectory):
         observe, run = solution.observe, solution
@@ -155,7 +155,7 @@ def balance(solution: Solution) -> EnergyBalance:
     system = solution.system
     if any(system.t in c.phi.free_symbols for c in system.constraints):
         raise NotApplicable(
-            f"A constraint of '{system.name}' moves with time and does work, which is not added up."
+            f"A constraint of '{system.name}' moves with time; its work is not computed."
         )
     n = solution.q.shape[1]
     if isinstance(system, LinearMechanicalSystem):

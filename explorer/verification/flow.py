@@ -99,13 +99,13 @@ def flow(run: Any) -> list[Check]:
     mean = float(parts.mean())
     k = int(parts.argmax()) if np.isfinite(mean) else int(np.isnan(parts).argmax())
     cure = (
-        "as kinks of the right-hand side inside steps do: a guard at the kink, or a smaller rtol "
-        "and atol, would keep the tolerance."
+        "which kinks of the right-hand side inside steps cause: use a guard at the kink, or a "
+        "smaller rtol and atol."
     )
     return [
         Check(
             "flow", mean, _MOST, "tolerances",
-            f"The steps miss the flow by {number(mean, 2)} times their tolerances, that at t = "
+            f"The steps miss the flow by {number(mean, 2)} times their tolerances, the one at t = "
             f"{quantity(s.t[k], 's', 4)} by {number(parts[k], 2)}, {cure}",
         ),
         Check(
@@ -123,9 +123,9 @@ def missing(run: Any) -> list[Check]:
         return []
     return [Check(
         "states", float(none.sum()), 0.0, "",
-        f"{none.sum()} rows have no state, the first at "
-        f"t = {quantity(run.t[none.argmax()], 's', 4)}: the method does not get there from the "
-        "start of its step. A smaller tolerance, or another method, would.",
+        f"{none.sum()} rows have no state, the first at t = "
+        f"{quantity(run.t[none.argmax()], 's', 4)}: the method cannot reach them from the start of "
+        "their steps. Use a smaller tolerance, or another method.",
     )]  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def _events(run: Any, accuracy: float) -> list[Check]:
                 abs(r) / unit,
                 (
                     f"The guard {event.contact!r} is {number(r, 2)} at its event, t = "
-                    f"{quantity(event.t, 's', 4)}: a smaller tolerance would find its zero."
+                    f"{quantity(event.t, 's', 4)}: use a smaller tolerance to locate its zero."
                 ),
             )
         if event.kind == "zeno":

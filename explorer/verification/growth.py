@@ -76,8 +76,8 @@ def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: fl
     limit = f"stable up to h = {quantity(largest, 's', 3)}" if largest > 0 else "stable for no h"
     return [Check(
         "growth", growth, _TOLERATED, "",
-        f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: what should not grow "
-        f"does, {times} times over the run. theta >= 1/2 is stable at any h.",
+        f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: a motion that should not "
+        f"grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
     )]  # fmt: skip
 
 
@@ -141,6 +141,6 @@ def newmark_growth(solution: Any) -> list[Check]:
     times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
     return [Check(
         "growth", growth, _TOLERATED, "",
-        f"h = {quantity(scheme.h, 's')} is not stable here: what should not grow does, {times} "
-        "times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
+        f"h = {quantity(scheme.h, 's')} is not stable here: a motion that should not grow grows "
+        f"{times} times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
     )]  # fmt: skip

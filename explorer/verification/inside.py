@@ -37,9 +37,9 @@ def inside(run: Any) -> list[Check]:
         t = march.times[e, 0] + _NODES[node] * march.times[e, 1]
         words = (
             f"Near t = {quantity(t, 's', 4)} {run.system.guard_names[k]!r} leaves its side and "
-            "comes back "
-            f"within an element, which nobody sees{f', and so in {count - 1} more' * (count > 1)}: "
-            "a smaller h, or more elements or stages, would find both switches."
+            "comes back within an element, so its switches are "
+            f"missed{f', and so in {count - 1} more' * (count > 1)}: use a smaller h, or more "
+            "elements or stages."
         )
     return [Check("switches within elements", count, 0, "", words)]
 

@@ -48,8 +48,8 @@ def impacts(run: Any, accuracy: float) -> list[Check]:
     words = "" if where is None else (
         f"The impact of {where.contact!r} at t = {quantity(where.t, 's', 4)} gives back "
         f"{quantity(abs(where.gap_dot_plus), 'm/s', 4)} of "
-        f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, and e = "
-        f"{number(e[where.index], 4)}: a smaller h or more stages would obey."
+        f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, but e = {number(e[where.index], 4)}: use "
+        "a smaller h or more stages."
     )  # fmt: skip
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
 
@@ -109,7 +109,7 @@ def _balanced(
     return [Check(
         "energy", off, min(max(accuracy, _DEEP), TOLERATED), "",
         f"Between its events the motion gains or loses {number(100 * off, 2)} % of its energy, "
-        "which no force explains: a smaller tolerance or h, or more stages, would keep it.",
+        "which no force explains: use a smaller tolerance or h, or more stages.",
     )]  # fmt: skip
 
 
@@ -157,8 +157,8 @@ def by_steps(run: Any) -> list[Check]:
         made = float((left - np.minimum.accumulate(left)).max() / (size or 1.0))
     return [Check(
         "energy made", made, TOLERATED, "",
-        f"The motion gains {number(100 * made, 2)} % of its energy from nothing. A smaller step "
-        "helps.",
+        f"The motion gains {number(100 * made, 2)} % of its energy without a cause. Use a smaller "
+        "step.",
     )]  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def elements(run: Any, accuracy: float, *, cross: bool = True) -> list[Check]:
         part = residual[name] / size
         words = (
             f"The equations of the elements ({name}) are left with {number(part, 2)} of their "
-            "terms: a smaller h, or more stages, would be solved."
+            "terms: use a smaller h, or more stages."
         )
         found.append(Check(name, float(part), accuracy, "", words))
     return found

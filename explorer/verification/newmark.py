@@ -88,6 +88,5 @@ def _checked(run: Any, free: np.ndarray) -> list[Check]:
     return [Check(
         "equilibrium", float(parts[row]), allowed, "",
         f"The step to t = {quantity(run.t[row + 1], 's', 4)} leaves {number(parts[row], 2)} of its "
-        "forces unbalanced, "
-        f"more than newton_tol = {scheme.newton_tol:g}: a smaller h would be solved.",
+        f"forces unbalanced, more than newton_tol = {scheme.newton_tol:g}: use a smaller h.",
     )]  # fmt: skip

@@ -63,7 +63,7 @@ def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
     worst = int(parts.argmax())
     return [Check(
         "drift", float(parts[worst]), allowed, "",
-        f"{solution.system.constraints[worst].name!r} is left by {quantity(off[worst], 'm', 3)}, "
-        f"{number(100 * parts[worst], 2)} % of the motion: projection='constraints' or a smaller h "
-        "keeps the positions.",
+        f"The constraint {solution.system.constraints[worst].name!r} is violated by "
+        f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: use "
+        "projection='constraints' or a smaller h.",
     )]  # fmt: skip

@@ -212,7 +212,7 @@ def _box(within: Any) -> tuple[tuple[float, float], tuple[float, float]]:
         left, right, low, high = 0.0, 0.0, 0.0, 0.0
     if not (left < right and low < high):
         raise BadValue(
-            f"within = {within!r} must be two ranges, such as ((-1, 1), (0, 2)), each of them "
-            "from its lower to its upper end."
+            f"within = {within!r} must be two ranges, such as ((-1, 1), (0, 2)), each with its "
+            "lower end first."
         )
     return (left, right), (low, high)

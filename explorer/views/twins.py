@@ -64,7 +64,7 @@ def column(sens: Sensitivity, name: str | int | None) -> int:
         If the sensitivities are not by this parameter, or the method has none along the run.
     """
     if sens.solution.S.shape[2] == 0:
-        raise BadValue("There is nothing to draw: the sensitivities are by no parameter.")
+        raise BadValue("There is nothing to draw: the sensitivities have no parameter.")
     if name is None:
         return 0
     if isinstance(name, int):

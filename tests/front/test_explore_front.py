@@ -89,7 +89,7 @@ def test_escape_asks_nothing_where_nothing_was_asked(stage):
 def test_the_status_says_what_the_picture_shows(stage):
     typed(stage, "rho.e", "abc")
     typed(stage, "q0.y", "0.4")
-    assert said(stage).startswith("Drawn with e = 0.8, all else as set.")
+    assert said(stage).startswith("Showing e = 0.8; all other settings applied.")
     assert stage.js("() => document.querySelector('.nsx-plot')._fullData[0].y[0]") == pytest.approx(
         0.4
     )

@@ -22,13 +22,16 @@ from explorer.views.work_precision import work_precision as view
 
 __all__ = ["OrderPanel", "explore_order"]
 
-_WIDTH = Param(WIDTH, 1e-3, 1, "", "Thickness of the layer in place of a switch", log=True)
+_WIDTH = Param(WIDTH, 1e-3, 1, "", "Width of the smooth layer that replaces a switch", log=True)
 _SAID = {
-    "FESD": "Finite elements that find the switches, 1 to 4 stages",
-    "ThetaRK": "The same Runge-Kutta methods, blind to the switches, 1 to 4 stages",
-    "EulerMoreau": "Theta time stepping with a law in each step",
-    "EventDriven": "Dormand-Prince 8(5,3) from switch to switch, over its tolerance",
-    "smoothing": "tanh in place of each step function, by Dormand-Prince 8(5,3) over its tolerance",
+    "FESD": "Finite elements with switch detection, 1 to 4 stages",
+    "ThetaRK": "The same Runge-Kutta methods without switch detection, 1 to 4 stages",
+    "EulerMoreau": "Theta time stepping with complementarity laws in each step",
+    "EventDriven": "Dormand-Prince 8(5,3) between located switches, over its tolerance",
+    "smoothing": (
+        "tanh instead of each step function, integrated by Dormand-Prince 8(5,3), over its "
+        "tolerance"
+    ),
 }
 
 

@@ -92,8 +92,8 @@ class OrderStates(States):
         system = self.system({"model": model, "sizes": dict(sizes or {})})
         if not isinstance(system, StepSystem):
             raise BadValue(
-                f"'{system.name}' has no step functions, so there are no switches for FESD to "
-                f"find. Of the gallery {', '.join(filter(offered, models))} have."
+                f"'{system.name}' has no step functions, so FESD has no switches to detect. "
+                f"Gallery models with step functions: {', '.join(filter(offered, models))}."
             )
         state = super().fresh(model, sizes, FESD)
         state["see"] = {"width": WIDTH, **dict.fromkeys(CURVES, True)}
@@ -116,11 +116,11 @@ class OrderStates(States):
             return super().change(state, key, value)
         new = copy.deepcopy(state)
         if name == "width":
-            new["see"]["width"] = number(value, "The width of the layers", positive=True)
+            new["see"]["width"] = number(value, "The width of the smooth layers", positive=True)
         else:
             new["see"][name] = bool(value)
             if not any(new["see"][curve] for curve in CURVES):
-                raise BadValue("One curve at least has to be shown: choose another one first.")
+                raise BadValue("At least one curve must be shown. Select another curve first.")
         return new
 
     def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:

@@ -146,8 +146,8 @@ class _Answer(SessionAnswer):
             said = f"Do not trust this derivative: {' '.join(sens.trust.sentences)}"
         elif twin is not None and twin.until < _NEAR_END * sens.solution.march.t_last:
             said = (
-                f"From t = {quantity(twin.until, time, 4)} on the twins meet different events: no "
-                "derivative exists across, and a smaller δ helps."
+                f"From t = {quantity(twin.until, time, 4)} on the twin runs have different event "
+                "sequences: no derivative exists across them. A smaller δ helps."
             )
         figures = " · ".join(filter(None, [status.get("detail", ""), sens.trust.summary]))
         status = {**status, "detail": figures}

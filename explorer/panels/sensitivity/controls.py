@@ -113,7 +113,7 @@ def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
         _one("cost.w", "text", "w, at the end", "Terminal cost, of the states; empty: none",
              now, default=usual["w"]),
         _one("see.compare", "toggle", "compare the methods",
-             "The gradient by four methods, whenever the sliders rest", now, default=False),
+             "Compare the gradient of four methods whenever the sliders rest", now, default=False),
     ]  # fmt: skip
 
 

@@ -80,7 +80,7 @@ def _until(state: Mapping[str, Any]) -> tuple[str, int] | None:
 def _not_located(scheme: Any) -> BadValue:
     name = scheme if isinstance(scheme, str) else getattr(scheme, "__name__", repr(scheme))
     return BadValue(
-        f"{name} does not locate events, so its derivatives have no jumps: this panel takes "
+        f"{name} does not locate events, so its derivatives have no jumps. This panel accepts "
         "EventDriven, and FESD for systems with step functions."
     )
 

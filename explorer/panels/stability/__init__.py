@@ -29,20 +29,20 @@ class _Answer(SessionAnswer):
         return {
             **super().schema(),
             "title": "Stability of the Newmark family",
-            "subtitle": "What a step does to an oscillator",
+            "subtitle": "One step applied to a linear oscillator",
         }
 
     def groups(self) -> list[dict[str, Any]]:
         state, now = self.session.state, self._accepted()
         names = [(name, name) for name in SCHEMES]
-        scheme = [choice("scheme", "scheme", now, names, "How the oscillator is integrated")]
+        scheme = [choice("scheme", "scheme", now, names, "Scheme that integrates the oscillator")]
         scheme += [slider(f"knob.{k}", k, KNOBS[k], now) for k in state["knobs"]]
         oscillator = [
             {**slider("omega_h", "ωh", KNOBS["omega_h"], now), "label": "ωh"},
             slider("xi", "xi", KNOBS["xi"], now),
         ]
         others = [("", "nothing"), *names]
-        compare = [choice("compare", "beside", now, others, "A second scheme in the picture")]
+        compare = [choice("compare", "beside", now, others, "A second scheme for comparison")]
         found = [
             ("scheme", "Scheme", scheme), ("oscillator", "Oscillator and step", oscillator),
             ("compare", "Compare", compare),
@@ -87,9 +87,9 @@ class _Answer(SessionAnswer):
                 **status, "level": "warn",
                 "text": (
                     f"ωh = {session.state['omega_h']:.4g} is above the stability limit "
-                    f"{session.found.limit:.6g}: in the end every step multiplies the motion by "
-                    f"{radius:.5g}. The scheme itself refuses such a step; these are powers of "
-                    "its amplification matrix."
+                    f"{session.found.limit:.6g}: in the long run every step multiplies the motion "
+                    f"by {radius:.5g}. simulate refuses such a step; the curves show powers of the "
+                    "amplification matrix."
                 ),
             }  # fmt: skip
         return {**status, "text": f"spectral radius {radius:.9g} · {status['text']}"}
@@ -140,8 +140,8 @@ def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
             for text, name in quantities
         ],
         "note": (
-            "Overshoot: largest |d|, |v|/ω of the first ten steps from d = 1, v = 0. A click on a "
-            "curve or a root runs the oscillator with that step."
+            "Overshoot: largest |d|, |v|/ω of the first ten steps from d = 1, v = 0. Click a "
+            "curve or a root to run the oscillator with that step."
         ),
     }
 

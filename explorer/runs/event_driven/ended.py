@@ -22,7 +22,7 @@ __all__ = ["ended"]
 _UNSOLVED = {LCP_RAY, LCP_ITERATIONS}
 _LOST = {NOT_FINITE, SINGULAR, STEP_CAP, STIFF}  # what a force without bound does to a march
 _JAM = 1e-6  # of D_nn
-_GOES_ON = "MoreauJean goes on with an impulse"
+_GOES_ON = "MoreauJean continues with an impulse"
 
 
 def ended(march: March) -> Status:
@@ -36,8 +36,8 @@ def ended(march: March) -> Status:
     if code in _UNSOLVED:
         found = _paradox(march)
         why = found.words if found else (
-            "no forces of its contacts go with its accelerations: redundant or contradictory "
-            "contacts do that"
+            "no contact forces are consistent with its accelerations: redundant or contradictory "
+            "contacts cause that"
         )  # fmt: skip
         return _stopped(march, name, f"{why}. {_GOES_ON}")
     if code in _LOST and (why := _massless(march)):

@@ -121,8 +121,8 @@ class March:
         if self.code == INSIDE:
             raise BadModel(
                 f"'{name}' starts inside an obstacle: the gap of {flow.guard_name(k)!r} is "
-                f"{values[k]:.6g} m at x = {short(x)}. Start with every gap >= 0. If "
-                "this is the free side, turn the sign of the gap around."
+                f"{values[k]:.6g} m at x = {short(x)}. Start with every gap >= 0. If the body is "
+                "on the free side, reverse the sign of the gap."
             )
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)

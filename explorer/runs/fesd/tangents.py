@@ -53,8 +53,8 @@ def check_start(
     if (np.abs(moves[on]) > 1e-9).any():
         name = compiled.system.guard_names[int(np.flatnonzero(on)[0])]
         raise BadValue(
-            f"The run starts on the surface {name!r} = 0, and what it is differentiated by "
-            "moves the start off it: to either side another derivative. Start beside it."
+            f"The start lies on the switching surface {name!r} = 0 and a parameter moves it off, "
+            "so the two one-sided derivatives differ. Start beside the surface."
         )
 
 
@@ -99,8 +99,8 @@ class Tangents:
         )
         if (run.switches[1:, 1] == _FOLD).any():
             raise BadValue(
-                "A slide on several surfaces ends where its multipliers meet another solution and "
-                "both vanish: the end of such a slide has no derivative here. An earlier t_end has."
+                "Sliding on several surfaces ends where its multipliers meet another solution and "
+                "both vanish, and no derivative exists there. Use an earlier t_end."
             )
         if failed or not np.isfinite(self.moved[:, :p]).all():
             self._refuse()
@@ -128,8 +128,8 @@ class Tangents:
         t = self.run.times[max(int(wrong[0]) - 1, 0), 0] if len(wrong) else 0.0
         raise BadValue(
             f"From t = {quantity(t, 's')} on there is no finite derivative: a surface is touched "
-            "and not "
-            "crossed, or a formula has none there. Other parameters, or an earlier t_end, have one."
+            "and not crossed, or a formula is not differentiable there. Use other parameters or "
+            "an earlier t_end."
         )
 
     def at(self, t: np.ndarray, which: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

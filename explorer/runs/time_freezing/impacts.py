@@ -228,9 +228,9 @@ class Impacts(Freezing):
         if hasattr(self, "broken"):
             return Status.stopped(
                 self.status_code, "impact_law", len(self.elements.times), self.t_last,
-                f"several contacts strike at once here, and {self.broken!r}, which was pushed, is "
-                "opened by another one: Newton's law for all of them gives another outcome. "
-                "EventDriven and MoreauJean solve for it",
+                "several contacts close at the same time here, and another contact opens "
+                f"{self.broken!r} after its impact: Newton's law for all of them together gives "
+                "another result. Use EventDriven or MoreauJean, which solve for it",
             )  # fmt: skip
         if not hasattr(self, "wrong"):
             return super().status

@@ -33,18 +33,22 @@ def unsolvable(
     ray, most = np.zeros(0), 0.0
     if len(rows) and np.isfinite(M).all() and np.isfinite(q).all():
         ray, most = _ray(M, q, bounds, rows, np.flatnonzero(equal))
-    advice = "Another h may help; else look at D, C and B of these laws"
+    advice = "Try another h, or check D, C and B of these laws"
     if gamma == 0.0:
-        advice = "With gamma = 0 the multipliers of a step do not act in it; gamma > 0 may help"
+        advice = "With gamma = 0 the multipliers of a step do not act in it; try gamma > 0"
     dead = [lam for (lam, _), column in zip(names, M.T, strict=True) if not column.any()]
     if linearised and dead:
         verb = "does" if len(dead) == 1 else "do"
         return (
-            f"the Jacobian of the relation is singular where Newton's method has arrived: to first "
-            f"order {', '.join(dead)} {verb} not act on any y, neither directly nor through r. "
-            "Another start, or a relation that depends on it there, would help"
+            "the Jacobian of the relation is singular at the last iterate of Newton's method: to "
+            f"first order {', '.join(dead)} {verb} not act on any y, neither directly nor through "
+            "r. Try another start, or a relation that depends on it there"
         )
-    step = "this step, linearised where Newton's method has arrived" if linearised else "this step"
+    step = (
+        "this step, linearised at the last iterate of Newton's method"
+        if linearised
+        else "this step"
+    )
     if most < 0:
         found = [(names[int(i)], u) for i, u in zip(rows, ray, strict=True) if abs(u) > 1e-9]
         return (
@@ -55,7 +59,7 @@ def unsolvable(
         )
     return (
         f"no solver found multipliers {', '.join(lam for lam, _ in names)} that obey their laws in "
-        f"this step, though nothing rules them out. {advice}, or try lcp='enumeration'"
+        f"this step, although a solution may exist. {advice}, or try lcp='enumeration'"
     )
 
 

@@ -215,11 +215,10 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
         m, c, k = (np.asarray(A.todense() if hasattr(A, "todense") else A) for A in (M, C, K))
         if (rate := step_growth(co, m, c, k, scheme.h)) > 0:
             raise BadValue(
-                f"h = {quantity(scheme.h, 's')} is not stable with {scheme!r} here: what the "
-                "equations do not "
-                f"let grow does, {np.exp(rate):.4g} times a step (K is not symmetric, so no mode "
-                "names a limit). A smaller h would do, or an unconditionally stable scheme such as "
-                "Newmark(beta=1/4, gamma=1/2)."
+                f"h = {quantity(scheme.h, 's')} is not stable with {scheme!r} here: the motion "
+                f"grows {np.exp(rate):.4g} times a step although the exact solution does not (K is "
+                "not symmetric, so no mode determines the limit). Use a smaller h, or an "
+                "unconditionally stable scheme such as Newmark(beta=1/4, gamma=1/2)."
             )
         return
     squares, shapes = highest() if highest else natural_modes(M, K, 3, highest=True)
@@ -230,13 +229,12 @@ def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None
         if scheme.h > most * (1 + 1e-12):
             if most == 0:
                 raise BadValue(
-                    f"{scheme!r} is unstable for every step: its oscillations grow. gamma = 1/2 "
-                    "with beta = 0 is the explicit choice that does not."
+                    f"{scheme!r} is unstable for every step: its oscillations grow. The explicit "
+                    "choice that does not is gamma = 1/2 with beta = 0."
                 )
             raise BadValue(
                 f"h = {quantity(scheme.h, 's')} is above the stability limit {quantity(most, 's')} "
-                f"of {scheme!r} here: "
-                f"mode {n - len(omega) + k + 1} of {n} has omega = {quantity(omega[k], 'rad/s')}. "
-                "A smaller h would do, or an unconditionally stable scheme such as "
-                "Newmark(beta=1/4, gamma=1/2)."
+                f"of {scheme!r} here: mode {n - len(omega) + k + 1} of {n} has omega = "
+                f"{quantity(omega[k], 'rad/s')}. Use a smaller h, or an unconditionally stable "
+                "scheme such as Newmark(beta=1/4, gamma=1/2)."
             )

@@ -161,8 +161,8 @@ class Capturing(Scheme):
             detail += compiled.culprit(later)
         if code == SINGULAR and compiled.bound:
             detail += (
-                f" Or its {compiled.bound} constraints depend on each other here: then their "
-                "impulses are not determined."
+                f" Or its {compiled.bound} constraints depend linearly on each other here, so "
+                "their impulses are not determined."
             )
         status = Status.of(code, done, t, residual, "" if code == SUCCESS else detail)
         words = self.explain(code, compiled.system, residual)
@@ -175,8 +175,8 @@ class Capturing(Scheme):
         if residual < _NEARLY:
             return (
                 f"the contact problem of this step was solved to {quantity(residual, 'm/s', 2)}, "
-                "which lcp_tol "
-                f"= {self.lcp_tol:g}, relative, does not take: a larger lcp_tol or lcp_max would"
+                f"which exceeds lcp_tol = {self.lcp_tol:g} (relative): use a larger lcp_tol or "
+                "lcp_max"
             )
         few = unknowns(system) <= _ENUMERATED
         others = " or ".join(
@@ -185,10 +185,10 @@ class Capturing(Scheme):
         if self.lcp == "pgs" or not few:  # sweeps of Gauss-Seidel, also over a graph
             others = f"a larger lcp_max, a larger lcp_tol, or {others}"
         return (
-            f"lcp={self.lcp!r} found no impulses that obey the contact laws of this step (residual "
-            f"{quantity(residual, 'm/s', 2)}). Contacts that contradict each other have none, such "
-            "as walls "
-            f"that close on a body, or friction that wedges it; else try a smaller h, {others}"
+            f"lcp={self.lcp!r} found no impulses that satisfy the contact laws of this step "
+            f"(residual {quantity(residual, 'm/s', 2)}). Contradictory contacts have no solution, "
+            "such as walls that close on a body, or friction that wedges it; else try a smaller "
+            f"h, {others}"
         )
 
     def kernel(

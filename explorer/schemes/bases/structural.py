@@ -215,21 +215,21 @@ class Structural(Family):
         name = compiled.system.name
         if not self.coefficients.unconditional:
             raise BadValue(
-                f"The mass matrix of '{name}' is singular: what has no mass has an infinite "
-                f"frequency, and any step is above the stability limit of {self!r}. An "
-                "unconditionally stable scheme takes it, such as Newmark(beta=1/4, gamma=1/2) or "
+                f"The mass matrix of '{name}' is singular: massless directions have an infinite "
+                f"frequency, so any step is above the stability limit of {self!r}. Use an "
+                "unconditionally stable scheme, such as Newmark(beta=1/4, gamma=1/2) or "
                 "GeneralizedAlpha."
             )
         if self.error_tol > 0:
             raise BadValue(
-                f"error_tol estimates errors from accelerations, and '{name}' has coordinates "
-                "without mass, whose accelerations no equation gives: use even steps "
-                "(error_tol=0) and compare two step sizes."
+                "error_tol estimates errors from accelerations, but no equation determines those "
+                f"of the massless coordinates of '{name}': use constant steps (error_tol=0) and "
+                "compare two step sizes."
             )
         if compiled.structural.moves:
             raise BadValue(
-                f"The mass matrix of '{name}' is singular and depends on the coordinates, so the "
-                "directions without mass turn: give them mass, or remove them."
+                f"The mass matrix of '{name}' is singular and depends on the coordinates, so its "
+                "massless directions turn: give them mass, or remove them."
             )
 
     def certify(self, solution: Any) -> list[Check]:
@@ -253,14 +253,14 @@ class Structural(Family):
         off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
         solved_to = Check(
             "Newton residual", float(off), self.newton_tol, words=(
-                f"Some steps are in equilibrium to {number(off, 2)} of their forces, which exceeds "
-                f"newton_tol = {self.newton_tol:g}: round-off allows no more."
+                f"Some steps satisfy equilibrium to {number(off, 2)} of their forces, which "
+                f"exceeds newton_tol = {self.newton_tol:g}: round-off prevents a smaller residual."
             ),
         )  # fmt: skip
         local = Check(
             "local error", float(error), self.error_tol, "m",
             f"A step has a local error of {quantity(error, 'm', 2)}, which exceeds error_tol = "
-            f"{quantity(self.error_tol, 'm')}: no step is short enough.",
+            f"{quantity(self.error_tol, 'm')}: no step size satisfies it.",
         )  # fmt: skip
         return [
             solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),

@@ -114,7 +114,7 @@ def _lacking(view: View, solution: Solution) -> str:
     """Return the sentence for a run without the parts that a view draws."""
     name, texts = view.picture.__name__, " or ".join(PARTS[part].text for part in view.of)
     scheme = type(solution.scheme).__name__
-    return f"views.{name} draws {texts}. {scheme} ran '{solution.system.name}' without."
+    return f"views.{name} draws {texts}. The run of '{solution.system.name}' by {scheme} has none."
 
 
 def _check(view: View, args: Sequence[Any]) -> None:
@@ -142,7 +142,7 @@ def _check(view: View, args: Sequence[Any]) -> None:
         made = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
         made = [_MAKERS.get(k, by) for k, by in zip(kinds, made, strict=True)]
         what = "a system" if System in kinds else f"what {' or '.join(made)} returns"
-        raise BadValue(f"views.{name} draws {what}, and not a {type(given).__name__}{hint}")
+        raise BadValue(f"views.{name} draws {what}, not a {type(given).__name__}{hint}")
 
 
 def _check_recorded(view: View, recorded: Recorded) -> None:
@@ -155,6 +155,6 @@ def _check_recorded(view: View, recorded: Recorded) -> None:
     if view.recorded == "rows" or (view.recorded == "steps" and not recorded.thinned):
         return
     raise NotApplicable(
-        f"views.{view.picture.__name__} looks at all rows and coordinates of a run, and "
-        f"{recorded.recorder!r} kept {recorded}: views.trajectory draws those."
+        f"views.{view.picture.__name__} needs all rows and coordinates of a run, but "
+        f"{recorded.recorder!r} kept {recorded}. views.trajectory draws those."
     )
