@@ -1,0 +1,271 @@
+"""Do the tests notice a wrong operator? Run on demand: ``python tests/mutants.py --number 20``.
+
+A mutant is the project with one operator or one number of one line changed. It is killed if a test
+of its room fails, and survives if all of them pass. Mutants are drawn by a seed from the files that
+are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
+
+The tests of a file are those that import it or say the name of something public in it, then those
+of the other files in its folder; where there are none, those of the files that import it, and so on. A kernel is compiled anew in a cache of the copy.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ["study", "optimise", "derivatives", "views/drawing", "kernels"]
+SWAPS: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+# Numbers that belong to a formula; a tolerance or a width that doubles is another choice, no error.
+PARTS = (0, 0.5, 1, 2, 3)
+# Mutants that no test can kill, and why. A line as it stands, what it becomes: the argument.
+EQUIVALENT: dict[tuple[str, str], str] = {}
+
+
+class Mutant(NamedTuple):
+    """One changed expression of a file."""
+
+    file: str
+    line: int
+    before: str
+    after: str
+    source: str  # of the whole file
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.before}  ->  {self.after}"
+
+
+def expressions(tree: ast.AST) -> Iterator[ast.expr]:
+    """Yield what is computed: no annotation, default, decorator, text or name of a module."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            for statement in node.body:
+                yield from expressions(ast.Module([statement], []))
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                yield from expressions(ast.Expr(node.value))
+        elif isinstance(node, ast.JoinedStr | ast.Raise | ast.Assert | ast.arguments):
+            continue
+        else:
+            if isinstance(node, ast.expr):
+                yield node
+            yield from expressions(node)
+
+
+def changed(node: ast.expr) -> ast.expr | None:
+    """Return another expression in the place of this one, or None."""
+    if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPS:
+        texts = (ast.Constant, ast.JoinedStr)
+        sides = node.values if isinstance(node, ast.BoolOp) else (node.left, node.right)
+        if any(isinstance(s, texts) and not isinstance(getattr(s, "value", ""), int | float)
+               for s in sides):  # fmt: skip
+            return None
+        new = ast.copy_location(type(node)(**dict(ast.iter_fields(node))), node)
+        new.op = SWAPS[type(node.op)]()
+        return new
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        new = ast.Compare(node.left, [SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
+        return ast.copy_location(new, node)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        return node.operand
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value in PARTS:
+        return ast.copy_location(ast.Constant(node.value + 1), node)
+    return None
+
+
+def mutants(path: Path) -> Iterator[Mutant]:
+    """Yield every mutant of a file whose expression stands on one line."""
+    source = path.read_text("utf-8")
+    lines = source.splitlines(keepends=True)
+    for node in expressions(ast.parse(source)):
+        new = changed(node)
+        if new is None or node.lineno != node.end_lineno:
+            continue
+        text = lines[node.lineno - 1].encode()
+        inside = text[node.col_offset : node.end_col_offset].decode()
+        put = ast.unparse(new)
+        put = put if isinstance(new, ast.Constant) else f"({put})"
+        line = (text[: node.col_offset] + put.encode() + text[node.end_col_offset :]).decode()
+        whole = "".join([*lines[: node.lineno - 1], line, *lines[node.lineno :]])
+        file = path.relative_to(ROOT / "explorer").as_posix()
+        yield Mutant(file, node.lineno, inside, put, whole)
+
+
+# -- which tests ----------------------------------------------------------------------------------
+
+
+def module_of(path: Path) -> str:
+    name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    return name.removesuffix(".__init__")
+
+
+def imports(path: Path) -> set[str]:
+    """Return the modules, and names in modules, that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+        elif isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+    return found
+
+
+def public(path: Path) -> set[str]:
+    """Return what a file offers to users: the names that it defines and a package exports."""
+    nodes = ast.parse(path.read_text("utf-8")).body
+    names = {n.name for n in nodes if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    return {name for name in names if not name.startswith("_")}
+
+
+class Rooms:
+    """Which tests concern a file."""
+
+    def __init__(self) -> None:
+        self.files = {module_of(p): p for p in (ROOT / "explorer").rglob("*.py")}
+        self.wants = {name: imports(path) for name, path in self.files.items()}
+        tests = [*(ROOT / "tests").glob("test_*.py")]
+        self.tests = {path: (path.read_text("utf-8"), imports(path)) for path in tests}
+        self.users: dict[str, set[str]] = {}
+        for name, wanted in self.wants.items():
+            for other in wanted & {*self.files}:
+                self.users.setdefault(other, set()).add(name)
+
+    def direct(self, module: str) -> dict[Path, int]:
+        """Return how often test files import a module or name what it offers by `ex.`."""
+        offered = "|".join(map(re.escape, sorted(public(self.files[module])))) or "$^"
+        said = re.compile(rf"\bex\.(\w+\.)*({offered})\b")
+        return {
+            path: len(said.findall(text)) + 10 * any(
+                name == module or name.startswith(f"{module}.") for name in wanted
+            )
+            for path, (text, wanted) in self.tests.items()
+        }  # fmt: skip
+
+    def of(self, file: str) -> list[Path]:
+        """Return the test files of a file of the project, those that name it most often first."""
+        own = module_of(ROOT / "explorer" / file)
+        room = {name for name in self.files if name.startswith(own.rpartition(".")[0] + ".")}
+        seen, found = {own}, self.ordered({own})
+        found += [path for path in self.ordered(room) if path not in found]
+        level = self.users.get(own, set())
+        while level and not found:
+            seen |= level
+            found = self.ordered(level)
+            level = {user for name in level for user in self.users.get(name, ())} - seen
+        return found
+
+    def ordered(self, modules: set[str]) -> list[Path]:
+        """Return the test files of modules, those that name them most often first."""
+        counts: dict[Path, int] = {}
+        for name in modules:
+            for path, n in self.direct(name).items():
+                counts[path] = counts.get(path, 0) + n
+        return sorted((p for p, n in counts.items() if n), key=lambda p: (-counts[p], p))
+
+
+# -- runs -----------------------------------------------------------------------------------------
+
+
+def copied(folder: Path) -> Path:
+    """Copy what tests need."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split("\0")  # fmt: skip
+    for name in filter(None, names):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def fails(copy: Path, cache: Path, tests: list[Path], seconds: float) -> str:
+    """Return the first test that fails, or an empty text."""
+    names = [path.relative_to(ROOT).as_posix() for path in tests]
+    environment = {"PYTHONPATH": str(copy), "NONSMOOTH_EXPLORER_CACHE": str(cache)}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+    try:
+        ran = subprocess.run(
+            [*command, "-m", "not browser and not quiet", *names], cwd=copy,
+            env=os.environ | environment, capture_output=True, text=True, timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "it does not end"
+    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+    if ran.returncode in (0, 5):
+        return ""
+    return failed[0] if failed else ran.stdout.strip().splitlines()[-1]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rooms", nargs="*", default=ROOMS, help="folders or files in explorer/")
+    parser.add_argument("--number", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--most", type=int, default=8, help="test files that are run for one")
+    parser.add_argument("--seconds", type=float, default=900, help="for the tests of one")
+    parser.add_argument("--list", action="store_true", help="only say what would be changed")
+    parser.add_argument("--out", type=Path, help="a file for a JSON line of each")
+    asked = parser.parse_args(arguments)
+    files = sorted(
+        path for room in asked.rooms for base in [ROOT / "explorer" / room]
+        for path in ([base] if base.is_file() else base.rglob("*.py"))
+    )  # fmt: skip
+    every = [m for path in files for m in mutants(path)]
+    drawn = random.Random(asked.seed).sample(every, min(asked.number, len(every)))
+    rooms, counts, sound = Rooms(), {"killed": 0, "survived": 0, "equivalent": 0}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(Path(folder) / "copy")
+        usual = Path(os.environ.get("NONSMOOTH_EXPLORER_CACHE") or Path(folder) / "cache")
+        for mutant in drawn:
+            tests = rooms.of(mutant.file)[: asked.most]
+            if asked.list:
+                print(mutant, "|", " ".join(path.name for path in tests))
+                continue
+            key = tuple(tests)
+            if key not in sound:
+                sound[key] = fails(copy, usual, tests, 10 * asked.seconds)
+            if sound[key]:
+                print(f"{mutant.file}: its tests fail as it stands: {sound[key]}", flush=True)
+                continue
+            began = time.monotonic()
+            target = copy / "explorer" / mutant.file
+            whole = target.read_text("utf-8")
+            target.write_text(mutant.source, "utf-8")
+            killer = fails(copy, usual, tests, asked.seconds) if tests else ""
+            target.write_text(whole, "utf-8")
+            line = whole.splitlines()[mutant.line - 1].strip()
+            result = "killed" if killer else "survived"
+            if not killer and (line, f"{mutant.before} -> {mutant.after}") in EQUIVALENT:
+                result = "equivalent"
+            counts[result] += 1
+            print(f"{result:10} {mutant}  {killer}", flush=True)
+            if asked.out:
+                row = mutant._asdict() | {"result": result, "killer": killer, "text": line}
+                row |= {"seconds": time.monotonic() - began, "tests": [p.name for p in tests]}
+                with asked.out.open("a") as file:
+                    file.write(json.dumps({k: v for k, v in row.items() if k != "source"}) + "\n")
+    print(", ".join(f"{n} {name}" for name, n in counts.items()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
