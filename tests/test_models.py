@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrids import HYBRIDS
+from kinds import KINDS
 from scipy.integrate import quad
 from scipy.special import ellipk
 
@@ -34,7 +35,6 @@ CASES = [
     for name, build in models.items()
     for scheme in ex.schemes_for(build())
 ]
-PRESETS = [(name, preset) for name, build in models.items() for preset in build().presets]
 
 
 def weight(sol) -> float:
@@ -375,10 +375,11 @@ OTHER = {
 
 
 @pytest.mark.parametrize(
-    ("name", "scheme", "knobs"), [(n, s, knobs) for n, s in CASES for knobs in OTHER.get(s, [])]
+    ("name", "scheme", "knobs"),
+    [(n, s, knobs) for n, s in KINDS if n in models for knobs in OTHER.get(s, [])],
 )
 def test_model_conforms_with_other_knobs(name, scheme, knobs):
-    """The same properties away from the defaults."""
+    """The same properties away from the defaults, for each kind of system."""
     system = models[name]()
     default = next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme)
     conforms(system, dataclasses.replace(default, **knobs))
@@ -391,21 +392,6 @@ def test_time_stepping_comes_first():
         assert names[0] == "MoreauJean" or "MoreauJean" not in names
     names = [type(s).__name__ for s in ex.schemes_for(HYBRIDS["thermostat"]())]
     assert names == ["EventDriven", "FESD"]
-
-
-@pytest.mark.parametrize(("name", "preset"), PRESETS)
-def test_preset_runs(name, preset):
-    """Each preset is a run that succeeds, through the session that panels use."""
-    from explorer.panels.session import Session
-
-    session = Session(name)
-    session.preset(preset)
-    assert session.solution.status.ok
-    assert session.system.presets[preset]["text"]
-    settings = {
-        k: v for k, v in session.system.presets[preset].items() if k in session.state["rho"]
-    }
-    assert settings == {k: session.solution.rho[k] for k in settings}
 
 
 def test_every_model_is_taken_by_a_scheme():
@@ -454,6 +440,7 @@ def bead_between_stops():
 
 CHECK = """
 import explorer as ex
+import kinds
 import test_models
 from explorer.models import models
 from explorer.panels.controls import groups
@@ -467,7 +454,7 @@ assert name in [key for key, _ in choices], choices
 table = ex.applicability({k: build() for k, build in models.items()})
 assert any(table[name].values()), table[name]
 assert [s for n, s in test_models.CASES if n == name], test_models.CASES
-assert (name, "hard") in test_models.PRESETS
+assert (name, "hard") in kinds.PRESETS
 session = Session(name)
 keys = {c["key"] for g in groups(session) for c in g["controls"]}
 assert {"rho.a", "rho.c", "rho.e", "q0.x", "v0.x"} <= keys, keys

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrids import HYBRIDS
+from kinds import KINDS
 
 import explorer as ex
 from explorer.models import models
@@ -167,12 +168,11 @@ def test_contradictory_contacts_end_with_the_ray():
 
 
 BUILDS = {**models, **HYBRIDS}
-CASES = [(name, type(s).__name__) for name, b in BUILDS.items() for s in ex.schemes_for(b())]
 ARRAYS = ("t", "q", "v", "p", "gap", "active", "iterations", "residuals")
 LOCATED = ("x", "rates", "lam", "z", "S", "mode", "gap_dot")
 
 
-@pytest.mark.parametrize(("name", "scheme"), CASES)
+@pytest.mark.parametrize(("name", "scheme"), KINDS)
 def test_a_saved_run_comes_back_and_runs_again_bitwise(name, scheme, tmp_path):
     run = ex.simulate(BUILDS[name](), scheme, t_end=0.5)
     back = ex.load(run.save(tmp_path / "run"))
