@@ -252,5 +252,5 @@ def test_friction_is_displayed_saved_and_loaded(tmp_path):
     again = ex.rerun(ex.load(tmp_path / "run.npz"))
     assert np.array_equal(again.x[-1], sol.x[-1])
     assert "friction" in ex.views.friction(sol).layout.yaxis.title.text
-    with pytest.raises(NotApplicable, match="no friction"):
+    with pytest.raises(NotApplicable, match="draws friction"):
         ex.views.friction(ex.simulate(models["bouncing_ball"](), TIGHT))

@@ -30,6 +30,7 @@ HOMES = {  # package: layers that may import it
     "ipywidgets": {"panels"},
     "anywidget": {"panels"},
     "casadi": set(),
+    "contourpy": {"views"},
 }
 SOURCES = sorted(EXPLORER.rglob("*.py"))
 

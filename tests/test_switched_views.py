@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import explorer as ex
-from explorer.systems.contour import areas, outlines
+from explorer.views.drawing.contours import areas, lines
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.regions import SIDES
 
@@ -67,19 +67,18 @@ def test_a_ring_has_a_hole_and_a_disk_its_area():
     assert areas(x, y, -1 - r2) == []
     whole = areas(x, y, 1 + r2)
     assert len(whole) == 1
-    assert len(whole[0]) == 4
+    assert len(whole[0]) == 5  # the last corner is the first one
 
 
-def test_outlines_leave_out_the_border():
+def test_lines_leave_out_the_border():
     x, y = np.linspace(0, 1, 9), np.linspace(0, 1, 9)
-    (line,) = outlines(areas(x, y, x - 0.3 + 0 * y[:, None]), (0, 1), (0, 1))
+    (line,) = lines(x, y, x - 0.3 + 0 * y[:, None])
     np.testing.assert_allclose(line[:, 0], 0.3)
     assert np.ptp(line[:, 1]) == 1
-    (circle,) = outlines(
-        areas(x, y, 0.1 - (x - 0.5) ** 2 - (y[:, None] - 0.5) ** 2), (0, 1), (0, 1)
-    )
+    (circle,) = lines(x, y, 0.1 - (x - 0.5) ** 2 - (y[:, None] - 0.5) ** 2)
     np.testing.assert_array_equal(circle[0], circle[-1])
-    assert outlines(areas(x, y, np.ones((9, 9))), (0, 1), (0, 1)) == []
+    np.testing.assert_allclose(np.hypot(*(circle - 0.5).T), np.sqrt(0.1), atol=0.01)
+    assert lines(x, y, np.ones((9, 9))) == []
 
 
 # -- multipliers ----------------------------------------------------------------------------------
@@ -266,14 +265,14 @@ def test_two_states_are_chosen():
         ex.views.phase_plane(solution, "v33")
     with pytest.raises(ex.BadValue, match="outside the run"):
         ex.views.phase_plane(solution, at=7.0)
-    with pytest.raises(ex.NotApplicable, match="has one state"):
+    with pytest.raises(ex.NotApplicable, match="draws two states"):
         ex.views.phase_plane(run("sliding_mode"))
 
 
 def test_a_system_that_never_switches_is_drawn_too():
     smooth = ex.StepSystem("smooth", "x y", f=["y", "-x"], start={"x": [1, 0], "t_end": 2})
     solution = ex.simulate(smooth)
-    with pytest.raises(ex.NotApplicable, match="no switching functions"):
+    with pytest.raises(ex.NotApplicable, match="draws step functions"):
         ex.views.multipliers(solution)
     for view in ("explore", "active_set", "phase_plane"):
         assert getattr(ex.views, view).picture(solution).data, view

@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.compiled import Switched
 from explorer.runs.fesd.formulas import Formulas
-from explorer.systems.contour import areas, outlines
+from explorer.views.drawing.contours import areas, lines, straightened
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
 
 __all__ = ["SIDES", "Regions", "beside", "region_colours", "tint"]
@@ -112,11 +112,9 @@ class Regions:
         traces = []
         for name, colour, signs in self.cells:
             inside = functools.reduce(np.maximum, [_least(c, one) for one in signs])
-            polygons = [np.append(p, p[:1], axis=0) for p in _areas(x, y, inside.tobytes())]
-            traces.append(
-                curve(*_joined(polygons), colour, name=name, fill="toself", hoverinfo="skip",
-                      fillcolor=tint(colour, 0.14), line={"width": 0})
-            )  # fmt: skip
+            x_drawn, y_drawn = _joined(_areas(x, y, inside.tobytes()))
+            look = {"fill": "toself", "fillcolor": tint(colour, 0.14), "line": {"width": 0}}
+            traces.append(curve(x_drawn, y_drawn, colour, name=name, hoverinfo="skip", **look))
         traces += self._arrows(x, y)
         lines: dict[str, list[np.ndarray]] = {"crossing": [], "sliding": [], "escaping": []}
         for k in self.functions:
@@ -167,7 +165,7 @@ class Regions:
         kind = np.where((up < 0) & (down > 0), 1, np.where((up > 0) & (down < 0), 2, 0))
         cuts = np.flatnonzero(np.diff(kind)) + 1
         for first, after in zip([0, *cuts], [*cuts, len(line)], strict=True):
-            part = _straightened(line[first : after + 1])
+            part = straightened(line[first : after + 1])
             lines[("crossing", "sliding", "escaping")[kind[first]]].append(part)
 
     def _arrows(self, x: tuple[float, float], y: tuple[float, float]) -> list[dict[str, Any]]:
@@ -205,14 +203,20 @@ class Regions:
 @functools.lru_cache(maxsize=32)  # a slider seldom moves a surface
 def _areas(x: tuple[float, float], y: tuple[float, float], values: bytes) -> list[np.ndarray]:
     """Return the polygons within which a function on the grid over these ranges is positive."""
-    g = np.frombuffer(values).reshape(_GRID, _GRID)
-    return areas(np.linspace(*x, _GRID), np.linspace(*y, _GRID), g)
+    return areas(*_grid(x, y, values))
 
 
 @functools.lru_cache(maxsize=32)
 def _surface(x: tuple[float, float], y: tuple[float, float], values: bytes) -> list[np.ndarray]:
     """Return the lines on which that function is zero."""
-    return [_dense(line, (x, y)) for line in outlines(_areas(x, y, values), x, y)]
+    return [_dense(line, (x, y)) for line in lines(*_grid(x, y, values))]
+
+
+def _grid(
+    x: tuple[float, float], y: tuple[float, float], values: bytes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    g = np.frombuffer(values).reshape(_GRID, _GRID)
+    return np.linspace(*x, _GRID), np.linspace(*y, _GRID), g
 
 
 def _dense(line: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float]]) -> np.ndarray:
@@ -222,13 +226,6 @@ def _dense(line: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float
     place = np.append(0, np.cumsum(steps))
     at = np.arange(place[-1] + 1)
     return np.column_stack([np.interp(at, place, part) for part in line.T])
-
-
-def _straightened(line: np.ndarray) -> np.ndarray:
-    """Return a line without the points that lie straight between their neighbours."""
-    step = np.diff(line / (np.ptp(line, axis=0).max() or 1.0), axis=0)
-    bend = np.abs(step[1:, 0] * step[:-1, 1] - step[1:, 1] * step[:-1, 0])
-    return line[np.concatenate([[True], bend > 1e-12, [True]])] if len(line) > 2 else line
 
 
 def _least(c: np.ndarray, signs: np.ndarray) -> np.ndarray:
