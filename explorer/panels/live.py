@@ -26,12 +26,6 @@ from IPython.display import display
 from explorer.progress import shown_by
 from explorer.views.drawing.still import mark, placeholder
 
-# One script: a later part uses names of earlier ones.
-PARTS = (
-    *("dom", "theme", "library", "pull", "scale", "field", "control", "controls"),
-    *("strokes", "plots", "cursor", "mechanism", "clock", "table", "cards"),
-    *("toolbar", "status", "share", "opening", "panel"),
-)
 _FRONT = Path(__file__).parent / "front"
 _MANY = 40  # numbers in a row
 _MUCH = 24_000  # bytes of all
@@ -62,10 +56,8 @@ class Answer(Protocol):
 
 
 def source() -> str:
-    """Return the browser's script, its parts joined in order."""
-    return "\n".join(
-        f"// --- {name}.js\n{(_FRONT / f'{name}.js').read_text('utf-8')}" for name in PARTS
-    )
+    """Return the browser's script, which ``npm run build`` makes of the modules in ``front/``."""
+    return (_FRONT / "bundle" / "panel.js").read_text("utf-8")
 
 
 def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, list[bytes]]:

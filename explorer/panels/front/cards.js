@@ -1,10 +1,12 @@
 // Small captioned tables beside the plots: a matrix as a heat map, numbers of several methods.
 // Real tables, so that they are read aloud and copied; cells are reused from picture to picture.
 
+import { labelNodes, make, setText } from "./dom.js";
+
 const WARM = "#D55E00";
 const COOL = "#0072B2";
 
-class Cards {
+export class Cards {
   constructor() {
     this.node = make("div", { class: "nsx-cards", hidden: true });
     this.cards = [];

@@ -1,8 +1,11 @@
 // The time cursor's clock and its bar: play, pause, speed, scrub. All in the browser.
 
+import { icon, make, setText } from "./dom.js";
+import { clamp, prefixOf } from "./scale.js";
+
 const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 
-class Clock {
+export class Clock {
   constructor(onTime) {
     this.onTime = onTime;
     this.time = this.start = 0;

@@ -1,9 +1,13 @@
 // One control of the left column: slider, number, choice, toggle or text.
 // It shows what the kernel says, except while the user holds it.
 
+import { icon, labelNodes, make, plainLabel, setText } from "./dom.js";
+import { quantity, Scale, tidy } from "./scale.js";
+import { Field } from "./field.js";
+
 let controlCount = 0;
 
-class Control {
+export class Control {
   constructor(spec, onEdit) {
     this.key = spec.key;
     this.kind = spec.kind;

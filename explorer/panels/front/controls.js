@@ -1,6 +1,9 @@
 // The left column: groups of controls, built from the schema, updated in place where possible.
 
-class Controls {
+import { make, plainLabel } from "./dom.js";
+import { Control } from "./control.js";
+
+export class Controls {
   constructor(node, onEdit) {
     this.node = node;
     this.onEdit = onEdit;

@@ -1,6 +1,9 @@
 // The time cursor over the plots, on its own canvas: playing costs no plotly call and no layout.
 
-class Cursor {
+import { fit, lastIndex, make } from "./dom.js";
+import { onGround } from "./theme.js";
+
+export class Cursor {
   constructor(holder) {
     this.canvas = make("canvas", { class: "nsx-cursor", "aria-hidden": "true" });
     this.pen = this.canvas.getContext("2d");

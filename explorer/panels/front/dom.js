@@ -2,7 +2,7 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
-function make(tag, attributes = {}, ...children) {
+export function make(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
@@ -33,7 +33,7 @@ const ICONS = {
   pause: "M4.5 3v10M11.5 3v10",
 };
 
-function icon(name) {
+export function icon(name) {
   const svg = makeSvg("svg", { viewBox: "0 0 16 16", class: "nsx-icon", "aria-hidden": "true" });
   svg.append(makeSvg("path", { d: ICONS[name], class: `nsx-icon-${name}` }));
   return svg;
@@ -42,7 +42,7 @@ function icon(name) {
 // Labels may hold <i>, <sub> ...; anything else becomes plain text, so no label can run code.
 const LABEL_TAGS = new Set(["I", "B", "EM", "SUB", "SUP"]);
 
-function labelNodes(html) {
+export function labelNodes(html) {
   const template = document.createElement("template");
   template.innerHTML = String(html ?? "");
   const copy = (from, to) => {
@@ -59,9 +59,9 @@ function labelNodes(html) {
   return copy(template.content, document.createDocumentFragment());
 }
 
-const plainLabel = (html) => labelNodes(html).textContent.trim();
+export const plainLabel = (html) => labelNodes(html).textContent.trim();
 
-function setText(node, text) {
+export function setText(node, text) {
   // Writing an equal text still costs a layout and wakes screen readers; a new text node costs more
   // than new text in the old one.
   if (node.textContent === text) return;
@@ -71,7 +71,7 @@ function setText(node, text) {
 }
 
 // Of the widest of some texts, in pixels, without laying anything out.
-function textWidth(texts, font) {
+export function textWidth(texts, font) {
   textWidth.pen ??= document.createElement("canvas").getContext("2d");
   textWidth.pen.font = font;
   return Math.max(...texts.map((text) => textWidth.pen.measureText(text).width));
@@ -79,7 +79,7 @@ function textWidth(texts, font) {
 
 // A canvas of this size on the page, sharp on any screen; returns its pixels per CSS pixel.
 // Writing the size clears the canvas: only when it changed.
-function fit(canvas, width, height) {
+export function fit(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   const [across, down] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== across || canvas.height !== down) {
@@ -89,8 +89,8 @@ function fit(canvas, width, height) {
   return ratio;
 }
 
-function inTextField(target) {
-  if (!target || !target.tagName) return false;
+export function inTextField(target) {
+  if (!target?.tagName) return false;
   if (target.tagName === "TEXTAREA" || target.isContentEditable) return true;
   return target.tagName === "INPUT" && !["range", "checkbox", "button"].includes(target.type);
 }
@@ -103,7 +103,7 @@ function steps(bytes) {
 }
 
 // Replace every {buf: i} by an array of numbers; a buffer named twice is decoded once.
-function decode(content, buffers) {
+export function decode(content, buffers) {
   const seen = new Map();
   const array = ({ buf: i, kind }) => {
     if (!seen.has(i)) {
@@ -126,7 +126,7 @@ function decode(content, buffers) {
 }
 
 // Index of the last t[i] <= time (t does not decrease; an impact has the same time twice).
-function lastIndex(t, time) {
+export function lastIndex(t, time) {
   let low = 0;
   let high = t.length - 1;
   while (low < high) {

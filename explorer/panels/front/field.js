@@ -2,7 +2,10 @@
 // until they change it, press Escape, or the kernel answers with a value it accepted.
 // A refused value is still pending in the kernel: only a question takes it back.
 
-class Field {
+import { make } from "./dom.js";
+import { shown, typedValue } from "./scale.js";
+
+export class Field {
   constructor({ key, numeric, onCommit, onStep, onRevert }) {
     this.numeric = numeric;
     this.onCommit = onCommit;

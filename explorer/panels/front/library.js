@@ -1,13 +1,17 @@
 // plotly.js comes from the kernel once per page, gzipped, and is shared by all panels.
 
-const LIBRARIES = (globalThis.__nonsmoothExplorerPlotly ??= {});
+import { make } from "./dom.js";
+
+globalThis.__nonsmoothExplorerPlotly ??= {};
+export const LIBRARIES = globalThis.__nonsmoothExplorerPlotly;
 
 async function loadLibrary(buffer) {
   const stream = new Blob([buffer]).stream().pipeThrough(new DecompressionStream("gzip"));
   const source = await new Response(stream).text();
   // The wrapper hides the page's `define`: requirejs on classic pages would swallow the module.
   const slot = `__nonsmoothExplorerSlot${Math.random().toString(36).slice(2)}`;
-  const holder = (globalThis[slot] = { exports: {} });
+  const holder = { exports: {} };
+  globalThis[slot] = holder;
   const head = "(function(module){var exports=module.exports,define;\n";
   const tail = `\n})(globalThis["${slot}"]);`;
   const others = globalThis.Plotly; // plotly.js writes this name: another version may own it
@@ -28,7 +32,7 @@ async function loadLibrary(buffer) {
   return holder.exports;
 }
 
-function takeLibrary(version, buffer) {
+export function takeLibrary(version, buffer) {
   LIBRARIES[version] ??= loadLibrary(buffer).catch((error) => {
     delete LIBRARIES[version]; // the next panel may try again
     throw error;
@@ -38,7 +42,7 @@ function takeLibrary(version, buffer) {
 }
 
 // Several panels rendered at once must not all ask for 1.5 MB: the first asks, the rest wait.
-async function versionOnPage() {
+export async function versionOnPage() {
   if (LIBRARIES.latest) return LIBRARIES.latest;
   if (LIBRARIES.asked) {
     const deadline = performance.now() + 4000;

@@ -1,8 +1,11 @@
 // The mechanism at the cursor's time, on a canvas: equal aspect, sharp on hi-dpi screens.
 
+import { fit, lastIndex, make } from "./dom.js";
+import { clamp, niceBelow, quantity } from "./scale.js";
+
 const MARGIN = 16;
 
-class Stage {
+export class Stage {
   constructor(canvas, theme) {
     this.canvas = canvas;
     this.theme = theme;
@@ -68,7 +71,10 @@ class Stage {
 
   path(points, closed) {
     this.pen.beginPath();
-    points.forEach(([x, y], i) => (i ? this.pen.lineTo(x, y) : this.pen.moveTo(x, y)));
+    for (const [i, [x, y]] of points.entries()) {
+      if (i) this.pen.lineTo(x, y);
+      else this.pen.moveTo(x, y);
+    }
     if (closed) this.pen.closePath();
   }
 

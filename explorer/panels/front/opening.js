@@ -1,6 +1,9 @@
 // Below a panel its output keeps a picture for pages in which no kernel answers: with one that
 // does, the panel takes its place until it is closed.
-function hideStill(name, signal) {
+
+import { make } from "./dom.js";
+
+export function hideStill(name, signal) {
   const own = `[data-nsx-still="${CSS.escape(name)}"]`;
   const style = make("style");
   style.textContent = `${own}, .jp-OutputArea-child:has(${own}) { display: none !important; }`;
@@ -15,7 +18,7 @@ function hideStill(name, signal) {
 
 const MOSTLY = 0.5;
 
-function showWhole(root, signal) {
+export function showWhole(root, signal) {
   if (navigator.userActivation?.hasBeenActive ?? true) return;
   if (document.querySelector(".nsx-panel") !== root) return; // two of them would take turns
   const thresholds = Array.from({ length: 21 }, (_, k) => k / 20);

@@ -1,5 +1,21 @@
 // The panel: puts the parts together and speaks the protocol with the kernel.
 
+import { decode, inTextField, make, plainLabel } from "./dom.js";
+import { readTheme, watchTheme } from "./theme.js";
+import { LIBRARIES, takeLibrary, versionOnPage } from "./library.js";
+import { Puller } from "./pull.js";
+import { Controls } from "./controls.js";
+import { doubleClicks, Picture } from "./plots.js";
+import { Cursor } from "./cursor.js";
+import { Stage } from "./mechanism.js";
+import { Clock } from "./clock.js";
+import { EventTable } from "./table.js";
+import { Cards } from "./cards.js";
+import { Toolbar } from "./toolbar.js";
+import { Status } from "./status.js";
+import { copyText, linkWith, saveAs, stateInLink, textDialog } from "./share.js";
+import { hideStill, showWhole } from "./opening.js";
+
 const TABLE_MS = 250;
 
 class Panel {

@@ -3,6 +3,9 @@
 // new numbers only: Strokes, after a relayout if axes moved too (a fifth of the time of a react);
 // else other numbers only: animate; a new layout or style: react.
 
+import { LIGHT, themedLayout, themedTraces } from "./theme.js";
+import { isPlainLine, Strokes } from "./strokes.js";
+
 const CONFIG = {
   showSendToCloud: false, // nothing that is drawn leaves the page
   plotlyServerURL: "",
@@ -15,7 +18,7 @@ const CONFIG = {
 const STUCK_MS = 1500;
 const REST_MS = 700; // without a new picture for so long, hovering catches up
 
-class Picture {
+export class Picture {
   constructor(node, overlay, theme, { onDrawn, onError, resting }) {
     this.node = node;
     this.theme = theme;
@@ -206,7 +209,7 @@ class Picture {
 
 // What the browser takes for a double click is one, however late a busy page sees its clicks. Plotly
 // itself compares the times at which it sees the button go down, that of a drag among them.
-function doubleClicks(plot, signal) {
+export function doubleClicks(plot, signal) {
   let second = false;
   const down = ({ detail }) => {
     second = detail === 2;
@@ -244,12 +247,7 @@ function traceSignature(data) {
 
 const UNSIGNED = new Set(["meta", "name", "hovertemplate"]);
 
-// `animate` without redraw moves lines and markers only.
-function isPlainLine(trace) {
-  return ["scatter", undefined].includes(trace.type) && !trace.error_x && !trace.error_y;
-}
-
-// ... and never autoranges.
+// Axes that plotly would range by itself: `animate` never does.
 function autoranged(layout) {
   return Object.entries(layout).some(([key, axis]) => isAxis(key) && axis.autorange);
 }

@@ -5,7 +5,7 @@ const CREDIT_MS = 2000;
 const SILENCE_MS = 10000;
 const BUSY_MS = 120000; // to compile one kernel takes half a minute on a slow machine
 
-class Puller {
+export class Puller {
   constructor(view, post, onSilence) {
     this.view = view;
     this.post = post;

@@ -8,7 +8,7 @@ const SMALL = /^(s|V|A|F|H|C)$/; // below a millionth too
 
 // Seven digits; far from one with the prefix of its unit, 47 µ (F), or with a power of ten where
 // zeros would only fill the field: 1e12, not 1000000000000.
-function shown(value, unit = "") {
+export function shown(value, unit = "") {
   if (typeof value !== "number" || !Number.isFinite(value)) return String(value ?? "");
   const near = Number(value.toPrecision(7));
   const size = Math.abs(near);
@@ -22,14 +22,14 @@ function shown(value, unit = "") {
 }
 
 // A number with its unit: 47 µF.
-function quantity(value, unit = "") {
+export function quantity(value, unit = "") {
   const text = shown(value, unit);
   return [text, unit].filter(Boolean).join(/[pnµkMG]$/.test(text) ? "" : " ");
 }
 
 // By what numbers up to `largest` are multiplied, and the prefix that their unit then has: behind
 // a unit m is never read as metres.
-function prefixOf(largest, unit) {
+export function prefixOf(largest, unit) {
   if (!TAKES.test(unit) || !(largest > 0) || (largest >= 0.1 && largest < 1e5)) return [1, ""];
   const power = clamp(3 * Math.floor(Math.log10(largest) / 3 + 1e-9), -12, 9);
   const name = { ...PREFIXES, m: 1e-3, "": 1 };
@@ -38,7 +38,7 @@ function prefixOf(largest, unit) {
 
 // What a person typed: a plain number becomes a number, also with the prefix of its unit behind
 // it; anything else goes to the kernel verbatim.
-function typedValue(text, unit = "") {
+export function typedValue(text, unit = "") {
   const [, plain, prefix] = /^(.*?)\s*([pnµuμkMG]?)$/.exec(text.trim().replace(/\u2212/g, "-"));
   const factor = prefix ? PREFIXES[SPELT[prefix] ?? prefix] : 1;
   const known = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) && (!prefix || TAKES.test(unit));
@@ -47,16 +47,16 @@ function typedValue(text, unit = "") {
 }
 
 // 1, 2 or 5 times a power of ten, at most x.
-function niceBelow(x) {
+export function niceBelow(x) {
   const power = 10 ** Math.floor(Math.log10(x));
   const digit = x / power;
   return power * (digit >= 5 ? 5 : digit >= 2 ? 2 : 1);
 }
 
-const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
-const tidy = (value) => Number(value.toPrecision(12)); // 0.30000000000000004 -> 0.3
+export const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+export const tidy = (value) => Number(value.toPrecision(12)); // 0.30000000000000004 -> 0.3
 
-class Scale {
+export class Scale {
   constructor({ low, high, log, integer, step }) {
     this.log = Boolean(log) && low > 0;
     this.low = low;

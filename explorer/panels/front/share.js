@@ -1,6 +1,8 @@
 // Out of and into the page: files, clipboard, and the two dialogs that show or take text.
 
-function saveAs(name, source) {
+import { make } from "./dom.js";
+
+export function saveAs(name, source) {
   const url = source instanceof Blob ? URL.createObjectURL(source) : source;
   const link = make("a", { href: url, download: name });
   document.body.append(link);
@@ -9,7 +11,7 @@ function saveAs(name, source) {
   if (source instanceof Blob) setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-async function copyText(root, text) {
+export async function copyText(root, text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
@@ -33,7 +35,7 @@ async function copyText(root, text) {
 }
 
 // Resolves to the text, or null when cancelled. Lives in the root, whose keydown guard it needs.
-function textDialog(root, { title, text = "", accept = null }) {
+export function textDialog(root, { title, text = "", accept = null }) {
   return new Promise((resolve) => {
     const area = make("textarea", {
       rows: 12, spellcheck: "false", "aria-label": title, readonly: accept === null,
@@ -66,7 +68,7 @@ function textDialog(root, { title, text = "", accept = null }) {
 // loads; the navigation entry still knows it. Only the first panel of the page takes it, once.
 const LINK_KEY = "nsx";
 
-function stateInLink() {
+export function stateInLink() {
   if (globalThis.__nonsmoothExplorerLinked) return null;
   globalThis.__nonsmoothExplorerLinked = true;
   const address = performance.getEntriesByType("navigation")[0]?.name ?? location.href;
@@ -82,7 +84,7 @@ function stateInLink() {
   }
 }
 
-function linkWith(state) {
+export function linkWith(state) {
   const bytes = new TextEncoder().encode(state);
   const text = btoa(Array.from(bytes, (one) => String.fromCharCode(one)).join(""));
   const address = new URL(location.href);

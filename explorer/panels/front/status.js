@@ -1,6 +1,8 @@
 // The line at the bottom: what the kernel says, and how far it is.
 
-class Status {
+import { make, setText } from "./dom.js";
+
+export class Status {
   constructor() {
     this.dot = make("span", { class: "nsx-dot", "aria-hidden": "true" });
     this.text = make("span", { class: "nsx-said" });

@@ -8,7 +8,10 @@
 // `__data__`, the axes' `_length` and `_offset`, and `_fullData`; where they are missing it refuses.
 // And the texts of the legend, `.traces .legendtext`.
 
-class Strokes {
+import { fit, plainLabel, setText } from "./dom.js";
+import { clamp } from "./scale.js";
+
+export class Strokes {
   constructor(canvas) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
@@ -115,6 +118,11 @@ class Strokes {
   }
 }
 
+// `animate` without redraw moves lines and markers only.
+export function isPlainLine(trace) {
+  return ["scatter", undefined].includes(trace.type) && !trace.error_x && !trace.error_y;
+}
+
 function isPlainStroke(trace) {
   const flat = (value) => typeof value !== "object" || value === null;
   return isPlainLine(trace)
@@ -175,7 +183,7 @@ function linePath(pen, xs, ys, xaxis, yaxis) {
   for (let i = 0; i < xs.length; i++) {
     const x = within(x0 + px * xs[i]);
     const y = within(y0 + py * ys[i]);
-    if (!(x === x && y === y)) lifted = true; // a NaN lifts the pen
+    if (Number.isNaN(x) || Number.isNaN(y)) lifted = true; // a NaN lifts the pen
     else if (lifted) {
       pen.moveTo(x, y);
       lifted = false;
@@ -190,7 +198,7 @@ function drawPoints(pen, point, xs, ys, xaxis, yaxis) {
   const all = new Path2D();
   for (let i = 0; i < xs.length; i++) {
     const [x, y] = [within(x0 + px * xs[i]), within(y0 + py * ys[i])];
-    if (x === x && y === y) all.addPath(point.shape, { e: x, f: y });
+    if (!Number.isNaN(x) && !Number.isNaN(y)) all.addPath(point.shape, { e: x, f: y });
   }
   if (point.fill !== "none") {
     pen.fillStyle = point.fill;

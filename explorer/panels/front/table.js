@@ -1,11 +1,14 @@
 // The event table. One Tab stop; arrows move between rows, Enter or a click moves the cursor.
 // A click on the head of a column orders all events by it, a second one the other way round.
 
+import { labelNodes, make, plainLabel, setText, textWidth } from "./dom.js";
+import { clamp, shown } from "./scale.js";
+
 const FIGURES = /^[-+−→.,\d\se×⁻⁰¹²³⁴⁵⁶⁷⁸⁹]*$/;
 const CELL_PADDING = 7;
 const MOST_LEAST = 96; // of a column of names: a longer word is broken
 
-class EventTable {
+export class EventTable {
   constructor(onSeek, onPage, onSort) {
     this.onSeek = onSeek;
     this.onSort = onSort;

@@ -1,5 +1,7 @@
 // Colours of the page (JupyterLab's variables, see panel.css) carried over to plotly and canvas.
 
+import { make } from "./dom.js";
+
 const PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
 
 function resolvedColour(probe, name) {
@@ -8,7 +10,7 @@ function resolvedColour(probe, name) {
   return getComputedStyle(probe).color;
 }
 
-function readTheme(root) {
+export function readTheme(root) {
   const probe = make("span", { hidden: true });
   root.append(probe);
   const theme = {};
@@ -38,7 +40,7 @@ function scaleText(layout, scale) {
   }
 }
 
-const LIGHT = {
+export const LIGHT = {
   text: "#222", muted: "#666", grid: "#e6e6e6", border: "#bbb", paper: "#fff", dark: false,
 };
 
@@ -46,14 +48,14 @@ const LIGHT = {
 // were like the sky blue.
 const LIFTED = { "#0072b2": "#4477ee" };
 
-function onGround(colour, theme) {
+export function onGround(colour, theme) {
   if (!theme.dark || typeof colour !== "string") return colour;
   const name = colour.toLowerCase();
   if (name === "#000000" || name === "#000" || name === "black") return theme.text;
   return LIFTED[name] ?? colour;
 }
 
-function themedTraces(data, theme) {
+export function themedTraces(data, theme) {
   if (!theme.dark) return data;
   return data.map((trace) => {
     const out = { ...trace };
@@ -66,7 +68,7 @@ function themedTraces(data, theme) {
   });
 }
 
-function themedLayout(layout, theme) {
+export function themedLayout(layout, theme) {
   const out = structuredClone(layout);
   delete out.width; // the page decides the size
   delete out.height;
@@ -103,7 +105,7 @@ function themedLayout(layout, theme) {
   return out;
 }
 
-function watchTheme(changed, signal) {
+export function watchTheme(changed, signal) {
   const attributes = ["data-jp-theme-light", "data-jp-theme-name", "data-theme", "class", "style"];
   const observer = new MutationObserver(changed);
   for (const node of [document.documentElement, document.body]) {

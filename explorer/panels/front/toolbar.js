@@ -1,8 +1,10 @@
 // The bar on top: title, undo, redo, reset, presets, pin, and a menu with all other actions.
 
+import { icon, labelNodes, make, setText } from "./dom.js";
+
 const OWN_ACTIONS = new Set(["undo", "redo", "reset", "preset", "pin", "unpin"]);
 
-class Toolbar {
+export class Toolbar {
   constructor(onAction, signal) {
     this.onAction = onAction;
     const button = (name, label, hint) => make(
