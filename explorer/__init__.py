@@ -32,7 +32,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from explorer.moved import Moved
+from explorer.moved import RETIRED, Moved
 
 __version__ = metadata.version("nonsmooth-explorer")
 
@@ -77,17 +77,14 @@ _HOMES = {
     ),
     "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
-    "results.frictional": ("ConstrainedSolution", "FrictionalSolution"),
-    "results.solution": ("Event", "Solution"),
-    "results.stepped": ("SteppedSolution",),
+    "results.event": ("Event", "LocatedEvent"),
+    "results.solution": ("Solution",),
     "schemes": ("Scheme",),
     "dispatch.simulate": ("applicability", "rerun", "schemes_for", "simulate"),
     "dispatch.load": ("load",),
     "derivatives": ("Cost", "Sensitivity", "Trust"),
     "derivatives.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
-    "results.switched": ("SwitchedTrajectory",),
-    "results.trajectory": ("LocatedEvent", "Trajectory"),
     "panels": _panels(),
     "models": (),
     "reformulations": (),
@@ -105,6 +102,8 @@ def __getattr__(name: str) -> Any:
     if name in _HOME:
         found = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
         return globals().setdefault(name, found)  # looked up once
+    if name in RETIRED:
+        raise ImportError(f"explorer.{name} is explorer.Solution now: {RETIRED[name]}", name=name)
     if name[:1].isupper():  # a scheme, found by its name
         from explorer.schemes import schemes
 

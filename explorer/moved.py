@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
-__all__ = ["Moved", "moved"]
+__all__ = ["RETIRED", "Moved", "moved"]
+
+RETIRED = {  # names of one release ago, and what tells of a run now what they told
+    "ConstrainedSolution": "sol.has('constraints') says whether it has constraints.",
+    "FrictionalSolution": "sol.contacts.friction_work and the like have the friction of contacts.",
+    "SteppedSolution": "not sol.has('march') says whether a scheme stepped over events.",
+    "SwitchedTrajectory": "sol.has('boundaries') says whether elements or active sets were run.",
+    "Trajectory": "sol.has('march') says whether events were located.",
+}
 
 _ROOMS = (  # package before, package now, modules; old>new where the name changed too
     ("", "dispatch", "loading>load mistakes simulation>simulate"),
@@ -40,7 +48,8 @@ _ROOMS = (  # package before, package now, modules; old>new where the name chang
      "projection>position_projection step_problem>moreau_jean_contact "
      "step_workspaces>moreau_jean_workspace steps>time_grid turning>moreau_jean_rows"),
     ("", "results",
-     "complementarity event export frictional motion solution stepped switched trajectory"),
+     "complementarity>multipliers event export frictional>contacts motion>states solution stepped "
+     "switched>switches trajectory>located"),
     ("panels", "panels.order", "order_state>state"),
     ("panels", "panels.sensitivity",
      "sensitivity_cards>cards sensitivity_controls>controls sensitivity_state>state"),

@@ -5,7 +5,7 @@ A run of many steps and coordinates does not fit into memory, and little of it i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,10 +87,8 @@ class Recorder(metaclass=Checked):
         times = None if self.times is None else list(self.times)
         return {"every": self.every, "times": times, **kept}
 
-    def selection(
-        self, coordinates: Sequence[str], observe: Callable[[Any, str], np.ndarray]
-    ) -> Selection:
-        """Return the places of what is kept; `observe` evaluates equations along a run.
+    def selection(self, coordinates: Sequence[str]) -> Selection:
+        """Return the places of what is kept.
 
         Raises
         ------
@@ -98,7 +96,7 @@ class Recorder(metaclass=Checked):
             A coordinate that there is not.
         """
         found = {what: _places(what, getattr(self, what), coordinates) for what in _WHAT}
-        return Selection(self, tuple(coordinates), observe, **found)
+        return Selection(self, tuple(coordinates), **found)
 
 
 def _plain(name: Any) -> Any:
@@ -131,7 +129,6 @@ class Selection:
 
     recorder: Recorder
     coordinates: tuple[str, ...]
-    observe: Callable[[Any, str], np.ndarray]
     q: np.ndarray
     v: np.ndarray
     a: np.ndarray

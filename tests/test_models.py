@@ -25,9 +25,7 @@ import explorer as ex
 from explorer.compiled import compile_system
 from explorer.dispatch.simulate import observe
 from explorer.models import models
-from explorer.results.complementarity import ComplementaritySolution
-from explorer.results.switched import SwitchedTrajectory
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.systems import StateSpaceSystem, from_spec
 
 CASES = [
@@ -59,7 +57,7 @@ def conforms(system, scheme) -> None:
         "gap": (rows, nc), "gap_dot": (rows, nc), "active": (rows, nc), "iterations": (rows,),
         "residuals": (rows, 2),
     }  # fmt: skip
-    if isinstance(sol, Trajectory):
+    if sol.has("march"):
         n_x = n if hybrid else 2 * n
         shapes |= {"x": (rows, n_x), "rates": (rows, n_x), "lam": (rows, nc), "mode": (rows,)}
     absent = () if sol.has_velocities else sol.ABSENT  # a state has no velocities, gaps, impulses
@@ -69,7 +67,7 @@ def conforms(system, scheme) -> None:
         assert getattr(sol, name).shape == shape, name
         assert np.isfinite(getattr(sol, name)).all(), name
     assert sol.t[0] == 0
-    if isinstance(sol, Trajectory):
+    if sol.has("march"):
         located_rows(sol)
         keeps_to_its_inclusion(sol) if isinstance(system, ex.StepSystem) else (
             keeps_to_its_modes if hybrid else keeps_to_the_law_of_contact
@@ -77,7 +75,7 @@ def conforms(system, scheme) -> None:
     else:
         assert (np.diff(sol.t) > 0).all()
         assert sol.t[-1] == system.t_end
-        laws = isinstance(sol, ComplementaritySolution)
+        laws = sol.has("laws")
         (keeps_to_its_laws if laws else keeps_to_the_law_of_contact_by_steps)(sol)
 
     # it can be shown
@@ -145,7 +143,7 @@ def keeps_to_the_law_of_contact_by_steps(sol) -> None:
             continue
         assert event.kind in ("impact", "closed", "released")
         assert event.kind == "released" or event.impulse > 0 or event.row == 0
-    if isinstance(sol, ex.FrictionalSolution):
+    if system.rough:
         keeps_to_the_law_of_coulomb(sol)
 
 
@@ -157,7 +155,7 @@ def keeps_to_the_mean_of_positions(sol, e) -> None:
     for a, back in enumerate(e):
         mean = (sol.q[1:] + back * (sol.q[:-1] - h[:, None] * moved)) / (1 + back)
         t = (sol.t[1:] + back * (sol.t[:-1] - h)) / (1 + back)
-        at = dataclasses.replace(sol, t=t, q=mean, v=np.zeros_like(mean))
+        at = sol.changed(t=t, q=mean, v=np.zeros_like(mean))
         gap = observe(at, "gap")[:, a]
         assert gap.min() >= -near
         assert np.abs(gap[sol.p[1:, a] > 0]).max(initial=0.0) <= near
@@ -180,7 +178,7 @@ def keeps_to_the_law_of_coulomb(sol) -> None:
         assert speed[1:][sol.sticks[1:]].max(initial=0.0) <= 1e-9 * fast
 
 
-def keeps_to_its_laws(sol: ComplementaritySolution) -> None:
+def keeps_to_its_laws(sol: Solution) -> None:
     """Assert the theta rule, the relation, -y in N_[lb, ub](lam); and that h -> 0 is the exact x."""
     system, theta = sol.scheme.compile(sol.system).system, sol.scheme.theta
     args = [system.t, *system.x, *system.lam, *(sp.Symbol(k) for k in system.parameters)]
@@ -212,7 +210,7 @@ def keeps_to_its_laws(sol: ComplementaritySolution) -> None:
         assert errors[1] < errors[0] / 3
 
 
-def located_rows(sol: Trajectory) -> None:
+def located_rows(sol: Solution) -> None:
     """Assert that time grows but for the two sides of each event."""
     sides = [i for e in sol.events for i in (e.row - 1, e.row)]
     assert (np.diff(sol.t) >= 0).all()
@@ -232,7 +230,7 @@ def located_rows(sol: Trajectory) -> None:
     assert sol.t[-1] == (sol.events[-1].t if over else sol.system.t_end)
 
 
-def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
+def keeps_to_the_law_of_contact(sol: Solution) -> None:
     """Assert unilateral contact, Newton's law at each impact, and no birth of energy."""
     system, compiled = sol.system, compile_system(sol.system)
     q0, v0, e = compiled.start(list(sol.rho.values()))
@@ -272,7 +270,7 @@ def keeps_to_the_law_of_contact(sol: Trajectory) -> None:
             assert kinetic[1] <= kinetic[0] + 1e-9 * (1 + sol.kinetic.max())
 
 
-def keeps_to_its_inclusion(sol: SwitchedTrajectory) -> None:
+def keeps_to_its_inclusion(sol: Solution) -> None:
     """Assert x' = f(alpha), alpha in step(c), continuity, the equations; and the closed form."""
     system = sol.system
     alphas = [s.alpha for s in system.switches]
@@ -304,7 +302,7 @@ def keeps_to_its_inclusion(sol: SwitchedTrajectory) -> None:
         assert np.abs(form - fine.x).max() <= 1e-8 * scale
 
 
-def keeps_to_its_modes(sol: Trajectory) -> None:
+def keeps_to_its_modes(sol: Solution) -> None:
     """Assert x' = f_m, x on its mode's side of each guard, resets; and the closed form."""
     system = sol.system
     args = [system.t, *system.x, *(sp.Symbol(k) for k in system.parameters)]

@@ -150,7 +150,7 @@ def test_a_wrong_question_is_answered(ask, words):
 
 def test_the_advice_fits(monkeypatch):
     """A run beyond memory is told a recorder with which it fits, and how much it needs."""
-    from explorer.schemes.bases import scheme as base
+    from explorer.runs import steps as base
 
     n = 300
     K = sparse.diags_array([2.0, -1.0, -1.0], offsets=[0, 1, -1], shape=(n, n)).tocsr()

@@ -18,6 +18,7 @@ from kinds import KINDS
 
 import explorer as ex
 from explorer.models import models
+from explorer.results.recipe import arrays
 
 
 def ball(**changes):
@@ -334,8 +335,8 @@ def test_tables_have_all_that_was_computed(name, scheme, shown):
     width = run.to_csv().splitlines()[1].count(",") + 1
     assert width == len(frame.columns) == len({*frame.columns})
     other = {"x": "q", "multipliers": "alpha", "rates": "a" if run.has_velocities else "rates"}
-    absent = ("z", "S") if run.has_velocities else ("z", "S", *run.ABSENT)
-    kept = [other.get(k, k) for k in (*run.KEPT, "q", "p", "gap") if k not in absent]
+    absent = ("t", "z", "S") if run.has_velocities else ("t", "z", "S", *run.ABSENT)
+    kept = [other.get(k, k) for k in arrays(run) if k not in absent]
     full = [k for k in kept if k not in data and getattr(run, k).size]
     without = {"mode": not run.mode_names, "slip": not run.system.rough}
     assert [k for k in full if not without.get(k)] == []
@@ -398,7 +399,7 @@ def test_a_run_and_its_system_are_pickled_and_copied_deeply(name, scheme, again)
     assert other.system is not run.system
     assert again(run.system).made == {}
     absent = () if run.has_velocities else run.ABSENT
-    for field in (k for k in ("t", "q", "v", "p", *run.KEPT) if k not in absent):
+    for field in (k for k in arrays(run) if k not in absent):
         np.testing.assert_array_equal(getattr(other, field), getattr(run, field))
     t = 0.37 * run.t[-1]
     np.testing.assert_array_equal(other.at(t).q, run.at(t).q)

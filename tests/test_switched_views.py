@@ -19,7 +19,7 @@ SIDE = {"minus": -1, "sliding": 0, "plus": 1}
 
 
 @functools.cache
-def run(name: str, representation: str = "step", **settings) -> ex.SwitchedTrajectory:
+def run(name: str, representation: str = "step", **settings) -> ex.Solution:
     system = getattr(ex.models, name)()
     return ex.simulate(system, ex.FESD(h=system.h, representation=representation), **settings)
 

@@ -117,7 +117,7 @@ def lifting(
 def paradox(compiled: Compiled, rho: Sequence[float], run: Any) -> Paradox | None:
     """Return the first paradox of a run by time stepping, or None.
 
-    `run` holds t, q, v, p, slip as a `FrictionalSolution` does. A state counts if a contact slides
+    `run` holds t, q, v, p, slip as a `Solution` does. A state counts if a contact slides
     in it and carries an impulse in the step that follows.
     """
     p, slip = run.p, run.slip

@@ -20,7 +20,7 @@ from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question, cost_of
 from explorer.derivatives.saltation import final
 from explorer.errors import NotApplicable, StepFailed
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import CHAINED, March
 from explorer.runs.event_driven.workspace import problem
 
@@ -103,7 +103,7 @@ class _Sweep:
     error: float
 
 
-def _sweep(question: Question, run: Trajectory) -> _Sweep:
+def _sweep(question: Question, run: Solution) -> _Sweep:
     """Go back along a run, with columns or without."""
     from explorer.kernels.event_driven.adjoint import JUMP_ROW, STEP_ROW, TIME_ROW
 
@@ -183,7 +183,7 @@ def _backward(march: March, places: tuple[int, ...], many: int, *walked: np.ndar
     return status
 
 
-def _duality(swept: _Sweep, run: Trajectory) -> float:
+def _duality(swept: _Sweep, run: Solution) -> float:
     """Return the largest defect of the duality at the events of a run with columns, relative.
 
     Events that share their time are one.

@@ -22,7 +22,7 @@ import sympy as sp
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question
 from explorer.errors import NotApplicable
-from explorer.results.trajectory import KINDS
+from explorer.results.event import KINDS
 from explorer.runs.event_driven.march import CHAINED
 
 __all__ = ["solve_complex"]

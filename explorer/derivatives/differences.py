@@ -18,7 +18,7 @@ from explorer.compiled import compile_system
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question, cost_of
 from explorer.errors import BadValue, NotApplicable
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
 from explorer.runs.fesd.elements import Elements
 from explorer.schemes.moreau_jean import MoreauJean
@@ -27,7 +27,7 @@ from explorer.systems import MechanicalSystem
 __all__ = ["sequence", "solve_difference", "solve_discrete", "twins"]
 
 
-def sequence(solution: Trajectory, like: Trajectory | None = None) -> list[tuple[str, str]]:
+def sequence(solution: Solution, like: Solution | None = None) -> list[tuple[str, str]]:
     """Return (kind, name) of every event: what two runs must share to be compared.
 
     Those that are at one time in the run `like` are put in the order of their names: where they do
@@ -46,7 +46,7 @@ def sequence(solution: Trajectory, like: Trajectory | None = None) -> list[tuple
     return [found[i] for i in order] + found[len(times) :]
 
 
-def twins(question: Question, j: int, delta: float) -> tuple[Trajectory, Trajectory]:
+def twins(question: Question, j: int, delta: float) -> tuple[Solution, Solution]:
     """Return the runs at rho_j - delta / 2 and rho_j + delta / 2 (eq. (30)), whatever they meet."""
     runs = []
     for sign in (-0.5, 0.5):
@@ -106,7 +106,7 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     )  # fmt: skip
 
 
-def _on(run: Trajectory, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _on(run: Solution, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return x and z at the grid times (left limits where an event falls on one)."""
     rows = np.searchsorted(run.t, grid)
     return run.x[rows], run.z[rows]

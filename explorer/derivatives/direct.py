@@ -20,8 +20,8 @@ from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadValue
-from explorer.results.event import within
-from explorer.results.trajectory import LocatedEvent, Trajectory
+from explorer.results.event import LocatedEvent, within
+from explorer.results.solution import Solution
 
 __all__ = ["Sensitivity", "solve"]
 
@@ -33,7 +33,7 @@ class Sensitivity:
     Attributes
     ----------
     method : str
-    run : Trajectory
+    run : Solution
         What was marched; of the adjoint without sensitivities.
     wrt : names of the parameters (or of the states whose start is meant)
     cost, cost_gradient : float, (p,) psi and its gradient
@@ -48,7 +48,7 @@ class Sensitivity:
     references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`
 
     method: str
-    run: Trajectory
+    run: Solution
     wrt: tuple[str, ...]
     cost: float
     cost_gradient: np.ndarray
@@ -140,7 +140,7 @@ class Sensitivity:
         return verify(self, scheme)
 
     @cached_property
-    def solution(self) -> Trajectory:
+    def solution(self) -> Solution:
         """The run with its sensitivities; of the adjoint that of the direct method, made here."""
         return self.run if self.mu_ends is None else self.question.run()
 

@@ -20,7 +20,7 @@ from explorer.derivatives.one_sided import OneSided, limit, side
 from explorer.derivatives.question import Question, gradient_of
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import number, quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.meetings import SURE
 from explorer.schemes.event_driven import EventDriven
@@ -72,7 +72,7 @@ class Doubt(Check):
 
 
 def examine(
-    question: Question, run: Trajectory, columns: Callable[[], Trajectory] | None = None
+    question: Question, run: Solution, columns: Callable[[], Solution] | None = None
 ) -> tuple[Doubt, ...]:
     """Return what is doubtful in the derivative of a run.
 
@@ -92,7 +92,7 @@ def examine(
     return tuple(sorted(found, key=lambda doubt: doubt.event))
 
 
-def _grazing(question: Question, run: Trajectory) -> list[Doubt]:
+def _grazing(question: Question, run: Solution) -> list[Doubt]:
     from explorer.kernels.event_driven.doubtful import NEAR
 
     march, scheme = run.march, question.scheme
@@ -187,7 +187,7 @@ def _other(scheme: EventDriven) -> EventDriven:
     )
 
 
-def _directional(question: Question, run: Trajectory) -> list[Doubt]:
+def _directional(question: Question, run: Solution) -> list[Doubt]:
     """Return the events that meet and at which the derivatives to both sides differ."""
     march = run.march
     meetings = march.meetings
@@ -216,7 +216,7 @@ def _directional(question: Question, run: Trajectory) -> list[Doubt]:
     return found
 
 
-def _other_one(run: Trajectory, k: int) -> str:
+def _other_one(run: Solution, k: int) -> str:
     """Say what event `k` meets."""
     march = run.march
     if run.located[k].together > 1:
@@ -243,7 +243,7 @@ def _smooth(question: Question, j: int, cost: float, here: np.ndarray) -> bool:
     return True
 
 
-def forget(run: Trajectory, doubts: tuple[Doubt, ...]) -> None:
+def forget(run: Solution, doubts: tuple[Doubt, ...]) -> None:
     """Make NaN of the columns of `run` that are not known, behind each doubt."""
     march, n_x = run.march, run.march.flow.n_x
     block, lay = n_x + 1, march.lay

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.errors import BadValue
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 
 if TYPE_CHECKING:
     from explorer.derivatives.question import Question
@@ -18,7 +18,7 @@ _STEP = 1e-6  # of the difference; gaps and speeds are smooth
 _MOVES = 1e-6
 
 
-def check_held_start(question: Question, run: Trajectory) -> None:
+def check_held_start(question: Question, run: Solution) -> None:
     """Refuse what moves a contact that is held from t = 0 off the surface that holds it.
 
     A gap d takes sqrt(2 d / g) to close, and its impact and the sliding meanwhile are as large:

@@ -14,7 +14,7 @@ import numpy as np
 
 from explorer.derivatives.question import Question, gradient_of
 from explorer.errors import BadValue, ExplorerError
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 
 __all__ = ["OneSided", "Side", "limit", "side"]
 
@@ -117,7 +117,7 @@ def side(question: Question, cost: float, columns: np.ndarray, sign: int) -> One
     return found
 
 
-def _moved(question: Question, direction: np.ndarray, step: float) -> tuple[Question, Trajectory]:
+def _moved(question: Question, direction: np.ndarray, step: float) -> tuple[Question, Solution]:
     """Return the question and its run a step along `direction`."""
     rho = question.rho.copy()
     names = [s.name for s in question.cost.flow.states]

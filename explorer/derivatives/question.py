@@ -19,7 +19,8 @@ from explorer.dispatch.simulate import begin, choose, named_like_a_start
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
-from explorer.results.trajectory import LocatedEvent, Trajectory
+from explorer.results.event import LocatedEvent
+from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
@@ -67,7 +68,7 @@ class Question:
     def run(
         self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None,
         jumps: bool = False, events: bool = False,
-    ) -> Trajectory:  # fmt: skip
+    ) -> Solution:  # fmt: skip
         """Integrate, with the columns of this question or none; let it pass `jumps` or not.
 
         With `events`, and without columns, what happens at the events is differentiated.
@@ -99,12 +100,12 @@ class Question:
                 "'direct' and 'finite_difference'."
             )
 
-    def last(self, solution: Trajectory) -> LocatedEvent | None:
+    def last(self, solution: Solution) -> LocatedEvent | None:
         """Return the event that ends the cost, or None for the fixed final time."""
         place = self.last_place(solution)
         return None if place is None else solution.located[place]
 
-    def last_place(self, solution: Trajectory) -> int | None:
+    def last_place(self, solution: Solution) -> int | None:
         """Return which of the located events ends the cost, or None for the fixed final time."""
         if self.until is None:
             return None
@@ -206,13 +207,13 @@ def ask(
     )  # fmt: skip
 
 
-def cost_of(question: Question, solution: Trajectory) -> float:
+def cost_of(question: Question, solution: Solution) -> float:
     """Return psi."""
     t, x, z, *_ = _final(question, solution)
     return float(z + question.cost.terminal(t, x, question.rho)[0])
 
 
-def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.ndarray]:
+def gradient_of(question: Question, solution: Solution) -> tuple[float, np.ndarray]:
     """Return psi and its gradient from the state and its sensitivities at the final time."""
     n_x = question.cost.flow.n_x
     t, x, z, S, rates, dt_drho = _final(question, solution)
@@ -226,7 +227,7 @@ def gradient_of(question: Question, solution: Trajectory) -> tuple[float, np.nda
     return float(z + w), gradient
 
 
-def _final(question: Question, solution: Trajectory) -> tuple[Any, ...]:
+def _final(question: Question, solution: Solution) -> tuple[Any, ...]:
     """Return t, x, z, S at the final time; of an event rates and dt_drho too, else None."""
     last = question.last_place(solution)
     return (*solution.march.end(), None, None) if last is None else final(solution, last)

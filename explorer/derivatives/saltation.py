@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.results.trajectory import LocatedEvent, Trajectory
+from explorer.results.event import LocatedEvent
+from explorer.results.solution import Solution
 
 __all__ = ["Saltation", "final", "saltation"]
 
@@ -49,7 +50,7 @@ class Saltation:
 
 
 def saltation(
-    solution: Trajectory, k: int, wrt: tuple[str, ...], places: tuple[int, ...]
+    solution: Solution, k: int, wrt: tuple[str, ...], places: tuple[int, ...]
 ) -> Saltation:
     """Return Xi and Pi of an event from what the march recorded."""
     jump = solution.march.jump(k)
@@ -76,7 +77,7 @@ def saltation(
 
 
 def final(
-    solution: Trajectory, k: int
+    solution: Solution, k: int
 ) -> tuple[float, np.ndarray, float, np.ndarray, np.ndarray, np.ndarray]:
     """Return t, x, z, their derivatives (n_x + 1, p) and rates at event `k`, and dt/drho.
 

@@ -29,7 +29,7 @@ import numpy as np
 from explorer.certificate import Certificate, Check
 from explorer.derivatives.doubts import Doubt, examine
 from explorer.quantities import number, quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.meetings import SURE
 
@@ -97,7 +97,7 @@ class Trust:
 
 
 def trust(
-    question: Question, solution: Trajectory, gradient: Any = None, *,
+    question: Question, solution: Solution, gradient: Any = None, *,
     doubts: tuple[Doubt, ...] | None = None, mu: np.ndarray | None = None,
     residuals: Mapping[str, float] | None = None,
 ) -> Trust:  # fmt: skip
@@ -106,7 +106,7 @@ def trust(
     Parameters
     ----------
     question : Question
-    solution : Trajectory
+    solution : Solution
         The run, with its sensitivities or without.
     gradient : (p,), optional
         Of the cost.
@@ -144,12 +144,12 @@ def trust(
 _DIRECTED = Check("directional", 0.0, 0.0, "events")
 
 
-def scales(solution: Trajectory) -> np.ndarray:
+def scales(solution: Solution) -> np.ndarray:
     """Return the largest size of each state along a run, (n_x,)."""
     return np.abs(_states(solution)[0]).max(axis=0, initial=0.0)
 
 
-def _states(solution: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+def _states(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """Return x (k, n_x) and S (k, n_x, p) along the run; rows are made only where none is kept."""
     march = solution.march
     if not isinstance(march, March) or not len(march.steps):
@@ -159,7 +159,7 @@ def _states(solution: Trajectory) -> tuple[np.ndarray, np.ndarray]:
     return y[:, 0, :n_x], y[:, 1:, :n_x].transpose(0, 2, 1)
 
 
-def growth(question: Question, solution: Trajectory) -> float:
+def growth(question: Question, solution: Solution) -> float:
     """Return the largest |S| along a run, in units of the largest states and of the parameters.
 
     A parameter or start value that is zero counts as large as its range, or as the state becomes.
@@ -180,7 +180,7 @@ def growth(question: Question, solution: Trajectory) -> float:
     return float(relative[np.isfinite(relative)].max(initial=0.0)) if moved.size else 0.0
 
 
-def _growth_of_adjoint(question: Question, solution: Trajectory, mu: np.ndarray) -> float:
+def _growth_of_adjoint(question: Question, solution: Solution, mu: np.ndarray) -> float:
     """Return how much more an error at any event does to the cost than one at the end.
 
     Errors are relative to the state where they are made.
@@ -200,7 +200,7 @@ def _growth_of_adjoint(question: Question, solution: Trajectory, mu: np.ndarray)
     return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
 
 
-def _grazing(events: list[Any], solution: Trajectory) -> list[Check]:
+def _grazing(events: list[Any], solution: Solution) -> list[Check]:
     if not events:
         return []
     event = min(events, key=lambda e: abs(e.margin))
@@ -227,7 +227,7 @@ def _grown(grown: float, lost: float) -> Check:
     )
 
 
-def _near(solution: Trajectory, lost: float) -> list[Check]:
+def _near(solution: Solution, lost: float) -> list[Check]:
     if getattr(solution.march, "watch", None) is None:
         return []
     near, size = solution.nearest, float(scales(solution).max(initial=0.0))
@@ -239,7 +239,7 @@ def _near(solution: Trajectory, lost: float) -> list[Check]:
 
 
 def _finite(
-    solution: Trajectory, gradient: Any, mu: np.ndarray | None, unknown: np.ndarray
+    solution: Solution, gradient: Any, mu: np.ndarray | None, unknown: np.ndarray
 ) -> list[Check]:
     """Count what is no number, but for the columns of which doubts tell it."""
 
@@ -258,7 +258,7 @@ def _finite(
     )]  # fmt: skip
 
 
-def _held(question: Question, solution: Trajectory) -> list[Check]:
+def _held(question: Question, solution: Solution) -> list[Check]:
     """Check that no derivative moves a contact that is held at the end: its speeds stay zero.
 
     They do not where impacts too small to be told from rest were the last ones.

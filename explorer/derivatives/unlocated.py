@@ -18,7 +18,7 @@ import sympy as sp
 
 from explorer.errors import NotApplicable
 from explorer.quantities import quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.systems.kinks import SHARP, sharp_formulas
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _ZERO = 1e-9  # of the largest |u|
 _JUMP = 1e-5  # of the field
 
 
-def check_jumps(question: Question, run: Trajectory) -> None:
+def check_jumps(question: Question, run: Solution) -> None:
     """Refuse a run that meets a jump of a formula which is no event.
 
     Raises

@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.dispatch.simulate import observe, simulate
+from explorer.compiled.observe import observe
+from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue
 from explorer.recorder import Recorded
-from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.export import read_arrays
-from explorer.results.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
-from explorer.results.motion import Motion
 from explorer.results.solution import Solution
-from explorer.results.stepped import SteppedSolution
 from explorer.schemes import Scheme, schemes
 from explorer.status import Status
 from explorer.systems import from_spec
@@ -27,7 +24,8 @@ __all__ = ["load"]
 def load(path: str | Path) -> Solution:
     """Read a solution written by ``Solution.save``, its system and scheme included.
 
-    A `Trajectory` runs again, for what lies between its rows; its arrays are those of the file.
+    A run that locates its events runs again, for what lies between its rows; its arrays are those
+    of the file.
 
     Raises
     ------
@@ -40,43 +38,52 @@ def load(path: str | Path) -> Solution:
         system.references = tuple(spec.get("references", ()))
         status, route = Status(**spec["status"]), tuple(spec["route"])
         if "x" in arrays:
-            solution = simulate(
-                system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
-                t_eval=spec["t_eval"], **spec["start"],
-            )  # fmt: skip
-            arrays = {k: x for k, x in arrays.items() if hasattr(solution, k)}
-            for name, values in arrays.items():
-                if len(getattr(solution, name)) != len(values):
-                    raise BadValue(
-                        f"{str(path)!r} was written by nonsmooth-explorer "
-                        f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
-                        "events. Read its arrays with numpy.load."
-                    )
-                setattr(solution, name, values)
-            solution.status = status
-            return solution
-        fields: dict[str, Any] = dict(arrays)
+            again = _again(path, arrays, spec, system, scheme)
+            return again.concluded(status, again.warned, again.asked or {})
+        recorded = None
         if "recorded" in spec:
-            kept = {k: fields.pop(k) for k in list(fields) if k.startswith("recorded_")}
-            fields["recorded"] = Recorded.read(spec["recorded"], kept)
-        empty = np.zeros((len(fields["t"]), 0))
-        fields |= {k: empty for k in ("q", *Solution.ABSENT) if k not in fields}
-        kinds = {
-            "imbalance": Motion, "a": Motion, "partner": DiscSolution, "doing": FrictionalSolution,
-            "phi": ConstrainedSolution, "side": ComplementaritySolution,
-        }  # fmt: skip
-        kind = next((k for name, k in kinds.items() if name in arrays), SteppedSolution)
-        if kind is ComplementaritySolution:
-            fields["laws"] = scheme.compile(system).system.laws
-        solution = kind(
-            **fields, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
-            asked={"t_end": spec["t_end"]},
+            kept = {k: arrays.pop(k) for k in list(arrays) if k.startswith("recorded_")}
+            recorded = Recorded.read(spec["recorded"], kept)
+        empty = np.zeros((len(arrays["t"]), 0))
+        rows = dict.fromkeys(("q", "v", "p", "gap", "gap_dot", "active"), empty) | arrays
+        known = {"laws": scheme.compile(system).system.laws} if "side" in arrays else {}
+        solution = Solution(
+            rows, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
+            observe=observe, recorded=recorded, known=known,
         )  # fmt: skip
+        return solution.concluded(status, (), {"t_end": spec["t_end"]})
     except (KeyError, TypeError) as error:
         raise BadValue(
             f"The description of the run in {str(path)!r} is incomplete ({error})."
         ) from None
-    solution.observe = observe
+
+
+def _again(
+    path: str | Path,
+    arrays: Mapping[str, Any],
+    spec: Mapping[str, Any],
+    system: Any,
+    scheme: Scheme,
+) -> Solution:
+    """Return the run of a scheme that locates events, repeated, with the arrays of the file.
+
+    Raises
+    ------
+    BadValue
+        This version finds other events.
+    """
+    solution = simulate(
+        system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
+        t_eval=spec["t_eval"], **spec["start"],
+    )  # fmt: skip
+    rows = {k: x for k, x in arrays.items() if solution.has(k)}
+    if any(len(getattr(solution, name)) != len(values) for name, values in rows.items()):
+        raise BadValue(
+            f"{str(path)!r} was written by nonsmooth-explorer "
+            f"{spec['versions']['nonsmooth-explorer']}, and this version finds other "
+            "events. Read its arrays with numpy.load."
+        )
+    solution.take(rows)
     return solution
 
 

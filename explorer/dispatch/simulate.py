@@ -5,34 +5,26 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from explorer.arguments import a, mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
-from explorer.compiled import (
-    compile_first_order,
-    compile_power,
-    compile_sketch,
-    compile_system,
-    paradox,
-)
+from explorer.compiled import paradox
 from explorer.dispatch import mistakes
 from explorer.dispatch.choose import applicability, choose, numbers_of, schemes_for
 from explorer.errors import (
     BadValue,
     LessonWarning,
     ModelWarning,
-    NotApplicable,
     SchemeWarning,
     StepFailed,
     suggest,
 )
 from explorer.parameters import number
 from explorer.recorder import Recorder
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.status import UNSTABLE, Status
@@ -143,25 +135,34 @@ def simulate(
     if record is not None:
         _takes(chosen, "record", "it keeps all rows, because events are detected in them")
         a(record, Recorder, "record", "Recorder(every=10)")
-        given["record"] = record.selection(compiled.system.coordinates, observe)
+        given["record"] = record.selection(compiled.system.coordinates)
     solution = chosen.run(compiled, values, span, **given)
-    solution.observe = observe
-    if isinstance(solution, FrictionalSolution):
-        if found := paradox(compiled, values, solution):
-            _warn(said, ModelWarning, f"'{system.name}': {found}.")
-        if wedged := solution.wedged:
-            _warn(said, SchemeWarning, f"'{system.name}': {wedged}.")
-    solution.status = _status(system, solution)
-    if solution.status.ok:
+    for kind, sentence in _seen(system, compiled, values, solution):
+        _warn(said, kind, f"'{system.name}': {sentence}")
+    status = _status(system, solution)
+    if status.ok:
         suspect = mistakes.after(system, solution, bool(given))
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
-    solution.warned = tuple(said)
-    solution.asked = {"t_end": span} | {k: given[k].tolist() for k in ("t_eval",) if k in given}
+    asked: dict[str, Any] = {"t_end": span}
+    asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if record is not None:
-        solution.asked["record"] = record.to_plain()
+        asked["record"] = record.to_plain()
+    solution = solution.concluded(status, tuple(said), asked)
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _seen(
+    system: System, compiled: Any, values: list[float], solution: Solution
+) -> Iterator[tuple[type[Warning], str]]:
+    """Yield what friction did to a run of time stepping that its scheme is not known for."""
+    if not system.rough or solution.has("march"):
+        return
+    if found := paradox(compiled, values, solution):
+        yield ModelWarning, f"{found}."
+    if wedged := solution.contacts.wedged:
+        yield SchemeWarning, f"{wedged}."
 
 
 def _status(system: System, solution: Solution) -> Status:
@@ -290,54 +291,6 @@ def _by_sign(system: System) -> str:
                 "FilippovSystem"
             )
     return ""
-
-
-def observe(solution: Solution, bundle: str) -> np.ndarray:
-    """Evaluate a bundle of the system's equations along a solution: (n_t, outputs).
-
-    Raises
-    ------
-    NotApplicable
-        The energy of a system x' = ...: none is declared.
-    """
-    from explorer.kernels.model.along_rows import evaluate
-
-    system, rho = solution.system, list(solution.rho.values())
-    if isinstance(system, StateSpaceSystem):
-        if bundle == "outputs" and isinstance(system, FirstOrderSystem):
-            first = compile_first_order(system)
-            lam = solution.lam  # type: ignore[attr-defined]
-            return _along(solution, first.outputs, first.input(rho), evaluate, lam)
-        if bundle != "sketch":
-            raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
-        native = compile_sketch(system)
-        inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
-        return _along(solution, native, inp, evaluate)
-    compiled = compile_system(system)
-    if bundle == "recorded":
-        return compiled.recorded(solution.t, rho)
-    if bundle == "energy" and compiled.linear:
-        kinetic = 0.5 * np.sum((system.M @ solution.v.T).T * solution.v, axis=1)
-        elastic = 0.5 * np.sum((system.K @ solution.q.T).T * solution.q, axis=1)
-        f = compiled.bundles["force"](compiled.input(rho)) + compiled.fixed
-        if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
-            return np.column_stack([kinetic, elastic - solution.q @ f])
-        return kinetic[:, None]
-    native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
-    values = _along(solution, native, compiled.input(rho), evaluate)
-    return values + compiled.fixed if bundle == "force" else values
-
-
-def _along(
-    solution: Solution, native: Any, inp: np.ndarray, evaluate: Any, second: Any = None
-) -> np.ndarray:
-    result = np.empty((len(solution.t), native.size))
-    v = second
-    if v is None:
-        v = solution.v if solution.has_velocities else np.zeros_like(solution.q)
-    contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
-    evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
-    return result
 
 
 def rerun(solution: Solution, **changes: Any) -> Solution:

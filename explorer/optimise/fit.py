@@ -25,7 +25,7 @@ from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.systems.expressions import expression
 
@@ -48,7 +48,7 @@ class Fit:
     message : str
     changes : list of Change, changes of the event sequence between iterates
     history : list of dict, one for each iterate: parameters, cost (half the sum of squares), events
-    trajectory : Trajectory at the values found, rows at the data's times and at events
+    trajectory : Solution at the values found, rows at the data's times and at events
     evaluations : int, runs
     starts : list of Start, what each search found
     trust : Trust in the Jacobian at the values found
@@ -63,7 +63,7 @@ class Fit:
     message: str
     changes: list[Change]
     history: list[dict[str, float]]
-    trajectory: Trajectory
+    trajectory: Solution
     evaluations: int
     starts: list[Start]
     trust: Trust
@@ -95,7 +95,7 @@ class _Observed:
         )
         self.width = 1 + len(by)
 
-    def __call__(self, rho: np.ndarray, run: Trajectory, times: np.ndarray) -> tuple:
+    def __call__(self, rho: np.ndarray, run: Solution, times: np.ndarray) -> tuple:
         """Return values (m, k) and their derivatives (m, k, p) at the times."""
         n_x, places = self.flow.n_x, self.search.question.places
         rows = np.searchsorted(run.t, times)

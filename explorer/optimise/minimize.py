@@ -25,7 +25,7 @@ from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.systems import System
 
 __all__ = ["Minimum", "minimize"]
@@ -48,7 +48,7 @@ class Minimum:
     message : str
     changes : list of Change, changes of the event sequence between iterates
     history : list of dict, one for each iterate: parameters, cost, gradient (projected), events
-    trajectory : Trajectory at the values found
+    trajectory : Solution at the values found
     evaluations : int, runs
     starts : list of Start, what each descent found
     trust : Trust in the gradient at the values found
@@ -61,7 +61,7 @@ class Minimum:
     message: str
     changes: list[Change]
     history: list[dict[str, float]]
-    trajectory: Trajectory
+    trajectory: Solution
     evaluations: int
     starts: list[Start]
     trust: Trust
@@ -77,7 +77,7 @@ class _Point:
     cost: float
     slope: np.ndarray
     events: tuple
-    run: Trajectory
+    run: Solution
     question: Question
 
 

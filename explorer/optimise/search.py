@@ -18,7 +18,7 @@ from explorer.derivatives.differences import sequence
 from explorer.derivatives.question import Question
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 
 __all__ = ["Change", "Search", "met"]
 
@@ -48,7 +48,7 @@ class Change:
         return f"at iteration {self.iteration} the event sequence changed ({how})"
 
 
-def met(solution: Trajectory, until: tuple[str, int] | None = None) -> Sequence_:
+def met(solution: Solution, until: tuple[str, int] | None = None) -> Sequence_:
     """Return the event sequence up to the final event.
 
     The impacts of an accumulation count as one: how many of the infinitely many are marched says
@@ -125,7 +125,7 @@ class Search:
         """Return the values by name."""
         return dict(zip(self.question.wrt, np.asarray(values, float).tolist(), strict=True))
 
-    def run(self, values: np.ndarray) -> tuple[Question, Trajectory]:
+    def run(self, values: np.ndarray) -> tuple[Question, Solution]:
         """Return the question at these values and its run, with sensitivities.
 
         Raises

@@ -17,7 +17,6 @@ from explorer.panels.session import Session
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.systems.units import event_unit
 from explorer.views.drawing.decimate import seen
 from explorer.views.drawing.picture import Picture, steady
@@ -210,7 +209,7 @@ class SessionAnswer:
             return {"level": "error", "text": text, "detail": "", "stale": True}
         if session.problem:
             return {"level": "error", "text": session.problem, "detail": "Nothing has changed."}
-        if isinstance(run, Trajectory):
+        if run.has("march"):
             parts = [*_located(run), f"answered in {_ms(seconds)}"]
             whole = vars(run).get("_whole", run)  # its own rows, not those that are drawn
             return _judged(whole, parts, drag)
@@ -326,7 +325,7 @@ def _judged(run: Solution, parts: list[str], drag: bool) -> dict[str, Any]:
     return status if not checked or not checked["lines"] else {**status, "checks": checked}
 
 
-def _located(run: Trajectory) -> list[str]:
+def _located(run: Solution) -> list[str]:
     """Return what a run located to its events took, and how near to grazing it came."""
     steps, _, calls, *_ = (int(count) for count in run.march.counts)
     events = [e for e in run.events if e.kind != "zeno"]

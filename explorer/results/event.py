@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from explorer.errors import BadValue
 from explorer.quantities import quantity
+from explorer.results.display import event_columns, html, plain
 
-__all__ = ["Event", "Sample", "within"]
+__all__ = ["KINDS", "Event", "Events", "Jump", "LocatedEvent", "Sample", "Switch", "within"]
+
+KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,127 @@ class Event:
     gap_dot_minus: float
     gap_dot_plus: float
     impulse: float
+
+
+@dataclass(frozen=True)
+class Switch(Event):
+    """A law that changed its place.
+
+    Attributes
+    ----------
+    kind : str
+        "closes" (y = 0 from here), "opens" (lam = 0), of a relay "slides" (y = 0 from here),
+        "leaves", or "crosses".
+    contact : str
+        Name of the multiplier.
+    mode, to : str
+        Names of the modes before and after.
+    """
+
+    mode: str = ""
+    to: str = ""
+
+
+@dataclass(frozen=True)
+class LocatedEvent(Event):
+    """An event at its exact time.
+
+    Attributes
+    ----------
+    kind : str
+        "impact", "closed" (impact after which the contact stays closed), "released", "zeno"
+        (infinitely many impacts end here), of friction "slips" (sticking has ended), "sticks"
+        (sliding has ended) or "turns" (from sliding one way to the other), "event" (a guard of a
+        `HybridSystem`), or of a system with step functions "crosses", "slides" (a slide on the
+        surface begins), "leaves" or "touches" (it grazes the surface).
+    x_minus, x_plus : (n_x,) state on both sides
+    slope : float
+        dr/dt of the guard at the event: small means grazing.
+    together : int
+        How many contacts met at once.
+    mode, to : str
+        Modes before and after ("" for a mechanical system).
+    dt_drho : (p,) float or None
+        Sensitivity of the event time, if sensitivities were asked for; NaN where there is none.
+    chained : bool
+        Whether the event before it caused it, beyond the zero of its guard: both share one time and
+        one `dt_drho`.
+    directional : bool
+        Whether its derivatives differ from one side of the parameters to the other, because
+        several events meet.
+    margin : float
+        Grazing margin: how far the guard would go beyond its zero, slope**2 / (2 |d2r/dt2|), over
+        the error that the tolerances leave in it. Below about 100 an error within the tolerance may
+        turn the event into a miss; the relative error of `dt_drho` is some 1 / (2 margin).
+    """
+
+    x_minus: np.ndarray
+    x_plus: np.ndarray
+    slope: float
+    together: int
+    mode: str
+    to: str
+    dt_drho: np.ndarray | None
+    chained: bool = False
+    directional: bool = False
+    margin: float = np.inf
+
+
+@dataclass(frozen=True)
+class Jump:
+    """What differentiates an event: x+ = h(t, x-, rho) where r(t, x, rho) = 0.
+
+    Attributes
+    ----------
+    t : float
+    y : (n_x + 1,) (x, z) before it
+    f_minus, f_plus : (n_x + 1,) (x', z') on both sides
+    s_minus, s_plus : (n_x + 1, p) derivatives of (x, z) at a fixed time, on both sides
+    dt_drho : (p,)
+    slope, r_x, r_rho : float, (n_x,), (n_rho,)
+        dr/dt before it, and the derivatives of r.
+    h_x, h_t, h_rho : (n_x, n_x), (n_x,), (n_x, n_rho)
+    chained : bool
+        Whether it happened beyond the zero of r, caused by the event before: `dt_drho` is its.
+    """
+
+    t: float
+    y: np.ndarray
+    f_minus: np.ndarray
+    f_plus: np.ndarray
+    s_minus: np.ndarray
+    s_plus: np.ndarray
+    dt_drho: np.ndarray
+    slope: float
+    r_x: np.ndarray
+    r_rho: np.ndarray
+    h_x: np.ndarray
+    h_t: np.ndarray
+    h_rho: np.ndarray
+    chained: bool = False
+
+
+E = TypeVar("E", bound=Event)
+
+
+class Events(list[E]):
+    """The events of a run in order of time: a list that shows itself as a table.
+
+    Parameters
+    ----------
+    events : iterable of Event
+    time_unit : str
+    """
+
+    def __init__(self, events: Iterable[E] = (), time_unit: str = "s") -> None:
+        super().__init__(events)
+        self.time_unit = time_unit
+
+    def __repr__(self) -> str:
+        return plain(*event_columns(self, self.time_unit))
+
+    def _repr_html_(self) -> str:
+        return html(*event_columns(self, self.time_unit))
 
 
 @dataclass(frozen=True)

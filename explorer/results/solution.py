@@ -1,18 +1,18 @@
-"""What a simulation returns: arrays with time on axis 0, events, a status, and its own recipe.
+"""What a simulation returns: rows with time on axis 0, parts, events, a status, its own recipe.
 
-At a jump a quantity has two values; records hold the right limit, ``at(t, side="left")`` gives the
-other one. `p` is an impulse (N s) over the step that ends at its row.
+At a jump a quantity has two values; rows of time stepping hold the right limit,
+``at(t, side="left")`` gives the other one. A run that locates its events has rows of both.
 """
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+import copy
+import inspect
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
-from typing import Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -20,84 +20,207 @@ from explorer.certificate import Certified
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.recorder import Recorded
-from explorer.results import export
-from explorer.results.event import Event, Sample, within
-from explorer.results.export import Quantity, per_second
+from explorer.results import columns, display, export, law_steps, located, recipe, stepped
+from explorer.results.event import Event, Events, Sample, within
+from explorer.results.marched import Marched
+from explorer.results.missing import missing
+from explorer.results.parts import PARTS
+from explorer.results.quantity import Quantity, named
+from explorer.results.switches import Switches
 from explorer.status import Status
 from explorer.systems.state_space import StateSpaceSystem
 
+if TYPE_CHECKING:
+    from explorer.results.constraints import Constraints
+    from explorer.results.contacts import Contacts
+    from explorer.results.multipliers import Multipliers
+    from explorer.results.springs import Discs, Springs
+    from explorer.results.switches import Switches
+
 __all__ = ["Event", "Sample", "Solution", "within"]
 
-_CLOSED_STEPS = 3
+Found = TypeVar("Found")
+ROWS = (
+    "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
+    "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks", "alpha",
+    "theta", "c",
+)  # fmt: skip  # what a run that marched makes of its record when one of them is first asked for
+
+_OF_MOTION = (
+    "v", "p", "gap", "gap_dot", "active", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks",
+)  # fmt: skip
 
 
-@dataclass(eq=False)
-class Solution(Certified, export.Columns):
+class Solution(Marched, Certified):
     """Result of `explorer.simulate`.
+
+    Parts, where the run has them (`has` tells; asking for another one says why there is none):
+
+    contacts : p, lam, gap, gap_dot, active, slip, work, doing and what else tells of friction
+    constraints : phi, p_phi, lam_phi
+    multipliers : alpha, theta, lam, y, side, laws
+    switches : mode, mode_names, signs, times, choices
+    springs, discs : slip of hysteretic springs; partner of discs
+    events : what happened, in order of time
+
+    Their quantities are also attributes of the solution: ``sol.p`` is ``sol.contacts.p``.
 
     Attributes
     ----------
     t : (n_t,) time in s
-    q, v : (n_t, n) coordinates and velocities (right limits)
-    p : (n_t, n_c) impulse of the step that ends at the row, N s
-    gap, gap_dot : (n_t, n_c) distance in m, normal velocity in m/s
-    active : (n_t, n_c) int8: 0 open, 1 predicted to close, 2 carried an impulse
+    q, v : (n_t, n) coordinates and velocities
+    x : (n_t, n_x) the whole state; of a mechanical system (q, v)
     iterations : (n_t,) Newton iterations of the step
-    residuals : (n_t, 2) LCP residual in m/s, Newton residual in N s
+    residuals : (n_t, 2) of the one-step problem (of contacts in m/s) and of Newton's method
     status : Status
     system, scheme : what was run
-    rho : dict of the parameters; ``start``: dict of q0, v0
+    rho : dict of the parameters
     route : tuple of str, exact rewritings walked on the way
     seconds : wall time of the run in s
+    march : what a kernel with located events or elements recorded, if one ran
     asked : dict of what `simulate` was asked for, t_end and t_eval
     recorded : what was kept of the run, if a `Recorder` chose; None: all
     warned : tuple of str, what was warned of; `cautions` has it, and checks that do not hold
+
+    Schemes of the Newmark family add a (n_t, n) accelerations, error (n_t,) local error in m,
+    imbalance (n_t,) residual in the equations of motion, parts (n_t,) of a step. Located runs add
+    rates (n_t, n_x) x', z (n_t,) running cost, S (n_t, n_x + 1, p) sensitivities of (x, z).
     """
 
-    KEPT: ClassVar[tuple[str, ...]] = ()  # what `save` writes besides
-    ABSENT: ClassVar[tuple[str, ...]] = ("v", "p", "gap", "gap_dot", "active")  # if x' = ...
+    if TYPE_CHECKING:
+        contacts: Contacts
+        constraints: Constraints
+        multipliers: Multipliers
+        switches: Switches
+        springs: Springs
+        discs: Discs
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    p: np.ndarray
-    gap: np.ndarray
-    gap_dot: np.ndarray
-    active: np.ndarray
-    iterations: np.ndarray
-    residuals: np.ndarray
-    status: Status
-    system: Any
-    scheme: Any
-    rho: dict[str, float]
-    route: tuple[str, ...] = ()
-    seconds: float = 0.0
-    observe: Callable[[Any, str], np.ndarray] | None = field(default=None, repr=False)
-    asked: dict[str, Any] | None = field(default=None, repr=False)
-    warned: tuple[str, ...] = ()
-    recorded: Recorded | None = field(default=None, repr=False)
+    def __init__(
+        self, rows: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, system: Any,
+        scheme: Any, status: Status, rho: Mapping[str, float], seconds: float = 0.0,
+        route: tuple[str, ...] = (), observe: Callable[[Any, str], np.ndarray] | None = None,
+        recorded: Recorded | None = None, known: Mapping[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        """Take what a run recorded.
 
-    def __post_init__(self) -> None:
-        self.revision: int = self.system.revision
-        self._drop()
-        if self.recorded is not None:
-            for what in ("q", "v", "a"):
-                if not self.recorded.kept(what):
-                    self.__dict__.pop(what, None)
+        Parameters
+        ----------
+        rows : dict of what each row has, or a function that returns it when it is first asked for
+        observe : callable, optional
+            Evaluates equations of the system along the rows.
+        known : dict, optional
+            What the run has besides its rows: march, laws, ...
+        """
+        self.system, self.scheme, self.status, self.rho = system, scheme, status, dict(rho)
+        self.seconds, self.route, self.observe, self.recorded = seconds, route, observe, recorded
+        self.warned: tuple[str, ...] = ()
+        self.asked: dict[str, Any] | None = None
+        self.revision: int = system.revision
+        self.__dict__.update(known or {})
+        if callable(rows):
+            self._made_by = self._fill = rows
+        else:
+            self.take(rows)
+
+    @property
+    def ABSENT(self) -> tuple[str, ...]:
+        """What a system x' = ... has not; lam is a multiplier where laws were solved."""
+        if self.has_velocities:
+            return ()
+        return _OF_MOTION if "laws" in self.__dict__ else (*_OF_MOTION, "lam")
+
+    def take(self, rows: Mapping[str, Any]) -> None:
+        """Take the rows, but what the system does not have, or the recorder did not keep."""
+        dropped, kept = self.ABSENT, self.recorded
+        for name, values in rows.items():
+            if name not in dropped and (kept is None or kept.kept(name) != ()):
+                self.__dict__[name] = values
+
+    def forget_rows(self) -> None:
+        """Make the rows anew when they are looked at: what they come from has changed."""
+        for name in (*ROWS, "events", "event_rows", "jump_rows", "_once"):
+            self.__dict__.pop(name, None)
+        self._fill = self._made_by
+
+    if not TYPE_CHECKING:  # a type checker would take any attribute then
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ROWS and "_fill" in self.__dict__:
+                self.take(self.__dict__.pop("_fill")())
+                return getattr(self, name)
+            if "system" in self.__dict__ and not name.startswith("_"):
+                if name in PARTS and not PARTS[name].absence(self):
+                    return PARTS[name](self)
+                for part in PARTS.values():
+                    if name in part.flat and part.answers(self):
+                        return getattr(part(self), name)
+            own = inspect.getattr_static(type(self), name, None)
+            if isinstance(own, property | cached_property):  # it has failed: say what of
+                return (own.fget if isinstance(own, property) else own.func)(self)
+            raise missing(self, name)
+
+    def __dir__(self) -> list[str]:
+        parts = [part for part in PARTS.values() if part.answers(self)]
+        found = {*super().__dir__(), *(k for part in parts for k in part.flat)}
+        return sorted(found | {k for k, part in PARTS.items() if not part.absence(self)})
+
+    __iter__ = None  # a run is no sequence: iteration would look for columns 0, 1, ...
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return the column of a name, (n_t,); `columns` has them all.
+
+        Raises
+        ------
+        BadValue
+            If there is no such column.
+        """
+        return columns.column(self.columns, name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what copies and pickles take; what has been found of it is found anew."""
+        if "_fill" in self.__dict__:
+            self.t  # noqa: B018 (makes the rows)
+        return {k: x for k, x in self.__dict__.items() if not k.startswith("_")}
+
+    def has(self, name: str) -> bool:
+        """Whether the run has a part, such as "contacts", or a quantity of this name."""
+        if name in PARTS:
+            return not PARTS[name].absence(self)
+        return name in self.__dict__ or hasattr(self, name)
+
+    def recorded_row(self, name: str) -> Any:
+        """Return what the run recorded under a name, such as "p"."""
+        if name not in self.__dict__ and "_fill" in self.__dict__:
+            self.t  # noqa: B018 (makes the rows)
+        if name not in self.__dict__:
+            raise missing(self, name)
+        return self.__dict__[name]
+
+    def kept(self, name: str, make: Callable[[], Found]) -> Found:
+        """Return what `make` returns: made once, and neither copied nor saved."""
+        once = self.__dict__.setdefault("_once", {})
+        if name not in once:
+            once[name] = make()
+        found: Found = once[name]
+        return found
+
+    def changed(self, **rows: Any) -> Self:
+        """Return a run with other rows or attributes; the others are shared."""
+        new = copy.copy(self)
+        new.__dict__.update(rows)
+        for name in ("events", "event_rows", "jump_rows", "certificate", "_energies"):
+            new.__dict__.pop(name, None)
+        return new
+
+    def concluded(self, status: Status, warned: tuple[str, ...], asked: Mapping[str, Any]) -> Self:
+        """Return this run with how it ended, what was warned of and what was asked for."""
+        self.status, self.warned, self.asked = status, warned, dict(asked)
+        return self
 
     @property
     def has_velocities(self) -> bool:
         """Whether the system has coordinates and velocities, and not one state x' = ...."""
         return not isinstance(self.system, StateSpaceSystem)
-
-    def _drop(self) -> None:
-        """Forget what a system x' = ... does not have: no array of no columns stands for it."""
-        for name in () if self.has_velocities else self.ABSENT:
-            self.__dict__.pop(name, None)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what copies and pickles take; what has been found of it is found anew."""
-        return {k: x for k, x in self.__dict__.items() if not k.startswith("_")}
 
     def __repr__(self) -> str:
         kept = self.recorded
@@ -107,89 +230,58 @@ class Solution(Certified, export.Columns):
             f"t = {quantity(self.t[-1], 's')}, {self.outcome}{'' if kept is None else f'; {kept}'})"
         )
 
+    def _repr_html_(self) -> str:
+        return display.solution(self, PARTS)
+
+    # -- states -------------------------------------------------------------------------------
+
     @property
     def mode_names(self) -> tuple[str, ...]:
-        """Names of what `mode` numbers: the modes of a hybrid system; () if there are none."""
-        return tuple(mode.name for mode in getattr(self.system, "modes", ()))
+        """Names of what `mode` numbers: modes or active sets; () if there are none."""
+        return () if self.has_velocities else Switches(self).mode_names
 
     @property
     def pattern(self) -> np.ndarray:
         """What holds in each step, (n_t, k) int8: two runs with the same can be compared."""
-        return self.active if self.has_velocities else np.zeros((len(self.t), 0), np.int8)
+        if not self.has_velocities:
+            return np.zeros((len(self.t), 0), np.int8)
+        stepped_friction = "doing" in self.__dict__
+        return np.hstack([self.active, self.doing]) if stepped_friction else self.active
 
-    # -- events -------------------------------------------------------------------------------
+    @property
+    def _telling(self) -> ModuleType:
+        """The module that finds events in the rows of such a run."""
+        if "march" in self.__dict__:
+            return located
+        return law_steps if "laws" in self.__dict__ else stepped
+
+    @cached_property
+    def events(self) -> Events[Any]:
+        """What happened, in order of time: impacts, closings, releases, changes of mode."""
+        return Events(self._telling.events(self), self.system.time_unit)
 
     @cached_property
     def event_rows(self) -> list[tuple[int, str, int]]:
-        """(row, kind, contact) of every event, in order of time."""
-        found = []
-        for a in range(self.p.shape[1]):
-            for first, after in self._runs(a):
-                lasting = after - first >= _CLOSED_STEPS
-                rigid = self.system.contacts[a].compliance == 0
-                over = min(first + self.scheme.impact_steps, after) - 1
-                if first > 0 and rigid and self.gap_dot[first - 1, a] < 0:
-                    found.append((over, "impact", a))
-                if first > 0 and lasting:
-                    found.append((over, "closed", a))
-                if lasting and after < len(self.t):
-                    found.append((after, "released", a))
-        return sorted(found, key=lambda x: x[0])
-
-    def closed_runs(self, a: int) -> list[tuple[int, int]]:
-        """(first, one past last) rows of each stretch over which contact `a` stays closed."""
-        return [(i, j) for i, j in self._runs(a) if j - i >= _CLOSED_STEPS]
-
-    def _runs(self, a: int) -> list[tuple[int, int]]:
-        """(first, one past last) rows of each stretch in which contact `a` carries impulses.
-
-        A contact that opens for a step or two and closes at almost no speed, or faster than it had
-        left, has not bounced: a velocity-level scheme lets a closed gap drift by O(h^3) and closes
-        it again.
-        """
-        on = self.p[:, a] > 0
-        on[0] = abs(self.gap[0, a]) <= 1e-9 and abs(self.gap_dot[0, a]) <= 1e-9
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
-        slow = 0.02 * np.abs(self.gap_dot[:, a]).max()
-        runs: list[tuple[int, int]] = []
-        for first, after in edges.reshape(-1, 2).tolist():
-            if runs and first - runs[-1][1] < _CLOSED_STEPS:
-                back, away = -self.gap_dot[first - 1, a], self.gap_dot[runs[-1][1] - 1, a]
-                if back <= slow or away < back / 2:
-                    runs[-1] = (runs[-1][0], after)
-                    continue
-            runs.append((first, after))
-        return runs
-
-    @cached_property
-    def events(self) -> list[Event]:
-        """Impacts, closings and releases in order of time."""
-        names = [c.name for c in self.system.contacts]
-        return [
-            Event(
-                float(self.t[i]), kind, names[a], a, i, self.v[first - 1], self.v[i],
-                float(self.gap_dot[first - 1, a]), float(self.gap_dot[i, a]), self.impulse(i, a),
-            )
-            for i, kind, a in self.event_rows for first in [self._began(i, a)]
-        ]  # fmt: skip
-
-    def impulse(self, i: int, a: int) -> float:
-        """Return the impulse in N s that contact `a` gave in what is over at row `i`."""
-        return float(self.p[self._began(i, a) : i + 1, a].sum())
-
-    def _began(self, i: int, a: int) -> int:
-        first, steps = i, self.scheme.impact_steps if self.p[i, a] > 0 else 1
-        while i - first + 1 < steps and self.p[first - 1, a] > 0:
-            first -= 1
-        return first
+        """(row of the right limit, kind, contact, law or guard) of every event, in order."""
+        found: list[tuple[int, str, int]] = self._telling.event_rows(self)
+        return found
 
     @cached_property
     def jump_rows(self) -> np.ndarray:
         """Rows at which a velocity jumps: no curve of a velocity is drawn through them."""
-        return np.unique([i for i, kind, _ in self.event_rows if kind == "impact"]).astype(int)
+        return np.asarray(self._telling.jump_rows(self))
+
+    def closed_runs(self, a: int) -> list[tuple[int, int]]:
+        """(first, one past last) rows of each stretch over which contact `a` stays closed."""
+        found: list[tuple[int, int]] = self._telling.closed_runs(self, a)
+        return found
+
+    def impulse(self, i: int, a: int) -> float:
+        """Return the impulse in N s that contact `a` gave in what is over at row `i`."""
+        return float(self.p[stepped.began(self, i, a) : i + 1, a].sum())
 
     def at(self, t: Any, side: str = "right") -> Sample:
-        """Return the state at time `t`, interpolated linearly inside a step.
+        """Return the state at time `t`: interpolated linearly inside a step, or marched to.
 
         Parameters
         ----------
@@ -203,10 +295,11 @@ class Solution(Certified, export.Columns):
         BadValue
             If a time lies outside or is no number, or the side is neither.
         """
-        times = within(t, side, float(self.t[0]), float(self.t[-1]))
+        times, told = within(t, side, float(self.t[0]), float(self.t[-1])), self._telling
         if times.ndim == 0:
-            return self._at(float(times), side)
-        found = [self._at(x, side) for x in times.tolist()]
+            one: Sample = told.at(self, float(times), side)
+            return one
+        found = [told.at(self, x, side) for x in times.tolist()]
         sizes = self.q.shape[1], self.q.shape[1], len(self.system.contacts)
         widths = sizes if self.has_velocities else (sizes[0], 0, 0)
         parts = [
@@ -214,28 +307,6 @@ class Solution(Certified, export.Columns):
             for k, width in zip(("q", "v", "gap"), widths, strict=True)
         ]
         return Sample(times, *parts)
-
-    def _at(self, t: float, side: str) -> Sample:
-        if self.recorded is not None and self.recorded.thinned:
-            near = self.t[int(np.abs(self.t - t).argmin())]
-            t = float(near) if abs(near - t) <= 1e-12 * self.t[-1] else t
-        i = int(np.searchsorted(self.t, t))
-        if self.t[i] != t and self.recorded is not None and self.recorded.thinned:
-            raise BadValue(
-                f"t = {quantity(t, 's')} lies between the recorded rows {self.t[i - 1]:g} and "
-                f"{quantity(self.t[i], 's')}: evaluate at a recorded time (solution.t), or record "
-                "this time."
-            )
-        none = np.zeros((len(self.t), 0))
-        v, gap = (self.v, self.gap) if self.has_velocities else (none, none)
-        if self.t[i] == t:
-            left = side == "left" and i in self.jump_rows
-            return Sample(t, self.q[i], v[i - left], gap[i])
-        s = (t - self.t[i - 1]) / (self.t[i] - self.t[i - 1])
-        mix = [(1 - s) * a[i - 1] + s * a[i] for a in (self.q, v, gap)]
-        if i in self.jump_rows:
-            mix[1] = v[i - 1]
-        return Sample(t, *mix)
 
     # -- energy -------------------------------------------------------------------------------
 
@@ -262,93 +333,27 @@ class Solution(Certified, export.Columns):
         """Kinetic plus potential energy in J, (n_t,); kinetic alone if there is no potential."""
         return self.kinetic if self.potential is None else self.kinetic + self.potential
 
-    @cached_property
-    def contact_work(self) -> np.ndarray:
-        """Work of each contact's impulses since the start in J, (n_t, n_c).
-
-        p (gap'(-) + gap'(+)) / 2 per step; their sum takes energy away if e <= 1 (up to O(h^2)),
-        while in a multiple impact one contact may give what another one takes.
-        """
-        step = np.zeros_like(self.p)
-        step[1:] = 0.5 * self.p[1:] * (self.gap_dot[1:] + self.gap_dot[:-1])
-        return np.cumsum(step, axis=0)
-
     # -- away from here -----------------------------------------------------------------------
 
     @property
     def quantities(self) -> list[Quantity]:
         """What every row has besides its time."""
-        found = []
-        if "q" in vars(self) or self.recorded is None:
-            dim, names, units = self._kept("q")
-            found.append(Quantity("q", self.q, dim, names, units, columns=names))
-        dim, names, units = self._kept("v")
-        if names and self.has_velocities:
-            found.append(Quantity("v", self.v, dim, names, per_second(units)))
-        if self.system.contacts:
-            found += [
-                self._of_contacts("p", self.p, "N s"),
-                self._of_contacts("gap", self.gap, "m"),
-                self._of_contacts("gap_dot", self.gap_dot, "m/s"),
-                self._of_contacts("active", self.active),
-            ]
-        if self.mode_names:
-            mode: np.ndarray = self.mode  # type: ignore[attr-defined]
-            found.append(Quantity("mode", mode, names=self.mode_names))
-        return found
+        return columns.quantities(self)
 
-    def _kept(self, what: str) -> tuple[str, Sequence[str], Sequence[str]]:
-        """Return what is counted of "q", "v" or "a": its dimension, the names and units."""
-        names, units = self.system.coordinates, self.system.units
-        if self.recorded is None:
-            return "state", names, units
-        of, kept = dict(zip(names, units, strict=True)), getattr(self.recorded, what)
-        dim = "state" if kept == tuple(names) else f"state_{what}"
-        return dim, kept, [of[name] for name in kept]
-
-    def _of_contacts(
-        self, name: str, values: np.ndarray, unit: str = "", only: Any = None, names: Any = ()
-    ) -> Quantity:
-        labels = [c.name for c in self.system.contacts]
-        return Quantity(name, values, "contact", labels, unit, only=only, names=names)
+    @property
+    def _named(self) -> dict[str, tuple[np.ndarray, str]]:
+        """Values and unit of each column."""
+        return named(self.t, self.system.time_unit, self.quantities)
 
     @property
     def columns(self) -> dict[str, np.ndarray]:
         """Named columns (n_t,): t, then what `quantities` says."""
-        return {name: values for name, (values, _) in export.columns(self).items()}
+        return {name: values for name, (values, _) in self._named.items()}
 
     @property
     def spec(self) -> dict[str, Any]:
         """The recipe as plain data: system, scheme, parameters, start, versions."""
-        asked = self.asked or {}
-        return {
-            "format": 1,
-            "system": self.system.to_spec(),
-            "scheme": self.scheme.to_spec(),
-            "rho": self.rho,
-            "start": self._start(),
-            "t_end": asked.get("t_end", float(self.t[-1])),
-            "t_eval": asked.get("t_eval"),
-            "record": asked.get("record"),
-            **({} if self.recorded is None else {"recorded": self.recorded.to_plain()}),
-            "status": vars(self.status),
-            "route": list(self.route),
-            "references": list(self.system.sources),
-            "versions": {
-                "python": platform.python_version(),
-                **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},
-            },
-        }
-
-    def _start(self) -> dict[str, Any]:
-        """Return where the run began, as arguments of `simulate`."""
-        if self.recorded is not None:
-            return dict(self.recorded.start)
-        if not self.has_velocities:
-            modes = getattr(self.system, "modes", ())
-            first = {"mode0": modes[self.mode[0]].name} if modes else {}  # type: ignore[attr-defined]
-            return {"x0": self.q[0].tolist(), **first}
-        return {"q0": self.q[0].tolist(), "v0": self.v[0].tolist()}
+        return recipe.spec(self)
 
     def to_csv(self, path: str | Path | None = None) -> str:
         """Return (and write) the columns as CSV with all digits.
@@ -358,7 +363,7 @@ class Solution(Certified, export.Columns):
         BadValue
             A file that cannot be written.
         """
-        text = export.text(self)
+        text = export.text(self._named)
         if path is not None:
             export.written(path, lambda file: file.write_text(text, encoding="utf-8"))
         return text
@@ -368,14 +373,16 @@ class Solution(Certified, export.Columns):
 
         ``df.attrs["units"]`` holds the unit of each, ``df.attrs["spec"]`` the recipe.
         """
-        return export.frame(self)
+        return export.frame(self._named, self.spec)
 
     def to_xarray(self) -> Any:
         """Return a Dataset with dims sample, state, contact (or law, ...), event (extra `data`).
 
         Time is a plain coordinate, not an index: an impact may repeat it. Units are attributes.
         """
-        return export.dataset(self)
+        rows = {name: getattr(self, name) for name in ("t", "iterations", "residuals")}
+        unit = self.system.time_unit
+        return export.dataset(rows, self.quantities, self.events, unit, self.spec)
 
     def save(self, path: str | Path) -> Path:
         """Write everything, recipe included, to one ``.npz`` file; `explorer.load` reads it.
@@ -385,4 +392,4 @@ class Solution(Certified, export.Columns):
         BadValue
             A file that cannot be written.
         """
-        return export.save(self, path)
+        return export.save(path, recipe.arrays(self), self.spec)

@@ -25,10 +25,11 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
+from explorer.compiled.observe import observe
 from explorer.errors import BadModel
 from explorer.parameters import knob
 from explorer.reformulations import relays, stewart
-from explorer.results.complementarity import ComplementaritySolution
+from explorer.results.solution import Solution
 from explorer.runs.time_stepping.unsolvable import unsolvable
 from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
@@ -130,7 +131,7 @@ class EulerMoreau(Scheme):
 
     def run(  # type: ignore[override]
         self, compiled: FirstOrder, rho: Any, t_end: float, *, x0: Any = None
-    ) -> ComplementaritySolution:
+    ) -> Solution:
         """Integrate from t = 0 to `t_end`.
 
         Raises
@@ -191,12 +192,10 @@ class EulerMoreau(Scheme):
         if done:
             record.side[0] = record.side[1]
         columns = {n: values[: done + 1] for n, values in record._asdict().items()}
-        none = np.zeros((done + 1, 0))
-        return ComplementaritySolution(
-            q=columns.pop("x"), **columns, v=none, p=none, gap=none, gap_dot=none,
-            active=none.astype(np.int8),
+        return Solution(
+            {"q": columns.pop("x"), **columns}, observe=observe,
             status=self._status(code, compiled, done, record, inp, work, bounds),
-            system=compiled.given, scheme=self, laws=compiled.system.laws,
+            system=compiled.given, scheme=self, known={"laws": compiled.system.laws},
             route=() if compiled.given is compiled.system else (_ROUTES[self.representation],),
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,

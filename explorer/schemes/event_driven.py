@@ -32,8 +32,7 @@ from explorer.kernels.event_driven.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.reformulations import obstacle
-from explorer.results.switched import SwitchedTrajectory
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.sliding import SwitchedMarch
 from explorer.runs.picks import Picks
@@ -183,7 +182,7 @@ class EventDriven(Picks, Scheme):
         march = solution.march
         accuracy = self._accuracy(solution)
         flowed = [*missing(solution), *(flow(solution) if self.newmark is None else ())]
-        if isinstance(solution, SwitchedTrajectory):
+        if solution.has("boundaries"):
             passed = passed_over(solution)
             return [*switched(solution, accuracy), *flowed, *passed, solution.uniqueness]
         if not march.flow.mechanical:
@@ -212,7 +211,7 @@ class EventDriven(Picks, Scheme):
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
         x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
         events_wrt: tuple[int, ...] = (),
-    ) -> Trajectory:  # fmt: skip
+    ) -> Solution:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
         Parameters

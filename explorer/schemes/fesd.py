@@ -28,7 +28,7 @@ from explorer.reformulations.hysteresis import hysteresis
 from explorer.reformulations.hysteresis import misses as misses_modes
 from explorer.reformulations.time_freezing import misses as misses_impacts
 from explorer.reformulations.time_freezing import time_freezing
-from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
+from explorer.results.solution import Solution
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.options import Options
 from explorer.runs.fesd.tangents import Tangents
@@ -172,7 +172,7 @@ class FESD(Picks, Scheme):
 
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
-        if isinstance(solution, SwitchedTrajectory):
+        if solution.has("boundaries"):
             return [*elements(solution, _SOLVED), *inside(solution), solution.uniqueness]
         found = elements(solution.pseudo, _SOLVED)
         if not solution.march.compiled.mechanical:
@@ -182,7 +182,7 @@ class FESD(Picks, Scheme):
     def run(
         self, compiled: Any, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
         x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] | None = None, seeds: Any = None,
-    ) -> SwitchedTrajectory | FrozenTrajectory:  # fmt: skip
+    ) -> Solution:  # fmt: skip
         """Integrate from t = 0 to `t_end`; rows at `t_eval`, by default at the ends of elements.
 
         With `wrt`, indices of parameters (-1: a start value), the derivatives of the discrete

@@ -17,7 +17,7 @@ from explorer.certificate import Check
 from explorer.compiled import Switched, compile_switched
 from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
-from explorer.results.switched import SwitchedTrajectory
+from explorer.results.solution import Solution
 from explorer.runs.fesd.fixed_steps import FixedSteps
 from explorer.runs.fesd.options import Options
 from explorer.schemes import schemes
@@ -95,7 +95,7 @@ class ThetaRK(Scheme):
 
     def run(  # type: ignore[override]
         self, compiled: Switched, rho: Any, t_end: float, *, x0: Any = None
-    ) -> SwitchedTrajectory:
+    ) -> Solution:
         """Integrate from t = 0 to `t_end`; rows at the ends of the steps.
 
         Raises

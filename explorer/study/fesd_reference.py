@@ -22,7 +22,6 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
-from explorer.results.switched import SwitchedTrajectory
 from explorer.schemes.fesd import FESD
 from explorer.study import study
 
@@ -74,7 +73,7 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
 
     Parameters
     ----------
-    solution : SwitchedTrajectory
+    solution : Solution
         Of `FESD` in step form. Taken of it: system, parameters, method, start, and how many
         elements each interval has.
     intervals : int, optional
@@ -96,7 +95,7 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
     >>> ex.study.fesd_reference(sol, intervals=3).difference < 1e-9
     True
     """
-    if not isinstance(solution, SwitchedTrajectory) or not isinstance(solution.scheme, FESD):
+    if not solution.has("boundaries") or not isinstance(solution.scheme, FESD):
         raise BadValue(
             "fesd_reference checks a solution of FESD, such as simulate(system, FESD())."
         )

@@ -18,7 +18,7 @@ import sympy as sp
 from explorer.derivatives.trust import Trust
 from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
 from explorer.quantities import quantity
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.study import study
 from explorer.study.return_map import Return, ReturnMap
 from explorer.systems import System
@@ -44,7 +44,7 @@ class LimitCycle:
     jacobian : (n_x, n_x) DP
     residual : float, largest entry of P(x) - x, relative to 1 + |x|
     history : (iterations, n_x + 1) residual, then x, of every iterate
-    trajectory : Trajectory over one cycle
+    trajectory : Solution over one cycle
     states : names of the entries of x
     trust : Trust in DP, on which Newton's method and the multipliers stand
     """
@@ -56,7 +56,7 @@ class LimitCycle:
     jacobian: np.ndarray
     residual: float
     history: np.ndarray
-    trajectory: Trajectory
+    trajectory: Solution
     states: tuple[str, ...]
     map: ReturnMap = field(repr=False)
     trust: Trust
@@ -143,7 +143,7 @@ def limit_cycle(
         The question makes no sense, or the section is not met: a sentence says why.
     StepFailed
         Newton's method failed; the sentence says at which residual. ``error.solution`` is the
-        cycle from its last iterate, as a `Trajectory`.
+        cycle from its last iterate, as a `Solution`.
 
     Examples
     --------

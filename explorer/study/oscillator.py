@@ -17,7 +17,7 @@ from explorer.codes import SUCCESS
 from explorer.compiled import compile_system
 from explorer.errors import BadValue
 from explorer.parameters import number
-from explorer.results.motion import Motion
+from explorer.results.solution import Solution
 from explorer.schemes.bases.amplification import amplification, limit
 from explorer.status import Status
 from explorer.study import study
@@ -56,7 +56,7 @@ class Oscillation:
 
     Attributes
     ----------
-    motion : Motion
+    motion : Solution
         t is omega t in rad, q the displacement.
     xi : float, physical damping ratio
     exact : (n_t,) float, the exact displacement at the same times
@@ -65,7 +65,7 @@ class Oscillation:
         omega h is above the limit: `motion` is made of powers of the amplification matrix.
     """
 
-    motion: Motion
+    motion: Solution
     xi: float
     exact: np.ndarray
     limit: float
@@ -110,7 +110,7 @@ def oscillation(
     return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)
 
 
-def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Motion:
+def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Solution:
     begin = time.perf_counter()
     W, A = scheme.h, amplification(scheme.coefficients, scheme.h, xi)
     a0 = -1.0 if scheme.a0 == "consistent" else 0.0
@@ -119,10 +119,12 @@ def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) 
         y.append(A @ y[-1])
     d, hv, hha = np.array(y).T[:, :, None]
     none, rows = np.zeros((len(y), 0)), len(y)
-    return Motion(
-        W * np.arange(rows), d, hv / W, none, none, none, none.astype(np.int8),
-        np.zeros(rows, np.int32), np.zeros((rows, 2)),
-        Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""), system, scheme, {},
-        seconds=time.perf_counter() - begin, a=hha / W**2,
-        error=np.zeros(rows), slip=np.zeros((rows, 0)),
+    found = {
+        "t": W * np.arange(rows), "q": d, "v": hv / W, "a": hha / W**2, "error": np.zeros(rows),
+        "p": none, "gap": none, "gap_dot": none, "active": none.astype(np.int8),
+        "iterations": np.zeros(rows, np.int32), "residuals": np.zeros((rows, 2)), "slip": none,
+    }  # fmt: skip
+    return Solution(
+        found, status=Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""), system=system,
+        scheme=scheme, rho={}, seconds=time.perf_counter() - begin,
     )  # fmt: skip

@@ -25,7 +25,8 @@ from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.simulate import choose, simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
-from explorer.results.trajectory import LocatedEvent, Trajectory
+from explorer.results.event import LocatedEvent
+from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
 from explorer.systems import HybridSystem, StepSystem, System
@@ -44,13 +45,13 @@ class Return:
     x : (n_x,) the state that returns
     T : float, time of the return in s
     jacobian : (n_x, n_x) DP
-    run : Trajectory from x, with its derivatives by x
+    run : Solution from x, with its derivatives by x
     """
 
     x: np.ndarray
     T: float
     jacobian: np.ndarray
-    run: Trajectory
+    run: Solution
 
 
 @study
@@ -218,12 +219,12 @@ class ReturnMap:
             asked = dataclasses.replace(asked, until=(str(self.section), mine[-1]))
         return trust(asked, back.run, back.jacobian)
 
-    def cycle(self, x: np.ndarray, T: float) -> Trajectory:
+    def cycle(self, x: np.ndarray, T: float) -> Solution:
         """Return the run from x over one return, its last event included."""
         given: dict[str, Any] = {} if self.mode is None else {"mode0": self.mode}
         # the last event must not be lost to round-off of T
         span = T if self.period is not None else T * (1 + 1e-9)
-        return simulate(  # type: ignore[return-value]
+        return simulate(
             self.system, self.scheme, x0=x, t_end=span, rho=self.values, throw=False, **given
         )
 
@@ -233,7 +234,7 @@ class ReturnMap:
         late = event.t > max(1e-9 * self.t_max, 1e-4 * self._last * crossed)
         return event.contact == self.section and event.kind != "released" and late
 
-    def _run(self, x: np.ndarray, span: float, n_x: int | None) -> Trajectory:
+    def _run(self, x: np.ndarray, span: float, n_x: int | None) -> Solution:
         compiled = self.compiled
         if n_x is None:
             return self.scheme.run(compiled, self.rho, span, x0=x)
@@ -248,7 +249,7 @@ class ReturnMap:
     def _name_of(self, mode: Any) -> str:
         return self.system.modes[int(mode)].name  # type: ignore[attr-defined]
 
-    def _unmet(self, run: Trajectory) -> str:
+    def _unmet(self, run: Solution) -> str:
         seen = ", ".join(dict.fromkeys(e.contact for e in run.located)) or "none"
         return (
             f"Event {self.count} of the section {self.section!r} does not happen up to "

@@ -19,7 +19,6 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
@@ -210,7 +209,7 @@ def _truth(
 
 def _between(run: Solution, t: np.ndarray) -> np.ndarray:
     """Return q at times, by steps of its own or by cubics between the rows."""
-    if isinstance(run, Trajectory):
+    if run.has("march"):
         return run.march.sample(t)[0][:, : run.q.shape[1]]
     from scipy.interpolate import CubicHermiteSpline
 

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
 from explorer.verification.forces import force
@@ -31,7 +30,7 @@ def damped_by_theta(solution: Solution, theta: float) -> np.ndarray:
     change_of_force = np.diff(force(solution), axis=0)
     taken[1:] -= np.einsum("ti,ti->t", change["q"][1:], change_of_force)
     taken[1:] -= (solution.p[1:] * np.diff(solution.gap_dot, axis=0)).sum(axis=1)
-    if isinstance(solution, FrictionalSolution):
+    if solution.system.rough:
         rubbed = solution.p_t[1:] * np.diff(solution.slip, axis=0)
         taken[1:] -= rubbed.reshape(len(rubbed), -1).sum(axis=1)
     taken[0] = 0.0

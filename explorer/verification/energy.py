@@ -15,9 +15,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
 from explorer.quantities import number
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
-from explorer.results.stepped import SteppedSolution
 from explorer.systems import StateSpaceSystem
 from explorer.verification.energy_balance import EnergyBalance, balance
 from explorer.verification.forces import inverse_masses
@@ -90,7 +88,7 @@ def _scale(found: EnergyBalance) -> float:
     size = found.kinetic.max() + np.ptp(potential) + max(float(np.abs(w).max()) for w in works)
     size += _ROUND_OFF * np.abs(potential).max()
     run = found.solution
-    if isinstance(run, SteppedSolution) and run.p.shape[1]:  # at rest: what a step's forces do
+    if not run.has("march") and run.p.shape[1]:  # at rest: what a step's forces do
         size += _AT_REST * (run.p**2 * inverse_masses(run)[: run.p.shape[1]]).max()
     return float(size) or 1.0
 
@@ -98,11 +96,11 @@ def _scale(found: EnergyBalance) -> float:
 def _driven(found: EnergyBalance) -> np.ndarray:
     """Return the work of obstacles and belts that move, and of contacts that give way, (n_t,)."""
     run = found.solution
-    if not isinstance(run, SteppedSolution) or not run.p.shape[1]:
+    if run.has("march") or not run.p.shape[1]:
         return np.zeros_like(found.kinetic)
     gives_way = [contact.compliance != 0 for contact in run.system.contacts]
     work = found.contact - run.contact_work[:, np.logical_not(gives_way)].sum(axis=1)
-    if isinstance(run, FrictionalSolution):
+    if run.system.rough:
         work = work + found.friction - run.friction_work.sum(axis=1)
     return np.asarray(work)
 

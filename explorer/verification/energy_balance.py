@@ -22,9 +22,7 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import number, quantity
-from explorer.results.frictional import DiscSolution, FrictionalSolution
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 
 __all__ = ["EnergyBalance", "balance", "energy_balance", "evaluated"]
@@ -126,16 +124,15 @@ def energy_balance(solution: Solution) -> EnergyBalance:
             f"The potential of '{system.name}' is not known, so the work of its forces cannot be "
             "separated from their energy: give it one, such as system.potential = 'k*x**2/2'."
         )
-    if isinstance(solution, Trajectory):
-        observe, run = solution.observe, solution
+    if solution.has("march"):
+        run = solution
         solution = run.march.trajectory(None) if _by_steps(run) else run.refined(_POINTS)
-        solution.observe = observe
     return balance(solution)
 
 
 def _recorded(solution: Solution) -> EnergyBalance:
     """Return what was added up over all steps, at the rows that were kept."""
-    works, energies = solution.recorded.works, solution.recorded.energies  # type: ignore[union-attr]
+    works, energies = solution.recorded.works, solution.recorded.energies
     if not works or energies.shape[1] < 2:
         raise NotApplicable(
             f"The work of the forces on '{solution.system.name}' was not recorded: its potential "
@@ -167,7 +164,7 @@ def balance(solution: Solution) -> EnergyBalance:
         shaken = evaluated(solution, "recorded")
         forces[:, :n] += shaken
         at_rest[:, :n] += shaken
-    if isinstance(solution, DiscSolution):  # its slips are of no formula
+    if solution.has("discs"):  # its slips are of no formula
         after, rough = n + 1, solution.slip
     else:
         after = n + 1 + len(system.tangents)
@@ -194,7 +191,7 @@ def _coarser(solution: Solution, force: np.ndarray) -> float:
 def _by_steps(solution: Solution) -> bool:
     """Whether the steps of the scheme are all that is known."""
     by_newmark = getattr(solution.scheme, "newmark", None) is not None
-    return not isinstance(solution, Trajectory) or by_newmark
+    return not solution.has("march") or by_newmark
 
 
 def _work(solution: Solution, force: np.ndarray) -> np.ndarray:
@@ -229,7 +226,7 @@ def evaluated(solution: Solution, bundle: str, **changes: Any) -> np.ndarray:
     """Return the outputs of a bundle along a run of which other arrays are taken, (n_t, k)."""
     other = copy.copy(solution)
     vars(other).update(changes)
-    return solution.observe(other, bundle)  # type: ignore[misc]
+    return solution.observe(other, bundle)
 
 
 def _linear(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -252,11 +249,11 @@ def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
     nc = solution.gap.shape[1]
     if not nc:
         return np.zeros_like(solution.t)
-    if isinstance(solution, DiscSolution):  # its walls stand still
+    if solution.has("discs"):  # its walls stand still
         moving = np.zeros_like(solution.gap)
     else:
         moving = evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t
-    if isinstance(solution, Trajectory):
+    if solution.has("march"):
         jumps = np.zeros_like(solution.t)
         for event in solution.located:
             jumps[event.row] += solution.kinetic[event.row] - solution.kinetic[event.row - 1]
@@ -269,9 +266,9 @@ def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
 
 def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
     """Return the work of friction forces on the sliding velocities that the system has itself."""
-    if not along.shape[1] or not isinstance(solution, (Trajectory, FrictionalSolution)):
+    if not along.shape[1] or not solution.system.rough:
         return np.zeros_like(solution.t)
-    if isinstance(solution, FrictionalSolution):
+    if not solution.has("march"):
         contact, direction, _ = zip(*solution.system.tangents, strict=True)
         impulse = solution.p_t[(slice(None), contact, direction)[: solution.p_t.ndim]]
         steps = 0.5 * (impulse[1:] * (along[1:] + along[:-1])).sum(axis=1)
@@ -280,7 +277,7 @@ def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
     return _integral(solution, (force * along).sum(axis=1)) + np.cumsum(_rubbed(solution, along))
 
 
-def _rubbed(solution: Trajectory, along: np.ndarray) -> np.ndarray:
+def _rubbed(solution: Solution, along: np.ndarray) -> np.ndarray:
     """Return the work of the friction impulses of each event, in its row."""
     work = np.zeros_like(solution.t)
     rows = np.unique([event.row for event in solution.located]).astype(int)
@@ -295,7 +292,7 @@ def _springs(solution: Solution, declared: np.ndarray) -> tuple[np.ndarray, np.n
     if not solution.system.springs:
         return np.zeros_like(solution.t), np.zeros_like(solution.t)
     u, k, b = (declared[:, i::3] for i in range(3))
-    slip = solution.slip  # type: ignore[attr-defined]
+    slip = solution.slip
     elastic = (1 - b) * k * (u - slip)
     stored = 0.5 * (b * k * u**2 + elastic * (u - slip)).sum(axis=1)
     return stored, -_trapezoids(elastic, slip)

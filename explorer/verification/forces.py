@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_system
-from explorer.results.frictional import DiscSolution
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem
 from explorer.systems.massless import filled, has_mass, without_mass
@@ -65,7 +64,7 @@ def inverse_masses(solution: Solution) -> np.ndarray:
     M, _, _, entries = compiled.matrices(inp)
     M = filled(M)  # no row of G reaches where there is no mass
     diagonal = M.diagonal()
-    if isinstance(solution, DiscSolution):
+    if solution.has("discs"):
         return np.full(compiled.rows, 3.0 / diagonal[0::3].min())
     found, dense = np.zeros(compiled.rows), compiled.n <= _DENSE
     full = np.asarray(M.todense() if hasattr(M, "todense") else M) if dense else None

@@ -83,7 +83,6 @@ def flow_energy(run: Any, accuracy: float, steps: np.ndarray | None = None) -> l
         nodes, weights = (start[:, None] + at * h[:, None]).ravel(), (shares * h[:, None]).ravel()
         times = np.union1d(nodes, np.append(start, run.march.t_last))
         rows = run.march.trajectory(np.minimum(times, run.march.t_last))
-    rows.observe = run.observe
     with np.errstate(all="ignore"):
         return _balanced(run, rows, nodes, weights, accuracy)
 

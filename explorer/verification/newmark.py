@@ -39,7 +39,7 @@ def _free(run: Any) -> np.ndarray:
     """
     if not run.p.shape[1]:
         co, h = run.scheme.coefficients, np.diff(run.t)
-        whole = np.ones(len(h), bool) if not run.parts.size else run.parts[1:] <= 1
+        whole = run.parts[1:] <= 1 if run.has("parts") and run.parts.size else np.ones(len(h), bool)
         if co.alpha_m != co.alpha_f:
             whole[:-1] &= np.abs(np.diff(h)) <= 1e-6 * h[1:]
         return np.asarray(whole)

@@ -6,7 +6,6 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
-from explorer.results.frictional import ConstrainedSolution, DiscSolution
 from explorer.results.solution import Solution
 from explorer.verification.gradients import gradients
 
@@ -42,7 +41,7 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
 def _ranges(solution: Solution, row: int) -> np.ndarray:
     """Return how far the coordinates travel along the normal of each contact at a row, (n_c,)."""
     travel = np.ptp(solution.q, axis=0)
-    if isinstance(solution, DiscSolution):  # no formulas, and places without a contact
+    if solution.has("discs"):  # no formulas, and places without a contact
         return np.full(solution.gap.shape[1], travel.reshape(-1, 3)[:, :2].max())
     opened = np.abs(solution.gap).max(axis=0)
     normals, _ = gradients(solution, row)
@@ -51,7 +50,7 @@ def _ranges(solution: Solution, row: int) -> np.ndarray:
 
 def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
     """Return the check of how far the positions leave the constraints, beside their motion."""
-    if not isinstance(solution, ConstrainedSolution) or not solution.phi.size:
+    if not solution.has("constraints") or not solution.phi.size:
         return []
     with np.errstate(all="ignore"):
         off = np.abs(solution.phi).max(axis=0)

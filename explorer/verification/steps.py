@@ -21,7 +21,6 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.compiled import compile_system
 from explorer.quantities import number, quantity
-from explorer.results.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
 from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
 from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
@@ -65,7 +64,7 @@ def _speeds(solution: Solution) -> np.ndarray:
     weight = inverse_masses(solution)
     nc = solution.p.shape[1]
     found = found + (solution.p * weight[:nc]).max(axis=1)
-    if isinstance(solution, FrictionalSolution):
+    if solution.system.rough:
         pushed = np.abs(solution.p_t).reshape(len(found), -1).max(axis=1)
         found = found + pushed * weight[nc:].max(initial=0.0)
         slip = np.abs(solution.slip).reshape(*on.shape, -1).max(axis=2)
@@ -77,7 +76,7 @@ def _speeds(solution: Solution) -> np.ndarray:
 def moreau(solution: Any) -> list[Check]:
     """Return the checks of a run of `MoreauJean`: laws, constraints, and balance of momentum."""
     scheme, left = solution.scheme, solution.residuals[:, 0].copy()
-    if isinstance(solution, DiscSolution) or len(solution.t) < 2:  # contacts of no formulas
+    if solution.has("discs") or len(solution.t) < 2:  # contacts of no formulas
         return contact_problem(solution, scheme.lcp_tol)
     with np.errstate(all="ignore"):
         step = _Step(solution)
@@ -117,7 +116,7 @@ class _Step:
         if not rigid.all():
             off = np.where(rigid, off, self._given_way(compiled, inp, weight[:nc] * p))
         found = off.max(axis=1)
-        if not isinstance(run, FrictionalSolution):
+        if not run.system.rough:
             return np.asarray(found)
         for j, (a, direction, _) in enumerate(run.system.tangents):
             if direction:
@@ -195,9 +194,9 @@ class _Step:
         """Return the impulses of all rows of G, (n_steps, n_rows + n_constraints)."""
         run = self.solution
         parts = [run.p[1:]]
-        if isinstance(run, FrictionalSolution) and run.system.tangents:
+        if run.system.tangents:
             contact, direction, _ = zip(*run.system.tangents, strict=True)
             parts.append(run.p_t[1:][(slice(None), contact, direction)[: run.p_t.ndim]])
-        if isinstance(run, ConstrainedSolution) and run.p_phi.size:
+        if run.has("constraints") and run.p_phi.size:
             parts.append(-run.p_phi[1:])
         return np.hstack(parts)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.solution import Solution
-from explorer.results.switched import SwitchedTrajectory
 from explorer.views.contact_laws import doing_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
@@ -29,7 +27,7 @@ _POWERS = {10.0**k: f"10{str(k).translate(_RAISED)}" for k in range(-18, 13, _DE
 _LONG = 5  # a longer name does not stand beside the axis
 
 
-def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
+def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     """Draw a lane for each switching function: low on its minus side, high on its plus side."""
     system, signs = solution.system, solution.signs
     time = system.time_unit
@@ -45,7 +43,7 @@ def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None
               name="switches", line={"width": 1}, hovertemplate=
               f"switch at t = %{{x:.6g}} {time}<extra></extra>")
     )  # fmt: skip
-    if isinstance(pinned, SwitchedTrajectory):
+    if pinned is not None and pinned.has("boundaries"):
         at = bars(pinned.t, pinned.signs, (-1, 0, 1), count, -0.08)
         traces.append(
             curve(*at, GREY, name="pinned", hoverinfo="skip", line={"width": 2, "dash": "dot"})
@@ -75,7 +73,7 @@ def active_set_plot(solution: SwitchedTrajectory, pinned: Solution | None = None
     )  # fmt: skip
 
 
-def _ticks(solution: SwitchedTrajectory, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _ticks(solution: Solution, level: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the elements; if they are many, of those that a switch has changed."""
     t = solution.boundaries
     if len(t) > _TICKS:
@@ -86,7 +84,7 @@ def _ticks(solution: SwitchedTrajectory, level: float) -> tuple[np.ndarray, np.n
     return (t.astype(np.float32), np.full(len(t), level, np.float32)) if len(t) else OFF
 
 
-def lengths_plot(solution: SwitchedTrajectory, pinned: Solution | None = None) -> Plot:
+def lengths_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     """Draw the length of each element over its span."""
     t, time = solution.boundaries, solution.system.time_unit
     h = np.diff(t)
@@ -125,10 +123,9 @@ def active_set(solution: Solution) -> Picture:
     NotApplicable
         A run without step functions and without contacts.
     """
-    if isinstance(solution, ComplementaritySolution):
+    if solution.has("laws"):
         return compose([[modes_plot(fine(solution))]], [1])
     if has_contacts(solution):
         return compose([[doing_plot(fine(solution))]], [1])
     finer = fine(solution)
-    assert isinstance(finer, SwitchedTrajectory)
     return compose([[active_set_plot(finer), lengths_plot(finer)]], [1])

@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.decimate import Rows, few
 from explorer.views.drawing.lanes import bars
-from explorer.views.drawing.parts import Rough, has_friction
+from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
 
 __all__ = ["DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot"]
@@ -35,21 +33,21 @@ def _loaded(solution: Solution) -> list[int]:
     """Return the contacts that are drawn: all, or of many those that carried most."""
     count = solution.p.shape[1]
     total = solution.p.sum(axis=0)
-    if isinstance(solution, Trajectory):
+    if solution.has("march"):
         total = total + solution.lam.sum(axis=0)
     return np.sort(np.argsort(-total, kind="stable")[: min(_MOST, count)]).tolist()
 
 
 def doing(solution: Solution) -> np.ndarray:
     """Return what each contact does in each row, (n_t, n_c): 0 open, else as in `DOING`."""
-    if isinstance(solution, FrictionalSolution):
+    if not solution.has("march") and has_friction(solution):
         found, rough = solution.doing.astype(int), list(solution.system.rough)
         smooth = np.setdiff1d(np.arange(solution.p.shape[1]), rough)
         found[:, smooth] = np.where(solution.p[:, smooth] > 0, 3, 0)
         return found
-    closed = solution.active > 0 if isinstance(solution, Trajectory) else solution.p > 0
+    closed = solution.active > 0 if solution.has("march") else solution.p > 0
     found = np.where(closed, 3, 0)
-    if isinstance(solution, Trajectory) and has_friction(solution):
+    if solution.has("march") and has_friction(solution):
         for a in solution.system.rough:
             side = np.where(solution.slip[:, a] < 0, -1, 1)
             found[:, a] = np.where(closed[:, a], np.where(solution.sticks[:, a], 2, side), 0)
@@ -61,7 +59,7 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
     at = np.arange(1, len(points.t))
     chosen = _loaded(solution)
     traces, seen, some = [], [], _some_of(chosen, solution.p.shape[1])
-    if isinstance(solution, Trajectory):
+    if solution.has("march"):
         names, units = ("gap", "force"), ("m", "N")
         y, lam = solution.gap, solution.lam
     else:
@@ -87,7 +85,7 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
     )  # fmt: skip
 
 
-def friction_law_plot(solution: Rough, points: Rows) -> Plot:
+def friction_law_plot(solution: Solution, points: Rows) -> Plot:
     """Draw -Sgn(slip) and on it friction over the most that it can be, of each rough contact."""
     rough = [a for a in _loaded(solution) if a in solution.system.rough]
     at = np.arange(1, len(points.t))  # no step has ended in the first row

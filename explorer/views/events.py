@@ -10,7 +10,6 @@ import numpy as np
 
 from explorer.quantities import column, number, unit
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.systems import System
 from explorer.systems.units import event_unit
 from explorer.views.drawing.compose import compose
@@ -81,7 +80,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the impacts, of those that one dot covers the strongest."""
     found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
-    if isinstance(solution, Trajectory):  # one event may be an impact at several contacts
+    if solution.has("march"):  # one event may be an impact at several contacts
         found = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
     if not found:
         return OFF
@@ -134,7 +133,8 @@ def event_table(
         Times are in `system.time_unit`; "time" says how they are shown: by what they are
         multiplied for the unit in the head, and with how many decimals.
     """
-    every, system = solution.events, solution.system
+    every: list[Any] = solution.events
+    system = solution.system
     time = shown_time(float(solution.t[-1]), system.time_unit)
     columns, keys, write = (_moded if solution.mode_names else _struck)(solution)
     columns = [f"t ({time.pop('unit')})", "event", *columns]
@@ -178,7 +178,7 @@ def _moded(solution: Solution) -> Columns:
         lambda e: ("" if e.kind == "event" else f"{e.kind} ") + e.contact,
         lambda e: e.mode if e.mode == e.to else f"{e.mode} → {e.to}",
     ]
-    if not isinstance(solution, Trajectory):
+    if not solution.has("march"):
         return ["mode"], keys, lambda e: [keys[1](e)]
     slope = slope_title(solution.system, solution.events[:_UNITS])
     keys.append(lambda e: e.slope)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.solution import Solution
-from explorer.results.switched import SwitchedTrajectory
 from explorer.views.active_set import active_set_plot, lengths_plot
 from explorer.views.contact_laws import friction_law_plot
 from explorer.views.drawing.compose import compose
@@ -48,7 +46,7 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
     if pinned is not None and pinned.q.shape[1] == n:
         pinned = seen(pinned, look)
         other = (pinned, rows(pinned))
-    if isinstance(solution, SwitchedTrajectory):
+    if solution.has("boundaries"):
         return _switched(solution, points, other, look)
     few = other if n <= 3 else None  # more ghosts would hide what they haunt
     portrait = phase_plot(solution, points, few)
@@ -56,7 +54,7 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
     if hybrid:
         time.append(modes_plot(solution, pinned if other else None))
         side = [portrait]
-        if isinstance(solution, ComplementaritySolution) and solution.lam.shape[1]:
+        if solution.has("laws") and solution.lam.shape[1]:
             side.append(law_plot(solution, points))
     else:
         time.append(velocities_plot(solution, points, few))
@@ -71,7 +69,7 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
 
 
 def _switched(
-    solution: SwitchedTrajectory, points: Rows, other: tuple[Solution, Rows] | None, look: Look
+    solution: Solution, points: Rows, other: tuple[Solution, Rows] | None, look: Look
 ) -> Picture:
     ghost = None if other is None else other[0]
     few = other if solution.system.n <= 3 else None

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
-from explorer.views.drawing.parts import Rough, has_friction
+from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, nice
 from explorer.views.drawing.view import view
 
@@ -20,7 +18,7 @@ _CONTACTS = 6  # of more only one is drawn
 
 
 def friction_plot(
-    solution: Rough, points: Rows, pinned: tuple[Solution, Rows] | None = None
+    solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
     """Draw the friction force of each contact between its bounds -mu lam and mu lam.
 
@@ -64,7 +62,7 @@ def friction_plot(
     return Plot(traces, TIME, "friction (N)", (0.0, float(end)), span)
 
 
-def slip_plot(solution: Rough, points: Rows) -> Plot:
+def slip_plot(solution: Solution, points: Rows) -> Plot:
     """Draw the sliding velocity of each contact with friction, in space its size."""
     slip, gaps, traces = _size(solution.slip), _events(solution), []
     for k, a in enumerate(_loaded(solution)):
@@ -76,7 +74,7 @@ def slip_plot(solution: Rough, points: Rows) -> Plot:
     return Plot(traces, TIME, "slip (m/s)", (0.0, float(solution.t[-1])), nice(low, high))
 
 
-def cone_plot(solution: FrictionalSolution) -> Plot:
+def cone_plot(solution: Solution) -> Plot:
     """Draw the friction in space over the most that it can be: inside the circle it sticks."""
     at = np.arange(1, len(solution.t))
     turn = np.linspace(0, 2 * np.pi, 73, dtype=np.float32)
@@ -97,20 +95,20 @@ def _size(values: np.ndarray) -> np.ndarray:
     return values if values.ndim == 2 else np.hypot(values[..., 0], values[..., 1])
 
 
-def _forces(solution: Rough, force: np.ndarray) -> np.ndarray:
+def _forces(solution: Solution, force: np.ndarray) -> np.ndarray:
     """Return forces with gaps at the steps of impacts, which have none, and before the first."""
     force = _steady(solution, force)
-    if not isinstance(solution, Trajectory):  # of that an event has both limits
+    if not solution.has("march"):  # of that an event has both limits
         force[[0, *solution.jump_rows]] = np.nan
     return force
 
 
-def _steady(solution: Rough, force: np.ndarray) -> np.ndarray:
+def _steady(solution: Solution, force: np.ndarray) -> np.ndarray:
     """Return the median of three steps: a contact that stays closed may open for one of them.
 
     Its gap drifts by O(h^3), and the next step then makes up for the one without a force.
     """
-    if isinstance(solution, Trajectory) or len(force) < 3:
+    if solution.has("march") or len(force) < 3:
         return force.copy()
     found = force.copy()
     a, b, c = force[:-2], force[1:-1], force[2:]
@@ -118,7 +116,7 @@ def _steady(solution: Rough, force: np.ndarray) -> np.ndarray:
     return found
 
 
-def _loaded(solution: Rough) -> list[int]:
+def _loaded(solution: Solution) -> list[int]:
     """Return the contacts that are drawn: all with friction, of many the one that carried most."""
     rough = np.array(solution.system.rough)
     if len(rough) > _CONTACTS:
@@ -126,12 +124,12 @@ def _loaded(solution: Rough) -> list[int]:
     return rough.tolist()
 
 
-def _events(solution: Rough) -> np.ndarray:
+def _events(solution: Solution) -> np.ndarray:
     """Return the rows at which forces and sliding velocities may jump."""
     return np.unique([row for row, *_ in solution.event_rows]).astype(np.int64)
 
 
-def _sticking(solution: Rough, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _sticking(solution: Solution, a: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     on = np.diff(np.concatenate([[False], solution.sticks[:, a], [False]]).astype(np.int8))
     first, after = np.flatnonzero(on == 1)[:_MOST], np.flatnonzero(on == -1)[:_MOST]
     if not len(first):
@@ -153,10 +151,9 @@ def friction(solution: Solution) -> Picture:
         A system without friction, or a run that does not record it.
     """
     finer = fine(solution)
-    assert isinstance(finer, Rough)
     points = rows(finer)
     time = [friction_plot(finer, points), slip_plot(finer, points)]
-    if not (isinstance(finer, FrictionalSolution) and finer.p_t.ndim > 2):
+    if finer.p_t.ndim == 2:
         return compose([time], [1])
     picture = compose([time, [cone_plot(finer)]], [3, 2])
     last = f"yaxis{len(time) + 1}"

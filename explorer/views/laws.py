@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from explorer.results.complementarity import ComplementaritySolution
 from explorer.results.solution import Solution
 from explorer.views.contact_laws import contact_law_plot, friction_law_plot
 from explorer.views.drawing.compose import compose
@@ -35,7 +34,7 @@ _MOST = 6  # laws drawn
 _MARKS = 400  # points of a run on a law
 
 
-def law_plot(solution: ComplementaritySolution, points: Rows, k: int = 0) -> Plot:
+def law_plot(solution: Solution, points: Rows, k: int = 0) -> Plot:
     """Draw the graph of law k, set-valued parts included, and the run on it."""
     (y_name, y_unit), (name, unit), (low, high) = _named(solution)[k]
     y, lam = solution.y[:, k], solution.lam[:, k]
@@ -69,7 +68,7 @@ def _in(unit: str) -> str:
     return f" ({unit})" if unit else ""
 
 
-def _named(solution: ComplementaritySolution) -> list[tuple[Any, Any, tuple[float, float]]]:
+def _named(solution: Solution) -> list[tuple[Any, Any, tuple[float, float]]]:
     """Return (name, unit) of y and of lam and the bounds of lam, of each law."""
     found = []
     for law in solution.laws:
@@ -78,7 +77,7 @@ def _named(solution: ComplementaritySolution) -> list[tuple[Any, Any, tuple[floa
     return found
 
 
-def quantity_plots(solution: ComplementaritySolution, points: Rows) -> list[Plot]:
+def quantity_plots(solution: Solution, points: Rows) -> list[Plot]:
     """Draw every named quantity against time, one plot for each unit."""
     system = solution.system
     time = system.time_unit
@@ -126,7 +125,6 @@ def laws(solution: Solution) -> Picture:
         if has_friction(solution) and solution.slip.ndim == 2:
             graphs.append([friction_law_plot(solution, points)])
         return compose(graphs, [1] * len(graphs))
-    assert isinstance(solution, ComplementaritySolution)
     points = rows(solution)
     plots = [law_plot(solution, points, k) for k in range(min(solution.lam.shape[1], _MOST))]
     half = (len(plots) + 1) // 2
@@ -143,7 +141,6 @@ def quantities(solution: Solution) -> Picture:
     NotApplicable
         A run without multipliers and laws.
     """
-    assert isinstance(solution, ComplementaritySolution)
     return compose([quantity_plots(solution, rows(solution))], [1])
 
 
@@ -157,7 +154,7 @@ def one_step_problem(solution: Solution) -> Picture:
         A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
     run: Any = solution
-    mechanical = not isinstance(run, ComplementaritySolution)
+    mechanical = not run.has("laws")
     t, end = run.t, float(run.t[-1])
     traces = [
         curve(t, np.maximum(run.residuals[:, k], 1e-18), COLOURS[k], breaks=NONE, name=name,

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot
@@ -37,7 +36,7 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
     count = int(np.clip(share * _BYTES / (8 * points), 16, 240))
     times = np.linspace(0, solution.t[-1], count)
     at = np.clip(np.searchsorted(solution.t, times), 0, len(solution.t) - 1)
-    if isinstance(solution, Trajectory):  # what a reset moves must not glide: both its sides
+    if solution.has("march"):  # what a reset moves must not glide: both its sides
         resets = solution.jump_rows if not solution.has_velocities else solution.jump_rows[:0]
         resets = resets[: count // 2]
         at = np.unique(np.concatenate([at, resets, resets - 1]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.study.modes import Modes
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import (
@@ -67,7 +66,7 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return t and level of the stretches in a mode (or in any), the longest if they are many."""
-    found = solution.mode  # type: ignore[attr-defined]
+    found = solution.mode
     first = np.flatnonzero(np.diff(found, prepend=-1))
     last = np.append(first[1:] - 1, len(found) - 1)
     if mode is not None:
@@ -80,7 +79,7 @@ def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.n
     gap = np.full(len(first), np.nan)
     level = found[first].astype(float)
     # of time stepping a row tells of the step that ends there
-    begin = first if isinstance(solution, Trajectory) else np.maximum(first - 1, 0)
+    begin = first if solution.has("march") else np.maximum(first - 1, 0)
     t = np.column_stack([solution.t[begin], solution.t[last], gap]).ravel()
     return t.astype(np.float32), np.column_stack([level, level, gap]).ravel().astype(np.float32)
 
@@ -92,7 +91,7 @@ def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
         return OFF
     if len(found) > _MOST:
         found = [found[i] for i in np.linspace(0, len(found) - 1, _MOST).astype(int)]
-    level = solution.mode[[e.row for e in found]]  # type: ignore[attr-defined]
+    level = solution.mode[[e.row for e in found]]
     return np.array([e.t for e in found], np.float32), level.astype(np.float32)
 
 

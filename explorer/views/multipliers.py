@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from explorer.results.solution import Solution
-from explorer.results.switched import SwitchedTrajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.picture import Picture, Plot, curve, time_title
@@ -26,7 +25,7 @@ _SEEN = 1e-5  # less is level
 _MOST, _FEW = 320, 90  # points of all edges, and of one at least
 
 
-def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
+def multipliers_plot(solution: Solution, kind: str = "") -> Plot:
     """Draw a lane for each subsystem (theta) or each switching function (alpha).
 
     `kind` is "theta" or "alpha"; by default theta where there are regions. Several functions are
@@ -47,7 +46,7 @@ def multipliers_plot(solution: SwitchedTrajectory, kind: str = "") -> Plot:
     return _lanes(solution, lanes, names, "α", single or bool(kind))
 
 
-def _regions(solution: SwitchedTrajectory) -> Plot:
+def _regions(solution: Solution) -> Plot:
     system = solution.system
     theta, colours = solution.theta.T, iter(region_colours(system))
     values = iter(theta)
@@ -57,7 +56,7 @@ def _regions(solution: SwitchedTrajectory) -> Plot:
 
 
 def _lanes(
-    solution: SwitchedTrajectory, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str],
+    solution: Solution, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str],
     title: str, named: bool,
 ) -> Plot:  # fmt: skip
     """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
@@ -108,7 +107,6 @@ def multipliers(solution: Solution) -> Picture:
         A run without step functions, or with none at all.
     """
     found = fine(solution)
-    assert isinstance(found, SwitchedTrajectory)
     plots = []
     if getattr(found.system, "subsystems", ()):
         plots.append(multipliers_plot(found, "theta"))

@@ -11,7 +11,6 @@ from explorer.compiled import compile_switched
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
 from explorer.results.solution import Solution
-from explorer.results.switched import SwitchedTrajectory
 from explorer.systems import StepSystem, System
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
@@ -29,7 +28,7 @@ _DOUBLINGS = 20  # of the plane about the start, until every region is seen
 
 
 def phase_plane_plot(
-    solution: SwitchedTrajectory,
+    solution: Solution,
     points: Rows,
     pinned: tuple[Solution, Rows] | None = None,
     states: tuple[int, int] | None = None,
@@ -93,7 +92,7 @@ def _usual(system: Any) -> tuple[int, int]:
     return i, j
 
 
-def _slides(solution: SwitchedTrajectory, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+def _slides(solution: Solution, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the run, NaN where it is on no surface."""
     slides = (solution.signs == 0).any(axis=1)
     return np.where(slides, solution.x[:, i], np.nan), solution.x[:, j]
@@ -121,7 +120,7 @@ def phase_plane(
 
     Parameters
     ----------
-    solution : SwitchedTrajectory
+    solution : Solution
     x, y : str, optional
         Names of the states; by default those in the switching functions.
     at : float, optional
@@ -141,7 +140,6 @@ def phase_plane(
         raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {solution.t[-1]:g}] {u}.")
     pair = _pair(system, x, y)
     found = fine(solution)
-    assert isinstance(found, SwitchedTrajectory)
     return compose([[phase_plane_plot(found, rows(found), None, pair, at, True)]], [1])
 
 

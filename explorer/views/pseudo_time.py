@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.results.solution import Solution
-from explorer.results.switched import FrozenTrajectory
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine, rows
 from explorer.views.drawing.picture import COLOURS, Picture, Plot, curve, extent, label
@@ -17,7 +16,7 @@ _SHADE = "rgba(120, 120, 120, 0.18)"
 _MOST = 4  # states drawn
 
 
-def _plot(solution: FrozenTrajectory, which: list[int], title: str) -> Plot:
+def _plot(solution: Solution, which: list[int], title: str) -> Plot:
     pseudo = fine(solution.pseudo)
     points = rows(pseudo)
     low, high = extent(*(points.q[j] for j in which))
@@ -48,7 +47,6 @@ def pseudo_time(solution: Solution) -> Picture:
     NotApplicable
         The run went through no time freezing.
     """
-    assert isinstance(solution, FrozenTrajectory)
     known, every = solution.x.shape[1], solution.pseudo.x.shape[1]
     return compose(
         [[

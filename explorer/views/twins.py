@@ -18,7 +18,7 @@ import numpy as np
 from explorer.derivatives import Sensitivity
 from explorer.derivatives.differences import twins
 from explorer.errors import BadValue, ExplorerError, suggest
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.views.drawing.one_sided import Sides, apart, arcs, event_times, sides
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
 
@@ -133,7 +133,7 @@ def pair(
 
 def _runs(
     sens: Sensitivity, j: int, delta: float
-) -> tuple[tuple[float, float], tuple[Trajectory, Trajectory]]:
+) -> tuple[tuple[float, float], tuple[Solution, Solution]]:
     """Return the twins, and where they lie, in parts of delta from rho."""
     question, place = sens.question, sens.question.places[j]
     try:
@@ -148,7 +148,7 @@ def _runs(
         raise
 
 
-def _beside(run: Trajectory, t: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _beside(run: Solution, t: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return (x, z) of a run at times; where one stands twice, the left and the right limit."""
     place = np.where(
         second, np.searchsorted(run.t, t, "right") - 1, np.searchsorted(run.t, t, "left")
@@ -157,7 +157,7 @@ def _beside(run: Trajectory, t: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.column_stack([run.x, run.z])[place]
 
 
-def _parting(low: Trajectory, high: Trajectory, end: float) -> float:
+def _parting(low: Solution, high: Solution, end: float) -> float:
     """Return the time from which on the event sequences differ."""
     kinds = [run.march.sequence for run in (low, high)]
     times = [event_times(run) for run in (low, high)]

@@ -484,7 +484,7 @@ def judge_structure(run: Any, rng: np.random.Generator) -> Iterator[str]:
         near = slice(i - 3, i + 1)
         if contacts and ((run.p[near] > 0).any() or (run.gap[near] <= 0).any()):
             continue
-        if len(run.parts) and run.parts[i] > 1:
+        if run.has("parts") and run.parts[i] > 1:
             continue
         after = run.t[min(i + 1, len(run.t) - 1)] - run.t[i] or h
         if (co.alpha_m or co.alpha_f) and max(abs(h - before), abs(h - after)) > 1e-9 * h:

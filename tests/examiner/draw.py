@@ -14,7 +14,6 @@ from examiner import contacts, hybrid, laws, switched
 from examiner.systems import made, names
 from examiner.written import rho_of
 from explorer.parameters import knobs_of
-from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
 
 STEPS = 1500  # at most
 _CHOSEN = ("tableau", "representation", "gamma_on", "mass_point", "projection", "cone", "level",
@@ -80,13 +79,13 @@ def family(run: Any) -> str:
 def judge(run: Any, rng: np.random.Generator) -> Iterator[str]:
     """Yield a sentence for each equation that a run without caution does not keep."""
     system, scheme = run.system, run.scheme
-    if isinstance(run, FrozenTrajectory):
+    if run.has("pseudo"):
         yield from switched.judge_elements(run.pseudo)
         unit = frozen_unit(run)
         kind = hybrid.judge_hybrid if isinstance(system, ex.HybridSystem) else (
             contacts.judge_located)  # fmt: skip
         yield from kind(run, rng, unit)
-    elif isinstance(run, SwitchedTrajectory):
+    elif run.has("boundaries"):
         unit = None
         if isinstance(scheme, ex.FESD | ex.ThetaRK):
             yield from switched.judge_elements(run, isinstance(scheme, ex.FESD))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from explorer.compiled import Bundle, Flow, short
 from explorer.compiled.checks import check_friction
+from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
-from explorer.results.trajectory import KINDS, Jump, LocatedEvent, Trajectory
+from explorer.results.event import KINDS, Jump, LocatedEvent
+from explorer.results.solution import Solution
 from explorer.runs.event_driven.ended import ended
 from explorer.runs.event_driven.meetings import BAND, meetings, screened
 from explorer.runs.event_driven.workspace import Workspace, workspace
@@ -34,8 +36,6 @@ class March:
         Events; `lay` names the parts of a row of `record`.
     y : (size,) the end: (x, z), then the same of every column
     """
-
-    result: ClassVar[type[Trajectory]] = Trajectory
 
     def __init__(
         self, flow: Flow, scheme: Any, rho: np.ndarray, t_end: float,
@@ -237,7 +237,7 @@ class March:
         slip[:, flow.rough] = speed[:, nc:]
         return out[:, :nc], speed[:, :nc], slip
 
-    def trajectory(self, t_eval: Any = None) -> Trajectory:
+    def trajectory(self, t_eval: Any = None) -> Solution:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
         if t_eval is None and self.grid > 0 and len(self.steps):
             return self._lazy(np.append(self.steps[:, 0], self.t_last))
@@ -250,11 +250,9 @@ class March:
             raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
         return self._lazy(times[times <= self.t_last])
 
-    def rows(self, solution: Trajectory, points: int | np.ndarray) -> Trajectory:
+    def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:
         """Return `solution` with so many even rows, or with rows at these times."""
-        finer = self._lazy(points, exact=False)
-        finer.observe = solution.observe
-        return finer
+        return self._lazy(points, exact=False)
 
     @property
     def route(self) -> tuple[str, ...]:
@@ -265,13 +263,13 @@ class March:
         """Return what the result has besides its rows."""
         return {}
 
-    def _lazy(self, times: np.ndarray | int, exact: bool = True) -> Trajectory:
+    def _lazy(self, times: np.ndarray | int, exact: bool = True) -> Solution:
         system = self.flow.system
-        return self.result.of(
-            self, lambda: self._rows(times, exact), system=system, scheme=self.scheme,
-            status=ended(self),
+        return Solution(
+            lambda: self._rows(times, exact), system=system, scheme=self.scheme,
+            status=ended(self), observe=observe,
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=self.route, seconds=self.seconds, **self._known(),
+            route=self.route, seconds=self.seconds, known={"march": self, **self._known()},
         )  # fmt: skip
 
     def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
@@ -327,18 +325,19 @@ class March:
                 held[:, nc + k] &= held[:, c]
             lam = self._forces(t, x, held)
         q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
-        p_t, lam_t, lam_max = np.zeros((3, len(t), nc))
+        p_t, p_max, lam_t, lam_max = np.zeros((4, len(t), nc))
         sticks = np.zeros((len(t), nc), bool)
         if flow.rough:
             rough, stuck = list(flow.rough), held[:, nc : flow.rows] == 1
             p_t[:, rough], lam_t[:, rough] = impulses[:, nc:], lam[:, nc:]
             mu = self.along(flow.bundles[1], t, x)[:, flow.rows * (n + 3) :].reshape(len(t), 2, -1)
-            lam_max[:, rough] = np.where(stuck, mu[:, 1], mu[:, 0]) * lam[:, rough]
+            mu = np.where(stuck, mu[:, 1], mu[:, 0])
+            lam_max[:, rough], p_max[:, rough] = mu * lam[:, rough], mu * impulses[:, rough]
             sticks[:, rough] = stuck
         return {
             "t": t, "q": q, "v": v, "p": impulses[:, :nc], "gap": gap, "gap_dot": gap_dot,
             "active": held[:, :nc], "lam_t": lam_t, "lam_max": lam_max, "p_t": p_t,
-            "slip": slip, "sticks": sticks,
+            "p_max": p_max,             "slip": slip, "sticks": sticks,
             "iterations": np.ones(len(t), np.int32),
             "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam[:, :nc],
             "z": xz[:, n_x], "S": S, "mode": modes, "located": self._events(right, gap_dot),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from explorer.compiled import Switched, compile_switched
 from explorer.errors import NotApplicable
-from explorer.results.switched import Continuations, SwitchedTrajectory
-from explorer.results.trajectory import KINDS, LocatedEvent, Trajectory
+from explorer.results.event import KINDS, LocatedEvent
+from explorer.results.switches import Continuations
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.workspace import Workspace
 from explorer.runs.fesd.tangents import check_start
@@ -23,8 +23,6 @@ BAND = 1e-8  # a condition that is not larger is taken for zero
 
 class SwitchedMarch(March):
     """One run; its modes are active sets (`explorer.reformulations.filippov`)."""
-
-    result: ClassVar[type[Trajectory]] = SwitchedTrajectory
 
     @cached_property
     def compiled(self) -> Switched:
@@ -159,7 +157,7 @@ class SwitchedMarch(March):
             both[here] = self.along(self.flow.active(int(mode)), rows["t"][here], rows["x"][here])
         alpha, c = np.hsplit(both, 2)
         return rows | {
-            "mode": self._number[modes], "multipliers": np.clip(alpha, 0.0, 1.0), "c": c,
+            "mode": self._number[modes], "alpha": np.clip(alpha, 0.0, 1.0), "c": c,
         }  # fmt: skip
 
     @property

@@ -9,10 +9,12 @@ import numpy as np
 
 from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
 from explorer.compiled import short
+from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import number, quantity
-from explorer.results.switched import Continuations, SwitchedTrajectory
-from explorer.results.trajectory import Jump, LocatedEvent
+from explorer.results.event import Jump, LocatedEvent
+from explorer.results.solution import Solution
+from explorer.results.switches import Continuations
 from explorer.runs.fesd.continuations import continuations
 from explorer.runs.fesd.residuals import residual
 from explorer.runs.fesd.run import SIGNS, Run
@@ -212,7 +214,7 @@ class Elements(Run):
         none = np.zeros((len(t), 0))
         return none, none, none
 
-    def trajectory(self, t_eval: Any = None) -> SwitchedTrajectory:
+    def trajectory(self, t_eval: Any = None) -> Solution:
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of switches."""
         if t_eval is None:
             return self._lazy(np.append(self.times[:, 0], self._end), exact=False)
@@ -223,27 +225,29 @@ class Elements(Run):
             raise BadValue(f"t_eval lies outside [0, {self.t_end:g}] s.")
         return self._lazy(times[times <= self._end], exact=True)
 
-    def rows(self, solution: SwitchedTrajectory, points: int | np.ndarray) -> SwitchedTrajectory:
+    def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:
         """Return `solution` with rows at these times, or so many even ones and the knots."""
         if isinstance(points, int):
             even, ends = np.linspace(0.0, self._end, points + 1), [*self.knots, self._end]
             points = even if len(ends) > points else np.union1d(even, ends)
-        finer = self._lazy(points, exact=False)
-        finer.observe = solution.observe
-        return finer
+        return self._lazy(points, exact=False)
 
-    def _lazy(self, times: np.ndarray, exact: bool) -> SwitchedTrajectory:
+    def _lazy(self, times: np.ndarray, exact: bool) -> Solution:
         compiled, system = self.compiled, self.compiled.system
         patterns = self.switches[:, SIGNS:]
         distinct, number = np.unique(patterns, axis=0, return_inverse=True)
         self.numbers = number.ravel()
-        return SwitchedTrajectory.of(
-            self, lambda: self._rows(times, exact), system=system, scheme=self.scheme,
-            status=self.status, rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
+        known = {
+            "march": self, "boundaries": np.append(self.times[:, 0], self._end),
+            "interval": self.places[:, 0], "patterns": distinct,
+            "names": tuple(system.mode_name(signs.tolist()) for signs in distinct),
+        }  # fmt: skip
+        return Solution(
+            lambda: self._rows(times, exact), system=system, scheme=self.scheme,
+            status=self.status, observe=observe,
+            rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
             route=("regions as step functions",) if hasattr(system, "subsystems")
-            and not compiled.stewart else (), seconds=self.seconds,
-            boundaries=np.append(self.times[:, 0], self._end), interval=self.places[:, 0],
-            names=tuple(system.mode_name(signs.tolist()) for signs in distinct), patterns=distinct,
+            and not compiled.stewart else (), seconds=self.seconds, known=known,
         )  # fmt: skip
 
     def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
@@ -290,7 +294,7 @@ class Elements(Run):
             "z": z, "S": S,
             "mode": self.numbers[np.concatenate([phase, k, k + 1])[order]],
             "located": self._events(place[len(times) + events :]),
-            "multipliers": chosen, "c": self.functions(t, x)[0],
+            "theta" if self.compiled.stewart else "alpha": chosen, "c": self.functions(t, x)[0],
         }  # fmt: skip
 
     def _switch(self, k: int) -> tuple[str, int, int]:

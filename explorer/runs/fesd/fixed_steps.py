@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.kernels.fesd.collocation import at_stages
-from explorer.results.switched import Continuations
+from explorer.results.switches import Continuations
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.run import SIGNS
 

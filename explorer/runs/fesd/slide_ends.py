@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from explorer.results.trajectory import Jump
+from explorer.results.event import Jump
 from explorer.runs.fesd.run import SIGNS, Run
 
 __all__ = ["slide_end"]

@@ -11,7 +11,7 @@ import numpy as np
 from explorer.compiled import Switched
 from explorer.errors import BadValue
 from explorer.quantities import quantity
-from explorer.results.trajectory import Jump
+from explorer.results.event import Jump
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.slide_ends import slide_end
 

@@ -11,7 +11,7 @@ import numpy as np
 from explorer.codes import ACCUMULATION, NEWTON_CAP, NO_ACTIVE_SET, SWITCH_CAP
 from explorer.compiled.checks import improper
 from explorer.compiled.frozen import OBSERVED
-from explorer.results.trajectory import LocatedEvent
+from explorer.results.event import LocatedEvent
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import shortened
 from explorer.runs.fesd.run import SIGNS
@@ -317,7 +317,8 @@ class Impacts(Freezing):
             "q": x[:, :n], "v": v, "rates": np.column_stack([v, free]),
             "gap": found["gap"], "gap_dot": found["gap_dot"], "slip": found["slip"],
             "active": closed.astype(np.int8), "p": p, "p_t": p_t, "lam": lam, "lam_t": pull,
-            "lam_max": found["mu"] * lam, "sticks": closed & (sliding == 0),
+            "lam_max": found["mu"] * lam, "p_max": found["mu"] * p,
+            "sticks": closed & (sliding == 0),
             "mode": np.zeros(count, int),
             "located": self._events(happened, right, found["gap_dot"], p),
         }  # fmt: skip

@@ -11,8 +11,9 @@ import numpy as np
 
 from explorer.codes import ACCUMULATION, CHATTERING, ELEMENT_CAP, NEWTON_CAP, NO_ACTIVE_SET, SUCCESS
 from explorer.compiled.frozen import OBSERVED, Frozen
+from explorer.compiled.observe import observe
 from explorer.errors import BadValue
-from explorer.results.switched import FrozenTrajectory
+from explorer.results.solution import Solution
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import join
 from explorer.runs.fesd.options import Options
@@ -227,7 +228,7 @@ class Freezing(ABC):
         found = self.observed(whole, np.zeros((len(t), e.compiled.n_sel)))
         return found["gap"], found["gap_dot"], found["slip"]
 
-    def trajectory(self, t_eval: Any = None) -> FrozenTrajectory:
+    def trajectory(self, t_eval: Any = None) -> Solution:
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of events."""
         if t_eval is None:
             return self._lazy(None, exact=False)
@@ -253,22 +254,18 @@ class Freezing(ABC):
         """Physical times at which something happens."""
         return self.clock[[j.first for j in self.jumps()]]
 
-    def rows(self, solution: FrozenTrajectory, points: int | np.ndarray) -> FrozenTrajectory:
+    def rows(self, solution: Solution, points: int | np.ndarray) -> Solution:
         """Return `solution` with rows at these times, or so many even ones and ends of elements."""
         if isinstance(points, np.ndarray):
-            finer = self._lazy(points, exact=False)
-            finer.observe = solution.observe
-            return finer
+            return self._lazy(points, exact=False)
         even = np.linspace(0.0, self.t_last, points + 1)
         ends = np.append(self.clock[self.running], self.t_last)
         ends = ends[ends <= self.t_last]
-        finer = self._lazy(even if len(ends) > points else np.union1d(even, ends), exact=False)
-        finer.observe = solution.observe
-        return finer
+        return self._lazy(even if len(ends) > points else np.union1d(even, ends), exact=False)
 
     def inside(
         self, nodes: np.ndarray, weights: np.ndarray
-    ) -> tuple[FrozenTrajectory, np.ndarray, np.ndarray]:
+    ) -> tuple[Solution, np.ndarray, np.ndarray]:
         """Return rows inside the elements that run, and times and weights (k,) of a quadrature.
 
         The states are those of the elements' polynomials, whose error is orthogonal to smooth
@@ -293,15 +290,15 @@ class Freezing(ABC):
             times[1:-1][order], ((weights * h[:, None]).ravel() * paces)[order],
         )  # fmt: skip
 
-    def _lazy(self, times: np.ndarray | None, exact: bool) -> FrozenTrajectory:
+    def _lazy(self, times: np.ndarray | None, exact: bool) -> Solution:
         return self._trajectory(lambda: self._rows(*self._places(times, exact)))
 
-    def _trajectory(self, fill: Callable[[], dict[str, Any]]) -> FrozenTrajectory:
+    def _trajectory(self, fill: Callable[[], dict[str, Any]]) -> Solution:
         system = self.compiled.system
-        return FrozenTrajectory.of(
-            self, fill, system=system, scheme=self.scheme,
+        return Solution(
+            fill, system=system, scheme=self.scheme, observe=observe,
             status=self.status, rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=(self.compiled.route,), seconds=self.elements.seconds,
+            route=(self.compiled.route,), seconds=self.elements.seconds, known={"march": self},
         )  # fmt: skip
 
     def jumps(self) -> list[Jump]:

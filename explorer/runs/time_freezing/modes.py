@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.results.trajectory import LocatedEvent
+from explorer.results.event import LocatedEvent
 from explorer.runs.fesd.run import SIGNS
 from explorer.runs.time_freezing.march import Freezing, Jump
 

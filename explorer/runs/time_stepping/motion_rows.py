@@ -11,7 +11,7 @@ from explorer.errors import BadValue
 from explorer.memory import zeros
 from explorer.quantities import quantity
 from explorer.recorder import MOST_BYTES, PER_STEP, Recorded, Selection
-from explorer.results.motion import Motion
+from explorer.results.solution import Solution
 from explorer.verification.ledger import WORKS, Ledger
 
 __all__ = ["Keeper", "Rolling", "Rows"]
@@ -68,10 +68,10 @@ class Keeper:
     scheme : a scheme of the Newmark family
     selection : Selection
     piece : callable
-        Returns the rows up to a given one as a `Motion` of its own.
+        Returns the rows up to a given one as a run of its own.
     """
 
-    def __init__(self, scheme: Any, selection: Selection, piece: Callable[[int], Motion]) -> None:
+    def __init__(self, scheme: Any, selection: Selection, piece: Callable[[int], Solution]) -> None:
         self.selection, self.piece, self.ledger = selection, piece, Ledger(scheme)
         self.steps, self.last = 0, np.zeros(0)
         self.rows: list[int] = []
@@ -82,7 +82,6 @@ class Keeper:
     def take(self, last: int) -> None:
         """Take the rows up to `last`; of all pieces but the first two were there before."""
         run = self.piece(last)
-        run.observe = self.selection.observe
         first = not self.rows
         new = 0 if first else 2
         if first:
@@ -107,7 +106,7 @@ class Keeper:
                 "steps: keep fewer rows or coordinates."
             )
 
-    def _keep(self, run: Motion, rows: np.ndarray) -> None:
+    def _keep(self, run: Solution, rows: np.ndarray) -> None:
         for name, parts in self.parts.items():
             found = getattr(run, name)[rows]
             if name in ("q", "v", "a"):
@@ -115,7 +114,7 @@ class Keeper:
             parts.append(found)
 
     def recorded(self) -> tuple[dict[str, np.ndarray], Recorded]:
-        """Return the rows and figures of a `Motion`, and what is known of all steps."""
+        """Return the rows and figures of a run, and what is known of all steps."""
         if self.rows[-1] != self.steps:
             self.rows.append(self.steps)
             self._keep(self.run, np.array([len(self.run.t) - 1]))

@@ -13,14 +13,12 @@ from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCES
 from explorer.compiled import Compiled, short
 from explorer.compiled.checks import improper
 from explorer.compiled.condensation import consistent, directions, follow
+from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.memory import zeros
 from explorer.parameters import knob
 from explorer.quantities import quantity
-from explorer.results.frictional import ConstrainedSolution, DiscSolution, FrictionalSolution
-from explorer.results.motion import Motion
 from explorer.results.solution import Solution
-from explorer.results.stepped import SteppedSolution
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
@@ -126,12 +124,10 @@ class Capturing(Scheme):
             follow(compiled, bare, rho, t[: done + 1], q[: done + 1], v[: done + 1])
         inp[: 1 + 2 * n] = t[done], *q[done], *v[done]
         found = {name: x[: done + 1] for name, x in (record | more).items()}
-        kind = Motion if "a" in more else ConstrainedSolution if compiled.bound else SteppedSolution
         if rough:
-            kind, found = FrictionalSolution, _with_friction(found, compiled.system)
-            kind = DiscSolution if "partner" in more else kind
-        return kind(
-            **found,
+            found = _with_friction(found, compiled.system)
+        return Solution(
+            found, observe=observe,
             status=self._status(code, done, failed, compiled, inp),
             system=compiled.system, scheme=self,
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
@@ -204,7 +200,7 @@ class Capturing(Scheme):
 
 
 def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
-    """Return the record of a `FrictionalSolution`, made from that of normals and tangents."""
+    """Return the record with friction apart, made from that of normals and tangents."""
     nc = len(system.contacts)
     parts = {name: np.ascontiguousarray(found[name][:, :nc]) for name in ("p", "gap_dot", "active")}
     contact, direction, _ = (np.array(x) for x in zip(*system.tangents, strict=True))

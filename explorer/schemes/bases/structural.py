@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,11 +18,12 @@ from explorer.certificate import Check
 from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.condensation import consistent, directions, follow
+from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.quantities import number, quantity
 from explorer.recorder import PER_STEP, Selection
-from explorer.results.motion import Motion
+from explorer.results.solution import Solution
 from explorer.runs.time_stepping.factors import combined, factorise, rows_of, solved
 from explorer.runs.time_stepping.motion_rows import Keeper, Rolling, Rows
 from explorer.schemes.bases.amplification import check_step
@@ -100,7 +101,7 @@ class Structural(Family):
     def run(
         self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None,
         record: Selection | None = None,
-    ) -> Motion:  # fmt: skip
+    ) -> Solution:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
         Parameters
@@ -178,7 +179,7 @@ class Structural(Family):
 
     def _motion(
         self, compiled: Compiled, rho: Any, bare: Massless | None, rows: Rows, last: int
-    ) -> Motion:
+    ) -> Solution:
         """Return the rows up to a given one as a run; of those that roll on a copy."""
         end = slice(0, last + 1)
         kept = {name: x[end] for name, x in vars(rows).items() if isinstance(x, np.ndarray)}
@@ -188,22 +189,29 @@ class Structural(Family):
         if bare is not None:
             follow(compiled, bare, rho, t, q, v, a)
         none = np.zeros((last + 1, 0))
-        return Motion(
-            t, q, v, none, none, none, none.astype(np.int8), kept["iterations"],
-            np.column_stack([np.zeros(last + 1), residuals[:, 1]]),
-            Status.of(SUCCESS, last, float(t[-1])), compiled.system, self,
-            dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
-            a=a, error=residuals[:, 0], slip=kept["slip"], imbalance=residuals[:, 2],
-            parts=residuals[:, 3].astype(np.int32),
+        found = {
+            "t": t, "q": q, "v": v, "p": none, "gap": none, "gap_dot": none,
+            "active": none.astype(np.int8), "iterations": kept["iterations"],
+            "residuals": np.column_stack([np.zeros(last + 1), residuals[:, 1]]),
+            "a": a, "error": residuals[:, 0], "slip": kept["slip"], "imbalance": residuals[:, 2],
+            "parts": residuals[:, 3].astype(np.int32),
+        }  # fmt: skip
+        return Solution(
+            found, status=Status.of(SUCCESS, last, float(t[-1])), system=compiled.system,
+            scheme=self, observe=observe,
+            rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
         )  # fmt: skip
 
-    def _kept(self, run: Motion, keeper: Keeper) -> Motion:
+    def _kept(self, run: Solution, keeper: Keeper) -> Solution:
         """Return the run of which only what was asked for is kept."""
         kept, recorded = keeper.recorded()
         none = np.zeros((len(kept["t"]), 0))
         found: dict[str, Any] = {"p": none, "gap": none, "gap_dot": none, **kept}
         found["active"] = none.astype(np.int8)
-        return replace(run, **found, recorded=recorded)
+        return Solution(
+            found, status=run.status, system=run.system, scheme=self, rho=run.rho,
+            observe=observe, recorded=recorded,
+        )  # fmt: skip
 
     def _check_massless(self, compiled: Compiled) -> None:
         """Refuse what this scheme cannot do with a singular mass matrix.

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from explorer.results.solution import Solution
-from explorer.results.trajectory import Trajectory
 from explorer.views.drawing.polyline import Look
 
 __all__ = ["MOST_CURVES", "NONE", "Rows", "drawn", "few", "fine", "rows", "seen"]
@@ -62,7 +61,7 @@ def fine(
     zoom : float
         How many times larger than the whole run its portrait is drawn.
     """
-    if not isinstance(solution, Trajectory):
+    if not solution.has("march"):
         return solution
     asked = (window, width, zoom)
     if asked == _WHOLE and "_looked" in solution.__dict__:
@@ -72,7 +71,6 @@ def fine(
         return kept
     whole = solution.__dict__.get("_whole", solution)
     kept = whole.march.rows(whole, _times(whole, *asked))
-    kept.observe = whole.observe
     kept.__dict__.update(_looked=asked, _fine=kept, _whole=whole)
     whole.__dict__["_fine"] = kept
     return kept
@@ -152,7 +150,7 @@ def few(at: np.ndarray, most: int) -> np.ndarray:
 def rows(solution: Solution) -> Rows:
     """Return the points of a run; curves share the arrays."""
     resets = not solution.has_velocities
-    rate = solution.rates if resets else solution.v  # type: ignore[attr-defined]
+    rate = solution.rates if resets else solution.v
     wild = rate if solution.q.shape[1] == 1 or not resets else solution.q
     jumps = _jumps(solution, wild)
     q, v = (list(np.ascontiguousarray(a.T)) for a in (solution.q, rate))
@@ -161,7 +159,7 @@ def rows(solution: Solution) -> Rows:
 
 def _jumps(solution: Solution, wild: np.ndarray) -> np.ndarray:
     """Return the rows behind a jump of what is drawn."""
-    if isinstance(solution, Trajectory) and not solution.has_velocities:
+    if solution.has("march") and not solution.has_velocities:
         found = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
         return np.unique(found).astype(np.int64)
     return np.asarray(solution.jump_rows, np.int64)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.results.trajectory import Trajectory
+from explorer.results.solution import Solution
 from explorer.views.drawing.picture import COLOURS, OFF, curve
 
 __all__ = ["LIMITS", "Sides", "apart", "arcs", "event_times", "limits", "shifts", "sides"]
@@ -30,7 +30,7 @@ class Sides:
 
     Attributes
     ----------
-    rows : Trajectory
+    rows : Solution
         The run on a grid, each event twice.
     t : (k,) float32 times
     pick : (k,) rows of the points
@@ -39,7 +39,7 @@ class Sides:
     events : those events, by their numbers in the run
     """
 
-    rows: Trajectory
+    rows: Solution
     t: np.ndarray
     pick: np.ndarray
     gap: np.ndarray
@@ -53,7 +53,7 @@ class Sides:
         return found
 
 
-def event_times(run: Trajectory) -> np.ndarray:
+def event_times(run: Solution) -> np.ndarray:
     """Return the times of all events in s; no row has to be made for it."""
     return run.march.hits
 
@@ -87,7 +87,7 @@ def arcs(times: np.ndarray, window: tuple[float, float], points: int) -> np.ndar
 
 
 def sides(
-    solution: Trajectory,
+    solution: Solution,
     window: tuple[float, float] | None = None,
     points: int = _POINTS,
     *,

@@ -5,15 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, TypeGuard
 
-from explorer.results.complementarity import ComplementaritySolution
-from explorer.results.frictional import FrictionalSolution
 from explorer.results.solution import Solution
-from explorer.results.switched import FrozenTrajectory, SwitchedTrajectory
-from explorer.results.trajectory import Trajectory
 
-__all__ = ["PARTS", "Part", "Rough", "has_contacts", "has_friction"]
-
-Rough = Trajectory | FrictionalSolution
+__all__ = ["PARTS", "Part", "has_contacts", "has_friction"]
 
 
 def has_contacts(solution: Solution) -> bool:
@@ -21,33 +15,33 @@ def has_contacts(solution: Solution) -> bool:
     return bool(solution.system.contacts) and solution.p.ndim == 2 and bool(solution.p.shape[1])
 
 
-def has_friction(solution: Solution | None) -> TypeGuard[Rough]:
+def has_friction(solution: Solution | None) -> TypeGuard[Solution]:
     """Whether the run records friction forces."""
-    return isinstance(solution, Rough) and bool(solution.system.rough)
+    return solution is not None and bool(solution.system.rough)
 
 
 def _has_multipliers(solution: Solution) -> bool:
-    return isinstance(solution, ComplementaritySolution) and bool(solution.lam.shape[1])
+    return solution.has("laws") and bool(solution.lam.shape[1])
 
 
 def _has_active_sets(solution: Solution) -> bool:
-    return isinstance(solution, ComplementaritySolution | SwitchedTrajectory)
+    return solution.has("multipliers")
 
 
 def _has_switches(solution: Solution) -> bool:
-    return isinstance(solution, SwitchedTrajectory) and bool(solution.system.switches)
+    return solution.has("boundaries") and bool(solution.system.switches)
 
 
 def _has_phase_plane(solution: Solution) -> bool:
-    return isinstance(solution, SwitchedTrajectory) and solution.system.n > 1
+    return solution.has("boundaries") and solution.system.n > 1
 
 
 def _has_one_step_problem(solution: Solution) -> bool:
-    return has_contacts(solution) and not isinstance(solution, Trajectory)
+    return has_contacts(solution) and not solution.has("march")
 
 
 def _has_pseudo_time(solution: Solution) -> bool:
-    return isinstance(solution, FrozenTrajectory)
+    return solution.has("pseudo")
 
 
 class Part(NamedTuple):

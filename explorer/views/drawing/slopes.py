@@ -42,7 +42,7 @@ SHIFT = "event shift"
 class Quantity:
     """Something that is drawn with its derivative: where it stands, how it is written."""
 
-    source: str  # of the rows of a Trajectory
+    source: str  # of the rows of a Solution
     i: int
     place: int  # in the first axis but one of S
     name: str

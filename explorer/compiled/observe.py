@@ -1,0 +1,64 @@
+"""Equations of a system evaluated along the rows of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.compiled.bundle import Bundle
+from explorer.compiled.compiling import compile_system
+from explorer.compiled.first_order import compile_first_order
+from explorer.compiled.power import compile_power
+from explorer.compiled.sketch import compile_sketch
+from explorer.errors import NotApplicable
+from explorer.results.run import Run
+from explorer.systems.first_order import FirstOrderSystem
+from explorer.systems.state_space import StateSpaceSystem
+
+__all__ = ["observe"]
+
+
+def observe(solution: Run, bundle: str) -> np.ndarray:
+    """Evaluate a bundle of the system's equations along a solution: (n_t, outputs).
+
+    Raises
+    ------
+    NotApplicable
+        The energy of a system x' = ...: none is declared.
+    """
+    system, rho = solution.system, list(solution.rho.values())
+    if isinstance(system, StateSpaceSystem):
+        if bundle == "outputs" and isinstance(system, FirstOrderSystem):
+            first = compile_first_order(system)
+            return _along(solution, first.outputs, first.input(rho), solution.lam)
+        if bundle != "sketch":
+            raise NotApplicable(f"'{system.name}' is a {system.kind}: it declares no {bundle}.")
+        native = compile_sketch(system)
+        inp = np.concatenate([np.zeros(1 + 2 * system.n), rho])
+        return _along(solution, native, inp)
+    compiled = compile_system(system)
+    if bundle == "recorded":
+        return compiled.recorded(solution.t, rho)
+    if bundle == "energy" and compiled.linear:
+        kinetic = 0.5 * np.sum((system.M @ solution.v.T).T * solution.v, axis=1)
+        elastic = 0.5 * np.sum((system.K @ solution.q.T).T * solution.q, axis=1)
+        f = compiled.bundles["force"](compiled.input(rho)) + compiled.fixed
+        if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
+            return np.column_stack([kinetic, elastic - solution.q @ f])
+        return kinetic[:, None]
+    native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
+    values = _along(solution, native, compiled.input(rho))
+    return values + compiled.fixed if bundle == "force" else values
+
+
+def _along(solution: Run, native: Bundle, inp: np.ndarray, second: Any = None) -> np.ndarray:
+    from explorer.kernels.model.along_rows import evaluate
+
+    result = np.empty((len(solution.t), native.size))
+    v = second
+    if v is None:
+        v = solution.v if solution.has_velocities else np.zeros_like(solution.q)
+    contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
+    evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
+    return result

@@ -1,0 +1,70 @@
+"""The constraints of a run of time stepping: how far they have drifted, what they take."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from explorer.results.part import Part
+from explorer.results.quantity import Quantity
+from explorer.results.run import Run
+from explorer.results.stepped import means
+
+__all__ = ["Constraints"]
+
+
+class Constraints(Part):
+    """Constraints phi(q) = 0, axis 1 counts them.
+
+    Constraints act by -phi_q' lam_phi: the tension of a rod whose phi grows outwards is positive.
+    """
+
+    name: ClassVar[str] = "constraints"
+    flat: ClassVar[tuple[str, ...]] = ("phi", "p_phi", "lam_phi")
+
+    @classmethod
+    def absence(cls, run: Run) -> str:
+        """Return why a run has no constraints."""
+        system = run.system
+        if not system.constraints:
+            return f"'{system.name}' declares none"
+        scheme = type(run.scheme).__name__
+        return "" if run.has("phi") else f"{scheme} keeps no record of them"
+
+    @classmethod
+    def answers(cls, run: Run) -> bool:
+        """Whether time stepping ran a mechanical system: without constraints no columns."""
+        return run.has_velocities and not run.has("march")
+
+    @property
+    def phi(self) -> np.ndarray:
+        """Constraints, (n_t, m), m: how far the positions have drifted."""
+        return self._stored("phi")
+
+    @property
+    def p_phi(self) -> np.ndarray:
+        """Impulse of each constraint in the step that ends at the row, (n_t, m), N s."""
+        return self._stored("p_phi")
+
+    @property
+    def lam_phi(self) -> np.ndarray:
+        """Mean constraint force of the step that ends at the row, impacts left out, (n_t, m), N."""
+        force = means(self._run.t, self.p_phi)
+        force[self._run.jump_rows] = 0.0
+        return force
+
+    def _stored(self, name: str) -> np.ndarray:
+        if self._run.system.constraints:
+            return self._row(name)
+        return np.zeros((len(self._run.t), 0))
+
+    @property
+    def quantities(self) -> list[Quantity]:
+        """What every row has of the constraints."""
+        names = [c.name for c in self._run.system.constraints]
+        return [
+            Quantity("phi", self.phi, "constraint", names, "m"),
+            Quantity("p_phi", self.p_phi, "constraint", names, "N s"),
+            Quantity("lam_phi", self.lam_phi, "constraint", names, "N"),
+        ]

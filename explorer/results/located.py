@@ -1,0 +1,118 @@
+"""Events of a run that locates them: both sides of each, and exact evaluation anywhere between.
+
+Rows come in time order; an event has two, its left and its right limit at the same time. What lies
+between rows is not interpolated: the run marches from its nearest step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from explorer.results.event import LocatedEvent, Sample
+from explorer.results.run import Run
+
+__all__ = ["at", "closed_runs", "event_rows", "events", "jump_rows", "rubbed", "state"]
+
+_PANELS = 6  # of a piece between rows, over which the power of friction is integrated
+_CLOSED_ROWS = 3
+
+
+def events(run: Run) -> list[LocatedEvent]:
+    """Return events in order of time; each of several contacts that meet at once has its own."""
+    found = [one for event in run.located for one in (event, *_beside(run, event))]
+    return sorted(found, key=lambda e: e.t)  # an accumulation ends behind what it outlasts
+
+
+def _beside(run: Run, event: LocatedEvent) -> list[LocatedEvent]:
+    """Return the events of other contacts that strike where `event` is located.
+
+    Through time freezing every contact that strikes has an event of its own already.
+    """
+    if event.together < 2 or not run.system.contacts or run.has("pseudo"):
+        return []
+    row = event.row
+    others = np.flatnonzero((run.p[row] > 0) & (run.gap_dot[row - 1] < 0))
+    return [
+        dataclasses.replace(
+            event, contact=run.system.contacts[a].name, index=int(a),
+            impulse=float(run.p[row, a]),
+            kind="closed" if run.active[row, a] else "impact",
+            gap_dot_minus=float(run.gap_dot[row - 1, a]),
+            gap_dot_plus=float(run.gap_dot[row, a]),
+        )
+        for a in others if a != event.index
+    ]  # fmt: skip
+
+
+def event_rows(run: Run) -> list[tuple[int, str, int]]:
+    """Return (row of the right limit, kind, contact or guard) in order of time."""
+    found = []
+    for event in run.events:
+        if event.kind in ("closed", "zeno") and event.impulse > 0:
+            found.append((event.row, "impact", event.index))
+        found.append((event.row, event.kind, event.index))
+    return found
+
+
+def closed_runs(run: Run, a: int) -> list[tuple[int, int]]:
+    """Return (first, one past last) rows of each stretch over which contact `a` stays closed."""
+    closed = run.active[:, a] == 1
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], closed, [False]]).astype(np.int8)))
+    return [(i, j) for i, j in edges.reshape(-1, 2).tolist() if j - i >= _CLOSED_ROWS]
+
+
+def jump_rows(run: Run) -> np.ndarray:
+    """Return the rows behind an event at which the state or its derivative jumps."""
+    rows = [
+        e.row for e in run.located
+        if not np.array_equal(e.x_minus, e.x_plus) or run.S.shape[2] > 0
+    ]  # fmt: skip
+    return np.unique(rows).astype(int)
+
+
+def at(run: Run, t: float, side: str) -> Sample:
+    """Return the state at one time, marched to exactly there."""
+    x, n = state(run, t, side), run.q.shape[1]
+    gap = run.march.gaps(np.array([t]), x[None])[0][0]
+    return Sample(t, x[:n], x[n:], gap)
+
+
+def state(run: Run, t: float, side: str) -> np.ndarray:
+    """Return x at one time; at an event its left or right limit."""
+    here = [e for e in run.located if e.t == t]
+    if here:
+        limit: np.ndarray = here[0].x_minus if side == "left" else here[-1].x_plus
+        return limit
+    found: np.ndarray = run.march.sample(np.array([float(t)]))[0][0, : run.x.shape[1]]
+    return found
+
+
+def rubbed(run: Run) -> np.ndarray:
+    """Return the work of friction at each contact since the start in J, (n_t, n_c)."""
+    breaks = np.flatnonzero(np.diff(run.t) == 0) + 1
+    parts = [
+        np.linspace(run.t[i], run.t[i + 1], _PANELS + 1)[1:-1]
+        for i in np.flatnonzero(np.diff(run.t) > 0)
+    ]
+    fine = run.march.rows(run, np.unique(np.concatenate([run.t, *parts])))
+    power = fine.lam_t * fine.slip
+    work, t = np.zeros_like(power), fine.t
+    ends = np.flatnonzero(np.diff(t) == 0) + 1
+    for part in np.split(np.arange(len(t)), ends):
+        begin = work[part[0] - 1] if part[0] else np.zeros(power.shape[1])
+        if part[0]:
+            jump = 0.5 * fine.p_t[part[0]] * (fine.slip[part[0]] + fine.slip[part[0] - 1])
+            begin = begin + jump
+        work[part] = begin
+        if len(part) > 1:
+            order = min(len(part) - 1, 3)
+            spline = make_interp_spline(t[part], power[part], k=order)
+            work[part] += spline.antiderivative()(t[part]) - spline.antiderivative()(t[part[0]])
+    place = np.searchsorted(t, run.t, side="left")
+    place[breaks] += 1
+    for i in breaks:  # of several events at one time
+        place[i] = max(place[i], place[i - 1] + 1)
+    return np.asarray(work[place])

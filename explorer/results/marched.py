@@ -1,0 +1,82 @@
+"""What only a run has that locates its events, or that has elements: exact states anywhere."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from explorer.results import located
+from explorer.results.missing import missing
+from explorer.results.run import Run
+
+__all__ = ["Marched"]
+
+
+class Marched(Run):
+    """Methods of a run that marched to its events; each says so of any other run."""
+
+    def state(self, t: float, side: str = "right") -> np.ndarray:
+        """Return x at one time; at an event its left or right limit."""
+        self._march("state")
+        return located.state(self, t, side)
+
+    @property
+    def nearest(self) -> float:
+        """Smallest value of a guard at a near miss (in its unit), inf if there was none.
+
+        With the `slope` of the events it is the margin to grazing, where derivatives end.
+        """
+        return float(self._march("nearest").watch[:, 3].min(initial=np.inf))
+
+    def refined(self, points: int = 400) -> Any:
+        """Return the same run with at least `points` rows, for drawing."""
+        march = self._march("refined")
+        return self if len(self.t) >= points else march.rows(self, points)
+
+    @cached_property
+    def fesd_residual(self) -> dict[str, float]:
+        """Largest violation of each block of the FESD equations (21).
+
+        "collocation" (14), "complementarity" (16), "cross" (18), "equilibration" (19), "time". Of
+        `ThetaRK` "cross" does not vanish where a step holds a switch. Through time freezing those
+        of the run in pseudo-time.
+        """
+        march = self._march("fesd_residual")
+        if self.has("pseudo"):
+            inner: dict[str, float] = self.pseudo.fesd_residual
+            return inner
+        if not hasattr(march, "residual"):
+            raise missing(self, "fesd_residual")
+        found: dict[str, float] = march.residual()
+        return found
+
+    @cached_property
+    def pseudo(self) -> Any:
+        """Through time freezing: the same run in pseudo-time; its last state is the clock."""
+        march = self._march("pseudo")
+        if not hasattr(march, "stretches"):
+            raise missing(self, "pseudo")
+        return march.elements.trajectory()
+
+    @property
+    def frozen(self) -> np.ndarray:
+        """Through time freezing: pseudo-time in which the clock stands still, (k, 2), s."""
+        march = self._march("frozen")
+        if not hasattr(march, "stretches"):
+            raise missing(self, "frozen")
+        found: np.ndarray = march.stretches
+        return found
+
+    def _march(self, name: str) -> Any:
+        """Return what the kernel recorded.
+
+        Raises
+        ------
+        NoSuchName
+            A run that stepped over its events.
+        """
+        if "march" not in vars(self):
+            raise missing(self, name)
+        return self.march

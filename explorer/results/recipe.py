@@ -1,0 +1,63 @@
+"""The recipe of a run as plain data, and what a file keeps of it."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from explorer.results.export import BASE
+from explorer.results.run import Run
+
+__all__ = ["STEPPED", "arrays", "spec"]
+
+MARCHED = ("x", "rates", "lam", "z", "S", "mode", "slip")
+STEPPED = (
+    "phi", "p_phi", "p_t", "p_max", "slip", "doing", "partner", "lam", "y", "side", "a", "error",
+    "imbalance", "parts",
+)  # fmt: skip
+
+
+def spec(run: Run) -> dict[str, Any]:
+    """Return the recipe as plain data: system, scheme, parameters, start, versions."""
+    asked = run.asked or {}
+    return {
+        "format": 1,
+        "system": run.system.to_spec(),
+        "scheme": run.scheme.to_spec(),
+        "rho": run.rho,
+        "start": _start(run),
+        "t_end": asked.get("t_end", float(run.t[-1])),
+        "t_eval": asked.get("t_eval"),
+        "record": asked.get("record"),
+        **({} if run.recorded is None else {"recorded": run.recorded.to_plain()}),
+        "status": vars(run.status),
+        "route": list(run.route),
+        "references": list(run.system.sources),
+        "versions": {
+            "python": platform.python_version(),
+            **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},
+        },
+    }
+
+
+def _start(run: Run) -> dict[str, Any]:
+    """Return where the run began, as arguments of `simulate`."""
+    if run.recorded is not None:
+        return dict(run.recorded.start)
+    if not run.has_velocities:
+        modes = getattr(run.system, "modes", ())
+        first = {"mode0": modes[run.recorded_row("mode")[0]].name} if modes else {}
+        return {"x0": run.q[0].tolist(), **first}
+    return {"q0": run.q[0].tolist(), "v0": run.v[0].tolist()}
+
+
+def arrays(run: Run) -> dict[str, np.ndarray]:
+    """Return the arrays that a file keeps."""
+    run.t  # noqa: B018 (makes the rows)
+    kept = vars(run)
+    names = [*BASE, *(MARCHED if run.has("march") else STEPPED)]
+    found = {name: kept[name] for name in names if name in kept}
+    return found if run.recorded is None else found | run.recorded.arrays

@@ -1,0 +1,109 @@
+"""What the parts of a solution, and what finds its events, read of a run."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from explorer.status import Status
+
+__all__ = ["Run"]
+
+Found = TypeVar("Found")
+
+
+class Run(ABC):
+    """A run of a scheme: `explorer.results.solution.Solution` is one."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    x: np.ndarray
+    rates: np.ndarray
+    z: np.ndarray
+    S: np.ndarray
+    p: np.ndarray
+    gap: np.ndarray
+    gap_dot: np.ndarray
+    active: np.ndarray
+    lam: np.ndarray
+    p_t: np.ndarray
+    p_max: np.ndarray
+    lam_t: np.ndarray
+    lam_max: np.ndarray
+    slip: np.ndarray
+    sticks: np.ndarray
+    doing: np.ndarray
+    contact_work: np.ndarray
+    friction_work: np.ndarray
+    phi: np.ndarray
+    p_phi: np.ndarray
+    lam_phi: np.ndarray
+    y: np.ndarray
+    side: np.ndarray
+    alpha: np.ndarray
+    theta: np.ndarray
+    c: np.ndarray
+    lam_n: np.ndarray
+    lam_p: np.ndarray
+    outputs: dict[str, np.ndarray]
+    mode: np.ndarray
+    signs: np.ndarray
+    switch_times: np.ndarray
+    partner: np.ndarray
+    error: np.ndarray
+    imbalance: np.ndarray
+    parts: np.ndarray
+    iterations: np.ndarray
+    residuals: np.ndarray
+    boundaries: np.ndarray
+    interval: np.ndarray
+    uniqueness: Any
+    choices: Any
+    laws: Any
+    located: Any
+    march: Any
+    system: Any
+    scheme: Any
+    status: Status
+    recorded: Any
+    observe: Any
+    asked: dict[str, Any] | None
+    route: tuple[str, ...]
+    rho: dict[str, float]
+
+    @abstractmethod
+    def has(self, name: str) -> bool:
+        """Whether the run has a part or a quantity of this name."""
+
+    @abstractmethod
+    def recorded_row(self, name: str) -> Any:
+        """Return what the run recorded under this name."""
+
+    @abstractmethod
+    def kept(self, name: str, make: Callable[[], Found]) -> Found:
+        """Return what `make` returns, made once and never saved."""
+
+    @property
+    @abstractmethod
+    def has_velocities(self) -> bool:
+        """Whether the system has coordinates and velocities, and not one state x' = ...."""
+
+    @property
+    @abstractmethod
+    def event_rows(self) -> list[tuple[int, str, int]]:
+        """(row, kind, contact) of every event, in order of time."""
+
+    @property
+    @abstractmethod
+    def events(self) -> Sequence[Any]:
+        """What happened, in order of time."""
+
+    @property
+    @abstractmethod
+    def jump_rows(self) -> np.ndarray:
+        """Rows at which a velocity jumps."""
