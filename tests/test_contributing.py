@@ -1,0 +1,71 @@
+"""CONTRIBUTING: its examples run as printed, and the path of a step names what exists."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+
+import explorer as ex
+from explorer.models import models
+from explorer.views.drawing.view import views
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+BLOCKS = {
+    re.search(r"^def (\w+)", code, re.MULTILINE)[1]: code
+    for code in map(
+        textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
+    )
+}
+
+
+def test_the_model_and_the_view_run_as_printed():
+    before = dict(models), dict(views)
+    try:
+        for name in ("ball_between_walls", "speed"):
+            exec(compile(BLOCKS[name], name, "exec"), {"__name__": name})
+        run = ex.simulate(models["ball_between_walls"](), e=0.5)
+        assert [e.contact for e in run.events] == ["right", "left"]
+        assert abs(run.v[-1, 0]) == 0.25
+        figure = views["speed"](run)
+        assert np.nanmax(figure.data[0].y) == 1
+        assert figure.data[0].y[-1] == 0.25
+        assert ex.cite("ball_between_walls").keys == ("brogliato-2016",)
+    finally:
+        for registry, entries in zip((models, views), before, strict=True):
+            registry._entries.clear()
+            registry._entries.update(entries)
+
+
+def names_of(path: Path) -> set[str]:
+    """Return the functions and classes of a file, and methods as "Class.method"."""
+    found = set()
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{x.name}" for x in node.body if isinstance(x, ast.FunctionDef)}
+    return found
+
+
+def test_the_path_of_a_step_names_files_and_functions_that_exist():
+    part = PAGE.partition("## How a step runs")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| \d+ \| `([\w/.]+)` \| (?:`([\w.]+)`)? ?\|", part, re.MULTILINE)
+    assert len(rows) > 10
+    for file, name in rows:
+        path = ROOT / "explorer" / file
+        assert path.is_file(), file
+        assert not name or name in names_of(path), (file, name)
+
+
+def test_every_file_that_is_named_exists():
+    text = PAGE + (ROOT / "docs" / "glossary.md").read_text("utf-8")
+    named = set(re.findall(r"`((?:[\w.-]+/)+[\w.-]*)`", text))
+    assert len(named) > 20
+    for name in named:
+        bases = ("", "explorer", "explorer/kernels")
+        assert any((ROOT / base / name).exists() for base in bases), name
