@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import re
 import statistics
@@ -62,6 +63,12 @@ def imports(node: ast.AST) -> Iterator[str]:
                 yield name
     for child in ast.iter_child_nodes(node):
         yield from imports(child)
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    """Return the tree of a file, read once."""
+    return ast.parse(path.read_text())
 
 
 def layer(path: Path) -> str:
@@ -160,6 +167,52 @@ def test_a_right_arrow_is_let_through(own, source):
     assert complaints(own, source) == []
 
 
+CIRCLES: set[str] = {  # files in circles; may only shrink
+    "explorer.runs.event_driven.ended", "explorer.runs.event_driven.march",
+    "explorer.runs.event_driven.meetings",
+}  # fmt: skip
+
+
+def arrows() -> dict[str, set[str]]:
+    """Return which files each file imports, in functions and under TYPE_CHECKING too."""
+    names = {
+        ".".join(p.relative_to(EXPLORER.parent).with_suffix("").parts).removesuffix(".__init__"): p
+        for p in SOURCES
+    }
+    found = {}
+    for own, path in names.items():
+        nodes = list(ast.walk(parsed(path)))
+        heads = [a.name for node in nodes if isinstance(node, ast.Import) for a in node.names]
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                whole = ((f"{node.module}.{a.name}", node.module) for a in node.names)
+                heads += [full if full in names else module for full, module in whole]
+        found[own] = {*heads} & {*names} - {own}
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> set[str]:
+    """Return what can be reached from itself: leaves and roots are taken away in turn."""
+    left = {own: {*targets} for own, targets in graph.items()}
+    while True:
+        aimed = {target for targets in left.values() for target in targets}
+        ends = {own for own, targets in left.items() if not targets or own not in aimed}
+        if not ends:
+            return {*left}
+        left = {own: targets - ends for own, targets in left.items() if own not in ends}
+
+
+def test_no_circle_of_files():
+    """No file imports itself by way of others."""
+    assert circles(arrows()) <= CIRCLES
+
+
+def test_a_circle_is_caught():
+    """The check itself is checked."""
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == {"b", "c"}
+    assert circles({"a": {"b"}, "b": set()}) == set()
+
+
 def test_no_file_is_longer_than_400_lines():
     """The ceiling holds for Python, JavaScript and style sheets."""
     files = [p for kind in ("py", "js", "css") for p in EXPLORER.rglob(f"*.{kind}")]
@@ -180,7 +233,7 @@ SLOTS = 564  # numbered slots of kernels; may only fall, to 0
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield the functions of a file, those in classes and in functions too."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.derivatives.differences import sequence
+from explorer.derivatives.sequence import sequence
 from explorer.derivatives.trust import DIGITS
 from explorer.derivatives.verify import another
 from explorer.models import models

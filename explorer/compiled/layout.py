@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from explorer.compiled.flow import Flow
 
 __all__ = ["shape", "side_shape"]
 
 _HEAD = 18  # integers before those of the columns
 
 
-def shape(flow: Flow, wrt: Sequence[int]) -> np.ndarray:
+class Equations(Protocol):
+    """What is read of a compiled flow: `explorer.compiled.flow.Flow` has it."""
+
+    automaton: Any
+    cost: Any
+    guards: Any
+    sides: Any
+    offsets: dict[str, int]
+    rough: tuple[int, ...]
+    mechanical: bool
+    n: int
+    n_x: int
+    n_c: int
+    n_rho: int
+    rows: int
+    _side_places: Any
+
+    def input(self, rho: Any) -> np.ndarray:
+        """Return the input vector of its native functions."""
+
+
+def shape(flow: Equations, wrt: Sequence[int]) -> np.ndarray:
     """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""
     modes = 0 if flow.automaton is None else len(flow.automaton.modes)
     at = _HEAD + len(wrt)
@@ -30,12 +48,12 @@ def shape(flow: Flow, wrt: Sequence[int]) -> np.ndarray:
     return np.array([*numbers, *flow._side_places], np.int64)
 
 
-def _numbers(flow: Flow, at: int) -> list[int]:
+def _numbers(flow: Equations, at: int) -> list[int]:
     """Return the integers of contacts, or of guards, which begin at `at`."""
     if flow.mechanical:  # the tangent row of each contact, the contact of each tangent
         tangent = {c: flow.n_c + k for k, c in enumerate(flow.rough)}
         return [*(tangent.get(c, -1) for c in range(flow.n_c)), *flow.rough]
-    modes = len(flow.automaton.modes)  # type: ignore[union-attr]
+    modes = len(flow.automaton.modes)
     ptr = np.searchsorted([g.mode for g in flow.guards], range(modes + 1)).tolist()
     # the numbers of the branches stand behind those of the guards, 8 of each
     row, place = flow.offsets["branch"], at + len(ptr) + 8 * len(flow.guards)
@@ -58,7 +76,7 @@ def _numbers(flow: Flow, at: int) -> list[int]:
     return [*ptr, *each, *branches]
 
 
-def side_shape(flow: Flow) -> np.ndarray:
+def side_shape(flow: Equations) -> np.ndarray:
     """Return the shape of the surfaces, as guards of an automaton with one mode."""
     count = len(flow.sides.symbols)
     inverse = len(flow.input(0.0)) - count  # their sizes come last

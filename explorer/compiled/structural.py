@@ -5,7 +5,8 @@ The input vector of the inertia goes on behind rho with the accelerations a.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import symengine as se
@@ -14,9 +15,6 @@ import sympy as sp
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.systems import MechanicalSystem
 from explorer.systems.kinks import SHARP
-
-if TYPE_CHECKING:
-    from explorer.compiled.mechanical import Compiled
 
 __all__ = ["Structural", "structural"]
 
@@ -52,15 +50,37 @@ class Structural(NamedTuple):
     bundles: tuple[Bundle, ...]
 
 
-def structural(compiled: Compiled) -> Structural:
+class Equations(Protocol):
+    """What is read of a compiled system: `explorer.compiled.mechanical.Compiled` has it."""
+
+    system: Any
+    args: list[Any]
+    table: np.ndarray  # (4, 2) int64, addresses
+    place_M: np.ndarray  # noqa: N815 (flat places of the entries of M, K and C)
+    place_K: np.ndarray  # noqa: N815
+    place_C: np.ndarray  # noqa: N815
+    most: int  # largest number of outputs
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    def jacobian(self, rows: Sequence[Any], by: Any) -> tuple[list[Any], np.ndarray]:
+        """Return the entries of a Jacobian that are not 0, and their flat places."""
+
+    def bundle(self, outputs: Sequence[Any]) -> Bundle:
+        """Return a native function of the system's input vector."""
+
+
+def structural(compiled: Equations) -> Structural:
     """Return the structural side of a compiled system."""
     system, n, q = compiled.system, compiled.n, compiled.args[1 : 1 + compiled.n]
     symbolic = isinstance(system, MechanicalSystem)
     state = {*system.q, *system.v}
-    formulas = [*system.mass, *system.force] if symbolic else []  # type: ignore[attr-defined]
-    moves = symbolic and any(x.free_symbols & state for x in system.mass)  # type: ignore[attr-defined]
+    formulas = [*system.mass, *system.force] if symbolic else []
+    moves = symbolic and any(x.free_symbols & state for x in system.mass)
     a = [se.Symbol(f"_a_{k}") for k in range(n)]
-    M = [[smooth(x) for x in row] for row in system.mass.tolist()] if moves else []  # type: ignore[attr-defined]
+    M = [[smooth(x) for x in row] for row in system.mass.tolist()] if moves else []
     rows = [sum((m * s for m, s in zip(row, a, strict=True)), se.Integer(0)) for row in M]
     entries, inertia = compiled.jacobian(rows, q)
     springs = [

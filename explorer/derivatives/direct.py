@@ -16,9 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from explorer.derivatives.doubts import Doubt, examine
+from explorer.derivatives.one_sided import limit
 from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
+from explorer.derivatives.verify import verify
 from explorer.errors import BadValue
 from explorer.results.event import LocatedEvent, within
 from explorer.results.solution import Solution
@@ -105,8 +107,6 @@ class Sensitivity:
             )
         if not self.directional:
             return float(self.cost_gradient @ d)
-        from explorer.derivatives.one_sided import limit
-
         return limit(self.question, d).slope
 
     def __repr__(self) -> str:
@@ -135,9 +135,7 @@ class Sensitivity:
         scheme : EventDriven or FESD, optional
             By default another Runge-Kutta pair at a tenth of the tolerances.
         """
-        from explorer.derivatives.verify import verify
-
-        return verify(self, scheme)
+        return verify(self.question, self.solution, self.cost_gradient, self.trust, scheme)
 
     @cached_property
     def solution(self) -> Solution:

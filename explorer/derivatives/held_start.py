@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from explorer.derivatives.asked import Asked
 from explorer.errors import BadValue
 from explorer.results.solution import Solution
-
-if TYPE_CHECKING:
-    from explorer.derivatives.question import Question
 
 __all__ = ["check_held_start"]
 
@@ -18,7 +14,7 @@ _STEP = 1e-6  # of the difference; gaps and speeds are smooth
 _MOVES = 1e-6
 
 
-def check_held_start(question: Question, run: Solution) -> None:
+def check_held_start(question: Asked, run: Solution) -> None:
     """Refuse what moves a contact that is held from t = 0 off the surface that holds it.
 
     A gap d takes sqrt(2 d / g) to close, and its impact and the sliding meanwhile are as large:

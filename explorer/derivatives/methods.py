@@ -9,7 +9,7 @@ from explorer.derivatives.adjoint import solve_adjoint
 from explorer.derivatives.complex_step import solve_complex
 from explorer.derivatives.differences import solve_difference, solve_discrete
 from explorer.derivatives.direct import Sensitivity, solve
-from explorer.derivatives.doubts import judged
+from explorer.derivatives.judge import judged
 from explorer.derivatives.question import ask
 from explorer.errors import BadValue, suggest
 from explorer.schemes.moreau_jean import MoreauJean

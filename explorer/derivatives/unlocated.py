@@ -11,18 +11,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from explorer.derivatives.asked import Asked
 from explorer.errors import NotApplicable
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.systems.kinks import SHARP, sharp_formulas
-
-if TYPE_CHECKING:
-    from explorer.derivatives.question import Question
 
 __all__ = ["check_jumps"]
 
@@ -33,7 +31,7 @@ _ZERO = 1e-9  # of the largest |u|
 _JUMP = 1e-5  # of the field
 
 
-def check_jumps(question: Question, run: Solution) -> None:
+def check_jumps(question: Asked, run: Solution) -> None:
     """Refuse a run that meets a jump of a formula which is no event.
 
     Raises
@@ -71,7 +69,7 @@ def check_jumps(question: Question, run: Solution) -> None:
                     raise NotApplicable(_words(question, surfaces[int(on.argmax())], t))
 
 
-def _surfaces(question: Question) -> list[sp.Expr]:
+def _surfaces(question: Asked) -> list[sp.Expr]:
     """Return the functions of the state, or of what is differentiated by, at whose zeros it jumps.
 
     The argument of floor(u) becomes sin(pi u), which changes sign where u passes a whole number.
@@ -92,7 +90,7 @@ def _surfaces(question: Question) -> list[sp.Expr]:
     return [u for u in kept[key] if moving & {s.name for s in u.free_symbols}]
 
 
-def _names(question: Question) -> dict[str, Any]:
+def _names(question: Asked) -> dict[str, Any]:
     rates = {s.name: s for s in question.cost.plain.rates}
     return {**question.system.symbols(), **rates}
 
@@ -117,7 +115,7 @@ def _native(args: tuple[sp.Symbol, ...], surfaces: tuple[sp.Expr, ...]) -> Calla
 
 
 def _along(
-    question: Question, march: Any, surfaces: list[sp.Expr], t: np.ndarray
+    question: Asked, march: Any, surfaces: list[sp.Expr], t: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return u (n_u, k) and the field (k, n_x + 1) at increasing times."""
     y, rates, _ = march.sample(t)
@@ -128,7 +126,7 @@ def _along(
 
 
 def _cornered(
-    question: Question, march: Any, surface: list[sp.Expr], low: np.ndarray, high: np.ndarray
+    question: Asked, march: Any, surface: list[sp.Expr], low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where u changes its sign (k,), and the field before and after it (k, n_x + 1)."""
     side = np.sign(_along(question, march, surface, low)[0][0])
@@ -152,7 +150,7 @@ def _differ(before: np.ndarray, after: np.ndarray) -> bool:
     return bool(np.abs(after - before).max() > _JUMP * largest)
 
 
-def _words(question: Question, u: sp.Expr, t: float) -> str:
+def _words(question: Asked, u: sp.Expr, t: float) -> str:
     return (
         f"A formula of '{question.system.name}' jumps where {u} = 0. The run crosses this at t = "
         f"{quantity(t, 's')} without locating an event, so derivatives would be wrong from there "

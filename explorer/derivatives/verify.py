@@ -8,22 +8,20 @@ derivative formula. Where the two sides differ the derivative is directional.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.derivatives.differences import sequence
-from explorer.derivatives.question import cost_of
+from explorer.derivatives.cost import compile_cost
+from explorer.derivatives.question import Question, cost_of, gradient_of
+from explorer.derivatives.sequence import sequence
 from explorer.derivatives.trust import DIGITS, Trust
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import number
+from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
-
-if TYPE_CHECKING:
-    from explorer.derivatives.direct import Sensitivity
-    from explorer.derivatives.question import Question
 
 __all__ = ["another", "verify"]
 
@@ -50,44 +48,50 @@ def another(scheme: Any) -> Any:
     return dataclasses.replace(scheme, method=_OTHER[str(scheme.method)], rtol=rtol, atol=atol)
 
 
-def verify(sens: Sensitivity, scheme: Any = None) -> Trust:
-    """Return the trust in a sensitivity with what another method says of it.
+def verify(
+    question: Question, solution: Solution, gradient: np.ndarray, trust: Trust, scheme: Any = None
+) -> Trust:
+    """Return the trust in a derivative with what another method says of it.
+
+    Parameters
+    ----------
+    solution : the run with its sensitivities
+    gradient : (p,) of the cost
+    trust : what is known of it already
 
     Raises
     ------
     BadValue
         A scheme that does not differentiate the system.
     """
-    question = sens.question
     other = another(question.scheme) if scheme is None else scheme
     if not getattr(other, "differentiates", lambda _: False)(question.system):
         raise BadValue(f"{other!r} does not differentiate '{question.system.name}'.")
     asked = dataclasses.replace(question, scheme=other, t_eval=None)
     if isinstance(other, FESD) != isinstance(question.scheme, FESD):
-        from explorer.derivatives.cost import compile_cost
-
         cost = compile_cost(question.system, question.cost.cost, other)
         asked = dataclasses.replace(asked, cost=cost)
-    return sens.trust.with_checks(*_second(sens, asked), *_quotients(sens, asked))
+    return trust.with_checks(*_second(solution, gradient, asked), *_quotients(gradient, asked))
 
 
-def _second(sens: Sensitivity, asked: Question) -> list[Check]:
-    from explorer.derivatives.direct import solve
-
+def _second(solution: Solution, gradient: np.ndarray, asked: Question) -> list[Check]:
+    """Compare the events, the gradient and the derivatives at the end with another method's."""
     name = f"another method ({asked.scheme!r})"
     try:
-        found = solve(asked)
+        found = asked.run()
+        other = gradient_of(asked, found)[1]
     except ExplorerError as error:
         words = f"{asked.scheme!r} cannot repeat the run: {error}"
         return [Check(name, np.inf, _AGREE, "", words)]
-    if sequence(found.solution) != sequence(sens.solution):
+    if sequence(found) != sequence(solution):
         words = (
-            f"{asked.scheme!r} finds {len(found.events)} events and the run {len(sens.events)}, or "
+            f"{asked.scheme!r} finds {len(found.located)} events and the run "
+            f"{len(solution.located)}, or "
             "their sequence differs: the events themselves are not resolved."
         )
         return [Check(name, np.inf, _AGREE, "", words)]
-    apart = _apart(found.cost_gradient, sens.cost_gradient)
-    ends = [np.append(s.solution.march.end()[3][:-1].ravel(), 0.0) for s in (found, sens)]
+    apart = _apart(other, gradient)
+    ends = [np.append(s.march.end()[3][:-1].ravel(), 0.0) for s in (found, solution)]
     apart = max(apart, _apart(*ends))
     return [Check(
         name, apart, _AGREE, "",
@@ -96,7 +100,7 @@ def _second(sens: Sensitivity, asked: Question) -> list[Check]:
     )]  # fmt: skip
 
 
-def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
+def _quotients(gradient: np.ndarray, asked: Question) -> list[Check]:
     """Compare every entry of the gradient with difference quotients to both sides."""
     try:
         middle = cost_of(asked, asked.run(wrt=False))
@@ -105,7 +109,7 @@ def _quotients(sens: Sensitivity, asked: Question) -> list[Check]:
     checks = []
     for j, name in enumerate(asked.wrt):
         sides = [_side(asked, j, sign, middle) for sign in (-1.0, 1.0)]
-        own = float(sens.cost_gradient[j])
+        own = float(gradient[j])
         left, right = (side[0] for side in sides)
         error = max(side[1] for side in sides)
         size = max(abs(own), abs(left), abs(right), error, 1e-300)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from explorer.derivatives.differences import sequence
 from explorer.derivatives.question import Question
+from explorer.derivatives.sequence import sequence
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.results.solution import Solution

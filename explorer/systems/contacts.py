@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import sympy as sp
 
@@ -12,9 +12,7 @@ from explorer.arguments import Checked
 from explorer.errors import BadModel
 from explorer.systems.compliance import split
 from explorer.systems.expressions import expression, text
-
-if TYPE_CHECKING:
-    from explorer.systems.lagrangian import LagrangianSystem
+from explorer.systems.moving import Moving
 
 __all__ = ["Contact", "checked", "coefficient", "written"]
 
@@ -71,7 +69,7 @@ class Contact(metaclass=Checked):
 
 
 def checked(
-    contact: Contact, system: LagrangianSystem, label: str, aliases: Mapping[Any, Any],
+    contact: Contact, system: Moving, label: str, aliases: Mapping[Any, Any],
     lam: Sequence[sp.Symbol] = (),
 ) -> tuple[Contact, sp.Expr]:  # fmt: skip
     """Return a contact of `system` called `label`, its formulas read and found to make sense.

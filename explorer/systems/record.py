@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from explorer.errors import BadModel, BadValue
 from explorer.parameters import number
 from explorer.quantities import quantity
 from explorer.systems.expressions import text, vector
-
-if TYPE_CHECKING:
-    from explorer.systems.lagrangian import LagrangianSystem
+from explorer.systems.moving import Moving
 
 __all__ = ["Record", "check_span", "checked", "listed"]
 
@@ -50,7 +48,7 @@ class Record(metaclass=Checked):
         return f"Record({self.name!r}, {len(self.values)} samples every {quantity(self.dt, 's')})"
 
 
-def checked(record: Record, system: LagrangianSystem) -> Record:
+def checked(record: Record, system: Moving) -> Record:
     """Return the record with numbers and expressions for what was given.
 
     Raises

@@ -1,0 +1,29 @@
+"""What contacts and records read of the system that they belong to."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import sympy as sp
+
+from explorer.systems.expressions import Names
+
+__all__ = ["Moving"]
+
+
+class Moving(Protocol):
+    """A system with coordinates q and velocities v: `LagrangianSystem` is one."""
+
+    name: str
+    q: tuple[sp.Symbol, ...]
+    v: tuple[sp.Symbol, ...]
+    t: sp.Symbol
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    records: tuple[Any, ...]
+
+    def symbols(self, *, state: bool = True) -> Names:
+        """Return the symbols by name, those of the state too or not."""
