@@ -7,27 +7,80 @@ With z >= 0 per contact, the directions G' z and one Newton step of M a_m = F (s
     D = G (f Y_s + s Y_m)
 
 or, where z is a force, Y_s = A^-1 G' and Y_m = 0.
+
+Status: SINGULAR, a matrix that is factored has no inverse; else that of the complementarity
+problem.
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import solve, solve_one
+from explorer.kernels.complementarity.structures import Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
-__all__ = ["JUMP", "LCP", "LCP_MAX", "LCP_TOL", "MASS", "SMOOTH", "along", "complement", "factor",
-           "jump", "push", "respond"]  # fmt: skip
+__all__ = [
+    "JUMP",
+    "MASS",
+    "SMOOTH",
+    "Matrices",
+    "Responses",
+    "Rows",
+    "Weights",
+    "along",
+    "complement",
+    "factor",
+    "jump",
+    "push",
+    "respond",
+]
 
-# factored matrices A, M, M + c C, and what x, w, W are per unit of each z
+# what is factored: A, M, M + c C; what x, w and the jump of v are per unit of each z
 SMOOTH, MASS, JUMP = 0, 1, 2
-LCP_TOL = 8  # place in `knobs`
-LCP, LCP_MAX = 5, 6  # and in `options`
-LISTED = "int64, int64[::1], int64[::1], int64[::1], float64[::1]"  # m, act, ptr, col, val
-MATRICES = "float64[:, ::1], float64[:, ::1], float64[:, ::1]"
-SOLVED = "float64[:, :, ::1], int64[:, ::1], int64[:, ::1], float64[:, :, ::1], float64[:, ::1]"
 
 
-@kernel("float64(int64[::1], int64[::1], float64[::1], int64, float64[::1])", inline=True)
-def along(ptr, col, val, c, u):
+class Rows(NamedTuple):
+    """A sparse matrix by rows."""
+
+    ptr: Integers  # (rows + 1,) row i has the entries ptr[i] to ptr[i + 1] - 1
+    col: Integers  # (entries,)
+    val: Vector  # (entries,)
+
+
+class Matrices(NamedTuple):
+    """Mass, damping and stiffness at the iterate."""
+
+    M: Matrix  # (n, n)
+    C: Matrix  # (n, n) -F_v
+    K: Matrix  # (n, n) -F_q
+
+
+class Weights(NamedTuple):
+    """Coefficients of a step."""
+
+    A_C: float  # s, of C in A
+    A_K: float  # s2, of K in A
+    R_C: float  # of C in the response to w; with R_K = 0: z is a force
+    R_K: float  # s, of K there
+    D_x: float  # of the response of x in D
+    D_w: float  # of that of w
+
+
+class Responses(NamedTuple):
+    """Factored matrices and what they make of G', by SMOOTH, MASS and JUMP."""
+
+    LU: Stack  # (3, n, n)
+    pivots: Table  # (3, n)
+    band: Table  # (3, 2) lower and upper bandwidth
+    Y: Stack  # (3, n_c, n)
+
+
+@kernel(inline=True)
+def along(ptr: Integers, col: Integers, val: Vector, c: int, u: Vector) -> float:
     """Return G_c u, with row c of the sparse G."""
     total = 0.0
     for k in range(ptr[c], ptr[c + 1]):
@@ -35,19 +88,19 @@ def along(ptr, col, val, c, u):
     return total
 
 
-@kernel("void(int64[::1], int64[::1], float64[::1], int64, float64, float64[::1])", inline=True)
-def push(ptr, col, val, c, z, u):
+@kernel(inline=True)
+def push(ptr: Integers, col: Integers, val: Vector, c: int, z: float, u: Vector) -> None:
     """u += G_c' z."""
     for k in range(ptr[c], ptr[c + 1]):
         u[col[k]] += val[k] * z
 
 
-@kernel(
-    f"int64({MATRICES}, float64, float64, float64, float64[:, ::1], int64, int64[::1], int64[::1])",
-    inline=True,
-)
-def factor(M, C, K, m, c, k, LU, n, band, pivots):
-    """LU = m M + c C + k K, factored; band[0], band[1] its bandwidths."""
+@kernel(inline=True)
+def factor(system: Matrices, m: float, c: float, k: float, responses: Responses, which: int) -> int:
+    """Factor m M + c C + k K, in the place of `which`."""
+    M, C, K = system
+    LU, band, pivots = responses.LU[which], responses.band[which], responses.pivots[which]
+    n = M.shape[0]
     for i in range(n):
         for j in range(n):
             LU[i, j] = m * M[i, j] + (c * C[i, j] + k * K[i, j])
@@ -57,15 +110,30 @@ def factor(M, C, K, m, c, k, LU, n, band, pivots):
     return SUCCESS if lu_factor(LU, n, band[0], band[1], pivots) == 0 else SINGULAR
 
 
-@kernel(f"int64({LISTED}, {MATRICES}, {SOLVED}, int64, float64[::1])", inner=True)
-def respond(m, act, ptr, col, val, M, C, K, LU, pivots, band, Y, D, n, weights):
-    """Y[SMOOTH], Y[MASS] = what x and w are per unit of each z; D = G Y. A is factored already.
+@kernel(inline=True)
+def solve_with(responses: Responses, which: int, b: Vector) -> None:
+    """Overwrite b by the solution with the matrix in the place of `which`."""
+    band, n = responses.band[which], responses.LU.shape[1]
+    lu_solve(responses.LU[which], n, band[0], band[1], responses.pivots[which], b)
 
-    `weights`: of C, K in A; of C, K in the response (both zero: z is a force); of x, w in D.
-    """
-    if factor(M, C, K, 1.0, 0.0, 0.0, LU[MASS], n, band[MASS], pivots[MASS]) != SUCCESS:
+
+@kernel(inner=True)
+def respond(
+    m: int,
+    act: Integers,
+    G: Rows,
+    system: Matrices,
+    weights: Weights,
+    responses: Responses,
+    D: Matrix,
+) -> int:
+    """Y[SMOOTH], Y[MASS] = what x and w are per unit of each of m z; D = G Y. A is factored."""
+    if factor(system, 1.0, 0.0, 0.0, responses, MASS) != SUCCESS:
         return SINGULAR
-    is_force = weights[2] == 0.0 and weights[3] == 0.0
+    ptr, col, val = G
+    C, K, Y = system.C, system.K, responses.Y
+    n = C.shape[0]
+    is_force = weights.R_C == 0.0 and weights.R_K == 0.0
     for i in range(m):
         y, w = Y[SMOOTH, act[i]], Y[MASS, act[i]]
         for j in range(n):
@@ -73,48 +141,47 @@ def respond(m, act, ptr, col, val, M, C, K, LU, pivots, band, Y, D, n, weights):
             w[j] = 0.0
         push(ptr, col, val, act[i], 1.0, y if is_force else w)
         if not is_force:
-            lu_solve(LU[MASS], n, band[MASS, 0], band[MASS, 1], pivots[MASS], w)
+            solve_with(responses, MASS, w)
             for j in range(n):
                 for k in range(n):
-                    y[j] -= (weights[2] * C[j, k] + weights[3] * K[j, k]) * w[k]
-        lu_solve(LU[SMOOTH], n, band[SMOOTH, 0], band[SMOOTH, 1], pivots[SMOOTH], y)
+                    y[j] -= (weights.R_C * C[j, k] + weights.R_K * K[j, k]) * w[k]
+        solve_with(responses, SMOOTH, y)
         for j in range(m):
             by_x, by_w = along(ptr, col, val, act[j], y), along(ptr, col, val, act[j], w)
-            D[act[j], act[i]] = weights[4] * by_x + weights[5] * by_w
+            D[act[j], act[i]] = weights.D_x * by_x + weights.D_w * by_w
     return SUCCESS
 
 
-@kernel(f"int64({LISTED}, {MATRICES}, {SOLVED}, int64, float64)", inner=True)
-def jump(m, act, ptr, col, val, M, C, K, LU, pivots, band, Y, D, n, c):
+@kernel(inner=True)
+def jump(
+    m: int, act: Integers, G: Rows, system: Matrices, c: float, responses: Responses, D: Matrix
+) -> int:
     """Y[JUMP] = (M + c C)^-1 G', D = G Y[JUMP]."""
-    if factor(M, C, K, 1.0, c, 0.0, LU[JUMP], n, band[JUMP], pivots[JUMP]) != SUCCESS:
+    if factor(system, 1.0, c, 0.0, responses, JUMP) != SUCCESS:
         return SINGULAR
+    ptr, col, val = G
     for i in range(m):
-        w = Y[JUMP, act[i]]
-        for j in range(n):
+        w = responses.Y[JUMP, act[i]]
+        for j in range(w.size):
             w[j] = 0.0
         push(ptr, col, val, act[i], 1.0, w)
-        lu_solve(LU[JUMP], n, band[JUMP, 0], band[JUMP, 1], pivots[JUMP], w)
+        solve_with(responses, JUMP, w)
         for j in range(m):
             D[act[j], act[i]] = along(ptr, col, val, act[j], w)
     return SUCCESS
 
 
-@kernel(
-    "int64(float64[::1], int64[::1], float64[:, ::1], int64, int64, float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], int64[::1], int64[:, ::1], int8[::1])",
-    inner=True,
-)
-def complement(knobs, options, D, m, span, T, L, vec, act, warm, member):
-    """Solve 0 <= D z + g perp z >= 0 on the contacts of the list, by the method asked for.
+@kernel(inner=True)
+def complement(
+    problem: Lcp, m: int, span: int, options: LcpOptions, work: LcpWorkspace
+) -> tuple[int, float]:
+    """Solve 0 <= D z + g perp z >= 0 on the contacts of the list; return status and residual.
 
-    L, warm (3, .), member : the last working set and its factors, see
-    `explorer.kernels.complementarity.lcp`; a D that has changed is told by warm[1, 0] = -1
+    `span` bounds the bandwidth of D.
     """
-    g, z, b, found = vec[0], vec[1], vec[2], vec[3]
-    if m == 1 and solve_one(options[LCP], D[act[0], act[0]], g[0], z, found) != 0:
-        return SUCCESS
-    return solve(
-        options[LCP], D, act, m, min(span, m), g, knobs[LCP_TOL], options[LCP_MAX], z, member, T,
-        L, warm[2], warm[0], warm[1], b, found,
-    )  # fmt: skip
+    if m == 1:
+        a = problem.act[0]
+        done, off = solve_one(options.method, problem.M[a, a], problem.q[0], problem.z)
+        if done:
+            return SUCCESS, off
+    return solve(problem, m, min(span, m), options, work)

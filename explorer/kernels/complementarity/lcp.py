@@ -3,26 +3,33 @@
 All solvers work on the sub-problem of the index list ``act[:m]`` of a larger matrix, write
 ``z[:m]`` and return a status; `residual` judges each of them by the same number. Sources: Cottle,
 Pang, Stone, *The Linear Complementarity Problem*, 4.4 (Lemke) and 4.9 (lexicographic rule), 5.2
-(projected Gauss-Seidel); Judice, Pires, Computers & OR 21 (1994) 587 (block pivoting).
+(projected Gauss-Seidel); Judice, Pires, Computers & OR 21 (1994) 587 (block pivoting),
+doi:10.1016/0305-0548(94)90106-6.
+
+Status: SUCCESS, the residual is within the tolerance; LCP_RAY, there is no solution on the way that
+was taken (Lemke's method ends on a ray, or q is no number); LCP_ITERATIONS, no solution was found.
 """
 
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
+from explorer.kernels.complementarity.structures import Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "solve_one"]
 
 LEMKE, ENUMERATION, PGS, VERTEX = 0, 1, 2, 3
 
 
-@kernel("float64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64[::1])")
-def residual(M, act, m, band, q, z):
+@kernel(inner=True)
+def residual(problem: Lcp, m: int, band: int) -> float:
     """Return max_i |min(M_ii z_i, (M z + q)_i)|, the natural residual in the unit of q.
 
     `band` bounds the bandwidth of M (m - 1 if nothing is known). A zero diagonal counts as 1.
     """
+    M, act, q, z = problem
     worst = 0.0
     for i in range(m):
         w = q[i]
@@ -36,11 +43,20 @@ def residual(M, act, m, band, q, z):
     return worst
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], int64, float64, float64[::1],"
-    " float64[:, ::1], int64[::1], float64[::1])"
-)
-def lemke(M, act, m, covered, q, max_iter, least, z, T, basis, scale):
+@kernel(inner=True)
+def lemke(
+    M: Matrix,
+    act: Integers,
+    m: int,
+    covered: int,
+    q: Vector,
+    max_iter: int,
+    least: float,
+    z: Vector,
+    T: Matrix,
+    basis: Integers,
+    scale: Vector,
+) -> int:
     """Lemke's method with the lexicographic rule, which cannot cycle.
 
     The first `covered` rows get the artificial variable; of the others q has to be >= 0.
@@ -117,12 +133,12 @@ def lemke(M, act, m, covered, q, max_iter, least, z, T, basis, scale):
     return LCP_ITERATIONS
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, float64[::1], float64, float64[::1],"
-    " float64[:, ::1], int64[::1], float64[::1])"
-)
-def enumerate_(M, act, m, q, tol, z, A, pivots, b):
+@kernel(inner=True)
+def enumerate_(problem: Lcp, m: int, tol: float, work: LcpWorkspace) -> int:
     """Try every complementary basis in turn (2^m of them) and keep the first that is feasible."""
+    M, act, q, z = problem
+    A, pivots, b = work.A, work.pivots, work.b
+    work.kept[0].count = -1
     size = 0.0
     for i in range(m):
         size = max(size, abs(q[i]))
@@ -146,16 +162,15 @@ def enumerate_(M, act, m, q, tol, z, A, pivots, b):
             if pattern >> i & 1:
                 z[i] = b[k]
                 k += 1
-        if residual(M, act, m, m, q, z) <= tol * size:
+        if residual(problem, m, m) <= tol * size:
             return SUCCESS
     return LCP_RAY
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64, int64, float64[::1])"
-)
-def pgs(M, act, m, band, q, tol, max_iter, z):
+@kernel(inner=True)
+def pgs(problem: Lcp, m: int, band: int, tol: float, max_iter: int) -> int:
     """Projected Gauss-Seidel from the `z` given; the residual decides, not the iteration count."""
+    M, act, q, z = problem
     size = 0.0
     for i in range(m):
         size = max(size, abs(q[i]))
@@ -167,58 +182,69 @@ def pgs(M, act, m, band, q, tol, max_iter, z):
             diagonal = M[act[i], act[i]]
             if diagonal > 0.0:
                 z[i] = max(0.0, z[i] - w / diagonal)
-        if sweep % 8 == 7 and residual(M, act, m, band, q, z) <= tol * size:
+        if sweep % 8 == 7 and residual(problem, m, band) <= tol * size:
             return SUCCESS
-    return SUCCESS if residual(M, act, m, band, q, z) <= tol * size else LCP_ITERATIONS
+    return SUCCESS if residual(problem, m, band) <= tol * size else LCP_ITERATIONS
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64[::1],"
-    " int8[::1], float64[:, ::1], int64[::1], int64[::1], int64[::1], float64[::1])"
-)
-def block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b):
-    """Block principal pivoting from the working set `member` (indexed by contact, in and out).
+@kernel(inner=True)
+def solve_block(problem: Lcp, m: int, work: LcpWorkspace) -> bool:
+    """Solve M_FF z_F = -q_F over the working set F, z = 0 elsewhere; False if M_FF is singular.
 
-    ``factored[:state[0]]`` lists the contacts whose block of M is factored in `A`
-    (state[1], state[2]: its bandwidths); if the working set is still the same, a solution costs
-    one back substitution. Set state[0] = -1 whenever M changed. Gives up, returning
-    LCP_ITERATIONS, after 12 exchanges or on a singular block.
+    The factors of M_FF are kept: if F is still the same, this costs one back substitution.
     """
+    M, act, q, z = problem
+    member, kept, rows = work.member, work.kept, work.rows
+    A, pivots, b = work.A, work.pivots, work.b
+    n = 0
+    same = True
+    for i in range(m):
+        a = act[i]
+        if member[a] == 1:
+            if n >= kept[0].count or rows[n] != a:
+                same = False
+                rows[n] = a
+            n += 1
+    if not same or n != kept[0].count:
+        for i in range(n):
+            for j in range(n):
+                A[i, j] = M[rows[i], rows[j]]
+        bandwidth(A, n, pivots)
+        kept[0].below, kept[0].above = pivots[0], pivots[1]
+        kept[0].count = -1
+        if lu_factor(A, n, kept[0].below, kept[0].above, pivots) != 0:
+            return False
+        kept[0].count = n
+    n = 0
+    for i in range(m):
+        if member[act[i]] == 1:
+            b[n] = -q[i]
+            n += 1
+    lu_solve(A, n, kept[0].below, kept[0].above, pivots, b)
+    n = 0
+    for i in range(m):
+        z[i] = 0.0
+        if member[act[i]] == 1:
+            z[i] = b[n]
+            n += 1
+    return True
+
+
+@kernel(inner=True)
+def block_pivot(problem: Lcp, m: int, band: int, work: LcpWorkspace) -> int:
+    """Block principal pivoting from the last working set.
+
+    All rows with the wrong sign of z or w change sides at once. Gives up, returning LCP_ITERATIONS,
+    after 12 exchanges or on a singular block.
+    """
+    M, act, q, z = problem
+    member = work.member
     size = 0.0
     for i in range(m):
         size = max(size, abs(q[i]))
     for _ in range(12):
-        n = 0
-        same = True
-        for i in range(m):
-            a = act[i]
-            if member[a] == 1:
-                if n >= state[0] or factored[n] != a:
-                    same = False
-                    factored[n] = a
-                n += 1
-        if not same or n != state[0]:
-            for i in range(n):
-                for j in range(n):
-                    A[i, j] = M[factored[i], factored[j]]
-            bandwidth(A, n, pivots)
-            state[1], state[2] = pivots[0], pivots[1]
-            state[0] = -1
-            if lu_factor(A, n, state[1], state[2], pivots) != 0:
-                return LCP_ITERATIONS
-            state[0] = n
-        n = 0
-        for i in range(m):
-            if member[act[i]] == 1:
-                b[n] = -q[i]
-                n += 1
-        lu_solve(A, n, state[1], state[2], pivots, b)
-        n = 0
-        for i in range(m):
-            z[i] = 0.0
-            if member[act[i]] == 1:
-                z[i] = b[n]
-                n += 1
+        if not solve_block(problem, m, work):
+            return LCP_ITERATIONS
         wrong = 0
         for i in range(m):
             a = act[i]
@@ -238,35 +264,56 @@ def block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b):
     return LCP_ITERATIONS
 
 
-@kernel("int64(int64, float64, float64, float64[::1], float64[::1])", inline=True)
-def solve_one(method, diagonal, q, z, out):
-    """Solve a problem of one contact in closed form; 0, and nothing done, where that is no choice.
+@kernel(inline=True)
+def solve_one(method: int, diagonal: float, q: float, z: Vector) -> tuple[bool, float]:
+    """Solve a problem of one row in closed form; whether that is done, and the residual.
 
     Most steps with contact are of this kind, and handing them to `solve` costs more than they do.
     """
     if method != LEMKE or not diagonal > 0.0:
-        return 0
+        return False, 0.0
     z[0] = -q / diagonal if q < 0.0 else 0.0
-    out[0] = abs(min(z[0] * diagonal, diagonal * z[0] + q))
-    return 1
+    return True, abs(min(z[0] * diagonal, diagonal * z[0] + q))
 
 
-@kernel(
-    "int64(int64, float64[:, ::1], int64[::1], int64, int64, float64[::1], float64, int64,"
-    " float64[::1], int8[::1], float64[:, ::1], float64[:, ::1], int64[::1], int64[::1],"
-    " int64[::1], float64[::1], float64[::1])"
-)
+@kernel(inner=True)
+def cascade(
+    problem: Lcp, m: int, band: int, options: LcpOptions, size: float, work: LcpWorkspace
+) -> int:
+    """Solve by pivoting: the warm working set, then Lemke, then what needs no pivots."""
+    M, act, q, z = problem
+    member, tol, vertex, status = work.member, options.tol, options.method == VERTEX, LCP_RAY
+    if m > 3 and not vertex:
+        status = block_pivot(problem, m, band, work)
+    if status != SUCCESS:
+        least, most = 1e-8 if vertex else 1e-11, max(100, 20 * m)
+        work.kept[0].count = -1  # the basis takes the place of the exchanged rows
+        status = lemke(M, act, m, m, q, most, least, z, work.T, work.pivots, work.b)
+        for i in range(m):
+            member[act[i]] = 1 if z[i] > 0.0 else 0
+    if status == SUCCESS and not residual(problem, m, band) <= tol * size:
+        status = LCP_RAY
+    if status != SUCCESS and m <= 8:
+        return enumerate_(problem, m, tol, work)
+    if status != SUCCESS:
+        for i in range(m):
+            z[i] = 0.0
+        if pgs(problem, m, band, tol, options.max_iter) == SUCCESS:
+            return SUCCESS
+    return status
+
+
+@kernel(inner=True)
 def solve(
-    method, M, act, m, band, q, tol, max_iter, z, member, T, A, pivots, factored, state, b, out
-):
-    """Solve by the method asked for, with the cascade below; ``out[0]`` is the residual.
+    problem: Lcp, m: int, band: int, options: LcpOptions, work: LcpWorkspace
+) -> tuple[int, float]:
+    """Solve by the method asked for; return a status and the residual, which decides.
 
-    Lemke: the warm working set for more than three contacts; Lemke; if that fails enumeration
-    (m <= 8) or projected Gauss-Seidel. VERTEX starts with Lemke, whose solutions are vertices: of
-    contacts that are redundant, but for a drift of 1e-8, not all hold. The residual decides,
-    whatever the path.
+    LEMKE: the warm working set for more than three contacts; Lemke's method; if that fails
+    enumeration (m <= 8) or projected Gauss-Seidel. VERTEX starts with Lemke's method, whose
+    solutions are vertices: of contacts that are redundant, but for a drift of 1e-8, not all hold.
     """
-    status = SUCCESS
+    M, act, q, z = problem
     size = 0.0
     lowest = 0.0
     total = 0.0
@@ -279,36 +326,16 @@ def solve(
         if not q[i] >= lowest:
             lowest = q[i]
     if not np.isfinite(total):
-        out[0] = np.nan
-        return LCP_RAY
+        return LCP_RAY, np.nan
     if lowest >= 0.0:
-        out[0] = 0.0
-        return status
-    if method == PGS:
-        status = pgs(M, act, m, band, q, tol, max_iter, z)
-    elif method == ENUMERATION:
-        status = enumerate_(M, act, m, q, tol, z, A, pivots, b)
-        state[0] = -1
+        return SUCCESS, 0.0
+    if options.method == PGS:
+        status = pgs(problem, m, band, options.tol, options.max_iter)
+    elif options.method == ENUMERATION:
+        status = enumerate_(problem, m, options.tol, work)
     else:
-        status = LCP_RAY
-        if m > 3 and method == LEMKE:
-            status = block_pivot(M, act, m, band, q, z, member, A, pivots, factored, state, b)
-        if status != SUCCESS:
-            least = 1e-8 if method == VERTEX else 1e-11
-            status = lemke(M, act, m, m, q, max(100, 20 * m), least, z, T, pivots, b)
-            for i in range(m):
-                member[act[i]] = 1 if z[i] > 0.0 else 0
-        if status == SUCCESS and not residual(M, act, m, band, q, z) <= tol * size:
-            status = LCP_RAY
-        if status != SUCCESS and m <= 8:
-            state[0] = -1
-            status = enumerate_(M, act, m, q, tol, z, A, pivots, b)
-        elif status != SUCCESS:
-            for i in range(m):
-                z[i] = 0.0
-            if pgs(M, act, m, band, q, tol, max_iter, z) == SUCCESS:
-                status = SUCCESS
-    out[0] = residual(M, act, m, band, q, z)
-    if status == SUCCESS and not out[0] <= tol * size:
+        status = cascade(problem, m, band, options, size, work)
+    off = residual(problem, m, band)
+    if status == SUCCESS and not off <= options.tol * size:
         status = LCP_ITERATIONS
-    return status
+    return status, off

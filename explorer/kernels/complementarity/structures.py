@@ -2,16 +2,57 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from numba import from_dtype
 
-from explorer.kernels.structures import Flags, Integers, Matrix, Vector, rows_of
+from explorer.kernels.structures import Flags, Integers, Matrix, Vector
 
-__all__ = ["Block", "Box", "Lemke", "Sides", "box_workspaces"]
+__all__ = [
+    "FACTORED",
+    "Block",
+    "Box",
+    "Lcp",
+    "LcpOptions",
+    "LcpWorkspace",
+    "Lemke",
+    "Sides",
+    "box_workspaces",
+]
 
-FACTORED = np.dtype([("count", np.int64)])  # rows whose block of M is factored; -1: none
-Factored = rows_of(FACTORED)
+# rows whose block of M is factored, -1: none; the bandwidths of that block
+FACTORED = np.dtype([("count", np.int64), ("below", np.int64), ("above", np.int64)])
+Factored = Annotated[np.ndarray, from_dtype(FACTORED)[::1]]
+
+
+class Lcp(NamedTuple):
+    """0 <= z perp w = M z + q >= 0 over m rows of a larger matrix."""
+
+    M: Matrix
+    act: Integers  # (m,) the rows and columns of M that take part
+    q: Vector  # (m,)
+    z: Vector  # (m,) the solution
+
+
+class LcpOptions(NamedTuple):
+    """How a problem of complementarity is solved."""
+
+    method: int  # see `lcp`
+    tol: float  # of the natural residual beside the largest |q|
+    max_iter: int  # sweeps of projected Gauss-Seidel
+
+
+class LcpWorkspace(NamedTuple):
+    """What solvers write, and keep from problem to problem with the same M."""
+
+    member: Flags  # by row of M: 1 where z > 0 in the last solution, the working set
+    kept: Factored  # (1,) of how many rows the block is factored; count = -1 if M has changed
+    rows: Integers  # (m,) these rows
+    A: Matrix  # (m, m) the factors of their block of M
+    pivots: Integers  # (m,) at least 2
+    T: Matrix  # (m, 2 m + 2) tableau of Lemke's method
+    b: Vector  # (m,)
 
 
 class Box(NamedTuple):
@@ -37,7 +78,7 @@ class Block(NamedTuple):
     A: Matrix  # (m, m) its factors
     pivots: Integers  # (m,)
     rows: Integers  # (m,) which rows they are
-    kept: Factored  # (1,) how many of them are factored
+    kept: Factored  # (1,) how many of them are factored; no bandwidth is kept
     b: Vector  # (m,) right side and solution
 
 
@@ -58,7 +99,7 @@ class Lemke(NamedTuple):
 
 def box_workspaces(m: int) -> tuple[Block, Lemke]:
     """Return the workspaces for m multipliers."""
-    kept = np.full(1, -1, np.int64).view(FACTORED)
+    kept = np.array([(-1, 0, 0)], FACTORED)
     vectors, numbers = np.empty((3, 2 * m)), np.zeros((4, 2 * m), np.int64)
     block = Block(np.empty((m, m)), np.zeros(m, np.int64), np.zeros(m, np.int64), kept, np.empty(m))
     small, X, T = np.empty((2 * m, 2 * m)), np.empty((m, m + 1)), np.empty((2 * m, 4 * m + 2))

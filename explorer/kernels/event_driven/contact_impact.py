@@ -14,6 +14,7 @@ import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import VERTEX, solve
+from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.event_driven.flow import (
     CLOSED,
     CON,
@@ -175,11 +176,11 @@ def coulomb(
     size = standard_form(matrix, ints[ORDER], m, place, ratio, sigma, q, B, force)
     for j in range(size):
         ints[ORDER, j] = j
-    status = solve(
-        VERTEX, B, ints[ORDER], size, size, force, 1e-9, 1000, vectors[1], member, tab, A, ints[1],
-        ints[2], ints[3], vectors[2], vectors[3],
-    )  # fmt: skip
-    ints[3, 0] = -1
+    kept = ints[3][:3].view(FACTORED)
+    lcp = LcpWorkspace(member, kept, ints[2], A, ints[1], tab, vectors[2])
+    problem = Lcp(B, ints[ORDER], force, vectors[1])
+    status, _ = solve(problem, size, size, LcpOptions(VERTEX, 1e-9, 1000), lcp)
+    kept[0].count = -1
     if status != SUCCESS:
         return status
     for c in range(2 * rows - nc):

@@ -26,11 +26,11 @@ from explorer.kernels.friction.cone_blocks import (
     PIVOTS,
     RIGHT,
     SIZE,
-    SKYLINE,
     P,
     Y,
     residual,
 )  # fmt: skip
+from explorer.kernels.friction.structures import Cones
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 
@@ -42,13 +42,14 @@ SOFTEST, HARDEST = 30.0, 1e-11  # proximal terms beside D
 WEDGED = 1e-5  # softness: a contact that gives way no less than before, hardened to this, wedges
 
 
-@kernel(f"boolean({SKYLINE}, float64, float64[:, ::1])", inner=True)
-def newton(B, graph, m, mu, vec, soft, A):
+@kernel(inner=True)
+def newton(cones: Cones, soft: float) -> bool:
     """P += one step of Newton's method.
 
     A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P, with what is
     soft, is read; False if the matrix is singular.
     """
+    B, graph, m, mu, vec, A = cones
     x, b, d, y, hard = vec[P], vec[RIGHT], vec[DP], vec[Y], 1.0 - soft
     n, band = 3 * m, 2
     for k in range(m):
@@ -97,21 +98,22 @@ def newton(B, graph, m, mu, vec, soft, A):
     return True
 
 
-@kernel(f"float64({SKYLINE}, float64, float64[:, ::1], float64, float64, int64)", inner=True)
-def polish(B, graph, m, mu, vec, soft, A, off, target, patience):
+@kernel(inner=True)
+def polish(cones: Cones, soft: float, off: float, target: float, patience: int) -> float:
     """Take steps of Newton's method, keep the P with the least residual, and return that.
 
     Its steps may have to pass through larger residuals before they know what slips and what is
     open: it ends after more than `patience` in a row that did not halve the least one.
     """
+    m, vec = cones.m, cones.vec
     x, best = vec[P], vec[OLD]
     waited = 0
     for i in range(3 * m):
         best[i] = x[i]
     while off > target and waited <= patience:
-        if not newton(B, graph, m, mu, vec, soft, A):
+        if not newton(cones, soft):
             break
-        now = residual(B, graph, m, mu, vec, soft)
+        now = residual(cones, soft)
         waited = 0 if now <= 0.5 * off else waited + 1
         if now < off:
             off = now
@@ -124,14 +126,15 @@ def polish(B, graph, m, mu, vec, soft, A, off, target, patience):
     return off
 
 
-@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
-def approach(B, graph, m, mu, vec, A, off, target):
+@kernel(inner=True)
+def approach(cones: Cones, off: float, target: float) -> float:
     """Go from one proximal point to the next; return the residual, which has not grown.
 
     Each is solved for by Newton's method from the one before. Where that fails the term is made
     larger, else smaller: far from a solution it keeps impulses that nothing determines in place,
     and near one it vanishes.
     """
+    m, vec = cones.m, cones.vec
     x, b, before, best, origin = vec[P], vec[RIGHT], vec[DOLD], vec[DY], vec[ORIGIN]
     least, soft = off, 1e-4
     for i in range(3 * m):
@@ -143,12 +146,12 @@ def approach(B, graph, m, mu, vec, A, off, target):
         for i in range(3 * m):
             b[i] = origin[i] - soft * vec[SIZE, i // 3] * before[i]
         inner = max(0.1 * off, 0.3 * target)
-        now = residual(B, graph, m, mu, vec, soft)
-        now = polish(B, graph, m, mu, vec, soft, A, now, inner, 8)
+        now = residual(cones, soft)
+        now = polish(cones, soft, now, inner, 8)
         for i in range(3 * m):
             b[i] = origin[i]
         if now <= inner:
-            off = residual(B, graph, m, mu, vec, 0.0)
+            off = residual(cones, 0.0)
             for i in range(3 * m):
                 before[i] = x[i]
                 best[i] = x[i] if off < least else best[i]
@@ -165,8 +168,8 @@ def approach(B, graph, m, mu, vec, A, off, target):
     return least
 
 
-@kernel(f"float64({SKYLINE}, float64[:, ::1], float64, float64)", inner=True)
-def harden(B, graph, m, mu, vec, A, off, target):
+@kernel(inner=True)
+def harden(cones: Cones, off: float, target: float) -> float:
     """Solve for soft contacts by Newton's method, make them harder, and again.
 
     Redundant contacts that give way share their load in one way only, and as they harden what
@@ -174,14 +177,15 @@ def harden(B, graph, m, mu, vec, A, off, target):
     Returns the residual, which has not grown, or infinity if impulses have as contacts harden: they
     wedge, and rigid ones have no solution.
     """
+    m, vec = cones.m, cones.vec
     x, before, solved = vec[P], vec[DOLD], vec[DY]
     for i in range(3 * m):
         before[i], solved[i], x[i] = x[i], 0.0, 0.0
     known, ratio, now, gives, wedged = 1.0, 0.1, np.inf, 0.0, False
     for _ in range(MOST_LEVELS):
         soft = known * ratio if known > 1e-9 else 0.0
-        now = residual(B, graph, m, mu, vec, soft)
-        now = polish(B, graph, m, mu, vec, soft, A, now, target, 20)
+        now = residual(cones, soft)
+        now = polish(cones, soft, now, target, 20)
         if soft == 0.0:
             break
         if now <= target:

@@ -7,14 +7,14 @@ __all__ = ["IMPROPER", "improper", "revised"]
 IMPROPER = 32  # a status, beside those of `explorer.status`
 
 
-@kernel("boolean(float64, float64)", inline=True)
-def improper(mu, mu_s):
+@kernel(inline=True)
+def improper(mu: float, mu_s: float) -> bool:
     """Whether not 0 <= mu <= mu_s, to round-off; so NaN is improper."""
     return not (mu >= 0.0 and mu <= mu_s + 1e-12 * mu and mu < 1e300)
 
 
-@kernel("float64(float64, float64, float64, boolean)", inline=True)
-def revised(counts, mu, mu_s, turns):
+@kernel(inline=True)
+def revised(counts: float, mu: float, mu_s: float, turns: bool) -> float:
     """Return the coefficient that counts for a contact that has been found to slide.
 
     `counts` did; `turns`: it slid the other way before, so it may have stuck in between.

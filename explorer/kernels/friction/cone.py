@@ -36,7 +36,6 @@ from explorer.kernels.friction.cone_blocks import (
     OLD,
     RIGHT,
     SIZE,
-    SKYLINE,
     WIDTH,
     P,
     Y,
@@ -53,21 +52,22 @@ from explorer.kernels.friction.single_contact import (
     off_cone,
     on_line,
 )
+from explorer.kernels.friction.structures import Cones, ConeWorkspace, Contacts
 from explorer.kernels.jit import kernel
 
-__all__ = ["GAUSS_SEIDEL", "MADE", "in_space"]
+__all__ = ["GAUSS_SEIDEL", "in_space"]
 
 GAUSS_SEIDEL, PROJECTED_GRADIENT = 1, 2  # 0: friction is along lines
 HARD = 8  # sweeps without success after which contacts are made soft, and hard again
 SETTLED = 4  # sweeps within the tolerance after which what they leave is taken
 FINE = 1e-3  # of the tolerance: what opens a resting contact by round-off only
 VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbers
-MADE = 3  # place in `state`: of how many contacts the blocks hold; -1 where D has changed
 
 
-@kernel(f"boolean({SKYLINE})", inner=True)
-def sweep(B, graph, m, mu, vec):
+@kernel(inner=True)
+def sweep(cones: Cones) -> bool:
     """Solve contact by contact, the others held, once; False if one has no solution."""
+    B, graph, m, mu, vec, _ = cones
     x, b = vec[P], vec[RIGHT]
     for k in range(m):
         i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
@@ -90,28 +90,29 @@ def sweep(B, graph, m, mu, vec):
     return True
 
 
-@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
-def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
+@kernel(inner=True)
+def gauss_seidel(cones: Cones, tol: float, max_iter: int) -> int:
     """Sweep until the residual is below `tol`; steps of Newton's method that reduce it help.
 
     It ends with less than MARGIN of `tol`, unless a few more sweeps do not get there.
     """
+    m = cones.m
     pause, after, polished = 1, 1, False  # sweeps up to the next try of Newton's method
     within = 0
     for count in range(1, max_iter + 1):
-        if not sweep(B, graph, m, mu, vec):
+        if not sweep(cones):
             return LCP_ITERATIONS
-        off = residual(B, graph, m, mu, vec, 0.0)
+        off = residual(cones, 0.0)
         within += off <= tol
         done = polished and (off <= MARGIN * tol or within > SETTLED)
         if off <= tol and (m == 1 or done or off <= FINE * tol):
             return SUCCESS
         if m > 1 and (off <= tol or count >= after):
-            now = polish(B, graph, m, mu, vec, 0.0, A, off, 0.1 * FINE * tol, pause)
+            now = polish(cones, 0.0, off, 0.1 * FINE * tol, pause)
             if pause > 1 and now > MARGIN * tol:
-                now = approach(B, graph, m, mu, vec, A, now, MARGIN * tol)
+                now = approach(cones, now, MARGIN * tol)
             if pause >= HARD and now > tol:
-                now = harden(B, graph, m, mu, vec, A, now, tol)
+                now = harden(cones, now, tol)
                 if now == np.inf:
                     return LCP_RAY
             polished = now <= tol
@@ -120,54 +121,102 @@ def gauss_seidel(B, graph, m, mu, vec, A, tol, max_iter):
     return LCP_ITERATIONS
 
 
-@kernel(f"int64({SKYLINE}, float64[:, ::1], float64, int64)", inner=True)
-def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
+@kernel(inner=True)
+def descend(cones: Cones, L: float) -> float:
+    """P = the projection of Y - (D Y + q + s n) / (L SIZE) on the cones; how far uphill that goes.
+
+    Positive where the momentum of Y leads uphill from the P before, vec[OLD].
+    """
+    m, mu, vec = cones.m, cones.mu, cones.vec
+    x, y, b, dy = vec[P], vec[Y], vec[RIGHT], vec[DY]
+    old, size, shift = vec[OLD], vec[SIZE], vec[SIZE, m:]
+    uphill = 0.0
+    for k in range(m):
+        i, rate = 3 * k, 1.0 / (L * size[k])
+        g_n, g_1, g_2 = dy[i] + b[i] + shift[k], dy[i + 1] + b[i + 1], dy[i + 2] + b[i + 2]
+        x_n, x_1, x_2 = y[i] - rate * g_n, y[i + 1] - rate * g_1, y[i + 2] - rate * g_2
+        radius = np.sqrt(x_1 * x_1 + x_2 * x_2)
+        if mu[k] * radius <= -x_n:
+            x_n = x_1 = x_2 = 0.0
+        elif radius > mu[k] * x_n:
+            x_n = (mu[k] * radius + x_n) / (1.0 + mu[k] * mu[k])
+            ratio = mu[k] * x_n / radius
+            x_1, x_2 = ratio * x_1, ratio * x_2
+        x[i], x[i + 1], x[i + 2] = x_n, x_1, x_2
+        uphill += g_n * (x_n - old[i]) + g_1 * (x_1 - old[i + 1])
+        uphill += g_2 * (x_2 - old[i + 2])
+    return uphill
+
+
+@kernel(inner=True)
+def curvature(cones: Cones) -> tuple[float, float]:
+    """Set vec[DP] = D P; return (P - Y)' D (P - Y) and (P - Y)' SIZE (P - Y)."""
+    B, graph, m, _, vec, _ = cones
+    x, y, d, dy, size = vec[P], vec[Y], vec[DP], vec[DY], vec[SIZE]
+    bent, length = 0.0, 0.0
+    for k in range(m):
+        i = 3 * k
+        d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
+        for j in range(i, i + 3):
+            bent += (x[j] - y[j]) * (d[j] - dy[j])
+            length += size[k] * (x[j] - y[j]) ** 2
+    return bent, length
+
+
+@kernel(inner=True)
+def set_shift(cones: Cones) -> None:
+    """s = mu |w_T| of each contact, at P."""
+    m, mu, vec = cones.m, cones.mu, cones.vec
+    b, d, shift = vec[RIGHT], vec[DP], vec[SIZE, m:]
+    for k in range(m):
+        w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
+        shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+
+
+@kernel(inner=True)
+def residuals(cones: Cones) -> tuple[float, float]:
+    """Return the natural residuals of Coulomb's law and of the problem with s as it is."""
+    m, mu, vec = cones.m, cones.mu, cones.vec
+    x, b, d, size, shift = vec[P], vec[RIGHT], vec[DP], vec[SIZE], vec[SIZE, m:]
+    off, inner = 0.0, 0.0
+    for k in range(m):
+        i = 3 * k
+        w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
+        now = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+        law = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, now)
+        given = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, shift[k])
+        off = law if not law <= off else off
+        inner = max(inner, given)
+    return off, inner
+
+
+@kernel(inner=True)
+def projected_gradient(cones: Cones, tol: float, max_iter: int) -> int:
     """Solve by accelerated projected gradients, until the residual is below `tol`.
 
     Every contact has the step 1 / (L SIZE), with L kept above what D shows along the steps; the
     momentum is dropped wherever it points uphill. Newton's method finishes. vec[SIZE, m:]: s.
     """
-    x, y, b, d, dy = vec[P], vec[Y], vec[RIGHT], vec[DP], vec[DY]
-    old, d_old, size, shift = vec[OLD], vec[DOLD], vec[SIZE], vec[SIZE, m:]
-    off = residual(B, graph, m, mu, vec, 0.0)
+    m, vec = cones.m, cones.vec
+    x, y, d, dy, old, d_old = vec[P], vec[Y], vec[DP], vec[DY], vec[OLD], vec[DOLD]
+    off = residual(cones, 0.0)
     for i in range(3 * m):
         y[i], dy[i] = x[i], d[i]
-    for k in range(m):
-        w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
-        shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+    set_shift(cones)
     L, momentum = 1.0, 1.0
     for _ in range(max_iter):
         if off <= tol:
-            off = polish(B, graph, m, mu, vec, 0.0, A, off, FINE * tol, 0)
+            off = polish(cones, 0.0, off, FINE * tol, 0)
             if off > MARGIN * tol:
-                approach(B, graph, m, mu, vec, A, off, MARGIN * tol)
+                approach(cones, off, MARGIN * tol)
             return SUCCESS
         if not np.isfinite(off):
             return LCP_RAY
         for i in range(3 * m):
             old[i], d_old[i] = x[i], d[i]
         while True:
-            bent, length, uphill = 0.0, 0.0, 0.0
-            for k in range(m):
-                i, rate = 3 * k, 1.0 / (L * size[k])
-                g_n, g_1, g_2 = dy[i] + b[i] + shift[k], dy[i + 1] + b[i + 1], dy[i + 2] + b[i + 2]
-                x_n, x_1, x_2 = y[i] - rate * g_n, y[i + 1] - rate * g_1, y[i + 2] - rate * g_2
-                radius = np.sqrt(x_1 * x_1 + x_2 * x_2)
-                if mu[k] * radius <= -x_n:
-                    x_n = x_1 = x_2 = 0.0
-                elif radius > mu[k] * x_n:
-                    x_n = (mu[k] * radius + x_n) / (1.0 + mu[k] * mu[k])
-                    ratio = mu[k] * x_n / radius
-                    x_1, x_2 = ratio * x_1, ratio * x_2
-                x[i], x[i + 1], x[i + 2] = x_n, x_1, x_2
-                uphill += g_n * (x_n - old[i]) + g_1 * (x_1 - old[i + 1])
-                uphill += g_2 * (x_2 - old[i + 2])
-            for k in range(m):
-                i = 3 * k
-                d[i], d[i + 1], d[i + 2] = moved(B, graph, x, k)
-                for j in range(i, i + 3):
-                    bent += (x[j] - y[j]) * (d[j] - dy[j])
-                    length += size[k] * (x[j] - y[j]) ** 2
+            uphill = descend(cones, L)
+            bent, length = curvature(cones)
             if bent <= L * length * (1.0 + 1e-9) or not L < 1e12:
                 break
             L *= 2.0
@@ -176,19 +225,9 @@ def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
         momentum = following
         if uphill > 0.0:
             beta, momentum = 0.0, 1.0
-        off, inner = 0.0, 0.0
-        for k in range(m):
-            i = 3 * k
-            w_n, w_1, w_2 = d[i] + b[i], d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
-            now = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
-            law = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, now)
-            held = off_cone(size[k], mu[k], x[i], x[i + 1], x[i + 2], w_n, w_1, w_2, shift[k])
-            off = law if not law <= off else off
-            inner = max(inner, held)
+        off, inner = residuals(cones)
         if inner <= 0.1 * off:
-            for k in range(m):
-                w_1, w_2 = d[3 * k + 1] + b[3 * k + 1], d[3 * k + 2] + b[3 * k + 2]
-                shift[k] = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
+            set_shift(cones)
             beta, momentum = 0.0, 1.0
         for i in range(3 * m):
             y[i] = x[i] + beta * (x[i] - old[i])
@@ -197,38 +236,12 @@ def projected_gradient(B, graph, m, mu, vec, A, tol, max_iter):
     return LCP_ITERATIONS
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64, int64[::1], int64[::1], float64[::1],"
-    " float64[::1], float64[::1], int64[::1], int64, float64, int64, float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1], float64[::1])",
-    inner=True,
-)
-def in_space(
-    D, act, m, rows, place, tangents, mu, q, z, mode, solver, tol, max_iter, A, blocks, vec, graph,
-    state, found,
-):  # fmt: skip
-    """Solve from the impulses in z; ``found[0]`` is the residual, mode what each contact does.
-
-    Parameters
-    ----------
-    D, act, m, rows, place, mu, q, z, mode : see `explorer.kernels.friction.coulomb`
-    tangents : (n_c + 1,) contact a has the rows tangents[a] to tangents[a + 1] - 1 of D
-    A, blocks, vec (9, .), graph (6, .), state : workspaces; blocks and graph are made anew if
-        state[MADE] or the list of active contacts has changed
-    """
-    B = blocks.reshape(blocks.size)
-    same = state[MADE] == m
-    for k in range(m):
-        same = same and graph[LISTED, k] == act[k]
-    if not same:
-        gather(D, act, m, place, tangents, B, graph)
-        state[MADE] = m
-    x, b, size = vec[P], vec[RIGHT], 0.0
-    for j in range(rows):
-        size = max(size, abs(q[j]))
-        if not np.isfinite(q[j]):
-            found[0] = np.nan
-            return LCP_RAY
+@kernel(inner=True)
+def load(contacts: Contacts, cones: Cones, size: float) -> None:
+    """Take q and P to three entries a contact; what is no number when squared becomes zero."""
+    B, graph, m, _, vec, _ = cones
+    place, P_of, q = contacts.place, contacts.P, contacts.q
+    x, b = vec[P], vec[RIGHT]
     for k in range(m):
         i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
         width = graph[WIDTH, k]
@@ -236,18 +249,17 @@ def in_space(
         unit = vec[SIZE, k] = trace / (1 + width) if trace > 0.0 else 1.0
         for d in range(3):
             j = k if d == 0 else place[k] + d - 1
-            P_j, q_j = (z[j], q[j]) if d <= width else (0.0, 0.0)
+            P_j, q_j = (P_of[j], q[j]) if d <= width else (0.0, 0.0)
             x[i + d] = P_j if unit * abs(P_j) > VANISHES * size else 0.0
             b[i + d] = q_j if abs(q_j) > VANISHES * size else 0.0
-    status = LCP_ITERATIONS
-    for turn in range(2):
-        if status == LCP_ITERATIONS:
-            if (solver == GAUSS_SEIDEL) == (turn == 0):
-                status = gauss_seidel(B, graph, m, mu, vec, A, tol * size, max_iter)
-            else:
-                status = projected_gradient(B, graph, m, mu, vec, A, tol * size, max_iter)
-    found[0] = residual(B, graph, m, mu, vec, 0.0)
-    d = vec[DP]
+
+
+@kernel(inner=True)
+def unload(contacts: Contacts, cones: Cones) -> None:
+    """Write the impulses, kept in their cones, and what each contact does."""
+    graph, m, mu, vec = cones.graph, cones.m, cones.mu, cones.vec
+    act, place, z, mode = contacts.act, contacts.place, contacts.P, contacts.mode
+    x, b, d = vec[P], vec[RIGHT], vec[DP]
     for k in range(m):
         i, what = 3 * k, STICK
         most, length = mu[k] * max(x[i], 0.0), np.sqrt(x[i + 1] ** 2 + x[i + 2] ** 2)
@@ -261,6 +273,40 @@ def in_space(
             if np.sqrt(w_1 * w_1 + w_2 * w_2) > vec[SIZE, k] * (most - length):
                 what = -1 if graph[WIDTH, k] == 1 and w_1 < 0.0 else 1
         mode[act[k]] = what if x[i] > 0.0 else OPEN
+
+
+@kernel(inner=True)
+def in_space(
+    contacts: Contacts, solver: int, tol: float, max_iter: int, work: ConeWorkspace
+) -> tuple[int, float]:
+    """Solve from the impulses given; return a status and the residual.
+
+    The blocks of D are made anew if D or the list of active contacts has changed. LCP_RAY: q is no
+    number, or contacts wedge and have no solution; LCP_ITERATIONS: none was found.
+    """
+    m, act, q, graph, kept = contacts.m, contacts.act, contacts.q, work.graph, work.kept
+    cones = Cones(work.blocks.reshape(work.blocks.size), graph, m, contacts.mu, work.vec, work.A)
+    same = kept[0].contacts == m
+    for k in range(m):
+        same = same and graph[LISTED, k] == act[k]
+    if not same:
+        gather(contacts, cones)
+        kept[0].contacts = m
+    size = 0.0
+    for j in range(contacts.rows):
+        size = max(size, abs(q[j]))
+        if not np.isfinite(q[j]):
+            return LCP_RAY, np.nan
+    load(contacts, cones, size)
+    status = LCP_ITERATIONS
+    for turn in range(2):
+        if status == LCP_ITERATIONS:
+            if (solver == GAUSS_SEIDEL) == (turn == 0):
+                status = gauss_seidel(cones, tol * size, max_iter)
+            else:
+                status = projected_gradient(cones, tol * size, max_iter)
+    off = residual(cones, 0.0)
+    unload(contacts, cones)
     if status == LCP_RAY:
-        return LCP_RAY
-    return SUCCESS if found[0] <= tol * size else LCP_ITERATIONS
+        return LCP_RAY, off
+    return SUCCESS if off <= tol * size else LCP_ITERATIONS, off

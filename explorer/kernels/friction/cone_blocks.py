@@ -7,23 +7,25 @@ moves. Contacts without friction, or with friction along one line, have rows of 
 import numpy as np
 
 from explorer.kernels.friction.single_contact import off_cone
+from explorer.kernels.friction.structures import Cones, Contacts
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Table, Vector
 
-__all__ = ["SKYLINE", "gather", "moved", "residual"]
+__all__ = ["gather", "moved", "residual"]
 
-LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5  # rows of `graph`
-RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD, ORIGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8  # rows of `vec`
+# rows of `Cones.graph`, for contact k: the first contact that it moves and the one after the last,
+# how many blocks stand before its own, its tangents, its number; rows exchanged in a factorisation
+LOW, HIGH, AT, WIDTH, LISTED, PIVOTS = 0, 1, 2, 3, 4, 5
+# rows of `Cones.vec`: q, the size of D_kk by contact, P, a point near it, D times both, P before
+# and D times it, q while a proximal term is added to it
+RIGHT, SIZE, P, Y, DP, DY, OLD, DOLD, ORIGIN = 0, 1, 2, 3, 4, 5, 6, 7, 8
 
-# the blocks, how they are laid out, number of contacts, mu, vectors
-SKYLINE = "float64[::1], int64[:, ::1], int64, float64[::1], float64[:, ::1]"
 
-
-@kernel(
-    "void(float64[:, ::1], int64[::1], int64, int64[::1], int64[::1], float64[::1], int64[:, ::1])",
-    inner=True,
-)
-def gather(D, act, m, place, tangents, B, graph):
+@kernel(inner=True)
+def gather(contacts: Contacts, cones: Cones) -> None:
     """Lay out the blocks of D of the active contacts."""
+    D, act, m, place = contacts.D, contacts.act, contacts.m, contacts.place
+    tangents, B, graph = contacts.tangents, cones.B, cones.graph
     total = 0
     for k in range(m):
         a = act[k]
@@ -53,8 +55,8 @@ def gather(D, act, m, place, tangents, B, graph):
                     B[at + 3 * r + c] = D[row, column] if here else 0.0
 
 
-@kernel("UniTuple(float64, 3)(float64[::1], int64[:, ::1], float64[::1], int64)", inline=True)
-def moved(B, graph, x, k):
+@kernel(inline=True)
+def moved(B: Vector, graph: Table, x: Vector, k: int) -> tuple[float, float, float]:
     """Return the rows of contact k in D x."""
     u_n, u_1, u_2 = 0.0, 0.0, 0.0
     at = 9 * graph[AT, k]
@@ -67,12 +69,13 @@ def moved(B, graph, x, k):
     return u_n, u_1, u_2
 
 
-@kernel(f"float64({SKYLINE}, float64)", inner=True)
-def residual(B, graph, m, mu, vec, soft):
+@kernel(inner=True)
+def residual(cones: Cones, soft: float) -> float:
     """Return the largest natural residual of a contact, in the unit of q; vec[DP] = D P.
 
     `soft` : is added to D, times the size of each contact: a compliance
     """
+    B, graph, m, mu, vec, _ = cones
     worst = 0.0
     x, b, d = vec[P], vec[RIGHT], vec[DP]
     for k in range(m):

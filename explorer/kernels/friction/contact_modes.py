@@ -2,12 +2,13 @@
 
 from explorer.kernels.friction.single_contact import OPEN, STICK
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["impulses", "unknowns", "verdict"]
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], int64, int64[::1])", inline=True)
-def unknowns(mode, act, place, m, chosen):
+@kernel(inline=True)
+def unknowns(mode: Integers, act: Integers, place: Integers, m: int, chosen: Integers) -> int:
     """Write the rows of a set, normals and the tangents of what sticks; return their number."""
     n = 0
     for k in range(m):
@@ -20,12 +21,19 @@ def unknowns(mode, act, place, m, chosen):
     return n
 
 
-@kernel(
-    "void(int64[::1], int64[::1], int64[::1], float64[::1], int64, int64, int64[::1], int64,"
-    " float64[::1], float64[::1])",
-    inline=True,
-)
-def impulses(mode, act, place, mu, m, rows, chosen, n, x, P):
+@kernel(inline=True)
+def impulses(
+    mode: Integers,
+    act: Integers,
+    place: Integers,
+    mu: Vector,
+    m: int,
+    rows: int,
+    chosen: Integers,
+    n: int,
+    x: Vector,
+    P: Vector,
+) -> None:
     """Write the impulses of all rows: the unknowns x of the set, and mu P against what slides."""
     for j in range(rows):
         P[j] = 0.0
@@ -36,8 +44,8 @@ def impulses(mode, act, place, mu, m, rows, chosen, n, x, P):
             P[place[k]] = -mode[act[k]] * mu[k] * P[k]
 
 
-@kernel("int64(int64, float64, float64, float64, float64, float64)", inline=True)
-def verdict(what, P_n, P_t, mu, w, slack):
+@kernel(inline=True)
+def verdict(what: int, P_n: float, P_t: float, mu: float, w: float, slack: float) -> int:
     """Return what a contact should do, given its impulses and its velocity.
 
     w : of the normal where it is open, of the tangent where it slides

@@ -9,33 +9,40 @@ One contact is solved in closed form. Several are solved from the set of open, s
 contacts that held last, exchanging those that contradict it; then as a linear complementarity
 problem (`explorer.kernels.friction.glocker_lcp`); then as those in space. If asked for, contact by
 contact (nonsmooth Gauss-Seidel: Jourdan, Alart, Jean, CMAME 155 (1998) 31).
+
+Status: SUCCESS, the residual is within the tolerance; LCP_RAY, q is no number or a contact has no
+solution; LCP_ITERATIONS, none was found; IMPROPER, a coefficient that counts is none.
 """
 
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.lcp import LEMKE, PGS, solve
+from explorer.kernels.complementarity.structures import Lcp, LcpOptions
 from explorer.kernels.friction.coefficients import IMPROPER, improper, revised
-from explorer.kernels.friction.cone import GAUSS_SEIDEL, MADE, in_space
+from explorer.kernels.friction.cone import GAUSS_SEIDEL, in_space
 from explorer.kernels.friction.contact_modes import impulses, unknowns, verdict
 from explorer.kernels.friction.glocker_lcp import FREE, standard_form
 from explorer.kernels.friction.single_contact import NONE, OPEN, STICK, on_line
+from explorer.kernels.friction.structures import (
+    ActiveSet,
+    Contacts,
+    Friction,
+    FrictionOptions,
+    FrictionWorkspace,
+    Glocker,
+)
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["MADE", "STICK", "coulomb"]
+__all__ = ["STICK", "coulomb"]
 
-# D, the rows of D that take part (normals of the first m, then tangents), m, rows, where the
-# tangent of a contact stands among them or -1, mu, q, P, what each contact does by its number
-PROBLEM = (
-    "float64[:, ::1], int64[::1], int64, int64, int64[::1], float64[::1], float64[::1],"
-    " float64[::1], int64[::1]"
-)
+STEADY = 1e-7  # of the mean of the diagonal: the proximal term where contacts are redundant
 
 
-@kernel("float64(float64[:, ::1], int64[::1], int64, int64, float64[::1], float64[::1])",
-        inline=True)  # fmt: skip
-def velocity(D, act, j, rows, q, z):
+@kernel(inline=True)
+def velocity(D: Matrix, act: Integers, j: int, rows: int, q: Vector, z: Vector) -> float:
     """Return (D z + q)_j."""
     total = q[j]
     for i in range(rows):
@@ -44,9 +51,11 @@ def velocity(D, act, j, rows, q, z):
     return total
 
 
-@kernel(f"float64({PROBLEM})", inner=True)
-def residual(D, act, m, rows, place, mu, q, z, mode):
+@kernel(inner=True)
+def residual(contacts: Contacts) -> float:
     """Return the largest natural residual of a normal or a tangent, in the unit of q."""
+    D, act, m, rows, place = contacts.D, contacts.act, contacts.m, contacts.rows, contacts.place
+    mu, q, z = contacts.mu, contacts.q, contacts.P
     worst = 0.0
     for k in range(m):
         w, unit = velocity(D, act, k, rows, q, z), D[act[k], act[k]]
@@ -64,48 +73,65 @@ def residual(D, act, m, rows, place, mu, q, z, mode):
     return worst
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[:, ::1], float64[:, ::1], int64[:, ::1])", inner=True)
-def exchange(D, act, m, rows, place, mu, q, z, mode, size, A, vec, ints):
+@kernel(inner=True)
+def solve_set(contacts: Contacts, work: ActiveSet) -> int:
+    """Solve w = 0 for the normals that hold and the tangents that stick; return their number.
+
+    What slides adds -sigma mu times the column of its tangent to that of its normal. Redundant
+    contacts make the matrix singular; then the smallest of all solutions is found by proximal
+    steps. -1: it is singular for all that.
+    """
+    D, act, m, place, mu = contacts.D, contacts.act, contacts.m, contacts.place, contacts.mu
+    q, mode = contacts.q, contacts.mode
+    A, b, x, chosen, pivots, band = work
+    n = unknowns(mode, act, place, m, chosen)
+    steps, shift = 1, 0.0
+    while True:
+        trace = 0.0
+        for c in range(n):
+            j = chosen[c]
+            sign = 0.0
+            if j < m and place[j] >= 0 and mode[act[j]] != STICK:
+                sign = mode[act[j]] * mu[j]
+            for r in range(n):
+                A[r, c] = D[act[chosen[r]], act[j]]
+                if sign != 0.0:
+                    A[r, c] -= sign * D[act[chosen[r]], act[place[j]]]
+            trace += abs(A[c, c])
+            A[c, c] += shift
+        band[0] = band[1] = n - 1
+        if n > 8:
+            bandwidth(A, n, band)
+        if lu_factor(A, n, band[0], band[1], pivots) == 0:
+            break
+        if steps > 1:
+            return -1
+        steps, shift = 4, STEADY * trace / n
+    for c in range(n):
+        x[c] = 0.0
+    for _ in range(steps):
+        for c in range(n):
+            b[c] = shift * x[c] - q[chosen[c]]
+        lu_solve(A, n, band[0], band[1], pivots, b)
+        for c in range(n):
+            x[c] = b[c]
+    return n
+
+
+@kernel(inner=True)
+def exchange(contacts: Contacts, size: float, work: ActiveSet) -> int:
     """Solve for the impulses of the set in `mode`, exchange what contradicts it, and again.
 
-    Redundant contacts make the set's matrix singular; then the smallest of all solutions is found
-    by proximal steps. Gives up, returning LCP_ITERATIONS, after 12 exchanges.
+    `size` is the largest |q|. Gives up, returning LCP_ITERATIONS, after 12 exchanges or where the
+    matrix of a set is singular.
     """
-    b, x = vec[0], vec[1]
-    chosen, pivots, band = ints[0], ints[1], ints[2]
+    D, act, m, rows, place = contacts.D, contacts.act, contacts.m, contacts.rows, contacts.place
+    mu, q, z, mode = contacts.mu, contacts.q, contacts.P, contacts.mode
     for _ in range(12):
-        n = unknowns(mode, act, place, m, chosen)
-        steps, shift = 1, 0.0
-        while True:
-            trace = 0.0
-            for c in range(n):
-                j = chosen[c]
-                sign = 0.0
-                if j < m and place[j] >= 0 and mode[act[j]] != STICK:
-                    sign = mode[act[j]] * mu[j]
-                for r in range(n):
-                    A[r, c] = D[act[chosen[r]], act[j]]
-                    if sign != 0.0:
-                        A[r, c] -= sign * D[act[chosen[r]], act[place[j]]]
-                trace += abs(A[c, c])
-                A[c, c] += shift
-            band[0] = band[1] = n - 1
-            if n > 8:
-                bandwidth(A, n, band)
-            if lu_factor(A, n, band[0], band[1], pivots) == 0:
-                break
-            if steps > 1:
-                return LCP_ITERATIONS
-            steps, shift = 4, 1e-7 * trace / n
-        for c in range(n):
-            x[c] = 0.0
-        for _ in range(steps):
-            for c in range(n):
-                b[c] = shift * x[c] - q[chosen[c]]
-            lu_solve(A, n, band[0], band[1], pivots, b)
-            for c in range(n):
-                x[c] = b[c]
-        impulses(mode, act, place, mu, m, rows, chosen, n, x, z)
+        n = solve_set(contacts, work)
+        if n < 0:
+            return LCP_ITERATIONS
+        impulses(mode, act, place, mu, m, rows, work.chosen, n, work.x, z)
         wrong = 0
         for k in range(m):
             a, t, w, P_t = act[k], place[k], 0.0, 0.0
@@ -121,9 +147,11 @@ def exchange(D, act, m, rows, place, mu, q, z, mode, size, A, vec, ints):
     return LCP_ITERATIONS
 
 
-@kernel(f"int64({PROBLEM}, float64, int64)", inner=True)
-def sweep(D, act, m, rows, place, mu, q, z, mode, tol, max_iter):
-    """Nonsmooth Gauss-Seidel from the z given: each contact in closed form, the others held."""
+@kernel(inner=True)
+def sweep(contacts: Contacts, tol: float, max_iter: int) -> int:
+    """Nonsmooth Gauss-Seidel from the P given: each contact in closed form, the others fixed."""
+    D, act, m, rows, place = contacts.D, contacts.act, contacts.m, contacts.rows, contacts.place
+    mu, q, z, mode = contacts.mu, contacts.q, contacts.P, contacts.mode
     for count in range(max_iter):
         for k in range(m):
             a, t = act[k], place[k]
@@ -140,31 +168,23 @@ def sweep(D, act, m, rows, place, mu, q, z, mode, tol, max_iter):
             if what == NONE:
                 return LCP_RAY
             z[k], z[t], mode[a] = P_n, P_t, int(what)
-        if count % 8 == 7 and residual(D, act, m, rows, place, mu, q, z, mode) <= tol:
+        if count % 8 == 7 and residual(contacts) <= tol:
             return SUCCESS
     return LCP_ITERATIONS
 
 
-@kernel(
-    f"int64({PROBLEM}, int64, float64, int64, float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1], int8[::1])",
-    inner=True,
-)
-def complementarity(
-    D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints, member
-):
+@kernel(inner=True)
+def complementarity(contacts: Contacts, options: LcpOptions, work: Glocker) -> int:
     """Solve the linear complementarity problem of the module's docstring."""
-    g, x, free, order = vec[2], vec[3], ints[0], ints[3]
-    for j in range(rows):
-        free[j] = FREE
-    size = standard_form(D, act, m, place, mu, free, q, B, g)
+    act, m, place, mu = contacts.act, contacts.m, contacts.place, contacts.mu
+    z, mode, x, sigma, order = contacts.P, contacts.mode, work.x, work.sigma, work.order
+    for j in range(contacts.rows):
+        sigma[j] = FREE
+    size = standard_form(contacts.D, act, m, place, mu, sigma, contacts.q, work.B, work.g)
     for i in range(size):
         order[i] = i
-    ints[6, 0] = -1
-    status = solve(
-        method, B, order, size, size, g, tol, max_iter, x, member, T, A, ints[4], ints[5], ints[6],
-        vec[0], vec[1],
-    )  # fmt: skip
+    work.work.kept[0].count = -1
+    status, _ = solve(Lcp(work.B, order, work.g, x), size, size, options, work.work)
     at = m
     for k in range(m):
         t = place[k]
@@ -181,114 +201,117 @@ def complementarity(
     return status
 
 
-@kernel(
-    f"int64({PROBLEM}, int64, float64, int64, float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1], int8[::1], float64[::1], int64[::1], int64[::1])",
-    inner=True,
-)
-def with_ratios(
-    D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints, member,
-    found, tangents, state,
-):  # fmt: skip
-    """Solve for one friction coefficient per contact; ``found[0]`` is the residual."""
-    if m == 1 and rows == 2 and method == LEMKE:
-        a, c = act[0], act[1]
-        P_n, P_t, what = on_line(D[a, a], D[a, c], D[c, a], D[c, c], mu[0], q[0], q[1])
-        if what != NONE:
-            z[0], z[1], mode[a] = P_n, P_t, int(what)
-            found[0] = residual(D, act, m, rows, place, mu, q, z, mode)
-            return SUCCESS if np.isfinite(found[0]) else LCP_RAY
-    size = 0.0
-    for j in range(rows):
+@kernel(inline=True)
+def one_on_line(contacts: Contacts, method: int) -> bool:
+    """Solve for a single contact with one tangent in closed form; False if that is no choice."""
+    if contacts.m != 1 or contacts.rows != 2 or method != LEMKE:
+        return False
+    D, act, q, z = contacts.D, contacts.act, contacts.q, contacts.P
+    a, c = act[0], act[1]
+    P_n, P_t, what = on_line(D[a, a], D[a, c], D[c, a], D[c, c], contacts.mu[0], q[0], q[1])
+    if what == NONE:
+        return False
+    z[0], z[1], contacts.mode[a] = P_n, P_t, int(what)
+    return True
+
+
+@kernel(inner=True)
+def along_lines(
+    contacts: Contacts, options: LcpOptions, work: FrictionWorkspace
+) -> tuple[int, float]:
+    """Solve for one friction coefficient per contact; return a status and the residual."""
+    method, tol, q, z = options.method, options.tol, contacts.q, contacts.P
+    size, off = 0.0, 0.0
+    for j in range(contacts.rows):
         size = max(size, abs(q[j]))
         if not np.isfinite(q[j]):
-            found[0] = np.nan
-            return LCP_RAY
+            return LCP_RAY, np.nan
     status = LCP_RAY
     if method == LEMKE:
-        status = exchange(D, act, m, rows, place, mu, q, z, mode, size, A, vec, ints)
-        found[0] = residual(D, act, m, rows, place, mu, q, z, mode)
-    if method != PGS and not (status == SUCCESS and found[0] <= tol * size):
-        status = complementarity(
-            D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints,
-            member,
-        )  # fmt: skip
-        found[0] = residual(D, act, m, rows, place, mu, q, z, mode)
-    if method == PGS or (method == LEMKE and not found[0] <= tol * size):
-        for j in range(rows):
+        status = exchange(contacts, size, work.active)
+        off = residual(contacts)
+    if method != PGS and not (status == SUCCESS and off <= tol * size):
+        status = complementarity(contacts, options, work.glocker)
+        off = residual(contacts)
+    if method == PGS or (method == LEMKE and not off <= tol * size):
+        for j in range(contacts.rows):
             z[j] = 0.0
         if method == PGS:
-            status = sweep(D, act, m, rows, place, mu, q, z, mode, tol * size, max_iter)
+            status = sweep(contacts, tol * size, options.max_iter)
         else:  # a line is a plane in which one direction moves nothing
-            state[MADE] = -1
-            status = in_space(
-                D, act, m, rows, place, tangents, mu, q, z, mode, GAUSS_SEIDEL, tol, max_iter, A,
-                B, vec[9:], ints, state, found,
-            )  # fmt: skip
-        found[0] = residual(D, act, m, rows, place, mu, q, z, mode)
-    if found[0] <= tol * size:
-        return SUCCESS
-    return status if status != SUCCESS else LCP_ITERATIONS
+            work.cones.kept[0].contacts = -1
+            status, off = in_space(contacts, GAUSS_SEIDEL, tol, options.max_iter, work.cones)
+        off = residual(contacts)
+    if off <= tol * size:
+        return SUCCESS, off
+    return status if status != SUCCESS else LCP_ITERATIONS, off
 
 
-@kernel(
-    f"int64({PROBLEM}, int64, float64, int64, float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], int64[:, ::1], int8[::1], float64[::1], int64, float64[:, ::1],"
-    " float64[::1], int8[::1], int64[::1], int64, int64[::1])",
-    inner=True,
-)
-def coulomb(
-    D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints, member,
-    found, nc, coefficients, slip, before, tangents, solver, state,
-):  # fmt: skip
-    """Solve for the impulses of the active contacts, with static friction above the kinetic one.
-
-    A contact holds up to mu_s if it stuck, or if its sliding would turn within the step. IMPROPER:
-    a coefficient that counts is none.
-
-    Parameters
-    ----------
-    mu : (m,) float, filled here with the coefficients that count
-    coefficients : (2, n_t) mu and mu_s of the tangents
-    slip, before : (n_rows,) sliding velocities and what the tangents did at the start of the step
-    A, B, T, vec (18, .), ints (7, .), member : workspaces
-    tangents, state : as `in_space` wants them
-    solver : of friction in space, 0 if all friction is along lines
-    """
-    kinetic, static = coefficients[0], coefficients[1]
-    for k in range(m):
+@kernel(inline=True)
+def count_coefficients(contacts: Contacts, friction: Friction, nc: int) -> int:
+    """Set mu of each contact: mu_s of what sticks. IMPROPER: it is none."""
+    act, place, mu = contacts.act, contacts.place, contacts.mu
+    kinetic, static, before = friction.kinetic, friction.static, friction.before
+    for k in range(contacts.m):
         mu[k] = 0.0
         if place[k] >= 0:
             r = act[place[k]] - nc
             mu[k] = static[r] if before[nc + r] == STICK else kinetic[r]
             if improper(kinetic[r], static[r]):
                 return IMPROPER
-    for attempt in range(2 + m):
-        if solver > 0:
-            status = in_space(
-                D, act, m, rows, place, tangents, mu, q, z, mode, solver, tol, max_iter, A,
-                B, vec[9:], ints, state, found,
-            )  # fmt: skip
-        else:
-            status = with_ratios(
-                D, act, m, rows, place, mu, q, z, mode, method, tol, max_iter, A, B, T, vec, ints,
-                member, found, tangents, state,
-            )  # fmt: skip
-        if status != SUCCESS:
-            return status
-        again = False
-        for k in range(m):
-            what = mode[act[k]]
-            if place[k] < 0 or abs(what) != 1:
-                continue
-            r = act[place[k]] - nc
-            onward = what * slip[nc + r]
-            if static[r] > kinetic[r] and tangents[act[k] + 1] - tangents[act[k]] > 1:
-                onward = velocity(D, act, place[k], rows, q, z) * slip[nc + r]
-                onward += velocity(D, act, place[k] + 1, rows, q, z) * slip[nc + r + 1]
-            old = mu[k]
-            mu[k] = revised(old, kinetic[r], static[r], attempt == 0 and onward < 0.0)
-            again = again or mu[k] != old
-        if not again:
-            return SUCCESS
     return SUCCESS
+
+
+@kernel(inline=True)
+def revise(contacts: Contacts, friction: Friction, nc: int, first: bool) -> bool:
+    """Change mu where a contact has been found to slide, or to turn; whether any was changed."""
+    D, act, rows, place = contacts.D, contacts.act, contacts.rows, contacts.place
+    mu, q, z, mode, tangents = contacts.mu, contacts.q, contacts.P, contacts.mode, contacts.tangents
+    kinetic, static, slip = friction.kinetic, friction.static, friction.slip
+    again = False
+    for k in range(contacts.m):
+        what = mode[act[k]]
+        if place[k] < 0 or abs(what) != 1:
+            continue
+        r = act[place[k]] - nc
+        onward = what * slip[nc + r]
+        if static[r] > kinetic[r] and tangents[act[k] + 1] - tangents[act[k]] > 1:
+            onward = velocity(D, act, place[k], rows, q, z) * slip[nc + r]
+            onward += velocity(D, act, place[k] + 1, rows, q, z) * slip[nc + r + 1]
+        old = mu[k]
+        mu[k] = revised(old, kinetic[r], static[r], first and onward < 0.0)
+        again = again or mu[k] != old
+    return again
+
+
+@kernel(inline=True)
+def coulomb(
+    contacts: Contacts,
+    friction: Friction,
+    nc: int,
+    options: FrictionOptions,
+    work: FrictionWorkspace,
+) -> tuple[int, float]:
+    """Solve for the impulses of the active contacts, with static friction above the kinetic one.
+
+    A contact sticks up to mu_s if it stuck, or if its sliding would turn within the step. Returns a
+    status and the residual; `contacts.mu` is filled with the coefficients that count. `nc`: rows of
+    D before the first tangent.
+    """
+    status, off = count_coefficients(contacts, friction, nc), 0.0
+    if status != SUCCESS:
+        return status, off
+    lcp = options.lcp
+    for attempt in range(2 + contacts.m):
+        if options.cones > 0:
+            status, off = in_space(contacts, options.cones, lcp.tol, lcp.max_iter, work.cones)
+        elif one_on_line(contacts, lcp.method):
+            off = residual(contacts)
+            status = SUCCESS if np.isfinite(off) else LCP_RAY
+        else:
+            status, off = along_lines(contacts, lcp, work)
+        if status != SUCCESS:
+            return status, off
+        if not revise(contacts, friction, nc, attempt == 0):
+            return SUCCESS, off
+    return SUCCESS, off

@@ -10,18 +10,25 @@ Laws*, 2001, 6.5)::
 """
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["FREE", "standard_form"]
 
 FREE = 2  # sigma of a contact that may stick
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[::1], int64, int64[::1], float64[::1], int64[::1], float64[::1],"
-    " float64[:, ::1], float64[::1])",
-    inner=True,
-)
-def standard_form(D, act, m, place, ratio, sigma, q, B, g):
+@kernel(inner=True)
+def standard_form(
+    D: Matrix,
+    act: Integers,
+    m: int,
+    place: Integers,
+    ratio: Vector,
+    sigma: Integers,
+    q: Vector,
+    B: Matrix,
+    g: Vector,
+) -> int:
     """Write the matrix B and the vector g of the problem of m contacts; return its size.
 
     Its unknowns are P_n of all contacts and, behind them, lam_r and a_l of each that may stick.

@@ -13,6 +13,7 @@ formulation of Coulomb 3D frictional contact*, INRIA 2011, in the form of a secu
 import numpy as np
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Vector
 
 __all__ = ["MARGIN", "NONE", "OPEN", "STICK", "in_plane", "off_cone", "on_line"]
 
@@ -23,9 +24,10 @@ OPEN, STICK, NONE = 0, 2, 3
 MARGIN = 0.1
 
 
-@kernel("UniTuple(float64, 3)(float64, float64, float64, float64, float64, float64, float64)",
-        inline=True)  # fmt: skip
-def on_line(nn, nt, tn, tt, mu, q_n, q_t):
+@kernel(inline=True)
+def on_line(
+    nn: float, nt: float, tn: float, tt: float, mu: float, q_n: float, q_t: float
+) -> tuple[float, float, float]:
     """Return P_n, P_t and what the contact does: open, sticking or sliding, the first that fits."""
     if q_n >= 0.0:
         return 0.0, 0.0, OPEN * 1.0
@@ -45,8 +47,10 @@ def on_line(nn, nt, tn, tt, mu, q_n, q_t):
     return 0.0, 0.0, NONE * 1.0
 
 
-@kernel("UniTuple(float64, 4)(float64[::1], int64, float64, float64, float64, float64)", inner=True)
-def in_plane(B, at, mu, q_n, q_1, q_2):
+@kernel(inner=True)
+def in_plane(
+    B: Vector, at: int, mu: float, q_n: float, q_1: float, q_2: float
+) -> tuple[float, float, float, float]:
     """Return P_n, P_1, P_2 and what the contact does.
 
     Parameters
@@ -115,11 +119,18 @@ def in_plane(B, at, mu, q_n, q_1, q_2):
     return normal, ratio * P_1, ratio * P_2, 1.0
 
 
-@kernel(
-    "float64(float64, float64, float64, float64, float64, float64, float64, float64, float64)",
-    inline=True,
-)
-def off_cone(unit, mu, P_n, P_1, P_2, w_n, w_1, w_2, shift):
+@kernel(inline=True)
+def off_cone(
+    unit: float,
+    mu: float,
+    P_n: float,
+    P_1: float,
+    P_2: float,
+    w_n: float,
+    w_1: float,
+    w_2: float,
+    shift: float,
+) -> float:
     """Return |unit P - proj(unit P - w - shift n)|, the projection being that on the cone of mu.
 
     With shift = mu |w_T| it vanishes where Coulomb's law holds (De Saxce's bipotential); NaN if

@@ -26,7 +26,7 @@ import numpy as np
 
 from explorer.codes import INDEFINITE, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.complementarity.delassus import along, push
-from explorer.kernels.friction.coulomb import MADE, STICK
+from explorer.kernels.friction.coulomb import STICK
 from explorer.kernels.friction.graph import GRAPH_WORK
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, positive_definite
@@ -39,7 +39,7 @@ from explorer.kernels.linear_algebra.saddle_point import (
 )
 from explorer.kernels.model.inputs import NEAR, ROUND, fill, force, scatter
 from explorer.kernels.time_stepping.compliant_contact import bend, broken, predicted
-from explorer.kernels.time_stepping.moreau_jean_contact import step_delassus, step_impulses
+from explorer.kernels.time_stepping.moreau_jean_contact import forget, step_delassus, step_impulses
 from explorer.kernels.time_stepping.moreau_jean_rows import retake, without_rebound
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 from explorer.kernels.time_stepping.position_projection import project
@@ -112,8 +112,8 @@ def run(
     e_dot, probe, found = vec[10], vec[11], vec[12]
     ratio, coefficients, bias = vec[13], vec[14:16], vec[20]
     at_mu, at_phi = at_G + gap_val.size, at_G + gap_val.size + 2 * rough
-    pivots, act, state, place, mode = ints[1], ints[2], ints[4], ints[7], ints[8]
-    state[0] = state[MADE] = -1
+    pivots, act, place, mode = ints[1], ints[2], ints[7], ints[8]
+    forget(ints)
     width = max(rows - 1, 0)
     h_made = 0.0  # step of the Delassus matrix
     t0, first, newton = t[0], ints[0, 0], 1
@@ -234,7 +234,7 @@ def run(
                     ints[6],
                 )  # fmt: skip
                 h_made = h
-                state[0] = state[MADE] = -1
+                forget(ints)
             # free velocity
             scale = 0.0
             for j in range(n):

@@ -12,16 +12,28 @@ import numpy as np
 from explorer.codes import LCP_ITERATIONS, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve, solve_one
-from explorer.kernels.friction.coulomb import MADE, coulomb
+from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
+from explorer.kernels.friction.coulomb import coulomb
 from explorer.kernels.friction.graph import GRAPH_WORK, on_graph
 from explorer.kernels.friction.graph_gauss_seidel import coupling
+from explorer.kernels.friction.structures import (
+    CONES,
+    ActiveSet,
+    ConeWorkspace,
+    Contacts,
+    Friction,
+    FrictionOptions,
+    FrictionWorkspace,
+    Glocker,
+)
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth
 from explorer.kernels.linear_algebra.factored_solve import FACTORS, solve_factored
 from explorer.kernels.linear_algebra.saddle_point import solve_step
+from explorer.kernels.structures import Table
 from explorer.kernels.time_stepping.compliant_contact import FLEX, give
 
-__all__ = ["step_delassus", "step_impulses"]
+__all__ = ["forget", "step_delassus", "step_impulses"]
 
 ROUND_OFF = 2e-15  # of sums whose terms cancel, beside the largest of them
 
@@ -36,6 +48,13 @@ STEP = (
     " int64, float64[::1], float64[::1], float64[::1], int64, float64, int64, float64[:, ::1],"
     f" float64[::1], int8[::1], int64, int64[::1], int64, {WORK})"
 )
+
+
+@kernel(inline=True)
+def forget(ints: Table) -> None:
+    """Keep no factors and no blocks of a D that has changed."""
+    kept, cones_kept = ints[4][:3].view(FACTORED), ints[4][3:4].view(CONES)
+    kept[0].count = cones_kept[0].contacts = -1
 
 
 @kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1], int64[::1])", inner=True)
@@ -94,7 +113,12 @@ def step_impulses(
     tangents, solver : see `explorer.kernels.friction.coulomb.coulomb`
     """
     D, rhs, z, w, found = cc[0], vec[3], vec[7], vec[8], vec[12]
-    act, place, mode, state = ints[2], ints[7], ints[8], ints[4]
+    act, place, mode = ints[2], ints[7], ints[8]
+    kept, cones_kept = ints[4][:3].view(FACTORED), ints[4][3:4].view(CONES)
+    glocker_kept = ints[15][:3].view(FACTORED)
+    options = LcpOptions(method, tol, max_iter)
+    contacts = Contacts(D, act, m, held, place, tangents, vec[13], w, z, mode)
+    friction = Friction(coefficients[0], coefficients[1], slip, before)
     if not constant:
         for i1 in range(held):
             a = act[i1]
@@ -105,7 +129,7 @@ def step_impulses(
             for i2 in range(held):
                 D[act[i2], a] = along(ptr, col, val, act[i2], rhs)
             give(flex, a, nc, hht, D)
-        state[0] = state[MADE] = -1
+        forget(ints)
     for i1 in range(held):
         total = probe[i1] + e_dot[i1]
         for k in range(ptr[act[i1]], ptr[act[i1] + 1]):
@@ -118,14 +142,17 @@ def step_impulses(
             for i2 in range(held):
                 D[act[i1], act[i2]] = coupling(ptr, col, val, factors[0], act[i1], act[i2])
             give(flex, act[i1], nc, hht, D)
-        state[MADE] = -1
+        cones_kept[0].contacts = -1
     status = LCP_ITERATIONS
     if held > m and D.size > 0:
-        status = coulomb(
-            D, act, m, held, place, vec[13], w, z, mode, method, tol, max_iter, cc[1], cc[2], T,
-            vec[16:], ints[9:], member, found, nc, coefficients, slip, before, tangents, solver,
-            state,
-        )  # fmt: skip
+        glocker = LcpWorkspace(member, glocker_kept, ints[14], cc[1], ints[13], T, vec[16])
+        work = FrictionWorkspace(
+            ActiveSet(cc[1], vec[16], vec[17], ints[9], ints[10], ints[11]),
+            Glocker(cc[2], vec[18], vec[19], ints[9], ints[12], glocker),
+            ConeWorkspace(cc[1], cc[2], ints[9:], vec[25:], cones_kept),
+        )
+        how = FrictionOptions(options, solver)
+        status, found[0] = coulomb(contacts, friction, nc, how, work)
         if status != SUCCESS and cancels(
             ptr, col, val, act, held, probe, e_dot, v_free, w, z, found
         ):
@@ -139,9 +166,11 @@ def step_impulses(
             band, graph_vec, graph_ints, near,
         )  # fmt: skip
     a = act[0]
-    if m == 1 and solve_one(method, D[a, a], w[0], z, found) != 0:
-        return SUCCESS
-    return solve(
-        method, D, act, m, min(width, m), w, tol, max_iter, z, member, T, cc[1], ints[5], ints[3],
-        state, vec[9], found,
-    )  # fmt: skip
+    if m == 1:
+        done, off = solve_one(method, D[a, a], w[0], z)
+        if done:
+            found[0] = off
+            return SUCCESS
+    work_one = LcpWorkspace(member, kept, ints[3], cc[1], ints[5], T, vec[9])
+    status, found[0] = solve(Lcp(D, act, w, z), m, min(width, m), options, work_one)
+    return status

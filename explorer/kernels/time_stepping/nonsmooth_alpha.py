@@ -37,6 +37,10 @@ from explorer.kernels.complementarity.delassus import (
     JUMP,
     MASS,
     SMOOTH,
+    Matrices,
+    Responses,
+    Rows,
+    Weights,
     along,
     complement,
     factor,
@@ -44,6 +48,7 @@ from explorer.kernels.complementarity.delassus import (
     push,
     respond,
 )
+from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_solve, positive_definite
 from explorer.kernels.model.inputs import TOUCH, fill, force, scatter
@@ -52,9 +57,9 @@ from explorer.kernels.time_stepping.time_grid import even_step
 __all__ = ["run", "workspaces"]
 
 VELOCITY, BOTH, INSIDE, MEAN = 0, 1, 2, 3
-# places in `knobs` and `options`, besides those of the LCP
-H, T_END, ALPHA_M, ALPHA_F, BETA, GAMMA, FORECAST, NEWTON_TOL = 0, 1, 2, 3, 4, 5, 6, 7
-CONSTANT, MOVES, INTERPOLATED, LEVEL, NEWTON_MAX = 0, 1, 2, 3, 4
+# places in `knobs` and `options`
+H, T_END, ALPHA_M, ALPHA_F, BETA, GAMMA, FORECAST, NEWTON_TOL, LCP_TOL = 0, 1, 2, 3, 4, 5, 6, 7, 8
+CONSTANT, MOVES, INTERPOLATED, LEVEL, NEWTON_MAX, LCP, LCP_MAX = 0, 1, 2, 3, 4, 5, 6
 
 
 @kernel(
@@ -97,15 +102,21 @@ def run(
     share = 1.0 - af if interpolated else 1.0
     M_flat, K_flat, C_flat = M.reshape(M.size), K.reshape(K.size), C.reshape(C.size)
     D, DJ = cc[0], cc[1]
-    g, z, found, F, F0, r = vec[0], vec[1], vec[3], vec[4], vec[5], vec[6]
+    g, z, F, F0, r = vec[0], vec[1], vec[4], vec[5], vec[6]
     x, best, dx, d1, v1, a1 = vec[7], vec[8], vec[9], vec[10], vec[11], vec[12]
     df, vf, am_, w, e_dot = vec[13], vec[14], vec[15], vec[16], vec[17]
-    old, force_before, weights, before, point = vec[18], vec[19], vec[20], vec[21], vec[22]
+    old, force_before, before, point = vec[18], vec[19], vec[21], vec[22]
     act, every, pivots, band = ints[1], ints[2], ints[3:6], ints[6:9]
-    warm, warm_jump = ints[9:12], ints[12:15]
+    G, system = Rows(gap_ptr, gap_col, gap_val), Matrices(M, C, K)
+    responses, weights = Responses(LU, pivots, band, Y), Weights(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    lcp_options = LcpOptions(options[LCP], knobs[LCP_TOL], options[LCP_MAX])
+    kept, kept_jump = ints[10][:3].view(FACTORED), ints[13][:3].view(FACTORED)
+    problem, problem_jump = Lcp(D, act, g, z), Lcp(DJ, act, g, z)
+    lcp = LcpWorkspace(member[0], kept, ints[9], cc[2], ints[11], T, vec[2])
+    lcp_jump = LcpWorkspace(member[1], kept_jump, ints[12], cc[3], ints[14], T, vec[2])
     seen = point if by_gap else v1  # what the contacts look at
     span, span_jump, h_factored, h_before = nc, nc, 0.0, 0.0
-    warm[1, 0] = warm_jump[1, 0] = -1
+    kept[0].count = kept_jump[0].count = -1
     below = above = n - 1
     if not moves:
         bandwidth(M, n, band[MASS])
@@ -136,31 +147,28 @@ def run(
         c_w = 1.0 / (h * h) if s_v == 0.0 else 1.0 / h  # w beside an acceleration
         if h != h_factored:
             h_factored = h
-            weights[0], weights[1] = (1.0 - af) * c_v, (1.0 - af) * c_d
-            weights[2], weights[3] = (1.0 - af) * s_v, (1.0 - af) * s_d
-            weights[4], weights[5] = c_d if by_gap else c_v, s_d if by_gap else s_v
+            weights = Weights(
+                (1.0 - af) * c_v,
+                (1.0 - af) * c_d,
+                (1.0 - af) * s_v,
+                (1.0 - af) * s_d,
+                c_d if by_gap else c_v,
+                s_d if by_gap else s_v,
+            )
             if constant:
-                code = factor(
-                    M, C, K, 1.0 - am, weights[0], weights[1], LU[SMOOTH], n, band[SMOOTH],
-                    pivots[SMOOTH],
-                )  # fmt: skip
+                code = factor(system, 1.0 - am, weights.A_C, weights.A_K, responses, SMOOTH)
                 if code == SUCCESS and nc > 0:
-                    code = respond(
-                        nc, every, gap_ptr, gap_col, gap_val, M, C, K, LU, pivots, band, Y, D, n,
-                        weights,
-                    )  # fmt: skip
+                    code = respond(nc, every, G, system, weights, responses, D)
                 if code == SUCCESS and nc > 0 and level == BOTH:
-                    code = jump(
-                        nc, every, gap_ptr, gap_col, gap_val, M, C, K, LU, pivots, band, Y, DJ, n,
-                        weights[0] / (1.0 - am),
-                    )  # fmt: skip
+                    damping = weights.A_C / (1.0 - am)
+                    code = jump(nc, every, G, system, damping, responses, DJ)
                 if code != SUCCESS:
                     return code
                 bandwidth(D, nc, act)
                 span = max(act[0], act[1])
                 bandwidth(DJ, nc, act)
                 span_jump = max(act[0], act[1])
-                warm[1, 0] = warm_jump[1, 0] = -1
+                kept[0].count = kept_jump[0].count = -1
         m = 0
         for c in range(nc):
             p[i + 1, c], active[i + 1, c], z[c] = 0.0, 0, 0.0
@@ -281,29 +289,23 @@ def run(
                     x[j] = best[j] + dx[j]
                 continue
             if not constant:
-                code = factor(
-                    M, C, K, 1.0 - am, weights[0], weights[1], LU[SMOOTH], n, band[SMOOTH],
-                    pivots[SMOOTH],
-                )  # fmt: skip
+                code = factor(system, 1.0 - am, weights.A_C, weights.A_K, responses, SMOOTH)
                 if code == SUCCESS and m > 0:
-                    warm[1, 0] = -1
-                    code = respond(
-                        m, act, gap_ptr, gap_col, gap_val, M, C, K, LU, pivots, band, Y, D, n,
-                        weights,
-                    )  # fmt: skip
+                    kept[0].count = -1
+                    code = respond(m, act, G, system, weights, responses, D)
                 if code != SUCCESS:
                     return code
             for j in range(n):
                 dx[j] = -r[j]
             lu_solve(LU[SMOOTH], n, band[SMOOTH, 0], band[SMOOTH, 1], pivots[SMOOTH], dx)
             for k in range(m):
-                g[k] += weights[4] * along(gap_ptr, gap_col, gap_val, act[k], dx)
+                g[k] += weights.D_x * along(gap_ptr, gap_col, gap_val, act[k], dx)
                 old[k] = z[k]
                 for s in range(m):
                     g[k] -= D[act[k], act[s]] * z[s]
             if m > 0:
-                code = complement(knobs, options, D, m, span, T, cc[2], vec, act, warm, member[0])
-                residuals[i + 1, 0] = found[0] / h if by_gap else found[0]
+                code, off = complement(problem, m, span, lcp_options, lcp)
+                residuals[i + 1, 0] = off / h if by_gap else off
                 if code != SUCCESS:
                     return code
             norm_before, backs, change, size = norm, 0, 0.0, 0.0
@@ -335,17 +337,12 @@ def run(
                     g[m] = out[nc + c] + e_dot[c] + along(gap_ptr, gap_col, gap_val, c, v1)
                     m += 1
             if not constant:
-                warm_jump[1, 0] = -1
-                code = jump(
-                    m, act, gap_ptr, gap_col, gap_val, M, C, K, LU, pivots, band, Y, DJ, n,
-                    weights[0] / (1.0 - am),
-                )  # fmt: skip
+                kept_jump[0].count = -1
+                code = jump(m, act, G, system, weights.A_C / (1.0 - am), responses, DJ)
                 if code != SUCCESS:
                     return code
-            code = complement(
-                knobs, options, DJ, m, span_jump, T, cc[3], vec, act, warm_jump, member[1]
-            )
-            residuals[i + 1, 0] = max(residuals[i + 1, 0], found[0])
+            code, off = complement(problem_jump, m, span_jump, lcp_options, lcp_jump)
+            residuals[i + 1, 0] = max(residuals[i + 1, 0], off)
             if code != SUCCESS:
                 return code
             for j in range(n):

@@ -15,6 +15,7 @@ import numpy as np
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve
+from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.factored_solve import FACTORS
 from explorer.kernels.linear_algebra.saddle_point import solve_step
@@ -57,6 +58,8 @@ def project(
     """
     dq, z, w = vec[0], vec[1], vec[2]
     pivots, near, N = ints[1], ints[9], n + bound
+    lcp_options, kept = LcpOptions(options[4], knobs[6], options[5]), ints[4][:3].view(FACTORED)
+    lcp = LcpWorkspace(member, kept, ints[3], A, ints[5], T, vec[0])
     constant = options[0] == 1
     pushed, before, first = 0, np.inf, 0.0
     for _ in range(MOST):
@@ -100,12 +103,9 @@ def project(
                 solve_step(False, factors, W, N, pivots, dq)
                 for i in range(pushed):
                     D[near[i], near[k]] = along(gap_ptr, gap_col, gap_val, near[i], dq)
-            ints[4, 0] = -1
-            status = solve(
-                options[4], D, near, pushed, pushed, w, knobs[6], options[5], z, member, T, A,
-                ints[5], ints[3], ints[4], vec[0], vec[3],
-            )  # fmt: skip
-            ints[4, 0] = -1
+            kept[0].count = -1
+            status, _ = solve(Lcp(D, near, w, z), pushed, pushed, lcp_options, lcp)
+            kept[0].count = -1
             if status != SUCCESS:
                 return status
             for j in range(N):
