@@ -22,6 +22,7 @@ import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
 from explorer.schemes.fesd import FESD
 from explorer.study import study
 
@@ -95,7 +96,8 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
     >>> ex.study.fesd_reference(sol, intervals=3).difference < 1e-9
     True
     """
-    if not solution.has("boundaries") or not isinstance(solution.scheme, FESD):
+    is_fesd = isinstance(solution, Solution) and isinstance(solution.scheme, FESD)
+    if not is_fesd or not solution.has("boundaries"):
         raise BadValue(
             "fesd_reference checks a solution of FESD, such as simulate(system, FESD())."
         )
