@@ -25,6 +25,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from explorer import cache
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ["study", "optimise", "derivatives", "views/drawing", "kernels"]
 SWAPS: dict[type, type] = {
@@ -196,10 +198,10 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def fails(copy: Path, cache: Path, tests: list[Path], seconds: float) -> str:
+def fails(copy: Path, kept: Path, tests: list[Path], seconds: float) -> str:
     """Return the first test that fails, or an empty text."""
     names = [path.relative_to(ROOT).as_posix() for path in tests]
-    environment = {"PYTHONPATH": str(copy), "NONSMOOTH_EXPLORER_CACHE": str(cache)}
+    environment = {"PYTHONPATH": str(copy), "NONSMOOTH_EXPLORER_CACHE": str(kept)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     try:
@@ -232,9 +234,10 @@ def main(arguments: list[str] | None = None) -> int:
     every = [m for path in files for m in mutants(path)]
     drawn = random.Random(asked.seed).sample(every, min(asked.number, len(every)))
     rooms, counts, sound = Rooms(), {"killed": 0, "survived": 0, "equivalent": 0}, {}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=cache.directory().parent) as folder:
         copy = copied(Path(folder) / "copy")
-        usual = Path(os.environ.get("NONSMOOTH_EXPLORER_CACHE") or Path(folder) / "cache")
+        own = Path(folder) / "cache"  # in which what is there is found, and mutants stay
+        shutil.copytree(cache.directory(), own, copy_function=os.link)
         for mutant in drawn:
             tests = rooms.of(mutant.file)[: asked.most]
             if asked.list:
@@ -242,7 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
                 continue
             key = tuple(tests)
             if key not in sound:
-                sound[key] = fails(copy, usual, tests, 10 * asked.seconds)
+                sound[key] = fails(copy, own, tests, 10 * asked.seconds)
             if sound[key]:
                 print(f"{mutant.file}: its tests fail as it stands: {sound[key]}", flush=True)
                 continue
@@ -250,7 +253,7 @@ def main(arguments: list[str] | None = None) -> int:
             target = copy / "explorer" / mutant.file
             whole = target.read_text("utf-8")
             target.write_text(mutant.source, "utf-8")
-            killer = fails(copy, usual, tests, asked.seconds) if tests else ""
+            killer = fails(copy, own, tests, asked.seconds) if tests else ""
             target.write_text(whole, "utf-8")
             line = whole.splitlines()[mutant.line - 1].strip()
             result = "killed" if killer else "survived"
