@@ -135,7 +135,7 @@ def two_resets() -> HybridSystem:
 def test_guards_of_a_hybrid_system_that_meet():
     """A first: x = 2 y, then y += x^2; B first the other way round. Closed form on each side."""
     cost = {"w": "x + 10*y"}
-    with pytest.raises(ex.BadValue, match="'B' meets 'A', and 'a', 'b' decides"):
+    with pytest.raises(ex.BadValue, match="'B' coincides with 'A', and 'a', 'b' decides"):
         ex.sensitivity(two_resets(), TIGHT, None, cost)
     sens = ex.sensitivity(two_resets(), TIGHT, None, cost, directional="both")
 
@@ -384,7 +384,7 @@ def test_a_running_cost_up_to_an_accumulation():
 def test_an_event_at_the_end_of_the_run_is_said():
     """y(t_end) has a kink where t_end is the impact."""
     ball, hit = models["bouncing_ball"](), float(np.sqrt(2 / 9.81))
-    with pytest.raises(ex.BadValue, match="meets the end of the run"):
+    with pytest.raises(ex.BadValue, match="coincides with the end of the run"):
         ex.sensitivity(ball, TIGHT, "y0", {"w": "y"}, t_end=hit)
     sens = ex.sensitivity(ball, TIGHT, "y0", {"w": "y"}, t_end=hit, e=0.5, directional="both")
     assert sens.right.cost_gradient == pytest.approx([1.0], rel=1e-6)

@@ -140,7 +140,10 @@ def test_pictures_mark_rows_and_join_none():
         ),
         (lambda: ex.simulate(shaken(), ex.Newmark(), record=ex.Recorder(q=7)), "from 0 to 3"),
         (lambda: ex.simulate(shaken(), ex.Newmark(), record=10), "write Recorder"),
-        (lambda: ex.simulate(shaken(), ex.MoreauJean(), record=ex.Recorder()), "takes no record"),
+        (
+            lambda: ex.simulate(shaken(), ex.MoreauJean(), record=ex.Recorder()),
+            "does not accept record: it keeps all rows",
+        ),
     ],
 )
 def test_a_wrong_question_is_answered(ask, words):

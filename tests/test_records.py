@@ -130,7 +130,7 @@ def test_records_are_written_down_shown_and_run_again(tmp_path, linear):
         (Record(0.1, [0, np.nan, 1], ["1"]), r"Sample 1 of 'record 1' \(t = 0.1 s\) is nan"),
         (Record(0.1, [[0, 1], [1, 2]], ["1"]), r"sequence of two or more numbers.*\(2, 2\)"),
         (Record(0.1, [3.0], ["1"]), "two or more numbers"),
-        (Record(0.1, ["a", "b"], ["1"]), "must be numbers"),
+        (Record(0.1, ["a", "b"], ["1"]), "sequence of real numbers"),
         (Record(0.1, [0, 1], ["1", "2"]), "along of 'record 1' needs 1 component, but 2 given"),
         (Record(0.1, [0, 1], ["x"]), "depends on 'x'; it may depend on parameters only"),
         (Record(0.1, [0, 1], ["t"]), "depends on 't'"),

@@ -124,7 +124,7 @@ def test_a_model_may_come_as_name_builder_or_system():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"retitution": 1}, "nothing called 'retitution'"),
+        ({"retitution": 1}, "no setting 'retitution'"),
         ({"e": 1.5}, "restitution"),
         ({"e": "abc"}, "'abc'"),
         ({"m": 0}, "mass"),
@@ -174,7 +174,7 @@ def test_a_billion_steps_are_refused_with_a_step_that_would_do(ball):
     errors = ball.change({"knob.h": 4.5e-9})
     assert "1e+09 steps" in errors["knob.h"]
     assert frozen(ball)[:2] == before[:2]
-    number, prefix = re.search(r"h = (\S+) ([mµn]?)s would do", errors["knob.h"]).groups()
+    number, prefix = re.search(r"Use h = (\S+) ([mµn]?)s or larger", errors["knob.h"]).groups()
     named = float(f"{number}e{PREFIXES[prefix]}")
     assert ball.change({"knob.h": named}) == {}
     assert ball.scheme.h == named
@@ -437,7 +437,7 @@ def test_a_scheme_that_goes_takes_refused_knobs_with_it(ball):
     ball.change({"scheme": "EventDriven"})
     assert ball.state["scheme"] == "EventDriven"
     assert ball.pending == {"rho.m": "heavy"}
-    assert "Drawn with m = 1" in SessionAnswer(ball).frame()["status"]["text"]
+    assert "Showing m = 1" in SessionAnswer(ball).frame()["status"]["text"]
 
 
 @pytest.mark.parametrize("away", ["undo", "reset", "preset", "model"])

@@ -316,7 +316,7 @@ def test_a_script_opens_it(monkeypatch):
     for scheme, said in ((ex.MoreauJean(), "Newmark family"), ("Wilson", "no Newmark scheme")):
         with pytest.raises(ex.ExplorerError, match=said):
             ex.explore_stability(scheme)
-    with pytest.raises(ex.ExplorerError, match="nothing called 'theta'"):
+    with pytest.raises(ex.ExplorerError, match="no setting 'theta'"):
         ex.explore_stability(theta=1)
     monkeypatch.setenv("EXPLORER_STATIC", "1")
     assert type(ex.explore_stability("Fox-Goodwin")) is go.Figure

@@ -105,7 +105,7 @@ def test_a_long_refusal_is_read_to_its_end(browser):
         stage.drawn()
         refused = level(stage) == "error"
         assert refused == (scheme == "EventDriven")
-        assert said(stage).startswith("Drawn with MoreauJean") == refused
+        assert said(stage).startswith("Showing MoreauJean") == refused
         assert stage.page.locator(".nsx-stale").count() == refused
         room = stage.js("""() => { const s = document.querySelector(".nsx-status");
           return [s.scrollHeight - s.clientHeight, s.scrollWidth - s.clientWidth]; }""")
