@@ -1,7 +1,6 @@
-"""`Param`: a model's physical knob.  `knob()`: a scheme's numerical one.
+"""`Param`: a physical parameter of a model. `knob()`: a numerical option of a scheme.
 
-Both carry what a slider, a table row and an error message need, so none of the three is ever
-written by hand.
+Both hold what a slider, a table row and an error message need.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ __all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"
 
 @dataclasses.dataclass(frozen=True)
 class Param(metaclass=Checked):
-    """A physical parameter: a number with a unit, a sensible range and a sentence.
+    """A physical parameter: a number with a unit, a usual range and a description.
 
     Parameters
     ----------
     value : float
         The default, in `unit`.
     low, high : float
-        Range of the slider. A value typed outside is taken: the range is advice. A dimensionless
-        restitution is checked where it is used, by the contact.
+        Range of the slider. A value outside is accepted with a warning. The contact checks a
+        restitution itself.
     unit : str
         SI unit such as "m/s2"; empty for a pure number.
     text : str
-        What it is, e.g. "restitution".
+        Description, e.g. "restitution".
     log : bool
         Whether the slider is logarithmic.
 
@@ -108,7 +107,7 @@ def knob(
     minor: bool = False,
     types: Sequence[type] = (),
 ) -> Any:
-    """Declare a field of a scheme's dataclass that becomes a control of every panel.
+    """Declare an option of a scheme: a field of its dataclass, and a control in panels.
 
     Parameters
     ----------
@@ -125,9 +124,9 @@ def knob(
     positive : bool
         Whether the value must be > 0.
     minor : bool
-        Whether panels keep it in a folded group.
+        Whether panels show it in a folded group.
     types : sequence of type
-        What a choice may be besides a string.
+        Types that a choice may have besides a string.
     """
     meta = Knob(low, high, unit, text, log, tuple(choices), positive, strict, minor, tuple(types))
     return dataclasses.field(default=default, metadata={"knob": meta})
@@ -153,7 +152,7 @@ def check_knobs(scheme: Any) -> None:
     Raises
     ------
     BadValue
-        A sentence that names the scheme, the field, the value and what is allowed.
+        The message names the scheme, the field, the value and the allowed values.
     """
     kind = type(scheme).__name__
     for name, (default, meta) in knobs_of(scheme).items():
@@ -186,9 +185,9 @@ def check_knobs(scheme: Any) -> None:
 
 
 def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> float:
-    """Return `value` as a finite float, or refuse with a sentence that begins with `what`.
+    """Return `value` as a finite float; the message of a refusal begins with `what`.
 
-    Text is read as a number, with a decimal comma or a simple fraction accepted.
+    Text is read as a number; a decimal comma and a simple fraction are accepted.
 
     >>> number("1/4", "e")
     0.25
@@ -212,7 +211,7 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
 
 
 def roomy(least: float) -> float:
-    """Return a short number a little above `least`, to be named in advice.
+    """Return a rounded number slightly above `least`, for advice in a message.
 
     >>> roomy(2.25e-6)
     2.5e-06

@@ -1,6 +1,6 @@
-"""What a run keeps: chosen rows and coordinates, while everything is checked of every step.
+"""Recording of chosen rows and coordinates, while the checks cover every step.
 
-A run of many steps and coordinates does not fit into memory, and little of it is looked at.
+A run of many steps and coordinates does not fit into memory, and most rows are never needed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ _WHAT = ("q", "v", "a")
 
 @dataclass(frozen=True)
 class Recorder(metaclass=Checked):
-    """Which rows and coordinates of a run are kept.
+    """The rows and coordinates of a run that are kept.
 
-    The first and the last row always are. Certificate, status and energies belong to all steps,
-    whatever is kept.
+    The first and the last row are always kept. Certificate, status and energies cover all steps.
 
     Parameters
     ----------
     every : int
-        Keeps every such row.
+        Keeps every n-th row.
     times : (k,) float, optional
         Keeps the first row at or after each of these times in s, instead of `every`.
     q, v, a : "all", or sequence of str or int
@@ -43,7 +42,7 @@ class Recorder(metaclass=Checked):
     Raises
     ------
     BadValue
-        `every` below 1, or given with `times`; times that are no numbers.
+        If `every` is below 1 or given together with `times`, or times are not numbers.
 
     Examples
     --------

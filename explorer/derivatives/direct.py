@@ -1,8 +1,8 @@
 """`Sensitivity`: derivatives of a run by its parameters, with their jumps at the events.
 
-The tangent linear model is marched with the state (Corner et al. 2019, eq. (14), (17), (18)); at an
-event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event-time sensitivity (33)
-for a general guard. Of `FESD` the discrete equations are differentiated
+The tangent linear model is integrated with the state (Corner et al. 2019, eq. (14), (17), (18)). At
+an event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event-time sensitivity
+(33) for a general guard. For `FESD` the discrete equations are differentiated
 (`explorer.kernels.fesd.tangents`).
 """
 
@@ -36,15 +36,15 @@ class Sensitivity:
     ----------
     method : str
     run : Solution
-        What was marched; of the adjoint without sensitivities.
+        The run that was integrated; for the adjoint without sensitivities.
     wrt : names of the parameters (or of the states whose start is meant)
     cost, cost_gradient : float, (p,) psi and its gradient
-    residuals : dict of what the method can say of its own exactness
+    residuals : dict of what the method can tell about its own accuracy
     mu : (events, 2, n_x + 1) or None
-        Of the adjoint: the derivative of psi by the state (x, z) before and after each event;
+        For the adjoint: the derivative of psi by the state (x, z) before and after each event;
         `mu_ends` (2, n_x + 1) at the start and at the end.
     left, right : OneSided or None
-        With ``directional="both"``, where there is such a meeting: the derivatives to either side.
+        With ``directional="both"``, if events coincide: the one-sided derivatives.
     """
 
     references: ClassVar[tuple[str, ...]] = ("corner-2019",)  # keys of `references.bib`
@@ -72,32 +72,32 @@ class Sensitivity:
 
     @cached_property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Events that graze, or that meet in an order that decides.
+        """Events that graze, or that coincide in an order that a parameter decides.
 
-        `sensitivity()` makes NaN of the columns that they concern, behind them.
+        After them, `sensitivity()` sets the affected columns to NaN.
         """
         return examine(self.question, self.run, lambda: self.solution)
 
     @property
     def directional(self) -> bool:
-        """Whether some derivative is another one to either side of its parameter."""
+        """Whether the one-sided derivatives by some parameter differ."""
         return any(doubt.kind == "directional" for doubt in self.doubts)
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Sentences on what speaks against the derivative: those of `trust`."""
+        """Reasons to doubt the derivative: the sentences of `trust`."""
         return self.trust.sentences
 
     def along(self, direction: Any) -> float:
         """Return the derivative of the cost along a direction (p,) of the parameters.
 
-        Where events meet it is the limit from that side (Bouligand derivative), which is not linear
-        in the direction.
+        Where events coincide it is the limit from that side (Bouligand derivative), which is not
+        linear in the direction.
 
         Raises
         ------
         BadValue
-            If the direction is not one number for each parameter, not all 0.
+            If the direction does not have one number per parameter, or all are 0.
         """
         d = np.asarray(direction, float)
         if d.shape != (len(self.wrt),) or not np.isfinite(d).all() or not d.any():
@@ -116,7 +116,7 @@ class Sensitivity:
 
     @cached_property
     def trust(self) -> Trust:
-        """What speaks for the derivative and against it: ``.ok``, ``.sentences``, its figures."""
+        """How reliable the derivative is: ``.ok``, ``.sentences`` and its figures."""
         mu = None
         if self.mu is not None and self.mu_ends is not None:
             mu = np.vstack([self.mu_ends[:1], *self.mu, self.mu_ends[1:]])
@@ -126,9 +126,9 @@ class Sensitivity:
         )  # fmt: skip
 
     def verify(self, scheme: Any = None) -> Trust:
-        """Ask another method at another tolerance, and difference quotients of its runs.
+        """Compare with another method at another tolerance, and with difference quotients.
 
-        Nothing of this run is replayed; see `explorer.derivatives.verify`.
+        Nothing of this run is used again; see `explorer.derivatives.verify`.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Sensitivity:
 
     @cached_property
     def solution(self) -> Solution:
-        """The run with its sensitivities; of the adjoint that of the direct method, made here."""
+        """The run with its sensitivities; for the adjoint, the direct method computes it here."""
         return self.run if self.mu_ends is None else self.question.run()
 
     @property
@@ -178,7 +178,8 @@ class Sensitivity:
         Raises
         ------
         BadValue
-            If a time lies outside the run or is no number, or the side is neither.
+            If a time lies outside the run or is not a number, or the side is neither "left" nor
+            "right".
         """
         times = within(t, side, 0.0, self.solution.march.t_last)
         shape = self.question.cost.flow.n_x, len(self.wrt)

@@ -1,4 +1,4 @@
-"""`sensitivity()`: one question, five ways to answer it."""
+"""`sensitivity()`: derivatives of a run by five methods."""
 
 from __future__ import annotations
 
@@ -47,54 +47,54 @@ def sensitivity(
     check: bool = False,
     **parameters: Any,
 ) -> Sensitivity:
-    """Differentiate a trajectory and a cost by parameters.
+    """Compute the derivatives of a trajectory and of a cost by parameters.
 
     Parameters
     ----------
     system : System
-        One whose events a scheme locates: mechanical, hybrid, Filippov, with step functions.
+        A system whose events a scheme locates: mechanical, hybrid, Filippov, with step functions.
     scheme : EventDriven or FESD, optional
-        The tolerances of EventDriven hold for the sensitivities too; those of FESD are the
-        derivative of its discrete solution, exact at any step size. For "discrete" the `MoreauJean`
-        that is differentiated, too.
+        `EventDriven` applies its tolerances to the sensitivities, too. `FESD` differentiates its
+        discrete solution, which is exact at any step size. For "discrete", the `MoreauJean` that is
+        differentiated.
     wrt : str or sequence of str, optional
-        Parameters; the name of a state means its start. By default all parameters.
+        Parameters, or states, whose start is meant. By default all parameters.
     cost : Cost, formula or dict, optional
-        psi = int g dt + w; a formula alone is g. In g ``a_<coordinate>`` is an acceleration.
+        psi = int g dt + w; a single formula is g. In g, ``a_<coordinate>`` is an acceleration.
     method : str
         "direct", "adjoint", "complex_step", "finite_difference" or "discrete".
     t_end : float, optional
-        Final time in s; by default the system's.
+        Final time in s; by default that of the system.
     until : str or (str, int), optional
-        The final time is this event (of a contact or guard, by name; its number, from 1); the cost
-        takes the left limit there.
+        The run ends at this event: the name of a contact or guard, and the number of the event,
+        from 1. The cost uses the left limit there.
     t_eval : (k,) times of the rows, optional
     q0, v0, x0, mode0 : optional
-        The start, as `simulate` takes it. What is given depends on no parameter.
+        The start, as for `simulate`. A start that is given depends on no parameter.
     rho, **parameters
-        Parameters by name; those not given keep their default.
+        Parameters by name. The others keep their defaults.
     delta, h : float
-        Step of the finite difference (relative to a parameter > 1); step size of "discrete" in s.
+        Step of the finite difference, relative for a parameter > 1; step size of "discrete" in s.
     directional : str
-        What to do where events meet in an order that a parameter decides, so that the derivative is
-        another one to either side: "refuse", or "both", which returns them as `left` and `right`,
-        with NaN in `cost_gradient`, and any direction by `along`.
+        What to do if events coincide and a parameter decides their order, so that the one-sided
+        derivatives differ. "refuse" raises an error. "both" returns them as `left` and `right`,
+        with NaN in `cost_gradient`; `along` gives any direction.
     check : bool
-        Whether "adjoint" runs the direct method too and compares: `residuals` has "direct" and
-        "duality" then. The other methods but "direct" always compare.
+        Whether "adjoint" also runs the direct method and compares: `residuals` then has "direct"
+        and "duality". The methods other than "direct" and "adjoint" always compare.
 
     Returns
     -------
     Sensitivity
-        Behind an event that grazes so closely that the tolerances do not tell its derivative there
-        is no number but NaN; `cautions` says so.
+        After an event that grazes so closely that the tolerances do not determine its derivative,
+        the entries are NaN, and `cautions` says so.
 
     Raises
     ------
     BadValue, BadModel, NotApplicable
-        The question makes no sense: a sentence says why and what would work.
+        If the arguments are inconsistent. The message explains why and suggests a fix.
     StepFailed
-        The run stopped early.
+        If the run stops early.
 
     Examples
     --------

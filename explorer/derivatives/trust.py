@@ -1,7 +1,7 @@
-"""How far a derivative can be trusted: grazing, directions, growth of errors, near misses.
+"""The reliability of a derivative: grazing, directions, growth of errors, near misses.
 
-A derivative through events is exact for the run that was marched. Whether that run says anything
-about its neighbours is another question, and four figures answer it:
+A derivative through events is exact for the computed run. Whether it describes neighbouring runs is
+another question. Four figures answer it:
 
 grazing       an event that its guard barely reaches: dt/drho = -(r_x S + r_rho) / D with a D that
               the tolerances do not determine (`LocatedEvent.margin`)
@@ -10,11 +10,11 @@ growth        errors of the run grow as its derivatives do: |S| times the tolera
               are the digits that are lost; in chaos all of them
 near miss     a guard that almost fires: a small change adds an event
 
-What of this the tolerances leave open further runs look into (`explorer.derivatives.doubts`); a
+Where the tolerances leave this open, further runs resolve it (`explorer.derivatives.doubts`). A
 `Doubt` that remains is a check that does not hold, among the others here.
 
-`verify` asks somebody else: another method at another tolerance, and difference quotients of its
-runs to either side. Nothing of the first run is replayed.
+`verify` compares with another method at another tolerance, and with one-sided difference quotients
+of its runs. It uses nothing of the first run.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ _HELD = 1e-6  # of its largest speeds: what may be left of the derivative of a s
 
 @dataclass(frozen=True, repr=False)
 class Trust:
-    """What speaks for a derivative and against it.
+    """The reliability of a derivative.
 
     Attributes
     ----------
     margin : float
-        The smallest grazing margin of all events, inf without events: the relative error of a
-        ``dt_drho`` is some 1 / (2 margin).
+        The smallest grazing margin of all events, inf without events. The relative error of a
+        ``dt_drho`` is about 1 / (2 margin).
     growth : float
-        How much larger a relative error becomes along the run.
+        Factor by which a relative error grows along the run.
     digits : float
-        Decimal digits of the run that are left, -log10(growth rtol); below `DIGITS` there is no
-        number to rely on.
+        Decimal digits of the run that remain, -log10(growth rtol). Below `DIGITS` the derivative is
+        not reliable.
     directional : tuple of float
-        Times of the events at which the derivative has two sides.
+        Times of the events at which the one-sided derivatives differ.
     certificate : Certificate
-        Each figure beside its bound; what is not known of the derivative is a `Doubt`.
+        Each figure with its bound. A part of the derivative that is unknown is a `Doubt`.
     """
 
     margin: float
@@ -70,12 +70,12 @@ class Trust:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing speaks against the derivative."""
+        """Whether there is no reason to doubt the derivative."""
         return self.certificate.ok
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What speaks against it, one sentence each."""
+        """The reasons to doubt the derivative, one sentence each."""
         return self.certificate.cautions
 
     @property
@@ -111,12 +111,12 @@ def trust(
     gradient : (p,), optional
         Of the cost.
     doubts : optional
-        What `examine` says of the run, if it was asked before.
+        The result of `examine` for the run, if it was computed before.
     mu : (k, n_x + 1), optional
         Adjoints at the start, on both sides of each event and at the end, in place of the
         sensitivities.
     residuals : dict, optional
-        What a method says of its own exactness.
+        What a method tells about its own accuracy.
     """
     tolerance = float(getattr(question.scheme, "rtol", np.finfo(float).eps))
     if doubts is None:

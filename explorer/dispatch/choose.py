@@ -1,4 +1,4 @@
-"""Which scheme takes a system, and what a refusal says would."""
+"""Choice of a scheme for a system, and the advice that a refusal gives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["applicability", "choose", "numbers_of", "schemes_for"]
 
 
 def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme:
-    """Return a scheme instance that takes the system, or refuse with what would."""
+    """Return a scheme instance that accepts the system, or name schemes that would."""
     check_system(system)
     if scheme is None:
         found = schemes_for(system)
@@ -94,16 +94,15 @@ def _both(names: tuple[str, ...]) -> str:
 
 
 def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
-    """Return a default instance of every scheme that takes the system, with its step size.
+    """Return a default instance of every scheme that accepts the system, with its step size.
 
-    Time stepping comes first: it passes through any number of events. What takes it through an
-    exact rewriting follows. Schemes that are there to show what goes wrong come last, and only with
-    `lessons`.
+    Time stepping comes first, because it passes through any number of events. Schemes that need an
+    exact reformulation follow. Lessons come last, and only with `lessons`.
 
     Raises
     ------
     BadValue
-        If it is no system.
+        If `system` is not a system.
     """
     check_system(system)
     found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
@@ -116,19 +115,19 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
 def applicability(
     systems: System | Mapping[str, System] | None = None,
 ) -> dict[str, dict[str, bool]]:
-    """Return ``{system: {scheme: taken?}}``, generated from what the schemes say they accept.
+    """Return ``{system: {scheme: accepted?}}`` from the attributes of the schemes.
 
-    Schemes that are there to show what goes wrong are left out.
+    Lessons, the schemes that show what goes wrong, are left out.
 
     Parameters
     ----------
     systems : mapping of str to System, or System, optional
-        By default the types of systems, without contacts and the like.
+        By default the system types, without contacts and other features.
 
     Raises
     ------
     BadValue
-        If one is no system.
+        If an entry is not a system.
     """
     kinds = {name: kind for name, kind in schemes.items() if not kind.lesson}
     if systems is None:
@@ -147,17 +146,17 @@ def applicability(
 
 
 def takes(kind: type[Scheme], of: type[System]) -> bool:
-    """Whether a scheme takes a type of systems, with what these always have."""
+    """Whether a scheme accepts a system type, with the features that it always has."""
     return issubclass(of, kind.accepts) and of.needs <= kind.handles
 
 
 def numbers_of(system: System, chosen: Scheme, given: Mapping[str, Any]) -> list[float]:
-    """Return the parameter vector with what is given by name.
+    """Return the parameter vector; values given by name replace the defaults.
 
     Raises
     ------
     BadValue
-        As `System.rho`; of a knob with the scheme that has it.
+        As `System.rho`. If the name is an option of a scheme, the message names the scheme.
     """
     homes = [type(chosen).__name__, *schemes]
     for name, value in given.items():

@@ -24,8 +24,8 @@ __all__ = ["load"]
 def load(path: str | Path) -> Solution:
     """Read a solution written by ``Solution.save``, its system and scheme included.
 
-    A run that locates its events runs again, for what lies between its rows; its arrays are those
-    of the file.
+    A run with located events is computed again, so that it can be evaluated between its rows. Its
+    arrays are those of the file.
 
     Raises
     ------

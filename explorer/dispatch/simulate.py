@@ -65,24 +65,24 @@ def simulate(
     ----------
     system : System
     scheme : Scheme, its class, or its name
-        By default the first one that takes the system, with the system's own step size.
+        By default the first scheme that accepts the system, with the step size of the system.
     t_end : float, optional
-        In s; by default the system's.
+        Final time in s; by default that of the system.
     q0, v0 : (n,) float, optional
-        Start of a mechanical system; by default its own formulas.
+        Start of a mechanical system; by default the start that the system declares.
     x0 : (n_x,) float, optional
-        Start of a system x' = ..., or (q, v) for a scheme that marches the whole state. (A single
-        number is the parameter x0 of a model that has one.)
+        Start of a first-order system x' = ..., or (q, v) for a scheme that integrates the whole
+        state. A single number sets the parameter x0, if the model has one.
     mode0 : str or Mode, optional
         The mode in which a hybrid system starts.
     t_eval : (k,) float, optional
-        Times of the rows, for a scheme that locates events; both sides of each event are added.
+        Times of the rows, for schemes that locate events. Both limits at each event are added.
     record : Recorder, optional
-        Which rows and coordinates are kept, for `Newmark` and `GeneralizedAlpha`; by default all.
+        Rows and coordinates to keep, for `Newmark` and `GeneralizedAlpha`; by default all.
     throw : bool
-        Whether a failed run raises; else it is returned with its status.
+        Whether a failed run raises an error. If not, the run is returned with its status.
     rho, **parameters
-        Parameters by name; those not given keep their default.
+        Parameters by name. The others keep their defaults.
 
     Returns
     -------
@@ -91,20 +91,20 @@ def simulate(
     Raises
     ------
     BadModel, BadValue, NotApplicable
-        The question makes no sense: a sentence says why and what would work.
+        If the arguments are inconsistent. The message explains why and suggests a fix.
     StepFailed
-        The run stopped early; ``error.solution`` is the part that was computed.
+        If the run stops early. ``error.solution`` holds the part that was computed.
 
     Warns
     -----
     LessonWarning
-        The scheme is here to show what goes wrong.
+        The scheme is a lesson: it shows what goes wrong.
     SchemeWarning, ModelWarning
-        It runs, but numbers of the scheme lose what it is known for, a linear system grows by
-        itself, a contact slides where no finite force can hold it up (Painleve's paradox),
-        friction wedges a body so that no impulses obey the laws of its contacts, or something
-        looks like a mistake: a parameter far outside its range, no start, no restitution, a gap
-        of the wrong sign.
+        The run is computed, but its result may not be what was meant. The options of the scheme
+        lose its order or stability; a linear system is unstable; a sliding contact has no finite
+        force (Painleve's paradox); friction wedges a body, so that no impulses satisfy Newton's
+        impact law; or the input looks like a mistake: a parameter far outside its range, no start,
+        no restitution, a gap of the wrong sign.
 
     Examples
     --------
@@ -185,12 +185,12 @@ def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:
 def begin(
     chosen: Scheme, system: System, compiled: Any, start: Mapping[str, Any]
 ) -> tuple[Any, dict[str, np.ndarray]]:
-    """Return what is compiled, for the mode that is given, and the start as `Scheme.run` takes it.
+    """Return the compiled system in its first mode, and the start in the form of `Scheme.run`.
 
     Raises
     ------
     BadValue
-        A start that the system or the scheme cannot have.
+        If the system or the scheme has no such start.
     """
     mode0 = start.get("mode0")
     if isinstance(system, HybridSystem):
@@ -221,9 +221,9 @@ def _takes(chosen: Scheme, what: str, instead: str) -> None:
 
 
 def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
-    """Take out of `start` what must be a parameter of that name.
+    """Move entries of `start` that name a parameter to the parameters.
 
-    So is a single number x0 where the state has several, and q0 or v0 of a system x' = ....
+    These are a single number x0 where the state has several, and q0 or v0 of a system x' = ....
 
     Raises
     ------
@@ -294,7 +294,7 @@ def _by_sign(system: System) -> str:
 
 
 def rerun(solution: Solution, **changes: Any) -> Solution:
-    """Simulate the recipe of a solution again; `changes` are arguments of `simulate`."""
+    """Simulate a solution again with the same arguments; `changes` replaces some of them."""
     spec = solution.spec
     arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho}
     if spec["record"] is not None:

@@ -3,7 +3,7 @@
 min sum ((y(t_i, rho) - data_i) / sigma_i)^2 within bounds, by a trust-region Gauss-Newton method
 (`scipy.optimize.least_squares`) with the Jacobian y_x S(t_i) + y_rho from the direct method.
 Standard errors: s^2 (J' J)^-1 at the solution (Seber and Wild, *Nonlinear Regression*, 1989,
-ch. 2). Robust losses bound what a wrong datum can do (`explorer.optimise.loss`).
+ch. 2). Robust losses bound the influence of an outlier (`explorer.optimise.loss`).
 """
 
 from __future__ import annotations
@@ -197,33 +197,34 @@ def fit(
     data : (m,) or (m, k) float
         NaN where nothing was measured.
     observe : str, formula or sequence of k of them, optional
-        What was measured: states or formulas; by default the first k states.
+        The measured quantities: states or formulas; by default the first k states.
     wrt : str or sequence of str, optional
-        What is unknown: parameters, or states (their start). By default all parameters.
+        The unknowns: parameters, or states, whose start is meant. By default all parameters.
     bounds : dict by name or sequence of (low, high), optional
         By default the range of each parameter; a start value is free.
     scheme : EventDriven, optional
     sigma : float or array like data, optional
         Standard deviation of the data; without it, it is estimated from the residuals.
     loss : str
-        "linear", or one that bounds what wrong data do: "soft_l1", "huber", "cauchy", "arctan", as
+        "linear", or a robust one: "soft_l1", "huber", "cauchy", "arctan", as
         `scipy.optimize.least_squares` names them.
     scale : float, optional
-        Residual from which on a datum counts as wrong, in units of sigma: by default 1. Without
-        sigma, in units of the data; a robust loss wants one of the two.
+        Residual above which a datum counts as an outlier, in units of sigma; by default 1. Without
+        sigma, in units of the data. A robust loss needs sigma or scale.
     start : dict by name or sequence, optional
-        Where the search begins; by default the values of the system. Near the truth: a model that
-        bounces once more or less than the data sits in another valley.
+        Where the search begins; by default the values of the system. It should be near the
+        solution: a model that bounces once more or less than the data leads to another local
+        minimum.
     starts, seed : int
         Searches: the first from `start`, the others from a Latin hypercube over the bounds. The
         best is returned, and the message says how many ended there.
     tol : float
-        Of the relative change of cost and parameters.
+        Tolerance of the relative change of cost and parameters.
     max_iter : int
     progress : bool
         Whether to show a bar when it takes more than a second.
     rho, **parameters
-        Parameters by name; those not given keep their default.
+        Parameters by name. The others keep their defaults.
 
     Returns
     -------
@@ -232,7 +233,7 @@ def fit(
     Raises
     ------
     BadValue, BadModel, NotApplicable, StepFailed
-        The question makes no sense, or the start has no run.
+        If the arguments are inconsistent, or the run at the start fails.
 
     Examples
     --------

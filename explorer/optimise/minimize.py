@@ -1,10 +1,10 @@
-"""`minimize()`: parameters that make a cost of a hybrid trajectory small.
+"""`minimize()`: parameters that minimise a cost of a hybrid trajectory.
 
 min psi(rho) over low <= rho <= high by L-BFGS-B (Byrd, Lu, Nocedal and Zhu, SIAM J. Sci. Comput. 16
 (1995) 1190) with the gradient through every event (Corner et al. 2019, eq. (20)). psi is smooth
-only where the event sequence stays: at a change the search begins anew, without the curvature that
-it learned on the other side, and the result says so. A descent finds a stationary point of its own
-valley; `starts` looks into others.
+only while the event sequence stays the same. At a change the search restarts, without the curvature
+that it learned before, and the result reports the change. A descent finds a local stationary point;
+`starts` searches from several starts.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Minimum:
     cost : float
     gradient : dict, derivative of the cost by name, on the event sequence of `trajectory`
     success : bool
-        Whether the projected gradient is below the tolerance, and can be trusted: at a kink, where
-        an event grazes or several meet, a small gradient says nothing.
+        Whether the projected gradient is below the tolerance and reliable. At a kink, where an
+        event grazes or several coincide, a small gradient proves nothing.
     message : str
     changes : list of Change, changes of the event sequence between iterates
     history : list of dict, one for each iterate: parameters, cost, gradient (projected), events
@@ -236,34 +236,34 @@ def minimize(
     cost : Cost, formula or dict
         As for `sensitivity`: psi = int g dt + w.
     wrt : str or sequence of str, optional
-        What is free: parameters, or states (their start). By default all parameters.
+        The unknowns: parameters, or states, whose start is meant. By default all parameters.
     bounds : dict by name or sequence of (low, high), optional
         By default the range of each parameter; a start value is free.
     scheme : EventDriven, optional
     t_end, until :
-        Final time in s; or the event that ends the cost, by name and number.
+        Final time in s, or the event at which the run ends, by name and number.
     start : dict by name or sequence, optional
         Where the search begins; by default the values of the system.
     starts, seed : int
         Descents: the first from `start`, the others from a Latin hypercube over the bounds.
     tol : float
-        Of the projected gradient, each parameter in units of its range.
+        Tolerance of the projected gradient, each parameter in units of its range.
     max_iter : int
     progress : bool
         Whether to show a bar when it takes more than a second.
     rho, **parameters
-        Parameters by name; those not given keep their default.
+        Parameters by name. The others keep their defaults.
 
     Returns
     -------
     Minimum
-        The best stationary point found. ``message`` says what is known of it: how many starts end
-        there, and what speaks against its gradient.
+        The best stationary point found. ``message`` tells how many starts end there, and whether
+        its gradient is reliable.
 
     Raises
     ------
     BadValue, BadModel, NotApplicable, StepFailed
-        The question makes no sense, or the start has no run.
+        If the arguments are inconsistent, or the run at the start fails.
 
     Examples
     --------
