@@ -212,9 +212,8 @@ def fit(
         Residual above which a datum counts as an outlier, in units of sigma; by default 1. Without
         sigma, in units of the data. A robust loss needs sigma or scale.
     start : dict by name or sequence, optional
-        Where the search begins; by default the values of the system. It should be near the
-        solution: a model that bounces once more or less than the data leads to another local
-        minimum.
+        Where the search begins; by default the values of the system. It must be near: a model that
+        bounces once more or less than the data leads to another local minimum.
     starts, seed : int
         Searches: the first from `start`, the others from a Latin hypercube over the bounds. The
         best is returned, and the message says how many ended there.
