@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
 
 import explorer as ex
-from explorer.study import limit_cycle, power_law
+from explorer.study import limit_cycle, power_law, studies
 from explorer.study.return_map import ReturnMap
 
 ENERGY = "m*(v_x**2 + v_y**2)/2 + m*g*y"
@@ -311,3 +313,17 @@ def test_a_cycle_says_how_far_its_multipliers_can_be_trusted():
     assert cycle.trust.ok
     assert "reliable" not in repr(cycle)
     assert cycle.trust.digits > 8
+
+
+# -- what holds for every study -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [k for k, one in studies.items() if inspect.isfunction(one)])
+def test_a_study_refuses_in_a_sentence_what_it_cannot_study(name):
+    study = studies[name]
+    assert study.__doc__
+    wanted = inspect.signature(study).parameters.values()
+    given = [p for p in wanted if p.default is p.empty] or [*wanted][:1]
+    for nonsense in ("nonsense", object(), [1]) if given else ():
+        with pytest.raises(ex.ExplorerError, match=r"\.$"):
+            study(*[nonsense] * len(given))

@@ -32,7 +32,14 @@ _GROWN = 1e6  # where a growing run ends: it has said what it has to say
 
 @study
 def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
-    """Return x'' + 2 xi x' + x = 0 as a system, at rest in x = 1."""
+    """Return x'' + 2 xi x' + x = 0 as a system, at rest in x = 1.
+
+    Raises
+    ------
+    BadValue
+        xi is no number.
+    """
+    xi = number(xi, "xi")
     return LinearMechanicalSystem(
         "oscillator", [[1.0]], [[1.0]], [[2.0 * xi]], start={"q": [1.0], "v": [0.0]},
         text="one mass on a spring and a dashpot, omega = 1 rad/s",

@@ -49,7 +49,7 @@ def power_law(x: Any, y: Any) -> PowerLaw:
     Raises
     ------
     BadValue
-        Other lengths, too few points, or a number that is not positive.
+        Other lengths, too few points, what is no number or not positive.
 
     Examples
     --------
@@ -57,7 +57,10 @@ def power_law(x: Any, y: Any) -> PowerLaw:
     >>> round(law.exponent, 9), round(law.factor, 9)
     (0.5, 2.0)
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
+    try:
+        x, y = np.asarray(x, float), np.asarray(y, float)
+    except (TypeError, ValueError):
+        raise BadValue(f"A power law needs numbers, not {x!r} and {y!r}.") from None
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
         raise BadValue(f"A power law needs three points or more, x and y alike; not {x.shape}, "
                        f"{y.shape}.")  # fmt: skip

@@ -1,0 +1,138 @@
+"""One addition, one file: each kind is added to a copy of the package, and is found everywhere.
+
+What a folder holds is read when the package is imported, so the copy has two processes of its own:
+one asks for the menus and tables, one runs the tests of the project on what was added. That takes
+some seconds; nothing else holds that no list has to be kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ADDED = Path(__file__).parent / "additions"
+FILES = {"views": 1, "study": 1, "panels": 1, "models": 1, "schemes": 1, "systems": 4}
+EDITS = {  # of a system type: what offers it beside its file
+    "systems/__init__.py": [
+        (
+            r"(?=from explorer\.systems\.contacts )",
+            "from explorer.systems.carts import CartSystem\n",
+        ),
+        (r"(?<=__all__ = \[\n)", '    "CartSystem",\n'),
+        (r"(?<=    for c in \(\n)", "        CartSystem,\n"),
+    ],
+    "__init__.py": [(r'(?<="systems": \(\n)', '        "CartSystem",\n')],
+}
+ASK = """
+import json, pydoc
+import explorer as ex
+from explorer.dispatch.table import markdown
+from explorer.panels import panels
+from explorer.views.drawing.view import views
+
+run = ex.simulate(ex.models.falling_weight())
+panel = ex.explore_plain("falling_weight")
+menu = next(c for g in panel._answer.schema()["groups"] for c in g["controls"] if c["key"] == "model")
+schemes = next(c for g in panel._answer.schema()["groups"] for c in g["controls"] if c["key"] == "scheme")
+carts = ex.CartSystem("carts", [[1.0]], [[1.0]])
+print(json.dumps({
+    "dir": [dir(ex), dir(ex.views), dir(ex.study), dir(ex.models)],
+    "panels": list(panels),
+    "models": [name for name, _ in menu["choices"]],
+    "schemes": [name for name, _ in schemes["choices"]],
+    "table": markdown(),
+    "draws": [views["heights"].draws(run), type(ex.views.heights(run)).__name__],
+    "frame": len(panel._answer.frame()["figure"]["data"]),
+    "tally": ex.study.tally(ex.models.falling_weight()),
+    "again": type(type(carts).from_spec(carts.to_spec())).__name__,
+    "help": [pydoc.plain(pydoc.render_doc(x)) for x in (ex.views.heights, ex.study.tally, ex.explore_plain)],
+}))
+"""
+CONFORM = [
+    "test_views.py::test_a_view_shows_its_own_signature_and_text[heights]",
+    "test_views.py::test_every_curve_has_its_axes[falling_weight-MoreauJean]",
+    "test_study.py::test_a_study_refuses_in_a_sentence_what_it_cannot_study[tally]",
+    "test_stills.py::test_a_static_page_has_the_session_and_the_picture_of_it[plain]",
+    "test_models.py::test_model_conforms[falling_weight-BackwardMoreau]",
+    "test_help.py::test_help_of_a_scheme_opens_with_its_equation_its_source_and_an_example[BackwardMoreau]",
+]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """A copy of the package and its tests with one thing of each kind more."""
+    root = tmp_path_factory.mktemp("copy")
+    skipped = shutil.ignore_patterns("__pycache__", "additions")
+    for name in ("explorer", "tests"):
+        shutil.copytree(ROOT / name, root / name, ignore=skipped)
+    shutil.copy(ROOT / "pyproject.toml", root)
+    shutil.copytree(ADDED, root / "explorer", dirs_exist_ok=True, ignore=skipped)
+    for name, edits in EDITS.items():
+        path = root / "explorer" / name
+        text = path.read_text("utf-8")
+        for place, line in edits:
+            text, count = re.subn(place, line, text)
+            assert count == 1, (name, place)
+        path.write_text(text, "utf-8")
+    return root
+
+
+def python(copy: Path, *arguments: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, *arguments], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(scope="module")
+def found(copy) -> dict:
+    """What the copy offers."""
+    return json.loads(python(copy, "-c", ASK).splitlines()[-1])
+
+
+def test_so_many_files_are_touched():
+    touched = {kind: sum(f.is_file() for f in (ADDED / kind).rglob("*.py")) for kind in FILES}
+    touched["systems"] += len(EDITS)
+    assert all(touched[kind] <= most for kind, most in FILES.items()), touched
+
+
+def test_what_is_added_stands_in_menus_and_tables(found):
+    package, views, study, models = found["dir"]
+    assert {"explore_plain", "BackwardMoreau", "CartSystem"} <= {*package}
+    assert "heights" in views
+    assert "tally" in study
+    assert "falling_weight" in models
+    assert "plain" in found["panels"]
+    assert "falling_weight" in found["models"]
+    assert "BackwardMoreau" in found["schemes"]
+    assert "| `BackwardMoreau` | " in found["table"]
+    assert "`CartSystem`" in found["table"]
+
+
+def test_what_is_added_works_and_explains_itself(found):
+    assert found["draws"] == [True, "Figure"]
+    assert found["frame"] > 0
+    assert found["tally"] >= 1
+    assert found["again"] == "CartSystem"
+    for said, text in zip(
+        ("gap of the first contact", "number of events", "plain panel"), found["help"], strict=True
+    ):
+        assert said in text
+
+
+def test_the_tests_of_the_project_are_run_on_what_is_added(copy):
+    """Each is named: pytest refuses one that does not exist."""
+    said = python(
+        copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", *[f"tests/{one}" for one in CONFORM]
+    )
+    assert f"{len(CONFORM)} passed" in said
