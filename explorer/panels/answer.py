@@ -66,9 +66,12 @@ class SessionAnswer:
         self._look = {
             "of": look.get("of"),
             "size": size if known else [0, 0],
-            "ranges": {k: w for k, w in windows
-                       if isinstance(w, list) and len(w) == 2 and all(map(_finite, w))},
-        }  # fmt: skip
+            "ranges": {
+                k: w
+                for k, w in windows
+                if isinstance(w, list) and len(w) == 2 and all(map(_finite, w))
+            },
+        }
 
     def _size(self) -> Look:
         """Return how large the next picture will be."""

@@ -78,16 +78,19 @@ def groups(session: Session) -> list[dict[str, Any]]:
                 start.append({**control, "label": f"{label(c, dot=rate)}(0)", "beside": ""})
     offered = [
         (name, f"{name} (a lesson)" if s.lesson else name)
-        for s in schemes_for(system, lessons=True) for name in [type(s).__name__]
-    ]  # fmt: skip
+        for s in schemes_for(system, lessons=True)
+        for name in [type(s).__name__]
+    ]
     kind = schemes[state["scheme"]]
     knobs = {
         k: _knob(
-            k, kind.usual_step(system) if k == "h" else default,
-            replace(meta, unit=system.time_unit) if meta.unit == "s" else meta, now,
+            k,
+            kind.usual_step(system) if k == "h" else default,
+            replace(meta, unit=system.time_unit) if meta.unit == "s" else meta,
+            now,
         )
         for k, (default, meta) in knobs_of(kind).items()
-    }  # fmt: skip
+    }
     minor = {k for k, (_, m) in knobs_of(kind).items() if m.minor}
     if "picks" in knobs and (offered_picks := _picks(session)):
         knobs["picks"] = choice(
@@ -138,9 +141,14 @@ def choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, 
 
 def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) -> dict[str, Any]:
     return {
-        "key": key, "kind": "number", "label": text, "text": tip, "unit": unit(u),
-        "value": now[key], "default": default,
-    }  # fmt: skip
+        "key": key,
+        "kind": "number",
+        "label": text,
+        "text": tip,
+        "unit": unit(u),
+        "value": now[key],
+        "default": default,
+    }
 
 
 def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:

@@ -129,11 +129,15 @@ class States:
         starts = ["x0"] if isinstance(system, StateSpaceSystem) else ["q0", "v0"]
         several = isinstance(system, HybridSystem) and len(system.modes) > 1
         return [
-            "model", "scheme", "t_end", *(["mode0"] if several else []),
-            *(f"size.{k}" for k in state["sizes"]), *(f"rho.{k}" for k in state["rho"]),
+            "model",
+            "scheme",
+            "t_end",
+            *(["mode0"] if several else []),
+            *(f"size.{k}" for k in state["sizes"]),
+            *(f"rho.{k}" for k in state["rho"]),
             *(f"knob.{k}" for k in state["knobs"]),
             *(f"{k}.{c}" for k in starts for c in system.coordinates),
-        ]  # fmt: skip
+        ]
 
     def key(self, state: Mapping[str, Any], name: str) -> str:
         """Return the full key of a name: a parameter before a knob before a size.

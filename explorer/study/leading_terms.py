@@ -158,8 +158,11 @@ def leading_terms(coefficients: Sequence[Any], xi: Any = Fraction(0)) -> tuple[T
     for series, exactly in ((damping, xi), (_power(turn, -2 * half), 1)):
         c = [series.terms[0][0] - exactly, *(a for a, _ in series.terms[1:])]
         at = next((n for n, a in enumerate(c) if not _vanishes(a)), 0)
-        found.append(Term(sp.factor(c[at]) if isinstance(c[at], sp.Basic) else Fraction(c[at]), at)
-                     if at else Term(Fraction(0), 0))  # fmt: skip
+        found.append(
+            Term(sp.factor(c[at]) if isinstance(c[at], sp.Basic) else Fraction(c[at]), at)
+            if at
+            else Term(Fraction(0), 0)
+        )
     return found[0], found[1]
 
 

@@ -154,9 +154,14 @@ def limit_cycle(
     12.0
     """
     P = ReturnMap(
-        system, scheme, section, period=period, count=count, t_max=t_max,
+        system,
+        scheme,
+        section,
+        period=period,
+        count=count,
+        t_max=t_max,
         rho={**(rho or {}), **parameters},
-    )  # fmt: skip
+    )
     x = P.start(guess)
     kept = _Kept(P, keep, x)
     back = P(x)
@@ -167,10 +172,13 @@ def limit_cycle(
         dx = kept.newton(x, back)
         if dx is None:
             raise _lost(
-                P, x, back, history,
+                P,
+                x,
+                back,
+                history,
                 "a multiplier is 1, so cycles come in a family. If a quantity such as the energy "
                 "is conserved, name its formula: keep='...'",
-            )  # fmt: skip
+            )
         for k in range(HALVINGS):
             new = x + 0.5**k * dx
             try:
@@ -188,9 +196,18 @@ def limit_cycle(
         history.append([_size(back.x - x, x), *x])
     free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
     return LimitCycle(
-        x, back.T, free, trivial, back.jacobian, history[-1][0], np.array(history),
-        P.cycle(x, back.T), P.states, P, P.trust(back),
-    )  # fmt: skip
+        x,
+        back.T,
+        free,
+        trivial,
+        back.jacobian,
+        history[-1][0],
+        np.array(history),
+        P.cycle(x, back.T),
+        P.states,
+        P,
+        P.trust(back),
+    )
 
 
 class _Kept:
@@ -240,8 +257,9 @@ def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, 
     values = np.linalg.eigvals(DP).astype(complex)
     out = list(np.argsort(np.abs(values - 1))[:kept])
     if section:
-        out.append(min((k for k in range(len(values)) if k not in out),
-                       key=lambda k: abs(values[k])))  # fmt: skip
+        out.append(
+            min((k for k in range(len(values)) if k not in out), key=lambda k: abs(values[k]))
+        )
     free = np.delete(values, out)
     return free[np.argsort(-np.abs(free), kind="stable")], values[out]
 
@@ -253,4 +271,4 @@ def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: list, why: str) ->
         f"{len(history) - 1} steps the residual is {history[-1][0]:.3g} (the best so far: "
         f"{min(row[0] for row in history):.3g}); {why}.",
         P.cycle(x, back.T),
-    )  # fmt: skip
+    )

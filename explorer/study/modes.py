@@ -98,9 +98,13 @@ class Modes:
 
 @study
 def modes(
-    system: Any, count: int | None = None, *, about: Any = "equilibrium", rho: Any = None,
+    system: Any,
+    count: int | None = None,
+    *,
+    about: Any = "equilibrium",
+    rho: Any = None,
     **parameters: Any,
-) -> Modes:  # fmt: skip
+) -> Modes:
     """Return the natural modes of a mechanical system.
 
     Parameters

@@ -107,14 +107,18 @@ def order_diagram(
     right, known_from = truth(system, reference, asked, steps[-1])
     if schemes is None:
         schemes = {
-            name: one for kind in STAGED if STAGED[kind].fits(system)
+            name: one
+            for kind in STAGED
+            if STAGED[kind].fits(system)
             for name, one in staged(kind).items()
-        } or schemes_for(system)  # fmt: skip
+        } or schemes_for(system)
     elif isinstance(schemes, (str, type, Scheme)):
         schemes = [schemes]
-    named = schemes if isinstance(schemes, Mapping) else {
-        repr(chosen): chosen for chosen in (choose(system, one) for one in schemes)
-    }  # fmt: skip
+    named = (
+        schemes
+        if isinstance(schemes, Mapping)
+        else {repr(chosen): chosen for chosen in (choose(system, one) for one in schemes)}
+    )
     again = max(int(number(repeats, "repeats")), 1)
     refused: list[str] = []
     with warnings.catch_warnings():
@@ -214,9 +218,15 @@ def _told(errors: np.ndarray) -> np.ndarray:
 
 
 def _curve(
-    name: str, scheme: Any, system: Any, steps: Sequence[float], truth: np.ndarray,
-    asked: dict[str, Any], repeats: int, refused: list[str],
-) -> WorkCurve:  # fmt: skip
+    name: str,
+    scheme: Any,
+    system: Any,
+    steps: Sequence[float],
+    truth: np.ndarray,
+    asked: dict[str, Any],
+    repeats: int,
+    refused: list[str],
+) -> WorkCurve:
     kept: list[tuple[Scheme, int, float, float]] = []
     size, stepped = np.abs(truth).max() or 1.0, "h" in knobs_of(scheme)
     per = getattr(scheme, "elements", 1)

@@ -41,9 +41,13 @@ def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
     """
     xi = number(xi, "xi")
     return LinearMechanicalSystem(
-        "oscillator", [[1.0]], [[1.0]], [[2.0 * xi]], start={"q": [1.0], "v": [0.0]},
+        "oscillator",
+        [[1.0]],
+        [[1.0]],
+        [[2.0 * xi]],
+        start={"q": [1.0], "v": [0.0]},
         text="one mass on a spring and a dashpot, omega = 1 rad/s",
-    )  # fmt: skip
+    )
 
 
 def exact_oscillation(t: Any, xi: float = 0.0) -> np.ndarray:
@@ -111,9 +115,10 @@ def oscillation(
     grows = omega_h > most * (1 + 1e-12)
     system = oscillator(xi)
     motion = (
-        _powers(scheme, system, xi, steps) if grows
+        _powers(scheme, system, xi, steps)
+        if grows
         else scheme.run(compile_system(system), [], steps * omega_h)
-    )  # fmt: skip
+    )
     return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)
 
 
@@ -132,6 +137,10 @@ def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) 
         "iterations": np.zeros(rows, np.int32), "residuals": np.zeros((rows, 2)), "slip": none,
     }  # fmt: skip
     return Solution(
-        found, status=Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""), system=system,
-        scheme=scheme, rho={}, seconds=time.perf_counter() - begin,
-    )  # fmt: skip
+        found,
+        status=Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""),
+        system=system,
+        scheme=scheme,
+        rho={},
+        seconds=time.perf_counter() - begin,
+    )

@@ -62,8 +62,9 @@ def power_law(x: Any, y: Any) -> PowerLaw:
     except (TypeError, ValueError):
         raise BadValue(f"A power law needs numbers, not {x!r} and {y!r}.") from None
     if x.ndim != 1 or x.shape != y.shape or len(x) < 3:
-        raise BadValue(f"A power law needs three points or more, x and y alike; not {x.shape}, "
-                       f"{y.shape}.")  # fmt: skip
+        raise BadValue(
+            f"A power law needs three points or more, x and y alike; not {x.shape}, {y.shape}."
+        )
     if not ((x > 0) & (y > 0) & np.isfinite(x * y)).all():
         raise BadValue("A power law needs positive, finite numbers.")
     a, b = np.log(x), np.log(y)

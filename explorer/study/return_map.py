@@ -85,10 +85,16 @@ class ReturnMap:
     """
 
     def __init__(
-        self, system: System, scheme: Any = None, section: str | None = None, *,
-        period: Any = None, count: int = 1, t_max: float | None = None,
+        self,
+        system: System,
+        scheme: Any = None,
+        section: str | None = None,
+        *,
+        period: Any = None,
+        count: int = 1,
+        t_max: float | None = None,
         rho: Mapping[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         chosen = choose(system, EventDriven(rtol=1e-11, atol=1e-12) if scheme is None else scheme)
         if not isinstance(chosen, EventDriven):
             raise NotApplicable(
@@ -177,8 +183,9 @@ class ReturnMap:
             if not run.status.ok or run.t[-1] < self.period:
                 raise StepFailed(
                     f"'{self.system.name}' does not reach the end of the period: "
-                    f"{run.status.message}", run,
-                )  # fmt: skip
+                    f"{run.status.message}",
+                    run,
+                )
             if self.mode is not None and self._name_of(run.mode[-1]) != self.mode:
                 raise BadValue(
                     f"After one period '{self.system.name}' is in the mode "
@@ -199,9 +206,11 @@ class ReturnMap:
         row, lay = run.march.record[run.located.index(event)], run.march.lay
         S = row[lay["s_plus"]].reshape(n_x, n_x + 1).T[:n_x]
         return Return(
-            event.x_plus.copy(), event.t,
-            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]), run,
-        )  # fmt: skip
+            event.x_plus.copy(),
+            event.t,
+            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]),
+            run,
+        )
 
     def trust(self, back: Return) -> Trust:
         """Return the trust in the Jacobian of a return, whose run is looked at up to its end."""
@@ -210,9 +219,12 @@ class ReturnMap:
         run = back.run.march
         begun = run.steps[0, 2 : 2 + run.flow.n_x]
         asked = dataclasses.replace(
-            question, until=until, t_end=run.t_end, given=begun.copy(),
+            question,
+            until=until,
+            t_end=run.t_end,
+            given=begun.copy(),
             cost=question.cost.of(run.flow),
-        )  # fmt: skip
+        )
         if until is not None:  # the count of the map leaves out what does not end it
             hits = [e for e in back.run.located if e.contact == self.section]
             mine = [i for i, e in enumerate(hits, 1) if self._ends(e) and e.t <= back.T]
@@ -268,8 +280,9 @@ def _section(system: System, section: str | None, period: Any) -> str | None:
     if section is None:
         raise BadValue(
             f"A return map needs a section, such as section={known[0]!r}, or a period."
-            if known else "A return map needs a section or, for a forced system, a period."
-        )  # fmt: skip
+            if known
+            else "A return map needs a section or, for a forced system, a period."
+        )
     if section not in known:
         raise BadValue(f"'{system.name}' has no event {section!r}.{suggest(section, known)}")
     if system.t in _symbols(system):

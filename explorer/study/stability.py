@@ -223,9 +223,9 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
     """
     scheme, xi = checked(scheme, xi)
     try:
-        W = np.atleast_1d(np.asarray(
-            np.logspace(-2, 3, 501) if omega_h is None else omega_h, float
-        ))  # fmt: skip
+        W = np.atleast_1d(
+            np.asarray(np.logspace(-2, 3, 501) if omega_h is None else omega_h, float)
+        )
     except (TypeError, ValueError):
         raise BadValue(f"omega_h must be numbers in rad, not {omega_h!r}.") from None
     if W.ndim != 1 or not W.size or not ((W >= 1 / _LARGEST) & (W <= _LARGEST)).all():
@@ -248,9 +248,18 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
         damping = -log.real / np.abs(log) - xi
         period = W * np.sqrt(1 - xi**2) / log.imag - 1 if xi < 1 else np.full(W.size, np.nan)
     return Stability(
-        scheme, xi, W, np.abs(found).max(axis=1), damping, period, d, v, found, limit(co, xi),
+        scheme,
+        xi,
+        W,
+        np.abs(found).max(axis=1),
+        damping,
+        period,
+        d,
+        v,
+        found,
+        limit(co, xi),
         radius_at_infinity(co),
-    )  # fmt: skip
+    )
 
 
 def _overshoot(co: Coefficients, W: np.ndarray, xi: float) -> tuple[np.ndarray, np.ndarray]:
@@ -283,9 +292,12 @@ class StabilityTable(tuple[Row, ...]):
 
     def _repr_markdown_(self) -> str:
         cells: list[Callable[[Row], Any]] = [
-            lambda r: r.gamma, lambda r: r.beta, lambda r: r.limit,
-            lambda r: r.damping.formula(), lambda r: r.period.formula(),
-        ]  # fmt: skip
+            lambda r: r.gamma,
+            lambda r: r.beta,
+            lambda r: r.limit,
+            lambda r: r.damping.formula(),
+            lambda r: r.period.formula(),
+        ]
         return "\n".join([
             "| scheme | γ | β | stability limit ωh | numerical damping ratio | period error ΔT/T |",
             "|---|---|---|---|---|---|",
@@ -306,10 +318,15 @@ def stability_table() -> StabilityTable:
     rows = [(name, exact(beta), exact(gamma)) for name, (beta, gamma) in NAMED.items()]
     rows.append(("average with damping", (1 + alpha) ** 2 / 4, sp.Rational(1, 2) + alpha))
     return StabilityTable(
-        Row(name, sp.sympify(gamma), sp.sympify(beta), _limit(sp.sympify(beta), sp.sympify(gamma)),
-            *leading_terms((Fraction(0), Fraction(0), beta, gamma)))
+        Row(
+            name,
+            sp.sympify(gamma),
+            sp.sympify(beta),
+            _limit(sp.sympify(beta), sp.sympify(gamma)),
+            *leading_terms((Fraction(0), Fraction(0), beta, gamma)),
+        )
         for name, beta, gamma in rows
-    )  # fmt: skip
+    )
 
 
 def _limit(beta: Any, gamma: Any) -> Any:

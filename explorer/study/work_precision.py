@@ -154,9 +154,11 @@ def work_precision(
         schemes = schemes_for(system)
     elif isinstance(schemes, (str, type, Scheme)):
         schemes = [schemes]
-    named = schemes if isinstance(schemes, Mapping) else {
-        _title(chosen): chosen for chosen in (choose(system, one) for one in schemes)
-    }  # fmt: skip
+    named = (
+        schemes
+        if isinstance(schemes, Mapping)
+        else {_title(chosen): chosen for chosen in (choose(system, one) for one in schemes)}
+    )
     refused: list[str] = []
     again = max(int(number(repeats, "repeats")), 1)
     curves = [
@@ -175,9 +177,10 @@ def _title(scheme: Scheme) -> str:
     if marches is not None:
         return f"{type(scheme).__name__}({_title(marches)})"
     changed = [
-        f"{name}={getattr(scheme, name)!r}" for name, (default, _) in knobs_of(scheme).items()
+        f"{name}={getattr(scheme, name)!r}"
+        for name, (default, _) in knobs_of(scheme).items()
         if getattr(scheme, name) != default and name not in ("h", "rtol", "atol", "max_steps")
-    ]  # fmt: skip
+    ]
     return type(scheme).__name__ + (f"({', '.join(changed)})" if changed else "")
 
 
@@ -229,9 +232,15 @@ def _varied(scheme: Any, steps: Sequence[float]) -> list[Scheme]:
 
 
 def _curve(
-    name: str, scheme: Scheme, system: Any, steps: Sequence[float], truth: Callable,
-    asked: dict[str, Any], repeats: int, refused: list[str],
-) -> WorkCurve:  # fmt: skip
+    name: str,
+    scheme: Scheme,
+    system: Any,
+    steps: Sequence[float],
+    truth: Callable,
+    asked: dict[str, Any],
+    repeats: int,
+    refused: list[str],
+) -> WorkCurve:
     kept: list[tuple[Scheme, int, float, float]] = []
     for one in _varied(scheme, steps):
         try:

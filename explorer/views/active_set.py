@@ -39,10 +39,14 @@ def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     x = np.column_stack([times, times, np.full(len(times), np.nan)]).ravel()
     y = np.tile([-0.5, high, np.nan], len(times))
     traces.append(
-        curve(*((x.astype(np.float32), y.astype(np.float32)) if len(times) else OFF), GREY,
-              name="switches", line={"width": 1}, hovertemplate=
-              f"switch at t = %{{x:.6g}} {time}<extra></extra>")
-    )  # fmt: skip
+        curve(
+            *((x.astype(np.float32), y.astype(np.float32)) if len(times) else OFF),
+            GREY,
+            name="switches",
+            line={"width": 1},
+            hovertemplate=f"switch at t = %{{x:.6g}} {time}<extra></extra>",
+        )
+    )
     if pinned is not None and pinned.has("boundaries"):
         at = bars(pinned.t, pinned.signs, (-1, 0, 1), count, -0.08)
         traces.append(
@@ -50,17 +54,27 @@ def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         )
     for side, colour in SIDES.items():
         traces.append(
-            curve(*bars(solution.t, signs, (side,), count), colour, name=_NAMES[side],
-                  line={"width": 6}, showlegend=True,
-                  hovertemplate=f"t = %{{x:.6g}} {time}<extra>{_NAMES[side]}</extra>")
-        )  # fmt: skip
+            curve(
+                *bars(solution.t, signs, (side,), count),
+                colour,
+                name=_NAMES[side],
+                line={"width": 6},
+                showlegend=True,
+                hovertemplate=f"t = %{{x:.6g}} {time}<extra>{_NAMES[side]}</extra>",
+            )
+        )
     traces.append(
         {
-            **curve(*_ticks(solution, -0.68), GREY, name="elements", hovertemplate=
-                    f"element ends at t = %{{x:.6g}} {time}<extra></extra>"),
-            "mode": "markers", "marker": {"color": GREY, "size": 6, "symbol": "line-ns-open"},
+            **curve(
+                *_ticks(solution, -0.68),
+                GREY,
+                name="elements",
+                hovertemplate=f"element ends at t = %{{x:.6g}} {time}<extra></extra>",
+            ),
+            "mode": "markers",
+            "marker": {"color": GREY, "size": 6, "symbol": "line-ns-open"},
         }
-    )  # fmt: skip
+    )
     names = [
         s.name if len(s.name) <= _LONG else f"c<sub>{k + 1}</sub>"
         for k, s in enumerate(system.switches[:count])
@@ -68,9 +82,14 @@ def active_set_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     ticks: dict[float, str] = {float(count - 1 - k): name for k, name in enumerate(names)}
     end = float(solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1]))
     return Plot(
-        traces, time_title(system), "active set", (0.0, end), (-0.85, high), ticks=ticks,
+        traces,
+        time_title(system),
+        "active set",
+        (0.0, end),
+        (-0.85, high),
+        ticks=ticks,
         share=min(0.45 + 0.2 * count, 1.3),
-    )  # fmt: skip
+    )
 
 
 def _ticks(solution: Solution, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -107,8 +126,16 @@ def lengths_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         limits = tuple(10.0 ** (_DECADES * np.array([np.floor(low), np.ceil(high)])))
     hover = f"t = %{{x:.5g}} {time}<br>h<sub>n</sub> = %{{y:.3g}} {time}<extra></extra>"
     trace = curve(x, y, COLOURS[0], name="h<sub>n</sub>", line={"width": 2}, hovertemplate=hover)
-    return Plot([trace], time_title(solution.system), f"h<sub>n</sub> ({time})", (0.0, end), limits,
-                log_y=True, ticks=_POWERS, share=0.5)  # fmt: skip
+    return Plot(
+        [trace],
+        time_title(solution.system),
+        f"h<sub>n</sub> ({time})",
+        (0.0, end),
+        limits,
+        log_y=True,
+        ticks=_POWERS,
+        share=0.5,
+    )
 
 
 @view(of=("contacts", "active sets"))

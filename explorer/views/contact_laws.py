@@ -25,8 +25,12 @@ _POINTS = 100  # of all contacts together, in the panel
 _SEEN = 1e-9  # of the largest: a force smaller than that is none
 _WIDE = 1.15  # how far the graphs go beyond the run
 # number of what a contact does: its name and colour
-DOING = {1: ("slides +", COLOURS[1]), 2: ("sticks", COLOURS[0]), -1: ("slides −", COLOURS[5]),
-         3: ("closed", COLOURS[2])}  # fmt: skip
+DOING = {
+    1: ("slides +", COLOURS[1]),
+    2: ("sticks", COLOURS[0]),
+    -1: ("slides −", COLOURS[5]),
+    3: ("closed", COLOURS[2]),
+}
 
 
 def _loaded(solution: Solution) -> list[int]:
@@ -64,8 +68,12 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
         y, lam = solution.gap, solution.lam
     else:
         names, units = ("v<sup>+</sup> + e v<sup>−</sup>", "impulse"), ("m/s", "N s")
-        e = np.array([float(c.e.subs(solution.rho)) if hasattr(c.e, "subs") else float(c.e)
-                      for c in solution.system.contacts])  # fmt: skip
+        e = np.array(
+            [
+                float(c.e.subs(solution.rho)) if hasattr(c.e, "subs") else float(c.e)
+                for c in solution.system.contacts
+            ]
+        )
         y, lam = solution.gap_dot.copy(), solution.p
         y[1:] += e[: y.shape[1]] * solution.gap_dot[:-1]
         y[solution.active[:, : y.shape[1]] == 0] = np.nan  # open: its law was not asked
@@ -80,9 +88,13 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
     y_range = extent(*(f for _, f in seen), np.zeros(1))
     graph = np.array([(0, y_range[1]), (0, 0), (max(x_range[1], 1e-9), 0)], np.float32).T
     return Plot(
-        [_graph(graph), *traces], f"{names[0]} ({units[0]}){some}", f"{names[1]} ({units[1]})",
-        x_range, y_range, time=False,
-    )  # fmt: skip
+        [_graph(graph), *traces],
+        f"{names[0]} ({units[0]}){some}",
+        f"{names[1]} ({units[1]})",
+        x_range,
+        y_range,
+        time=False,
+    )
 
 
 def friction_law_plot(solution: Solution, points: Rows) -> Plot:
@@ -103,9 +115,13 @@ def friction_law_plot(solution: Solution, points: Rows) -> Plot:
     low, high = extent(np.array([-_WIDE * widest, _WIDE * widest]))
     graph = np.array([(low, 1), (0, 1), (0, -1), (high, -1)], np.float32).T
     return Plot(
-        [_graph(graph), *traces], f"slip (m/s){some}", "friction / μλ", (low, high), (-1.3, 1.3),
+        [_graph(graph), *traces],
+        f"slip (m/s){some}",
+        "friction / μλ",
+        (low, high),
+        (-1.3, 1.3),
         time=False,
-    )  # fmt: skip
+    )
 
 
 def doing_plot(solution: Solution) -> Plot:
@@ -115,15 +131,26 @@ def doing_plot(solution: Solution) -> Plot:
     for side, (name, colour) in DOING.items():
         x, y = bars(solution.t, what, (side,), count) if (what == side).any() else OFF
         traces.append(
-            curve(x, y, colour, name=name, line={"width": 7},
-                  showlegend=bool((what == side).any()),
-                  hovertemplate=f"t = %{{x:.6g}} s<extra>{name}</extra>")
-        )  # fmt: skip
+            curve(
+                x,
+                y,
+                colour,
+                name=name,
+                line={"width": 7},
+                showlegend=bool((what == side).any()),
+                hovertemplate=f"t = %{{x:.6g}} s<extra>{name}</extra>",
+            )
+        )
     ticks = {float(count - 1 - k): solution.system.contacts[a].name for k, a in enumerate(chosen)}
     return Plot(
-        traces, TIME, "contacts", (0.0, float(solution.t[-1])), (-0.6, count - 0.4), ticks=ticks,
+        traces,
+        TIME,
+        "contacts",
+        (0.0, float(solution.t[-1])),
+        (-0.6, count - 0.4),
+        ticks=ticks,
         share=min(0.35 + 0.2 * count, 1.3),
-    )  # fmt: skip
+    )
 
 
 def _some_of(chosen: list[int], count: int) -> str:
@@ -141,6 +168,13 @@ def _dots(
     x: np.ndarray, y: np.ndarray, k: int, name: str, text: str, t: np.ndarray
 ) -> dict[str, Any]:
     colour = COLOURS[k % len(COLOURS)]
-    return curve(x, y, colour, name=name, mode="markers", marker={"size": 4, "color": colour},
-                 hovertemplate=f"{text}<extra>{name}</extra>",
-                 meta={"t": t.astype(np.float32)})  # fmt: skip
+    return curve(
+        x,
+        y,
+        colour,
+        name=name,
+        mode="markers",
+        marker={"size": 4, "color": colour},
+        hovertemplate=f"{text}<extra>{name}</extra>",
+        meta={"t": t.astype(np.float32)},
+    )

@@ -46,8 +46,9 @@ def end_state(found: EndState) -> Picture:
     values = found.values.astype(np.float32)
     plots = []
     for read, title, u in (
-        ("x", end, unit(of_unit)), ("slope", f"d{label(found.of)}/d{by}", per(of_unit, by_unit)),
-    ):  # fmt: skip
+        ("x", end, unit(of_unit)),
+        ("slope", f"d{label(found.of)}/d{by}", per(of_unit, by_unit)),
+    ):
         drawn = [getattr(c, read) for c in found.curves]
         traces, colours = [], iter(np.resize(COLOURS, len(drawn)))
         for c, y in zip(found.curves, drawn, strict=True):
@@ -55,12 +56,27 @@ def end_state(found: EndState) -> Picture:
             line = {"width": 5, "color": GREY} if exact else {}
             if read == "slope" and not exact:
                 line |= {"shape": "hvh"}  # it jumps between two values
-            traces.append(curve(
-                values, y.astype(np.float32), GREY if exact else str(next(colours)), name=c.name,
-                line=line, opacity=0.45 if exact else 1, showlegend=read == "x",
-                hovertemplate=f"{by} = %{{x:.4g}}: %{{y:.5g}}<extra>{c.name}</extra>",
-            ))  # fmt: skip
+            traces.append(
+                curve(
+                    values,
+                    y.astype(np.float32),
+                    GREY if exact else str(next(colours)),
+                    name=c.name,
+                    line=line,
+                    opacity=0.45 if exact else 1,
+                    showlegend=read == "x",
+                    hovertemplate=f"{by} = %{{x:.4g}}: %{{y:.5g}}<extra>{c.name}</extra>",
+                )
+            )
         span = float(values.min()), float(values.max())
-        plots.append(Plot(traces, titled(by, unit(by_unit)), titled(title, u), span,
-                          extent(*drawn), time=False))  # fmt: skip
+        plots.append(
+            Plot(
+                traces,
+                titled(by, unit(by_unit)),
+                titled(title, u),
+                span,
+                extent(*drawn),
+                time=False,
+            )
+        )
     return compose([plots], [1])

@@ -17,25 +17,38 @@ def energy_plot(
     """Kinetic energy T, potential energy V and their sum (T alone if no potential is known)."""
     curves = [("T", solution.kinetic, COLOURS[1], 1.2)]
     if solution.potential is not None:
-        curves += [("V", solution.potential, COLOURS[2], 1.2),
-                   ("T + V", solution.energy, COLOURS[0], 2.0)]  # fmt: skip
+        curves += [
+            ("V", solution.potential, COLOURS[2], 1.2),
+            ("T + V", solution.energy, COLOURS[0], 2.0),
+        ]
     seen = [values for _, values, *_ in curves]
     traces = []
     if pinned is not None:
         other = pinned[0].energy
         traces.append(
-            curve(pinned[1].t, other, GREY, name="pinned T + V", breaks=pinned[1].jumps,
-                  line={"dash": "dot", "width": 1.2})
-        )  # fmt: skip
+            curve(
+                pinned[1].t,
+                other,
+                GREY,
+                name="pinned T + V",
+                breaks=pinned[1].jumps,
+                line={"dash": "dot", "width": 1.2},
+            )
+        )
         seen.append(other)
     traces += [
         curve(
-            points.t, values, colour, name=name, line={"width": width}, showlegend=True,
+            points.t,
+            values,
+            colour,
+            name=name,
+            line={"width": width},
+            showlegend=True,
             breaks=NONE if name == "V" else points.jumps,
             hovertemplate=f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>",
         )
         for name, values, colour, width in curves
-    ]  # fmt: skip
+    ]
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned[0].t[-1])
     return Plot(traces, TIME, "energy (J)", (0.0, float(end)), extent(*seen))
 

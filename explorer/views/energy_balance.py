@@ -45,9 +45,16 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
 
     def drawn(values: np.ndarray, colour: str, name: str, **line: Any) -> dict:
         text = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>"
-        return curve(points.t, values, colour, name=name, line=line, showlegend=True,
-                     breaks=NONE if values is found.potential else points.jumps,
-                     hovertemplate=text)  # fmt: skip
+        return curve(
+            points.t,
+            values,
+            colour,
+            name=name,
+            line=line,
+            showlegend=True,
+            breaks=NONE if values is found.potential else points.jumps,
+            hovertemplate=text,
+        )
 
     energies = [
         drawn(found.kinetic, GREY, "T", width=1.2),
@@ -55,8 +62,7 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
         drawn(found.energy, COLOURS[0], "T + V", width=2.2),
     ]
     parts = {**found.works, "numerical": found.numerical}
-    works = [drawn(found.energy - found.energy[0], COLOURS[0], "change of T + V",
-                   width=2.2)]  # fmt: skip
+    works = [drawn(found.energy - found.energy[0], COLOURS[0], "change of T + V", width=2.2)]
     for key, values in parts.items():
         name, colour, dash = _WORKS[key]
         works.append(drawn(values, colour, name, dash=dash))
@@ -64,13 +70,21 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     least = _ROUND_OFF * max(np.ptp(found.kinetic), np.abs(found.energy).max(), 1e-300)
     seen = [trace["y"] for trace in works], [own["y"], np.array([-least, least])]
     picture = compose(
-        [[
-            Plot(energies, TIME, "energy (J)", span, extent(*(x["y"] for x in energies))),
-            Plot(works, TIME, "work (J)", span, extent(*seen[0])),
-            Plot([{**own, "showlegend": False}], TIME, "numerical (J)", span, extent(*seen[1]),
-                 share=0.7),
-        ]],
+        [
+            [
+                Plot(energies, TIME, "energy (J)", span, extent(*(x["y"] for x in energies))),
+                Plot(works, TIME, "work (J)", span, extent(*seen[0])),
+                Plot(
+                    [{**own, "showlegend": False}],
+                    TIME,
+                    "numerical (J)",
+                    span,
+                    extent(*seen[1]),
+                    share=0.7,
+                ),
+            ]
+        ],
         [1],
-    )  # fmt: skip
+    )
     picture.layout["yaxis3"]["exponentformat"] = "power"
     return picture

@@ -51,9 +51,10 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         traces.append(
             {
                 **curve(t, p, GREY, name="pinned", hoverinfo="skip"),
-                "mode": "markers", "marker": {"color": GREY, "size": 5, "symbol": "circle-open"},
+                "mode": "markers",
+                "marker": {"color": GREY, "size": 5, "symbol": "circle-open"},
             }
-        )  # fmt: skip
+        )
     impacts = [_impacts(solution, a, end) for _, a in groups]
     top = max([top, *(p.max(initial=0.0) for _, p in impacts)])
     high = nice(0.0, top)[1] if top else 1.0
@@ -98,8 +99,11 @@ def _closed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bars over the times of contact; what lies closer together than a dot is one bar."""
     contacts = range(len(solution.system.contacts)) if a is None else [a]
-    spans = [(solution.t[first], solution.t[after - 1])
-             for c in contacts for first, after in solution.closed_runs(c)]  # fmt: skip
+    spans = [
+        (solution.t[first], solution.t[after - 1])
+        for c in contacts
+        for first, after in solution.closed_runs(c)
+    ]
     if not spans:
         return OFF
     t: list[float] = []
@@ -165,11 +169,17 @@ def _struck(solution: Solution) -> Columns:
     )
     keys: list[Callable[[Any], Any]] = [
         lambda e: e.kind if single else f"{e.kind} {e.contact}",
-        lambda e: abs(e.gap_dot_minus), lambda e: e.impulse,
-    ]  # fmt: skip
-    return [f"v− → v+ ({speed})", f"p ({impulse})"], keys, lambda e: [
-        f"{cell(v * e.gap_dot_minus)} → {cell(v * e.gap_dot_plus)}", cell(p * e.impulse)
-    ]  # fmt: skip
+        lambda e: abs(e.gap_dot_minus),
+        lambda e: e.impulse,
+    ]
+    return (
+        [f"v− → v+ ({speed})", f"p ({impulse})"],
+        keys,
+        lambda e: [
+            f"{cell(v * e.gap_dot_minus)} → {cell(v * e.gap_dot_plus)}",
+            cell(p * e.impulse),
+        ],
+    )
 
 
 def _moded(solution: Solution) -> Columns:

@@ -32,8 +32,17 @@ def friction_plot(
         top, gaps = float(np.nanmax(np.abs(force), initial=0.0)), _events(ghost)
         for k in range(force.shape[1]):
             ghostly = {"dash": "dot", "width": 1.2}
-            traces.append(curve(ghost.t, force[:, k], GREY, name="pinned", breaks=gaps,
-                                line=ghostly, hoverinfo="skip"))  # fmt: skip
+            traces.append(
+                curve(
+                    ghost.t,
+                    force[:, k],
+                    GREY,
+                    name="pinned",
+                    breaks=gaps,
+                    line=ghostly,
+                    hoverinfo="skip",
+                )
+            )
     t, gaps, rough = points.t, _events(solution), _loaded(solution)
     bounds, force = (_forces(solution, f) for f in (solution.lam_max, _size(solution.lam_t)))
     most = np.nanmax(bounds[:, rough], initial=0.0)
@@ -68,8 +77,16 @@ def slip_plot(solution: Solution, points: Rows) -> Plot:
     for k, a in enumerate(_loaded(solution)):
         name = solution.system.contacts[a].name
         text = f"t = %{{x:.5g}} s<br>slip = %{{y:.4g}} m/s<extra>{name}</extra>"
-        traces.append(curve(points.t, slip[:, a], COLOURS[k % len(COLOURS)], breaks=gaps,
-                            name=name, hovertemplate=text))  # fmt: skip
+        traces.append(
+            curve(
+                points.t,
+                slip[:, a],
+                COLOURS[k % len(COLOURS)],
+                breaks=gaps,
+                name=name,
+                hovertemplate=text,
+            )
+        )
     low, high = slip.min(initial=0.0), slip.max(initial=0.0)
     return Plot(traces, TIME, "slip (m/s)", (0.0, float(solution.t[-1])), nice(low, high))
 
@@ -82,9 +99,17 @@ def cone_plot(solution: Solution) -> Plot:
     for k, a in enumerate(solution.system.rough):
         most = np.where(solution.p_max[at, a] > 0, solution.p_max[at, a], np.nan)
         x, y = solution.p_t[at, a].T / most
-        traces.append(curve(x, y, COLOURS[k % len(COLOURS)], hoverinfo="name", breaks=NONE,
-                            name=solution.system.contacts[a].name,
-                            meta={"t": solution.t[at]}))  # fmt: skip
+        traces.append(
+            curve(
+                x,
+                y,
+                COLOURS[k % len(COLOURS)],
+                hoverinfo="name",
+                breaks=NONE,
+                name=solution.system.contacts[a].name,
+                meta={"t": solution.t[at]},
+            )
+        )
     sides = ("first direction", "second direction")
     x_title, y_title = (f"friction / μλ, {side}" for side in sides)
     return Plot(traces, x_title, y_title, (-1.1, 1.1), (-1.1, 1.1), time=False)

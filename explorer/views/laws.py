@@ -95,15 +95,23 @@ def quantity_plots(solution: Solution, points: Rows) -> list[Plot]:
         for k, (name, values) in enumerate(here):
             text = f"t = %{{x:.5g}} {time}<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
             traces.append(
-                curve(points.t, np.ascontiguousarray(values), COLOURS[k % len(COLOURS)],
-                      name=label(name), breaks=NONE,
-                      line={"dash": ("solid", "dash", "dot")[k // len(COLOURS) % 3]},
-                      hovertemplate=text, showlegend=True, meta={"t": points.t})
-            )  # fmt: skip
+                curve(
+                    points.t,
+                    np.ascontiguousarray(values),
+                    COLOURS[k % len(COLOURS)],
+                    name=label(name),
+                    breaks=NONE,
+                    line={"dash": ("solid", "dash", "dot")[k // len(COLOURS) % 3]},
+                    hovertemplate=text,
+                    showlegend=True,
+                    meta={"t": points.t},
+                )
+            )
         title = {"V": "voltages (V)", "A": "currents (A)"}.get(unit, f"quantities{_in(unit)}")
         end = float(solution.t[-1])
-        plots.append(Plot(traces, time_title(system), title, (0.0, end),
-                          extent(*(v for _, v in here))))  # fmt: skip
+        plots.append(
+            Plot(traces, time_title(system), title, (0.0, end), extent(*(v for _, v in here)))
+        )
     return plots
 
 
@@ -167,7 +175,10 @@ def one_step_problem(solution: Solution) -> Picture:
     residuals = Plot(traces, time, what, (0.0, end), limits, log_y=True)
     counts = run.iterations.astype(float)
     iterations = Plot(
-        [curve(t, counts, COLOURS[2], breaks=NONE, name="iterations")], time, "Newton iterations",
-        (0.0, end), (0.0, float(counts.max()) + 1),
-    )  # fmt: skip
+        [curve(t, counts, COLOURS[2], breaks=NONE, name="iterations")],
+        time,
+        "Newton iterations",
+        (0.0, end),
+        (0.0, float(counts.max()) + 1),
+    )
     return compose([[residuals, iterations]], [1])

@@ -107,11 +107,16 @@ def mechanism(solution: Solution, t: float = 0.0) -> Picture:
                 points = np.vstack([points, points[:1]])
             traces.append(
                 {
-                    "type": "scatter", "mode": "lines", "x": points[:, 0], "y": points[:, 1],
-                    "line": {"color": colour}, "showlegend": False, "hoverinfo": "skip",
+                    "type": "scatter",
+                    "mode": "lines",
+                    "x": points[:, 0],
+                    "y": points[:, 1],
+                    "line": {"color": colour},
+                    "showlegend": False,
+                    "hoverinfo": "skip",
                     **({"fill": "toself"} if item["closed"] else {}),
                 }
-            )  # fmt: skip
+            )
     picture = compose([[Plot(traces, "x (m)", "y (m)", time=False)]], [1])
     picture.layout["yaxis"]["scaleanchor"] = "x"
     return picture

@@ -22,15 +22,26 @@ def shapes_plot(found: Modes) -> Plot:
         square = found.squares[k]
         what = f"{found.frequencies[k]:.4g} Hz" if square >= 0 else f"ω² = {square:.4g} 1/s²"
         seen.append(y)
-        traces.append({
-            **curve(
-                x.astype(np.float32), y.astype(np.float32), COLOURS[k], name=f"{k + 1}: {what}",
-                text=list(names), hovertemplate=f"%{{text}}: %{{y:.4g}}<extra>mode {k + 1}</extra>",
-            ),
-            "mode": "lines+markers" if count <= _NAMES else "lines", "showlegend": True,
-        })  # fmt: skip
+        traces.append(
+            {
+                **curve(
+                    x.astype(np.float32),
+                    y.astype(np.float32),
+                    COLOURS[k],
+                    name=f"{k + 1}: {what}",
+                    text=list(names),
+                    hovertemplate=f"%{{text}}: %{{y:.4g}}<extra>mode {k + 1}</extra>",
+                ),
+                "mode": "lines+markers" if count <= _NAMES else "lines",
+                "showlegend": True,
+            }
+        )
     room = 0.02 * max(count - 1, 10)
     return Plot(
-        traces, "coordinate", "shape (largest entry 1)", (1 - room, count + room), extent(*seen),
+        traces,
+        "coordinate",
+        "shape (largest entry 1)",
+        (1 - room, count + room),
+        extent(*seen),
         time=False,
-    )  # fmt: skip
+    )

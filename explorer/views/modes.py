@@ -34,9 +34,15 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
     if pinned is not None:
         t, level = _bars(pinned)
         traces.append(
-            curve(t, level - np.float32(0.25), GREY, name="pinned", line={"width": 2},
-                  hoverinfo="skip")
-        )  # fmt: skip
+            curve(
+                t,
+                level - np.float32(0.25),
+                GREY,
+                name="pinned",
+                line={"width": 2},
+                hoverinfo="skip",
+            )
+        )
     # a trace that comes or goes makes plotly build the whole figure anew
     declared = getattr(solution.system, "modes", ())
     spare = 0 if declared else -len(names) % _LANES
@@ -44,24 +50,38 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         text = f"t = %{{x:.5g}} {time}<extra>{prose(mode)}</extra>"
         t, level = _bars(solution, k) if mode else OFF
         traces.append(
-            curve(t, level, COLOURS[k % len(COLOURS)], name=prose(mode), line={"width": 6},
-                  hovertemplate=text)
-        )  # fmt: skip
+            curve(
+                t,
+                level,
+                COLOURS[k % len(COLOURS)],
+                name=prose(mode),
+                line={"width": 6},
+                hovertemplate=text,
+            )
+        )
     for k, name in enumerate(guards):
         colour = COLOURS[-1 - k % len(COLOURS)]
         text = f"t = %{{x:.5g}} {time}<extra>{prose(name)}</extra>"
         traces.append(
             {
                 **curve(*_events(solution, name), colour, name=prose(name), hovertemplate=text),
-                "mode": "markers", "marker": {"color": colour, "size": 7, "symbol": "diamond"},
+                "mode": "markers",
+                "marker": {"color": colour, "size": 7, "symbol": "diamond"},
                 "showlegend": len(guards) <= _LEGEND,
             }
-        )  # fmt: skip
+        )
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
     high, ticks = len(names) - 0.4, [prose(name) for name in names]
     share = min(0.2 + 0.25 * len(ticks), 1.0) if declared else 1.0
-    return Plot(traces, time_title(solution.system), "mode", (0.0, float(end)), (-0.6, high),
-                ticks=ticks, share=share)  # fmt: skip
+    return Plot(
+        traces,
+        time_title(solution.system),
+        "mode",
+        (0.0, float(end)),
+        (-0.6, high),
+        ticks=ticks,
+        share=share,
+    )
 
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -37,10 +37,9 @@ def multipliers_plot(solution: Solution, kind: str = "") -> Plot:
         return _regions(solution)
     alpha, switches = solution.alpha.T, system.switches
     lanes = [
-        [(beside(s.name, 1), SIDES[1], alpha[k]),
-         (beside(s.name, -1), SIDES[-1], 1 - alpha[k])]
+        [(beside(s.name, 1), SIDES[1], alpha[k]), (beside(s.name, -1), SIDES[-1], 1 - alpha[k])]
         for k, s in enumerate(switches)
-    ]  # fmt: skip
+    ]
     single = len(lanes) == 1
     names = [f"α<sub>{k + 1}</sub>" for k in range(len(lanes))]
     return _lanes(solution, lanes, names, "α", single or bool(kind))
@@ -56,9 +55,12 @@ def _regions(solution: Solution) -> Plot:
 
 
 def _lanes(
-    solution: Solution, lanes: list[list[tuple[str, str, np.ndarray]]], names: list[str],
-    title: str, named: bool,
-) -> Plot:  # fmt: skip
+    solution: Solution,
+    lanes: list[list[tuple[str, str, np.ndarray]]],
+    names: list[str],
+    title: str,
+    named: bool,
+) -> Plot:
     """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
     t, count, traces = solution.t, min(len(lanes), MOST_LANES), []
     most = max(_MOST // sum(len(stack) - 1 for stack in lanes[:count]), _FEW)
@@ -68,16 +70,31 @@ def _lanes(
         sums = base + unit * np.cumsum([values for *_, values in stack], axis=0)
         for rank, (name, colour, _) in reversed([*enumerate(stack)]):
             traces.append(
-                curve(*_area(t, base, sums[rank], most), colour, name=name, fill="toself",
-                      fillcolor=colour, line={"width": 0}, legendrank=rank + 1, showlegend=named)
-            )  # fmt: skip
+                curve(
+                    *_area(t, base, sums[rank], most),
+                    colour,
+                    name=name,
+                    fill="toself",
+                    fillcolor=colour,
+                    line={"width": 0},
+                    legendrank=rank + 1,
+                    showlegend=named,
+                )
+            )
     ticks: Any = {count - 1 - k + unit / 2: n for k, n in enumerate(names[:count])}
     if count == 1:
         title, ticks = (names[0] if names[0][0] == "α" else "θ"), None
     limits = (-0.02, 1.02) if count == 1 else (-_ROOM, float(count))
     share = min(0.55 + 0.15 * count, 1.2)
-    return Plot(traces, time_title(solution.system), title, (0.0, float(t[-1])), limits,
-                ticks=ticks, share=share)  # fmt: skip
+    return Plot(
+        traces,
+        time_title(solution.system),
+        title,
+        (0.0, float(t[-1])),
+        limits,
+        ticks=ticks,
+        share=share,
+    )
 
 
 def _area(t: np.ndarray, base: float, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -65,19 +65,39 @@ def period_elongation(
             y[steps > one.limit] = np.nan  # it grows there
             seen.append(np.clip(y, *_MOST))
             text = f"ωh = %{{x:.4g}} rad: %{{y:.4g}} %<extra>{one.name}</extra>"
-            traces.append(curve(steps.astype(np.float32), y.astype(np.float32), colour,
-                                name=one.name, line={"dash": dash}, showlegend=first,
-                                hovertemplate=text))  # fmt: skip
+            traces.append(
+                curve(
+                    steps.astype(np.float32),
+                    y.astype(np.float32),
+                    colour,
+                    name=one.name,
+                    line={"dash": dash},
+                    showlegend=first,
+                    hovertemplate=text,
+                )
+            )
             if leading and one.xi < 1:
                 term = one.leading()[0 if quantity == "damping" else 1]
                 small = 100 * term(steps)
-                traces.append(curve(
-                    steps.astype(np.float32), small.astype(np.float32), colour,
-                    name=f"{one.name}, small steps", line={"dash": "dot", "width": 1},
-                    hoverinfo="skip",
-                ))  # fmt: skip
+                traces.append(
+                    curve(
+                        steps.astype(np.float32),
+                        small.astype(np.float32),
+                        colour,
+                        name=f"{one.name}, small steps",
+                        line={"dash": "dot", "width": 1},
+                        hoverinfo="skip",
+                    )
+                )
         if leading:
-            traces.append(curve(*OFF, GREY, name="small steps: leading terms", showlegend=first,
-                                line={"dash": "dot", "width": 1}))  # fmt: skip
+            traces.append(
+                curve(
+                    *OFF,
+                    GREY,
+                    name="small steps: leading terms",
+                    showlegend=first,
+                    line={"dash": "dot", "width": 1},
+                )
+            )
         plots.append([Plot(traces, "step ωh (rad)", title, (0.0, to), extent(*seen), time=False)])
     return compose(plots, [1, 1])

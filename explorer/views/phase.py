@@ -35,27 +35,40 @@ def phase_plot(
             hover = f"{x_text} = %{{x:.4g}}<br>{y_text} = %{{y:.4g}}<extra></extra>"
             traces.append(
                 curve(
-                    q[j], v[j], GREY if ghost else COLOURS[rank], name=label(name),
-                    breaks=run[1].torn if states else run[1].jumps, held=not states,
+                    q[j],
+                    v[j],
+                    GREY if ghost else COLOURS[rank],
+                    name=label(name),
+                    breaks=run[1].torn if states else run[1].jumps,
+                    held=not states,
                     line={"width": 1.0, "dash": "dot"} if ghost else {"width": 1.4},
                     hovertemplate=hover,
                     meta={"t": run[1].t},
                 )
-            )  # fmt: skip
+            )
             xs.append(q[j])
             ys.append(v[j])
     if states:
         return Plot(
-            traces, x_text + unit_of(solution, which=[0]), y_text + unit_of(solution, which=[1]),
-            extent(*xs), extent(*ys), time=False, time_unit=solution.system.time_unit,
-        )  # fmt: skip
+            traces,
+            x_text + unit_of(solution, which=[0]),
+            y_text + unit_of(solution, which=[1]),
+            extent(*xs),
+            extent(*ys),
+            time=False,
+            time_unit=solution.system.time_unit,
+        )
     single = len(names) == 1
     x_title = label(names[0]) if single else "q"
     y_title = label(names[0], dot=True) if single else label("q", dot=True)
     return Plot(
-        traces, x_title + unit_of(solution), y_title + unit_of(solution, True),
-        extent(*xs), extent(*ys), time=False,
-    )  # fmt: skip
+        traces,
+        x_title + unit_of(solution),
+        y_title + unit_of(solution, True),
+        extent(*xs),
+        extent(*ys),
+        time=False,
+    )
 
 
 @view

@@ -47,9 +47,19 @@ def phase_plane_plot(
     xs, ys = [q[i]], [q[j]]
     if pinned is not None:
         ghost = pinned[1].q
-        traces.append(curve(ghost[i], ghost[j], GREY, name="pinned", hoverinfo="skip",
-                            breaks=pinned[1].torn, held=False, meta={"t": pinned[1].t},
-                            line={"width": 1.0, "dash": "dot"}))  # fmt: skip
+        traces.append(
+            curve(
+                ghost[i],
+                ghost[j],
+                GREY,
+                name="pinned",
+                hoverinfo="skip",
+                breaks=pinned[1].torn,
+                held=False,
+                meta={"t": pinned[1].t},
+                line={"width": 1.0, "dash": "dot"},
+            )
+        )
         xs.append(ghost[i])
         ys.append(ghost[j])
     traces += [
@@ -67,8 +77,16 @@ def phase_plane_plot(
     ground = Regions(
         solution.march.compiled, rho, solution.state(t), i, j, t, named, not _varies(system)
     )
-    return Plot(traces, across, up, extent(*xs), extent(*ys), time=False, ground=ground,
-                time_unit=system.time_unit)  # fmt: skip
+    return Plot(
+        traces,
+        across,
+        up,
+        extent(*xs),
+        extent(*ys),
+        time=False,
+        ground=ground,
+        time_unit=system.time_unit,
+    )
 
 
 def _titles(system: Any, i: int, j: int, when: str, what: str = "flow") -> tuple[str, str]:
@@ -145,9 +163,15 @@ def phase_plane(
 
 @view
 def regions(
-    system: System, x: str = "", y: str = "", *, within: Any = None, t: float = 0.0,
-    rho: Mapping[str, Any] | None = None, **parameters: Any,
-) -> Picture:  # fmt: skip
+    system: System,
+    x: str = "",
+    y: str = "",
+    *,
+    within: Any = None,
+    t: float = 0.0,
+    rho: Mapping[str, Any] | None = None,
+    **parameters: Any,
+) -> Picture:
     """Draw the plane of two states before anything has run: regions, their fields, the surfaces.
 
     Parameters

@@ -24,8 +24,15 @@ def _plot(solution: Solution, which: list[int], title: str) -> Plot:
     x = np.repeat(stretches, [2, 3], axis=1).ravel()
     x[4::5] = np.nan
     y = np.tile([low, high, high, low, np.nan], len(stretches))
-    shade = curve(x, y, "rgba(0,0,0,0)", name="clock stands still", fill="toself",
-                  fillcolor=_SHADE, hoverinfo="skip")  # fmt: skip
+    shade = curve(
+        x,
+        y,
+        "rgba(0,0,0,0)",
+        name="clock stands still",
+        fill="toself",
+        fillcolor=_SHADE,
+        hoverinfo="skip",
+    )
     names = pseudo.system.coordinates
     curves = [
         curve(points.t, points.q[j], COLOURS[i % len(COLOURS)], name=label(names[j]),
@@ -49,10 +56,13 @@ def pseudo_time(solution: Solution) -> Picture:
     """
     known, every = solution.x.shape[1], solution.pseudo.x.shape[1]
     return compose(
-        [[
-            _plot(solution, list(range(known))[:_MOST], "state"),
-            _plot(solution, list(range(known, every - 1)), "auxiliary"),
-            _plot(solution, [every - 1], "clock (s)"),
-        ]],
-        [1], height=560,
-    )  # fmt: skip
+        [
+            [
+                _plot(solution, list(range(known))[:_MOST], "state"),
+                _plot(solution, list(range(known, every - 1)), "auxiliary"),
+                _plot(solution, [every - 1], "clock (s)"),
+            ]
+        ],
+        [1],
+        height=560,
+    )

@@ -49,10 +49,12 @@ def matrix(salt: Saltation) -> dict[str, Any]:
     size = np.sign(values) * np.log1p(np.abs(values))
     most = max(np.abs(size).max(initial=0.0), 1e-300)
     return {
-        "rows": rows, "columns": columns, "split": n,
+        "rows": rows,
+        "columns": columns,
+        "split": n,
         "values": [[float(f"{x:.4g}") for x in row] for row in values],
         "shades": np.round(size / most, 3).tolist(),
-    }  # fmt: skip
+    }
 
 
 @view

@@ -164,9 +164,15 @@ def _verticals(
             y = np.tile([low - room, high + room, np.nan], len(t))
             if len(t):
                 plot.traces.append(
-                    curve(x.astype(np.float32), y.astype(np.float32), colour, name=name,
-                          line={"width": 1, **line}, hoverinfo="skip")
-                )  # fmt: skip
+                    curve(
+                        x.astype(np.float32),
+                        y.astype(np.float32),
+                        colour,
+                        name=name,
+                        line={"width": 1, **line},
+                        hoverinfo="skip",
+                    )
+                )
 
 
 def as_csv(sens: Sensitivity) -> str:
@@ -179,7 +185,11 @@ def as_csv(sens: Sensitivity) -> str:
         columns |= {f"dz/d{by}": sens.Z[:, j]}
     text = io.StringIO()
     np.savetxt(
-        text, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",",
-        header=",".join(columns), comments="",
-    )  # fmt: skip
+        text,
+        np.column_stack(list(columns.values())),
+        fmt="%.17g",
+        delimiter=",",
+        header=",".join(columns),
+        comments="",
+    )
     return text.getvalue()

@@ -108,9 +108,17 @@ def _over_step(
         for of, y in zip(("", "v/ω"), _values(one, quantity), strict=False):
             seen.append(np.clip(y, *most))
             text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{of or name}</extra>"
-            drawn = curve(grids[id(one.omega_h)], np.asarray(y, np.float32), colour, name=name,
-                          line=line, hovertemplate=text, meta={"key": "omega_h"},
-                          showlegend=row == 0, legendrank=rank + 1)  # fmt: skip
+            drawn = curve(
+                grids[id(one.omega_h)],
+                np.asarray(y, np.float32),
+                colour,
+                name=name,
+                line=line,
+                hovertemplate=text,
+                meta={"key": "omega_h"},
+                showlegend=row == 0,
+                legendrank=rank + 1,
+            )
             if of:
                 drawn |= {
                     "name": of,
@@ -123,9 +131,13 @@ def _over_step(
     for one, colour, name, _ in shown:
         inside = span[0] <= one.limit <= span[1]
         ends = (np.full(2, one.limit, np.float32), np.array([low, high], np.float32))
-        limit = curve(*(ends if inside else _HIDDEN), colour,
-                      name="stability limit", line={"dash": "dash", "width": 1},
-                      hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>")  # fmt: skip
+        limit = curve(
+            *(ends if inside else _HIDDEN),
+            colour,
+            name="stability limit",
+            line={"dash": "dash", "width": 1},
+            hovertemplate=f"limit ωh = %{{x:.6g}}<extra>{name}</extra>",
+        )
         last = row == len(_CURVES) - 1 and one is shown[0][0]
         traces.append(limit | {"showlegend": last, "legendrank": 901})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
@@ -163,8 +175,9 @@ def _dots(x: Any, y: Any, colour: str, size: int, name: str) -> dict[str, Any]:
     text = f"%{{x:.4g}}, %{{y:.5g}}<extra>{name}</extra>"
     return {
         **curve(x, y, colour, name=name, hovertemplate=text),
-        "mode": "markers", "marker": {"color": colour, "size": size},
-    }  # fmt: skip
+        "mode": "markers",
+        "marker": {"color": colour, "size": size},
+    }
 
 
 def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
@@ -185,11 +198,16 @@ def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
         if rows.size > 400:
             rows = rows[:: -(-rows.size // 400)]
         few = {"mode": "lines+markers", "marker": {"size": 5}} if rows.size <= _FEW else {}
-        traces.append(curve(
-            np.asarray(t[rows], np.float32), np.asarray(d[rows], np.float32), colour,
-            name="powers of the amplification matrix" if run.grows else "by the scheme",
-            hovertemplate="ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>", **few,
-        ))  # fmt: skip
+        traces.append(
+            curve(
+                np.asarray(t[rows], np.float32),
+                np.asarray(d[rows], np.float32),
+                colour,
+                name="powers of the amplification matrix" if run.grows else "by the scheme",
+                hovertemplate="ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>",
+                **few,
+            )
+        )
         seen.append(np.clip(d[rows], -_FAR, _FAR))
     return Plot(
         traces, "time ωt (rad)", "displacement d / d(0)", (0.0, span), extent(*seen), time=False

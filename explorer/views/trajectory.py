@@ -69,14 +69,16 @@ def _curves(
         hover = f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}} {measure}<extra>{extra}</extra>"
         traces.append(
             curve(
-                points.t, values[j], GREY if ghost else COLOURS[rank],
+                points.t,
+                values[j],
+                GREY if ghost else COLOURS[rank],
                 breaks=points.jumps if dot else points.torn,
                 name=f"pinned {text}" if ghost else text,
                 line={"dash": "dot", "width": 1.2} if ghost else {},
                 hovertemplate=hover,
                 **({} if ghost else {"meta": {"t": points.t}}),
             )
-        )  # fmt: skip
+        )
         if not ghost and several and not dot:
             traces[-1]["showlegend"] = True
     if not ghost and not dot and len(traces) < len(of):
@@ -142,9 +144,12 @@ def positions_plot(
     if len(chosen) == 1 or (which is not None and len(chosen) <= 2):
         title = ", ".join(label(names[j]) for j in chosen)
     return Plot(
-        traces, time_title(solution.system), title + unit_of(solution, which=chosen),
-        _span(solution, pinned), extent(*seen),
-    )  # fmt: skip
+        traces,
+        time_title(solution.system),
+        title + unit_of(solution, which=chosen),
+        _span(solution, pinned),
+        extent(*seen),
+    )
 
 
 def positions_plots(
@@ -158,8 +163,11 @@ def positions_plots(
         known = measure in groups or len(groups) < 3
         groups.setdefault(measure if known else list(groups)[-1], []).append(j)
     shown = {*drawn(solution.system.coordinates).tolist()}
-    return [positions_plot(solution, points, pinned, which)
-            for which in groups.values() if shown & {*which}]  # fmt: skip
+    return [
+        positions_plot(solution, points, pinned, which)
+        for which in groups.values()
+        if shown & {*which}
+    ]
 
 
 def velocities_plot(
@@ -175,9 +183,12 @@ def velocities_plot(
     traces = [*ghosts, *_curves(solution, points, ghost=False, dot=True)]
     title = label(names[0], dot=True) if len(names) == 1 else label("q", dot=True)
     return Plot(
-        traces, time_title(solution.system), title + unit_of(solution, True),
-        _span(solution, pinned), extent(*seen),
-    )  # fmt: skip
+        traces,
+        time_title(solution.system),
+        title + unit_of(solution, True),
+        _span(solution, pinned),
+        extent(*seen),
+    )
 
 
 def _span(solution: Solution, pinned: tuple[Solution, Rows] | None) -> tuple[float, float]:

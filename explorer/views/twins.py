@@ -177,9 +177,15 @@ def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[di
         said, time = f"{by} {_ENDS[end]}", run.rows.system.time_unit
         text = f"t = %{{x:.5g}} {time}<br>{name} = %{{y:.5g}}<extra>{said}</extra>"
         found.append(
-            curve(run.t, y, colour, name=_ENDS[end], line={"dash": dash, "width": 1.6},
-                  hovertemplate=text)
-        )  # fmt: skip
+            curve(
+                run.t,
+                y,
+                colour,
+                name=_ENDS[end],
+                line={"dash": dash, "width": 1.6},
+                hovertemplate=text,
+            )
+        )
     return found
 
 
@@ -196,9 +202,15 @@ def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> dict
     if not x:
         x, y = [OFF[0]], [OFF[1]]
     return curve(
-        np.concatenate(x).astype(np.float32), np.concatenate(y).astype(np.float32), COLOURS[0],
-        name="first order", fill="toself", fillcolor=_BAND, line={"width": 0}, hoverinfo="skip",
-    )  # fmt: skip
+        np.concatenate(x).astype(np.float32),
+        np.concatenate(y).astype(np.float32),
+        COLOURS[0],
+        name="first order",
+        fill="toself",
+        fillcolor=_BAND,
+        line={"width": 0},
+        hoverinfo="skip",
+    )
 
 
 def difference(twin: Twins, i: int, name: str) -> dict[str, Any]:
@@ -209,6 +221,10 @@ def difference(twin: Twins, i: int, name: str) -> dict[str, Any]:
     else:
         t, y = twin.t[kept].astype(np.float32), twin.difference[kept, i].astype(np.float32)
     return curve(
-        t, y, GREY, name="finite difference", line={"dash": "dash", "width": 1.4},
+        t,
+        y,
+        GREY,
+        name="finite difference",
+        line={"dash": "dash", "width": 1.4},
         hovertemplate=f"t = %{{x:.5g}} {time}<br>difference of {name} = %{{y:.5g}}<extra></extra>",
-    )  # fmt: skip
+    )

@@ -28,9 +28,12 @@ _OVER = {"steps": "steps", "h": "mean step h"}
 
 @view
 def work_precision(
-    found: WorkPrecision, *, over: str = "steps", pinned: WorkPrecision | None = None,
+    found: WorkPrecision,
+    *,
+    over: str = "steps",
+    pinned: WorkPrecision | None = None,
     look: Look = STATIC,
-) -> Picture:  # fmt: skip
+) -> Picture:
     """Draw the error of several schemes over their steps and over their time.
 
     Parameters
@@ -58,30 +61,54 @@ def work_precision(
     low, high = _decades(errors)
     plots = []
     time = found.system.time_unit if over == "h" else ""
-    for work, title, unit in ((over, titled(_OVER[over], time), time or "steps"),
-                              ("seconds", "time of the run (ms)", "ms")):  # fmt: skip
+    for work, title, unit in (
+        (over, titled(_OVER[over], time), time or "steps"),
+        ("seconds", "time of the run (ms)", "ms"),
+    ):
         every = [_work(of, c, work) for of, c, _ in drawn]
         span = _decades(np.concatenate(every))
         timed = work == "seconds"
         traces = [] if timed else _guides(span, (low, high), found, over == "h")
         for (of, c, (colour, symbol, dash)), x in zip(drawn, every, strict=True):
             order = f": order {c.order:.2g}" if np.isfinite(c.order) else ""
-            traces.append(curve(
-                x.astype(np.float32), np.maximum(c.error, _LEAST).astype(np.float32), colour,
-                name="pinned" if of is pinned else c.name + order,
-                mode="lines+markers", showlegend=of is found and not timed,
-                marker={"size": 7, "symbol": symbol}, line={"dash": dash},
-                hovertemplate=f"%{{x:.4g}} {unit}: %{{y}}<extra>{c.name}</extra>",
-            ))  # fmt: skip
-        plots.append([Plot(traces, title, "relative error", span, (low, high), time=False,
-                           log=True, log_y=True)])  # fmt: skip
+            traces.append(
+                curve(
+                    x.astype(np.float32),
+                    np.maximum(c.error, _LEAST).astype(np.float32),
+                    colour,
+                    name="pinned" if of is pinned else c.name + order,
+                    mode="lines+markers",
+                    showlegend=of is found and not timed,
+                    marker={"size": 7, "symbol": symbol},
+                    line={"dash": dash},
+                    hovertemplate=f"%{{x:.4g}} {unit}: %{{y}}<extra>{c.name}</extra>",
+                )
+            )
+        plots.append(
+            [
+                Plot(
+                    traces,
+                    title,
+                    "relative error",
+                    span,
+                    (low, high),
+                    time=False,
+                    log=True,
+                    log_y=True,
+                )
+            ]
+        )
     return compose(plots, [1, 1], look=look)
 
 
 def _work(of: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:
-    return of.t_end / one.steps if work == "h" else one.steps if work == "steps" else (
-        1e3 * one.seconds
-    )  # fmt: skip
+    return (
+        of.t_end / one.steps
+        if work == "h"
+        else one.steps
+        if work == "steps"
+        else (1e3 * one.seconds)
+    )
 
 
 def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
@@ -120,9 +147,15 @@ def _guides(
         last = max(end, begin / fall) if grows else min(end, begin * fall)
         x = np.array([begin, last])
         y = errors[1] * (x / begin) ** (p if grows else -p)
-        drawn = curve(x.astype(np.float32), y.astype(np.float32), GREY,
-                      name=f"order {p}", line={"dash": "dot", "width": 1}, hoverinfo="skip",
-                      mode="lines+text")  # fmt: skip
+        drawn = curve(
+            x.astype(np.float32),
+            y.astype(np.float32),
+            GREY,
+            name=f"order {p}",
+            line={"dash": "dot", "width": 1},
+            hoverinfo="skip",
+            mode="lines+text",
+        )
         up = last != end  # it ends at the lower edge: its name stands beside it, not below
         place = f"{'top' if up else 'bottom'} {'left' if up == grows else 'right'}"
         text = {"text": ["", f" order {p} "], "textposition": place}

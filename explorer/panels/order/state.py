@@ -66,16 +66,28 @@ def _truth(
 
 @functools.lru_cache(maxsize=256)  # most of them rest while one slider moves
 def _curve(
-    system: Any, revision: int, t_end: float, rho: tuple, end: tuple[float, ...], count: int,
-    name: str, scheme: Any, width: float | None,
-) -> tuple[tuple[WorkCurve, ...], tuple[str, ...]]:  # fmt: skip
+    system: Any,
+    revision: int,
+    t_end: float,
+    rho: tuple,
+    end: tuple[float, ...],
+    count: int,
+    name: str,
+    scheme: Any,
+    width: float | None,
+) -> tuple[tuple[WorkCurve, ...], tuple[str, ...]]:
     """Return one curve, or the sentences of why there is none."""
     del revision
     try:
         found = order_diagram(
-            system, {} if scheme is None else {name: scheme}, h=(t_end / STEPS[:count]).tolist(),
-            reference=end, t_end=t_end, rho=dict(rho), width=width,
-        )  # fmt: skip
+            system,
+            {} if scheme is None else {name: scheme},
+            h=(t_end / STEPS[:count]).tolist(),
+            reference=end,
+            t_end=t_end,
+            rho=dict(rho),
+            width=width,
+        )
     except ExplorerError as error:
         return (), (str(error).splitlines()[0],)
     return found.curves, found.refused
@@ -240,8 +252,11 @@ class OrderSession(Session):
         rows = [f"curve,steps,h ({found.system.time_unit}),time (s),relative error"]
         for c in found.curves:
             every = zip(c.steps, found.t_end / c.steps, c.seconds, c.error, strict=True)
-            rows += [f'"{c.name}",{n},{h!r},{s!r},{e!r}' for n, *more in every
-                     for h, s, e in [map(float, more)]]  # fmt: skip
+            rows += [
+                f'"{c.name}",{n},{h!r},{s!r},{e!r}'
+                for n, *more in every
+                for h, s, e in [map(float, more)]
+            ]
         return "\n".join(rows) + "\n"
 
 

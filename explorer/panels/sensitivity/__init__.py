@@ -75,10 +75,17 @@ class _Answer(SessionAnswer):
             self._drawn, before, arrows = drawn, None, None
         self._arrows = arrow_scale(sens, 0, (0.0, sens.solution.march.t_last), arrows)
         picture = view.picture(
-            sens, coordinate=see["coordinate"], delta=see["delta"], twin=twin, window=window,
-            twinned=False, along=self._cost(sens, drag), pinned=session.ghost, arrows=self._arrows,
+            sens,
+            coordinate=see["coordinate"],
+            delta=see["delta"],
+            twin=twin,
+            window=window,
+            twinned=False,
+            along=self._cost(sens, drag),
+            pinned=session.ghost,
+            arrows=self._arrows,
             look=self._size(),
-        )  # fmt: skip
+        )
         self._layout = steady(picture.layout, before, moving=drag)
         return {
             "values": values(session) | _own_values(session),

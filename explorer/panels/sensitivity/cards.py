@@ -39,8 +39,10 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
     return {
         "title": f"Event {k + 1}: {prose(what)}, t = {quantity(event.t, system.time_unit, 4)}",
         "corner": "Ξ, Π",
-        "columns": [*(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
-                    *(f"d{c}" for c in table["columns"][n:])],
+        "columns": [
+            *(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
+            *(f"d{c}" for c in table["columns"][n:]),
+        ],
         "rows": [
             [f"{name}<sup>+</sup>", *(cell(x) for x in row)]
             for name, row in zip(table["rows"], table["values"], strict=True)
@@ -48,7 +50,7 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
         "shades": table["shades"],
         "split": n,
         "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {cell(salt.slope)} {slope}".strip(),
-    }  # fmt: skip
+    }
 
 
 def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) -> dict[str, Any]:
@@ -81,8 +83,9 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
         note = f"ψ ends at T = {quantity(last.t, time, 5)}, dT/d{sens.wrt[0]} = {moved}"
     return {
         "title": f"{by}, ψ = {quantity(sens.cost, cost_unit or '', 5)}",
-        "rows": [[cell.replace("-", "−") for cell in row] for row in rows], "note": note,
-    }  # fmt: skip
+        "rows": [[cell.replace("-", "−") for cell in row] for row in rows],
+        "note": note,
+    }
 
 
 def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
@@ -100,10 +103,15 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     count, clock = len(events), shown_time(float(sens.solution.t[-1]), time)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
-    return prose_rows({
-        "columns": ["", f"t ({clock.pop('unit')})", "event", shift, margin], "rows": rows,
-        "time_column": 1, "time": clock, "note": f"{note}{more}.",
-    })  # fmt: skip
+    return prose_rows(
+        {
+            "columns": ["", f"t ({clock.pop('unit')})", "event", shift, margin],
+            "rows": rows,
+            "time_column": 1,
+            "time": clock,
+            "note": f"{note}{more}.",
+        }
+    )
 
 
 def cost_along(sens: Sensitivity, j: int) -> CostCurve | None:

@@ -34,15 +34,19 @@ def groups(session: SensitivitySession) -> list[dict[str, Any]]:
     for control in found["scheme"]["controls"]:
         if control["key"] == "scheme":
             control["choices"] = [
-                [name, name] for name, kind in schemes.items()
+                [name, name]
+                for name, kind in schemes.items()
                 if kind.differentiates(session.system)
-            ]  # fmt: skip
+            ]
     start = {c["key"]: c for c in found["start"]["controls"]}
     span = [start.pop("t_end"), *_until(session)]
     found["start"] = {**found["start"], "controls": [*span, *start.values()]}
     found["derivative"] = {
-        "name": "derivative", "title": "Derivative", "open": True, "controls": _derivative(session),
-    }  # fmt: skip
+        "name": "derivative",
+        "title": "Derivative",
+        "open": True,
+        "controls": _derivative(session),
+    }
     found["cost"] = {"name": "cost", "title": "Cost", "open": True, "controls": _cost(session)}
     order = ("model", "derivative", "parameters", "start", "cost", "scheme", "numerics")
     return [found[name] for name in order if name in found]
@@ -59,9 +63,16 @@ def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
     if len(system.coordinates) > 1:
         shown = [[c, label(c)] for c in system.coordinates]
         found.append(
-            _one("see.coordinate", "choice", "of", "Coordinate that is drawn", now, choices=shown,
-                 default=system.coordinates[0])
-        )  # fmt: skip
+            _one(
+                "see.coordinate",
+                "choice",
+                "of",
+                "Coordinate that is drawn",
+                now,
+                choices=shown,
+                default=system.coordinates[0],
+            )
+        )
     usual, value = default_delta(system, see["wrt"]), see["delta"]
     param = system.parameters.get(see["wrt"])
     events = max(min(len(session.sensitivity.events), _FEW), see["event"], 2)
@@ -96,8 +107,20 @@ def _until(session: SensitivitySession) -> list[dict[str, Any]]:
                   default="")] if names else []  # fmt: skip
     if now["cost.until"]:
         most = max(_FEW, session.state["cost"]["count"])
-        found.append(_one("cost.count", "slider", "number", "Number of that event", now, low=1,
-                          high=most, log=False, integer=True, default=1))  # fmt: skip
+        found.append(
+            _one(
+                "cost.count",
+                "slider",
+                "number",
+                "Number of that event",
+                now,
+                low=1,
+                high=most,
+                log=False,
+                integer=True,
+                default=1,
+            )
+        )
     return found
 
 

@@ -104,9 +104,13 @@ class SensitivityStates(States):
         state = super().fresh(model, sizes, chosen)
         wrt = "e" if "e" in system.parameters else _choices(system)[0]
         state["see"] = {
-            "wrt": wrt, "coordinate": system.coordinates[0], "event": 2, "zoom": False,
-            "delta": default_delta(system, wrt), "compare": False,
-        }  # fmt: skip
+            "wrt": wrt,
+            "coordinate": system.coordinates[0],
+            "event": 2,
+            "zoom": False,
+            "delta": default_delta(system, wrt),
+            "compare": False,
+        }
         state["cost"] = usual_cost(system)
         run = simulate(system, chosen, throw=False)
         if run.status.ok and len(run.events) > _CROWD:
@@ -212,9 +216,11 @@ class SensitivitySession(Session):
         with_it = {f"size.{k}": x for k, x in session.state["sizes"].items()}
         with_it |= {f"rho.{k}": x for k, x in session.state["rho"].items()}
         with_it |= {
-            f"{k}.{c}": x for k, values in session.start().items() if session.state[k] is not None
+            f"{k}.{c}": x
+            for k, values in session.start().items()
+            if session.state[k] is not None
             for c, x in zip(session.system.coordinates, values, strict=True)
-        }  # fmt: skip
+        }
         if session.state["mode0"] is not None:
             with_it["mode0"] = session.state["mode0"]
         new.change(with_it)
@@ -250,10 +256,16 @@ class SensitivitySession(Session):
         """
         cost = Cost(*(state["cost"][k] or None for k in ("g", "w")))
         question = ask(
-            states.system(state), schemes[state["scheme"]](**state["knobs"]),
-            (state["see"]["wrt"],), cost, state["t_end"], _until(state), None, state["rho"],
+            states.system(state),
+            schemes[state["scheme"]](**state["knobs"]),
+            (state["see"]["wrt"],),
+            cost,
+            state["t_end"],
+            _until(state),
+            None,
+            state["rho"],
             {k: state[k] for k in START},
-        )  # fmt: skip
+        )
         found = solve(question)
         if not (np.isfinite(found.cost) and np.isfinite(found.cost_gradient).all()):
             raise BadValue(
@@ -274,8 +286,13 @@ class SensitivitySession(Session):
         asked = [f"wrt={see['wrt']!r}", f"cost={cost!r}", *([f"until={until!r}"] if until else [])]
         shown = [f"coordinate={see['coordinate']!r}", f"delta={see['delta']!r}"]
         shown += ["at={}".format(see["event"] - 1)] if see["zoom"] else []
-        return "\n".join([
-            *opening(self),
-            *called("sens = ex.sensitivity", ["model", "scheme", *asked, *settings(self)]),
-            *called("ex.views.sensitivity", ["sens", *shown]),
-        ]) + "\n"  # fmt: skip
+        return (
+            "\n".join(
+                [
+                    *opening(self),
+                    *called("sens = ex.sensitivity", ["model", "scheme", *asked, *settings(self)]),
+                    *called("ex.views.sensitivity", ["sens", *shown]),
+                ]
+            )
+            + "\n"
+        )

@@ -44,9 +44,10 @@ class _Answer(SessionAnswer):
         others = [("", "nothing"), *names]
         compare = [choice("compare", "beside", now, others, "A second scheme for comparison")]
         found = [
-            ("scheme", "Scheme", scheme), ("oscillator", "Oscillator and step", oscillator),
+            ("scheme", "Scheme", scheme),
+            ("oscillator", "Oscillator and step", oscillator),
             ("compare", "Compare", compare),
-        ]  # fmt: skip
+        ]
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in found]
 
     def _accepted(self) -> dict[str, Any]:
@@ -61,9 +62,13 @@ class _Answer(SessionAnswer):
         session, state = self.session, self.session.state
         shown, marks = session.shown(), session.shown(state["omega_h"])
         picture = view.picture(
-            *shown, marks=marks, runs=session.oscillations, pinned=session.ghost,
-            names=[state["scheme"], state["compare"]], look=self._size(),
-        )  # fmt: skip
+            *shown,
+            marks=marks,
+            runs=session.oscillations,
+            pinned=session.ghost,
+            names=[state["scheme"], state["compare"]],
+            look=self._size(),
+        )
         self._layout = steady(picture.layout, self._layout)
         return {
             "values": self._accepted() | session.pending,
@@ -84,14 +89,15 @@ class _Answer(SessionAnswer):
         radius = session.shown(session.state["omega_h"])[0].radius[0]
         if session.oscillation.grows:
             return {
-                **status, "level": "warn",
+                **status,
+                "level": "warn",
                 "text": (
                     f"ωh = {session.state['omega_h']:.4g} is above the stability limit "
                     f"{session.found.limit:.6g}: in the long run every step multiplies the motion "
                     f"by {radius:.5g}. simulate refuses such a step; the curves show powers of the "
                     "amplification matrix."
                 ),
-            }  # fmt: skip
+            }
         return {**status, "text": f"spectral radius {radius:.9g} · {status['text']}"}
 
     def do(self, action: str, value: Any) -> list[dict[str, Any]]:
@@ -104,9 +110,11 @@ class _Answer(SessionAnswer):
 
 def _picture(session: StabilitySession) -> Picture:
     return view.picture(
-        *session.shown(), at=session.state["omega_h"], runs=session.oscillations,
+        *session.shown(),
+        at=session.state["omega_h"],
+        runs=session.oscillations,
         pinned=session.ghost,
-    )  # fmt: skip
+    )
 
 
 def _scheme_card(found: Stability, drag: bool) -> dict[str, Any]:
@@ -128,10 +136,12 @@ def _scheme_card(found: Stability, drag: bool) -> dict[str, Any]:
 def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
     """Return the numbers at the chosen step, of each scheme shown."""
     quantities = (
-        ("spectral radius", "radius"), ("damping ratio − ξ", "damping"),
-        ("period error", "period_error"), ("overshoot of d", "overshoot_d"),
+        ("spectral radius", "radius"),
+        ("damping ratio − ξ", "damping"),
+        ("period error", "period_error"),
+        ("overshoot of d", "overshoot_d"),
         ("overshoot of v/ω", "overshoot_v"),
-    )  # fmt: skip
+    )
     return {
         "title": f"At ωh = {state['omega_h']:.4g} rad",
         "columns": [state["scheme"], state["compare"]][: len(at)],

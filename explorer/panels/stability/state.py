@@ -113,9 +113,14 @@ class StabilityStates(States):
             name, knobs = _named(scheme)
         other = "average acceleration" if name != "average acceleration" else "central difference"
         return {
-            "model": model, "sizes": {}, "scheme": name, "knobs": knobs,
-            "xi": KNOBS["xi"].value, "omega_h": KNOBS["omega_h"].value, "compare": other,
-        }  # fmt: skip
+            "model": model,
+            "sizes": {},
+            "scheme": name,
+            "knobs": knobs,
+            "xi": KNOBS["xi"].value,
+            "omega_h": KNOBS["omega_h"].value,
+            "compare": other,
+        }
 
     def keys(self, state: Mapping[str, Any]) -> list[str]:
         """Return the full key of everything that can be changed."""

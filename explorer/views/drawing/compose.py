@@ -34,9 +34,12 @@ _NEAR_ONE = 1e-3, 1e4  # values up to such are read as they are
 
 
 def compose(
-    columns: Sequence[Sequence[Plot]], widths: Sequence[float], *, height: int | None = None,
+    columns: Sequence[Sequence[Plot]],
+    widths: Sequence[float],
+    *,
+    height: int | None = None,
     look: Look = STATIC,
-) -> Picture:  # fmt: skip
+) -> Picture:
     """Put columns of plots side by side; time plots of a column share their time axis.
 
     `look` says for what size and window the points of the curves are chosen; in a narrow one all
@@ -63,9 +66,13 @@ def compose(
     tall = (height or HEIGHT) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
     layout: dict[str, Any] = {
-        "showlegend": True, "margin": margin, "hovermode": "closest", "uirevision": "keep",
-        "font": {"size": 12}, **({} if height is None or look.narrow else {"height": height}),
-    }  # fmt: skip
+        "showlegend": True,
+        "margin": margin,
+        "hovermode": "closest",
+        "uirevision": "keep",
+        "font": {"size": 12},
+        **({} if height is None or look.narrow else {"height": height}),
+    }
     picture = Picture([], layout)
     shared: dict[Any, Any] = {}
     seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
@@ -138,9 +145,12 @@ def _traces(plot: Plot) -> list[dict[str, Any]]:
 
 
 def _legends(
-    column: Sequence[Plot], drawn: list[list[dict[str, Any]]], room: float, first: float = 0.0,
+    column: Sequence[Plot],
+    drawn: list[list[dict[str, Any]]],
+    room: float,
+    first: float = 0.0,
     most: int = _MOST_LINES,
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Divide the named traces of each plot among as few lines as `room` px hold; return the lines.
 
     Plotly would take the width of the whole figure; it stacks what is in one group. Above the
@@ -172,9 +182,14 @@ def _wide(widths: list[float], lines: int) -> float:
 def _legend(left: float, bottom: float, lines: int) -> dict[str, Any]:
     stacked = {"traceorder": "grouped", "tracegroupgap": 0, "groupclick": "toggleitem"}
     return {
-        "orientation": "h", "x": round(left, 4), "y": round(bottom, 4), "yanchor": "bottom",
-        "font": {"size": 11}, "bgcolor": "rgba(0,0,0,0)", **(stacked if lines > 1 else {}),
-    }  # fmt: skip
+        "orientation": "h",
+        "x": round(left, 4),
+        "y": round(bottom, 4),
+        "yanchor": "bottom",
+        "font": {"size": 11},
+        "bgcolor": "rgba(0,0,0,0)",
+        **(stacked if lines > 1 else {}),
+    }
 
 
 def _axes(plot: Plot, shown: bool) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -185,18 +200,28 @@ def _axes(plot: Plot, shown: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     if shown:
         across["title"] = {"text": plot.x_title, "standoff": 6, "font": _TITLE}
     if isinstance(plot.ticks, dict):
-        up |= {"tickvals": list(plot.ticks), "ticktext": list(plot.ticks.values()), "ticks": "",
-               "showgrid": False}  # fmt: skip
+        up |= {
+            "tickvals": list(plot.ticks),
+            "ticktext": list(plot.ticks.values()),
+            "ticks": "",
+            "showgrid": False,
+        }
     elif plot.ticks is not None:
-        up |= {"tickvals": list(range(len(plot.ticks))), "ticktext": plot.ticks, "ticks": "",
-               "ticklabelposition": "inside top", "ticklabelshift": -4}  # fmt: skip
+        up |= {
+            "tickvals": list(range(len(plot.ticks))),
+            "ticktext": plot.ticks,
+            "ticks": "",
+            "ticklabelposition": "inside top",
+            "ticklabelshift": -4,
+        }
     if plot.log:
         across |= {"type": "log", "dtick": 1}
     if plot.log_y:
         up |= {"type": "log", "dtick": 1, "exponentformat": "power"}
     for axis, limits, log, title in (
-        (across, plot.x_range, plot.log, plot.x_title), (up, plot.y_range, plot.log_y, plot.y_title)
-    ):  # fmt: skip
+        (across, plot.x_range, plot.log, plot.x_title),
+        (up, plot.y_range, plot.log_y, plot.y_title),
+    ):
         if limits is not None:
             axis["range"] = np.log10(limits).tolist() if log else list(limits)
             if not log and _far(limits) and not prefixable(_unit(title)):
@@ -256,8 +281,10 @@ def _digits(low: float, high: float) -> int:
     if not 1e-6 < size < 1e4:  # 10k, 2μ
         return 5
     decimals = max(0, -int(np.floor(np.log10(step) + 1e-9)))
-    return max(len(f"{step * np.ceil(low / step):.{decimals}f}"),
-               len(f"{step * np.floor(high / step):.{decimals}f}"))  # fmt: skip
+    return max(
+        len(f"{step * np.ceil(low / step):.{decimals}f}"),
+        len(f"{step * np.floor(high / step):.{decimals}f}"),
+    )
 
 
 def plain(text: str) -> str:

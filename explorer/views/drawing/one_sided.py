@@ -169,6 +169,11 @@ def shifts(
                     showlegend=True, legend="next")]  # fmt: skip
     for (x, y), symbol in zip(heads, ("triangle-right", "triangle-left"), strict=True):
         marker = {"color": colour, "size": 8, "symbol": symbol}
-        traces.append({**curve(x, y, colour, name=name, hoverinfo="skip"), "mode": "markers",
-                       "marker": marker})  # fmt: skip
+        traces.append(
+            {
+                **curve(x, y, colour, name=name, hoverinfo="skip"),
+                "mode": "markers",
+                "marker": marker,
+            }
+        )
     return traces

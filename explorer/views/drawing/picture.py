@@ -106,16 +106,26 @@ def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
     they are.
     """
     return {
-        "type": "scatter", "mode": more.pop("mode", "lines"), "x": x, "y": y,
+        "type": "scatter",
+        "mode": more.pop("mode", "lines"),
+        "x": x,
+        "y": y,
         "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
-        "showlegend": False, **more,
-    }  # fmt: skip
+        "showlegend": False,
+        **more,
+    }
 
 
 def left_out(shown: int, count: int) -> dict[str, Any]:
     """Return an entry of a legend, without a line: how many of how many curves are shown."""
-    return curve(*OFF, INK, name=f"{shown} of {count} shown", line={"width": 0}, showlegend=True,
-                 hoverinfo="skip")  # fmt: skip
+    return curve(
+        *OFF,
+        INK,
+        name=f"{shown} of {count} shown",
+        line={"width": 0},
+        showlegend=True,
+        hoverinfo="skip",
+    )
 
 
 Ground = Callable[[tuple[float, float], tuple[float, float]], list[dict[str, Any]]]
@@ -215,8 +225,13 @@ def _neutral(trace: dict[str, Any]) -> dict[str, Any]:
 def _template() -> dict[str, Any]:
     """Return a plotly template without a ground; one that a user sets later takes its place."""
     clear = "rgba(0,0,0,0)"
-    axis = {"gridcolor": _LINES, "linecolor": _ANY, "zerolinecolor": _LINES, "tickcolor": _ANY,
-            "automargin": True}  # fmt: skip
+    axis = {
+        "gridcolor": _LINES,
+        "linecolor": _ANY,
+        "zerolinecolor": _LINES,
+        "tickcolor": _ANY,
+        "automargin": True,
+    }
     return {"layout": {
         "paper_bgcolor": clear, "plot_bgcolor": clear, "colorway": list(COLOURS),
         "font": {"color": _ANY}, "xaxis": axis, "yaxis": axis,

@@ -60,10 +60,16 @@ def _plot(solution: Solution, what: str) -> Plot:
             more = {"mode": "markers", "marker": {"color": COLOURS[rank], "size": 4}}
         of = t[marks] if kept.thinned else t
         traces.append(
-            curve(of, y[marks] if kept.thinned else y, COLOURS[rank], name=text, showlegend=True,
-                  hovertemplate=f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}}<extra></extra>",
-                  **more)
-        )  # fmt: skip
+            curve(
+                of,
+                y[marks] if kept.thinned else y,
+                COLOURS[rank],
+                name=text,
+                showlegend=True,
+                hovertemplate=f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}}<extra></extra>",
+                **more,
+            )
+        )
     if len(shown) < len(names):
         traces.append(left_out(len(shown), len(names)))
     units = [u + (f"/{time}" if dot and u else "") for u in dict.fromkeys(unit[x] for x in names)]

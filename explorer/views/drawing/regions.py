@@ -71,9 +71,16 @@ class Regions:
     """
 
     def __init__(
-        self, compiled: Switched, rho: Any, base: np.ndarray, across: int, up: int, t: float,
-        named: bool = False, flow: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        compiled: Switched,
+        rho: Any,
+        base: np.ndarray,
+        across: int,
+        up: int,
+        t: float,
+        named: bool = False,
+        flow: bool = True,
+    ) -> None:
         self.axes, self.t, self.named, self.flow = (across, up), t, named, flow
         system = compiled.system
         self.base = np.asarray(base, float)
@@ -194,9 +201,17 @@ class Regions:
             if here.any() and self.flow:
                 drawn = tuple(a[here].ravel().astype(np.float32) for a in shapes)
             found.append(
-                curve(*drawn, colour, name=name, fill="toself", line={"width": 0},
-                      fillcolor=tint(colour, 0.8), hoverinfo="skip", showlegend=named)
-            )  # fmt: skip
+                curve(
+                    *drawn,
+                    colour,
+                    name=name,
+                    fill="toself",
+                    line={"width": 0},
+                    fillcolor=tint(colour, 0.8),
+                    hoverinfo="skip",
+                    showlegend=named,
+                )
+            )
         return found
 
 

@@ -127,9 +127,15 @@ def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
 
 
 def value_plot(
-    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
-    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float], by: str,
-) -> Plot:  # fmt: skip
+    at: Sides,
+    quantity: Quantity,
+    sens: Sensitivity,
+    j: int,
+    twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None,
+    span: tuple[float, float],
+    by: str,
+) -> Plot:
     values = getattr(at.rows, quantity.source)[:, quantity.i]
     traces, seen = [], [at.drawn(values)]
     if twin is not None:
@@ -148,9 +154,14 @@ def value_plot(
 
 
 def slope_plot(
-    at: Sides, quantity: Quantity, sens: Sensitivity, j: int, twin: Twins | None,
-    ghost: tuple[Sensitivity, Sides] | None, span: tuple[float, float],
-) -> Plot:  # fmt: skip
+    at: Sides,
+    quantity: Quantity,
+    sens: Sensitivity,
+    j: int,
+    twin: Twins | None,
+    ghost: tuple[Sensitivity, Sides] | None,
+    span: tuple[float, float],
+) -> Plot:
     by, by_unit = parameter(sens, j)
     name = f"d{quantity.name}/d{by}"
     values = _slopes(sens, at, quantity.place, j)
@@ -172,9 +183,13 @@ def slope_plot(
 
 def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, Any]:
     return curve(
-        ghost[1].t, ghost[1].drawn(values), GREY, name="pinned", hoverinfo="skip",
+        ghost[1].t,
+        ghost[1].drawn(values),
+        GREY,
+        name="pinned",
+        hoverinfo="skip",
         line={"dash": "dot", "width": 1.2},
-    )  # fmt: skip
+    )
 
 
 def arrow_scale(

@@ -129,8 +129,9 @@ def _drawn(data: list[dict[str, Any]], layout: dict[str, Any], slack: float) -> 
         body.append(_frame(axes[x], axes[y], k))
         inside = "".join(
             _trace(t, axes[x], axes[y], slack)
-            for t in data if (t.get("xaxis") or "x", t.get("yaxis") or "y") == (x, y)
-        )  # fmt: skip
+            for t in data
+            if (t.get("xaxis") or "x", t.get("yaxis") or "y") == (x, y)
+        )
         body.append(f'<g clip-path="url(#c{k})">{inside}</g>')
     body += [_shape(s, axes) for s in layout.get("shapes") or ()]
     if layout.get("showlegend", True):
@@ -262,8 +263,9 @@ def _sign(trace: dict[str, Any], x: float, y: float) -> str:
     line = lines(short | {"line": {**(trace.get("line") or {}), "shape": None}}, ends, up, 0.1)
     drawn = line if "lines" in mode else ""
     if "markers" in mode:
-        first = {k: v[0] if np.ndim(v) and len(v) else v
-                 for k, v in (trace.get("marker") or {}).items()}  # fmt: skip
+        first = {
+            k: v[0] if np.ndim(v) and len(v) else v for k, v in (trace.get("marker") or {}).items()
+        }
         drawn += marks({"marker": first}, ends[:1] + 10, up[:1])
     return f'<g transform="scale(.1)" fill="none">{drawn}</g>'
 

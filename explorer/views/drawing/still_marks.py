@@ -15,10 +15,14 @@ _DASH = {"dot": "1.5,3", "dash": "7,5", "longdash": "12,6", "dashdot": "7,3,1.5,
 _MOST_MARKS = 300
 # paths about the origin, r = 1; of a symbol that is not here a dot is drawn
 _SYMBOLS = {
-    "line-ns": "m0,-1v2", "cross": "m-1,0h2m-1,-1v2", "square": "m-.9,-.9h1.8v1.8h-1.8z",
-    "diamond": "m0,-1.3l1,1.3l-1,1.3l-1,-1.3z", "x": "m-.8,-.8l1.6,1.6m0,-1.6l-1.6,1.6",
-    "triangle-up": "m0,-1.1l1,1.8h-2z", "triangle-down": "m0,1.1l1,-1.8h-2z",
-}  # fmt: skip
+    "line-ns": "m0,-1v2",
+    "cross": "m-1,0h2m-1,-1v2",
+    "square": "m-.9,-.9h1.8v1.8h-1.8z",
+    "diamond": "m0,-1.3l1,1.3l-1,1.3l-1,-1.3z",
+    "x": "m-.8,-.8l1.6,1.6m0,-1.6l-1.6,1.6",
+    "triangle-up": "m0,-1.1l1,1.8h-2z",
+    "triangle-down": "m0,1.1l1,-1.8h-2z",
+}
 
 
 def numbers(values: Any) -> np.ndarray:
@@ -88,8 +92,11 @@ def lines(trace: dict[str, Any], x: np.ndarray, y: np.ndarray, slack: float) -> 
         found = f'<path d="{path}" fill="{shade}"{half} stroke="none"/>'
     if width:
         dash = _DASH.get(line.get("dash", ""))
-        dashed = ' stroke-dasharray="{}"'.format(
-            ",".join(f"{10 * float(n):g}" for n in dash.split(","))) if dash else ""  # fmt: skip
+        dashed = (
+            ' stroke-dasharray="{}"'.format(",".join(f"{10 * float(n):g}" for n in dash.split(",")))
+            if dash
+            else ""
+        )
         found += f'<path d="{path}" stroke="{colour}" stroke-width="{10 * width:g}"{dashed}/>'
     return found
 
@@ -178,9 +185,15 @@ def written(text: str) -> str:
 
 
 def words(
-    text: str, x: float, y: float, *, anchor: str = "middle", size: float = 12,
-    colour: str = "", turn: bool = False,
-) -> str:  # fmt: skip
+    text: str,
+    x: float,
+    y: float,
+    *,
+    anchor: str = "middle",
+    size: float = 12,
+    colour: str = "",
+    turn: bool = False,
+) -> str:
     """Return a text; `turn`: upwards."""
     turned = f' transform="rotate(-90,{x:.0f},{y:.0f})"' if turn else ""
     ink = f' fill="{colour}"' if colour else ""
