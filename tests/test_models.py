@@ -23,7 +23,7 @@ from scipy.special import ellipk
 
 import explorer as ex
 from explorer.compiled import compile_system
-from explorer.dispatch.simulate import observe
+from explorer.compiled.observe import observe
 from explorer.models import models
 from explorer.results.solution import Solution
 from explorer.systems import StateSpaceSystem, from_spec
