@@ -164,36 +164,7 @@ def limit_cycle(
     )
     x = P.start(guess)
     kept = _Kept(P, keep, x)
-    back = P(x)
-    history = [[_size(back.x - x, x), *x]]
-    while history[-1][0] > tol:
-        if len(history) > max_iter:
-            raise _lost(P, x, back, history, f"max_iter = {max_iter} iterations did not suffice")
-        dx = kept.newton(x, back)
-        if dx is None:
-            raise _lost(
-                P,
-                x,
-                back,
-                history,
-                "a multiplier is 1, so cycles come in a family. If a quantity such as the energy "
-                "is conserved, name its formula: keep='...'",
-            )
-        for k in range(HALVINGS):
-            new = x + 0.5**k * dx
-            try:
-                trial = P(new)
-            except ExplorerError:
-                continue
-            if _size(trial.x - new, new) < (1 - 0.25 * 0.5**k) * history[-1][0]:
-                break
-        else:
-            # round-off of the integrator may end the convergence just above tol
-            if history[-1][0] <= 100 * tol:
-                break
-            raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
-        x, back = new, trial
-        history.append([_size(back.x - x, x), *x])
+    x, back, history = _solved(P, kept, x, tol, max_iter)
     free, trivial = _multipliers(back.jacobian, P.period is None, kept.count)
     return LimitCycle(
         x,
@@ -250,6 +221,49 @@ class _Kept:
 
 def _size(r: np.ndarray, x: np.ndarray) -> float:
     return float((np.abs(r) / (1 + np.abs(x))).max())
+
+
+def _solved(
+    P: ReturnMap, kept: _Kept, x: np.ndarray, tol: float, max_iter: int
+) -> tuple[np.ndarray, Return, list]:
+    """Return the fixed point of the map by damped Newton steps, its return, and the history.
+
+    Raises
+    ------
+    StepFailed
+        No step lowers the residual, or `max_iter` of them do not suffice.
+    """
+    back = P(x)
+    history = [[_size(back.x - x, x), *x]]
+    while history[-1][0] > tol:
+        if len(history) > max_iter:
+            raise _lost(P, x, back, history, f"max_iter = {max_iter} iterations did not suffice")
+        dx = kept.newton(x, back)
+        if dx is None:
+            raise _lost(
+                P,
+                x,
+                back,
+                history,
+                "a multiplier is 1, so cycles come in a family. If a quantity such as the energy "
+                "is conserved, name its formula: keep='...'",
+            )
+        for k in range(HALVINGS):
+            new = x + 0.5**k * dx
+            try:
+                trial = P(new)
+            except ExplorerError:
+                continue
+            if _size(trial.x - new, new) < (1 - 0.25 * 0.5**k) * history[-1][0]:
+                break
+        else:
+            # round-off of the integrator may end the convergence just above tol
+            if history[-1][0] <= 100 * tol:
+                break
+            raise _lost(P, x, back, history, "no step along Newton's direction lowers it")
+        x, back = new, trial
+        history.append([_size(back.x - x, x), *x])
+    return x, back, history
 
 
 def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, np.ndarray]:
