@@ -1,0 +1,94 @@
+"""One contact with Coulomb friction: what the closed forms give obeys the law, whatever the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.kernels.friction.single_contact import NONE, OPEN, STICK, in_plane, on_line
+
+MUS = (0.0, 0.1, 0.5, 1.2)
+
+
+def definite(rng, n: int) -> np.ndarray:
+    """Return a symmetric positive definite matrix, well conditioned."""
+    A = rng.normal(size=(n, n))
+    return A @ A.T + 0.2 * np.eye(n)
+
+
+def obeys(D, q, mu, P, doing) -> None:
+    """Assert w_n >= 0, P_n >= 0, one of them 0, |P_t| <= mu P_n, and P_t against the slip."""
+    w, tol = D @ P + q, 1e-9 * (np.abs(q).max() + np.abs(D @ P).max())
+    P_t, w_t = P[1:], w[1:]
+    size = np.linalg.norm(P_t)
+    assert P[0] >= 0
+    if doing == OPEN:
+        assert not P.any()
+        assert w[0] >= 0
+        return
+    assert abs(w[0]) <= tol
+    assert size <= mu * P[0] * (1 + 1e-9)
+    if doing == STICK:
+        assert np.abs(w_t).max() <= tol
+        return
+    assert size == pytest.approx(mu * P[0], rel=1e-9)
+    assert P_t @ w_t == pytest.approx(-size * np.linalg.norm(w_t), abs=tol * max(size, 1e-300))
+    if len(P_t) == 1 and mu > 0:
+        assert np.sign(P_t[0]) == -doing
+        assert doing * w_t[0] >= -tol
+
+
+@pytest.mark.parametrize("mu", MUS)
+def test_along_a_line_each_case_obeys_the_law(mu):
+    rng, seen = np.random.default_rng(5), set()
+    for _ in range(400):
+        D, q = definite(rng, 2), rng.normal(size=2)
+        P_n, P_t, doing = on_line.py_func(D[0, 0], D[0, 1], D[1, 0], D[1, 1], mu, *q)
+        assert doing != NONE or mu * abs(D[0, 1]) >= D[0, 0]
+        if doing != NONE:
+            obeys(D, q, mu, np.array([P_n, P_t]), doing)
+        seen.add(doing)
+    assert seen >= ({OPEN, STICK, 1, -1} if mu else {OPEN, 1, -1})
+
+
+@pytest.mark.parametrize("mu", MUS)
+@pytest.mark.parametrize("coupled", [0.0, 0.3, 1.0])
+def test_in_space_each_case_obeys_the_law(mu, coupled):
+    rng, seen, none = np.random.default_rng(6), set(), 0
+    for _ in range(300):
+        D, q = definite(rng, 3), rng.normal(size=3)
+        D[0, 1:] *= coupled
+        D[1:, 0] *= coupled
+        *P, doing = in_plane.py_func(np.r_[7.0, D.ravel()], 1, mu, *q)
+        none += doing == NONE
+        if doing != NONE:
+            obeys(D, q, mu, np.array(P), doing)
+        seen.add(doing)
+    assert none == 0 if mu * coupled <= 0.1 else none <= 40
+    assert seen >= {OPEN, 1} | ({STICK} if mu >= 0.5 else set())
+
+
+def test_a_contact_that_leaves_or_has_no_mass_is_told():
+    B = np.eye(3).ravel()
+    assert in_plane.py_func(B, 0, 0.5, 0.0, 1.0, 1.0) == (0, 0, 0, OPEN)
+    assert in_plane.py_func(0 * B, 0, 0.5, -1.0, 1.0, 1.0) == (0, 0, 0, NONE)
+    assert on_line.py_func(1.0, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0) == (0, 0, OPEN)
+    # friction alone turns the push against the contact: no P_n >= 0 holds it either way
+    assert on_line.py_func(1.0, -3.0, -3.0, 9.0, 0.5, -1.0, -1.0)[2] == NONE
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.9])
+def test_a_direction_without_an_answer_holds_what_it_can(mu):
+    """D of rank two: along (0, 1, -1) nothing moves, so the impulse there is as small as may be."""
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        H = np.array([[1.0, 0.0], [0.3, 1.0], [0.3, 1.0]]) * rng.uniform(0.5, 2.0)
+        D = H @ H.T
+        q = H @ rng.normal(size=2)
+        q[0] = -abs(q[0])
+        *P, doing = in_plane.py_func(D.ravel(), 0, mu, *q)
+        if doing in (STICK, 1):
+            w = D @ P + q
+            assert abs(w[0]) <= 1e-9
+            assert np.linalg.norm(P[1:]) <= mu * P[0] * (1 + 1e-9)
+            assert P[1] == pytest.approx(P[2], abs=1e-6)
