@@ -5,7 +5,9 @@ of its room fails, and survives if all of them pass. Mutants are drawn by a seed
 are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
 
 The tests of a file are those that import it or say the name of something public in it, then those
-of the other files in its folder; where there are none, those of the files that import it, and so on. A kernel is compiled anew in a cache of the copy.
+of the other files in its folder; where there are none, those of the files that import it, and so
+on. Where a test takes a kernel as Python runs it (tests/plain.py), nothing is compiled; else it is
+compiled anew in a cache of the copy.
 """
 
 from __future__ import annotations
@@ -126,6 +128,8 @@ def imports(path: Path) -> set[str]:
             found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
         elif isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "plain":
+            found |= {f"explorer.kernels.{ast.literal_eval(name)}" for name in node.args}
     return found
 
 

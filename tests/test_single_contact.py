@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from plain import plain
 
-from explorer.kernels.friction.single_contact import NONE, OPEN, STICK, in_plane, on_line
-
+one = plain("friction.single_contact")
+NONE, OPEN, STICK = one.NONE, one.OPEN, one.STICK
 MUS = (0.0, 0.1, 0.5, 1.2)
 
 
@@ -43,7 +44,7 @@ def test_along_a_line_each_case_obeys_the_law(mu):
     rng, seen = np.random.default_rng(5), set()
     for _ in range(400):
         D, q = definite(rng, 2), rng.normal(size=2)
-        P_n, P_t, doing = on_line.py_func(D[0, 0], D[0, 1], D[1, 0], D[1, 1], mu, *q)
+        P_n, P_t, doing = one.on_line(D[0, 0], D[0, 1], D[1, 0], D[1, 1], mu, *q)
         assert doing != NONE or mu * abs(D[0, 1]) >= D[0, 0]
         if doing != NONE:
             obeys(D, q, mu, np.array([P_n, P_t]), doing)
@@ -59,7 +60,7 @@ def test_in_space_each_case_obeys_the_law(mu, coupled):
         D, q = definite(rng, 3), rng.normal(size=3)
         D[0, 1:] *= coupled
         D[1:, 0] *= coupled
-        *P, doing = in_plane.py_func(np.r_[7.0, D.ravel()], 1, mu, *q)
+        *P, doing = one.in_plane(np.r_[7.0, D.ravel()], 1, mu, *q)
         none += doing == NONE
         if doing != NONE:
             obeys(D, q, mu, np.array(P), doing)
@@ -70,11 +71,11 @@ def test_in_space_each_case_obeys_the_law(mu, coupled):
 
 def test_a_contact_that_leaves_or_has_no_mass_is_told():
     B = np.eye(3).ravel()
-    assert in_plane.py_func(B, 0, 0.5, 0.0, 1.0, 1.0) == (0, 0, 0, OPEN)
-    assert in_plane.py_func(0 * B, 0, 0.5, -1.0, 1.0, 1.0) == (0, 0, 0, NONE)
-    assert on_line.py_func(1.0, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0) == (0, 0, OPEN)
+    assert one.in_plane(B, 0, 0.5, 0.0, 1.0, 1.0) == (0, 0, 0, OPEN)
+    assert one.in_plane(0 * B, 0, 0.5, -1.0, 1.0, 1.0) == (0, 0, 0, NONE)
+    assert one.on_line(1.0, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0) == (0, 0, OPEN)
     # friction alone turns the push against the contact: no P_n >= 0 holds it either way
-    assert on_line.py_func(1.0, -3.0, -3.0, 9.0, 0.5, -1.0, -1.0)[2] == NONE
+    assert one.on_line(1.0, -3.0, -3.0, 9.0, 0.5, -1.0, -1.0)[2] == NONE
 
 
 @pytest.mark.parametrize("mu", [0.2, 0.9])
@@ -86,7 +87,7 @@ def test_a_direction_without_an_answer_holds_what_it_can(mu):
         D = H @ H.T
         q = H @ rng.normal(size=2)
         q[0] = -abs(q[0])
-        *P, doing = in_plane.py_func(D.ravel(), 0, mu, *q)
+        *P, doing = one.in_plane(D.ravel(), 0, mu, *q)
         if doing in (STICK, 1):
             w = D @ P + q
             assert abs(w[0]) <= 1e-9
