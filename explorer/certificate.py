@@ -1,7 +1,7 @@
-"""What a run is worth: its equations checked at what was accepted, each figure beside its bound.
+"""The certificate of a run: checks of its accepted steps, each with a value and a bound.
 
-A scheme says in `certify` what it checks. A check that does not hold is a caution, with its own
-sentence, or, if the run is of no use, the reason why its status is a failure.
+The method `certify` of a scheme returns its checks. A check that does not hold becomes a caution
+with a message. If it makes the run useless, it becomes the reason for a failed status.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ __all__ = ["Certificate", "Certified", "Check"]
 
 @dataclass(frozen=True)
 class Check:
-    """One figure of a run and the most that it may be.
+    """One figure of a run and its bound.
 
     Attributes
     ----------
     name : str
         What is checked, such as "penetration" or "energy".
     value, allowed : float
-        What was measured, and its bound, in `unit`.
+        The measured value and its bound, in `unit`.
     unit : str
         Empty for a pure number.
     words : str
-        The sentence that is shown if the check does not hold.
+        The message that is shown if the check does not hold.
     fatal : bool
-        Whether the run is of no use if it does not hold.
+        Whether the run is useless if the check does not hold.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the value is within its bound; NaN is not."""
+        """Whether the value is within its bound; False for NaN."""
         return bool(self.value <= self.allowed)
 
     @property
@@ -93,7 +93,7 @@ class Certificate:
 
     @property
     def fatal(self) -> str:
-        """Why the run is of no use; empty: it is."""
+        """Why the run is useless; empty if it is not."""
         return next((check.words for check in self.broken if check.fatal), "")
 
     @property
@@ -131,15 +131,15 @@ class Certificate:
 
 
 class Certified:
-    """What has a certificate: a result of a scheme."""
+    """Base of results with a certificate."""
 
     warned: tuple[str, ...] = ()  # what was warned of before and while it ran
 
     @cached_property
     def certificate(self) -> Certificate:
-        """What was checked: each figure beside its bound. Made when it is first asked for.
+        """The checks of the run, each with its value and bound; computed at the first access.
 
-        Empty of a result that was made by hand: it has no equations to evaluate.
+        Empty for a result built from arrays, which has no equations to evaluate.
         """
         own = cast(Any, self)
         if (recorded := getattr(own, "recorded", None)) is not None:
@@ -148,7 +148,7 @@ class Certified:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Sentences that limit what the result is good for: warnings, and checks that fail."""
+        """Messages that limit the use of the result: warnings, and checks that do not hold."""
         return tuple(dict.fromkeys((*self.warned, *self.certificate.cautions)))
 
     @property

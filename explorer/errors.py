@@ -1,6 +1,6 @@
-"""Refusals are sentences: what was asked, why it cannot be, what would work.
+"""The errors and warnings. A message says what is wrong, why, and what to do.
 
-Every error that the package raises on purpose is an `ExplorerError`; anything else is a defect.
+Every intended error is an `ExplorerError`; any other exception is a defect.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = [
 
 
 class ExplorerError(Exception):
-    """Base of all errors of the package; ``str(error)`` is a sentence fit to be projected."""
+    """Base of all errors of the package; ``str(error)`` is a complete sentence."""
 
 
 class BadModel(ExplorerError, ValueError):
-    """The equations of a model do not make sense (unknown symbol, wrong shape, singular mass)."""
+    """The equations of a model are inconsistent (unknown symbol, wrong shape, singular mass)."""
 
 
 class BadValue(ExplorerError, ValueError):
@@ -28,27 +28,27 @@ class BadValue(ExplorerError, ValueError):
 
 
 class BadArgument(BadValue, TypeError):
-    """A function or class has no argument of that name, or takes another kind of thing there."""
+    """A function or class has no argument of that name, or needs another type there."""
 
 
 class BadAttribute(BadModel, AttributeError):
-    """A system has no attribute of that name, so that setting it would change nothing."""
+    """A system has no attribute of that name; setting it would have no effect."""
 
 
 class NoSuchName(BadValue, AttributeError):
-    """A module or a result has nothing of that name.
+    """A module or a result has no attribute of that name.
 
-    The sentence is made when it is read: `hasattr` asks often, and reads none.
+    The message is formed when it is read, because `hasattr` raises often and reads none.
 
     Parameters
     ----------
     where : str
-        What was asked, such as "explorer.views".
+        The module or result, such as "explorer.views".
     wanted : str
     known : callable
-        Returns the names that there are; those with an underscore in front are not offered.
+        Returns the available names. Names with a leading underscore are not suggested.
     hint : str
-        Takes the place of the nearest name.
+        Replaces the suggestion of the nearest name.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class NoSuchName(BadValue, AttributeError):
 
 
 class NotApplicable(ExplorerError, TypeError):
-    """A scheme was asked to integrate a system that it does not take."""
+    """A scheme does not accept the system."""
 
 
 class StepFailed(ExplorerError, ArithmeticError):
-    """A simulation stopped early; ``error.solution`` holds what was computed until then.
+    """A simulation stopped early; ``error.solution`` holds the part that was computed.
 
     Parameters
     ----------
     message : str
-        The sentence.
+        The message.
     solution : Solution
         The partial solution with its status.
     """
@@ -90,23 +90,23 @@ class StepFailed(ExplorerError, ArithmeticError):
 
 
 class CacheWarning(UserWarning):
-    """The cache directory cannot be used; results are right, the next start will be slower."""
+    """The cache directory cannot be used. Results are right; the next start is slower."""
 
 
 class LessonWarning(UserWarning):
-    """A scheme was run that is here to show what goes wrong; the sentence says what does."""
+    """The scheme is a lesson; the message says what goes wrong with it."""
 
 
 class ModelWarning(UserWarning):
-    """A system is taken as it is, though it may not be what was meant."""
+    """The system is accepted, but it may not be what was meant."""
 
 
 class SchemeWarning(UserWarning):
-    """The numbers of a scheme are taken as they are, though they lose what it is known for."""
+    """The options of a scheme are accepted, but they lose its order or its stability."""
 
 
 def suggest(name: object, known: Iterable[str]) -> str:
-    """Return " Did you mean 'x'?" for the nearest known name, else the list of what exists.
+    """Return " Did you mean 'x'?" for the nearest known name, else the list of known names.
 
     >>> suggest("retitution", ["restitution", "gravity"])
     " Did you mean 'restitution'?"

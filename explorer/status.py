@@ -1,6 +1,6 @@
-"""How a run ended: one code, one sentence with advice.
+"""How a run ended: a code, and a message with advice.
 
-Kernels return the plain integers of `codes`; above them an integer becomes a `Status`.
+Kernels return the integers of `codes`, which become a `Status` above them.
 """
 
 from __future__ import annotations
@@ -125,9 +125,9 @@ class Status:
     code : int
         0 is success.
     name : str
-        "success", or why it stopped: "lcp_ray", "newton_cap", "not_finite", "unstable", ...
+        "success", or the reason to stop: "lcp_ray", "newton_cap", "not_finite", "unstable", ...
     message : str
-        One sentence, with advice where there is any.
+        One sentence, with advice if possible.
     step : int
         Index of the last step that was computed.
     t : float
@@ -142,12 +142,12 @@ class Status:
 
     @property
     def ok(self) -> bool:
-        """Whether the run reached its end, and is of use."""
+        """Whether the run reached its end with a useful result."""
         return self.code == SUCCESS
 
     @classmethod
     def of(cls, code: int, step: int, t: float, residual: float = 0.0, detail: str = "") -> Status:
-        """Make the sentence for a kernel's code at step `step`, time `t`."""
+        """Return the status for the code of a kernel at step `step` and time `t`."""
         name, words = _WORDS[code]
         message = words.format(residual=number(residual, 2))
         if code == SUCCESS:
@@ -158,7 +158,7 @@ class Status:
     def stopped(
         cls, code: int, name: str, step: int, t: float, words: str, detail: str = ""
     ) -> Status:
-        """Return the status of a run that stopped, in the scheme's own words."""
+        """Return the status of a run that stopped, with a message of the scheme."""
         message = f"Stopped at t = {quantity(t, 's')} (step {step}): {words}.{detail}"
         return cls(code, name, message, step, t)
 

@@ -1,4 +1,4 @@
-"""The schemes a user picks; every module in this folder registers its own."""
+"""The schemes that a user can choose; each module in this folder registers its own."""
 
 from explorer.registry import Registry
 from explorer.schemes.bases.scheme import Scheme

@@ -63,28 +63,29 @@ class EulerMoreau(Scheme):
     >>> bool(abs(run.x[-1]).max() < 1e-9)  # at rest after infinitely many switches
     True
 
-    Order 1; 2 for theta = 1/2 as long as no multiplier acts. Switches are passed over, infinitely
-    many of them too; a slide is found by the one-step problem and does not chatter.
+    Order 1; order 2 for theta = 1/2 while no multiplier acts. The steps pass over switches, also
+    over infinitely many. The one-step problem finds sliding without chattering.
 
     Parameters
     ----------
     h : float
         Step size in s; a last shorter step ends exactly at t_end.
     theta : float
-        Of f: 0 explicit, 1/2 trapezoidal, 1 implicit; A-stable for theta >= 1/2.
+        Weight of the end of the step in f: 0 explicit, 1/2 trapezoidal, 1 implicit; A-stable for
+        theta >= 1/2.
     gamma : float
         1: the relation and the law hold at the end of the step; 0: explicit.
     gamma_on : str
         "r": r = gamma r_{i+1} + (1 - gamma) r_i, y at the end; "relation": y and r are taken at
         gamma x_{i+1} + (1 - gamma) x_i, t_i + gamma h.
     representation : str
-        Of a system with step functions: "step", a relay alpha for each function, or "stewart",
+        For a system with step functions: "step", a relay alpha for each function, or "stewart",
         theta for the cells of a `FilippovSystem`.
     newton_tol, newton_max : float, int
-        Tolerance of the Newton residual relative to its terms; cap of the iterations.
+        Tolerance of the Newton residual relative to its terms; maximum number of iterations.
     lcp : str
-        "pivoting" (from the places of the step before), "lemke" (lexicographic, from scratch),
-        "enumeration". Where one fails the others are tried.
+        "pivoting", warm-started from the previous step; "lemke", lexicographic, from scratch;
+        "enumeration". If one fails, the others are tried.
     lcp_tol : float
         Tolerance of the natural residual relative to its terms.
     """
@@ -119,7 +120,7 @@ class EulerMoreau(Scheme):
     )
 
     def compile(self, system: Any) -> FirstOrder:  # type: ignore[override]
-        """Return the system as this scheme's kernel takes it, rewritten if it must be."""
+        """Return the compiled system for the kernel of this scheme, reformulated if necessary."""
         if isinstance(system, FirstOrderSystem):
             return compile_first_order(system)
         kept: dict[str, FirstOrder] = system.made.setdefault("multipliers", {})
@@ -137,9 +138,9 @@ class EulerMoreau(Scheme):
         Raises
         ------
         BadValue
-            h > t_end; so many steps that memory would not do.
+            If h > t_end, or the steps need too much memory.
         BadModel
-            A start or a matrix M that makes no sense.
+            If the start is not finite, or the matrix M is singular.
         """
         from explorer.kernels.time_stepping.euler_moreau import run
         from explorer.kernels.time_stepping.euler_moreau_structures import (
@@ -203,7 +204,7 @@ class EulerMoreau(Scheme):
 
     @property
     def orders(self) -> tuple[int, int]:
-        """2 of the trapezoidal rule, else 1."""
+        """2 for the trapezoidal rule, else 1."""
         return 2 if self.theta == 0.5 else 1, 1
 
     def certify(self, solution: Any) -> list[Check]:

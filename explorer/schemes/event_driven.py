@@ -1,20 +1,20 @@
 """Event-driven integration of hybrid systems, and of mechanical systems with contacts.
 
-x' = f_m(t, x, rho) is marched by an embedded Runge-Kutta pair up to the zero of a guard, which is
-found on the flow itself; there x+ = h(t, x-, rho) and the march begins anew. A mechanical system is
-rewritten exactly (`explorer.compiled.flow`): impacts by Newton's law with an LCP over all touching
-contacts, closed contacts by an LCP of forces and accelerations, released when the force falls to
-zero. Impacts that accumulate end in one event that closes the contact. Of a system with step
-functions the modes are its active sets (`explorer.reformulations.filippov`).
-(Corner et al. 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
+An embedded Runge-Kutta pair integrates x' = f_m(t, x, rho) up to the zero of a guard, which is
+located on the flow itself. There x+ = h(t, x-, rho), and the integration restarts. A mechanical
+system is reformulated exactly (`explorer.compiled.flow`): impacts obey Newton's law in an LCP over
+all touching contacts; closed contacts obey an LCP of forces and accelerations, and open when the
+force falls to zero. Accumulating impacts end in one event that closes the contact. The modes of a
+system with step functions are its active sets (`explorer.reformulations.filippov`). (Corner et al.
+2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 
-Steps end where a formula with abs, max, cases or floor turns, and each one holds its side
-(`explorer.kernels.event_driven.sides`): that is no event, but the order of a method needs a smooth
-flow.
+Steps end at kinks and jumps of formulas with abs, max, cases or floor, and each step stays on its
+side (`explorer.kernels.event_driven.sides`). This is not an event, but a method keeps its order on
+a smooth flow only.
 
-Of a mechanical system the march can also be Newmark's or that of generalised-alpha, on the grid of
-its own step: an event cuts a step in two, both of them steps of the scheme, and behind it the
-acceleration is computed anew (a_0 = M^-1 F; without that the order falls to 1).
+Mechanical systems can also be integrated by Newmark's method or generalised-alpha, on the grid of
+their own step size. An event cuts a step into two steps of the scheme. After it the acceleration is
+recomputed, a_0 = M^-1 F; without this the order falls to 1.
 """
 
 from __future__ import annotations
@@ -78,18 +78,18 @@ class EventDriven(Picks, Scheme):
         systems ``Newmark(...)``, ``GeneralizedAlpha(...)`` (also as text, as they print), or
         "newmark", "generalized-alpha" for their defaults with step size `step`.
     rtol, atol : float
-        Tolerances of a step, for the state and for every sensitivity. (Newmark's methods have none
-        but their `error_tol`.)
+        Tolerances of a step, for the state and for every sensitivity. (Newmark's methods have only
+        their `error_tol`.)
     step : float
         Step size of "newmark" and "generalized-alpha", s.
     points : int
-        Even rows of the result besides the events, at least; a run of more steps than that has as
-        many rows as steps. Those of Newmark's methods are at their steps.
+        Minimum number of evenly spaced rows besides the events. A run of more steps has as many
+        rows as steps. Newmark's methods have their rows at their steps.
     picks : str
-        Of a system with step functions: what is taken, instead of the first one, at each moment
-        with several continuations, in order: their numbers in `solution.choices` ("-, 2").
+        For a system with step functions: the continuation at each moment that has several, in
+        order, by its number in `solution.choices` ("-, 2"); by default the first.
     max_steps, max_events : int
-        Where a run gives up (besides the steps of size h).
+        Limits at which a run stops.
     """
 
     accepts = (MechanicalSystem, LinearMechanicalSystem, HybridSystem, StepSystem)
@@ -131,7 +131,7 @@ class EventDriven(Picks, Scheme):
 
     @staticmethod
     def obstacle(system: Any) -> str:
-        """Return what keeps a system with step functions from being rewritten to modes."""
+        """Return why a system with step functions cannot be reformulated with modes."""
         return obstacle(system) if isinstance(system, StepSystem) else ""
 
     def __post_init__(self) -> None:
@@ -149,7 +149,7 @@ class EventDriven(Picks, Scheme):
 
     @property
     def newmark(self) -> Newmark | GeneralizedAlpha | None:
-        """The structural scheme that marches, if one does."""
+        """The structural scheme that integrates between events, if any."""
         if isinstance(self.method, (Newmark, GeneralizedAlpha)):
             return self.method
         kind = _NEWMARK.get(self.method)
@@ -202,7 +202,7 @@ class EventDriven(Picks, Scheme):
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Those of the method."""
+        """The orders of the method."""
         newmark = self.newmark
         order = METHODS[str(self.method)].order if newmark is None else newmark.order
         return order, order
@@ -229,7 +229,7 @@ class EventDriven(Picks, Scheme):
         Raises
         ------
         BadModel, BadValue
-            The start makes no sense.
+            If the start is inconsistent.
         """
         if not t_end > 0:
             raise BadValue(f"t_end = {quantity(t_end, 's')} must be greater than zero.")

@@ -6,9 +6,9 @@ end of the element before (17), (18), step equilibration (19) and the sum of the
 together (Nurkanovic, Frey, Pozharskiy, Diehl 2023, corrected). Solved by marching from active set
 to active set (`explorer.kernels.fesd.march`). Switches keep the order of the method.
 
-Mechanical systems with a contact and relays with hysteresis are taken through time freezing
-(`explorer.reformulations.time_freezing`, `hysteresis`): h and the elements are those of
-pseudo-time, the result is in physical time.
+Mechanical systems with contacts and relays with hysteresis are reformulated by time freezing
+(`explorer.reformulations.time_freezing`, `hysteresis`). Then h and the elements refer to
+pseudo-time; the result is in physical time.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ACCURATE = 1e-3  # of energy and speeds: what a method of high order keeps
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class FESD(Picks, Scheme):
-    """Finite elements with switch detection: element lengths find the switches, in full order.
+    """Finite elements with switch detection: variable element lengths locate the switches.
 
     In element n of an interval, with a Runge-Kutta method of s stages::
 
@@ -73,27 +73,27 @@ class FESD(Picks, Scheme):
     Parameters
     ----------
     stages : int
-        Of the Runge-Kutta method, 1 to 4.
+        Stages of the Runge-Kutta method, 1 to 4.
     elements : int
-        In an interval; its switches part it into at most as many phases.
+        Elements in an interval, which its switches divide into at most as many phases.
     h : float
         Length of an interval in s.
     tableau : str
         "radau_iia" (order 2 s - 1), "lobatto_iiic" (2 s - 2), "gauss" (2 s).
     representation : str
         "step": multipliers alpha of the switching functions; "stewart": theta of the regions of a
-        `FilippovSystem`. They are the same on one surface and may slide differently on several.
+        `FilippovSystem`. Both agree on one surface, and may slide differently on several.
     rule : str
-        Where the solution is not unique: "plus" and "minus" prefer that side of the surfaces,
-        "slide" stays on them.
+        Choice where the solution is not unique: "plus" and "minus" prefer that side of the
+        surfaces, "slide" stays on them.
     picks : str
-        What is taken instead of that at each moment with several continuations, in order: their
-        numbers in `solution.choices`, such as "1" or "-, 2" (-: by the rule).
+        The continuation at each moment that has several, in order, by its number in
+        `solution.choices`: "1" or "-, 2" (-: by `rule`).
     split : str
-        "yes": an interval with more switches than it has elements for gets more of them; "no": the
-        run ends there and says how many it needs.
+        "yes": an interval with more switches than elements gets more elements; "no": the run stops
+        there and reports how many it needs.
     newton_max, max_elements, max_switches : int
-        Where a run gives up.
+        Limits at which a run stops.
     """
 
     accepts = (StepSystem, MechanicalSystem, HybridSystem)
@@ -134,12 +134,12 @@ class FESD(Picks, Scheme):
 
     @classmethod
     def usual_step(cls, system: System) -> float:
-        """Return an interval that suits the system, in s; h of others is that of a low order."""
+        """Return a suitable interval in s; the usual h of a system suits schemes of low order."""
         return 10 * system.h if isinstance(system, cls.rewrites) else system.h
 
     @classmethod
     def differentiates(cls, system: System) -> bool:
-        """Whether it finds the sensitivities: not through time freezing."""
+        """Whether it computes sensitivities: not through time freezing."""
         return super().differentiates(system) and not isinstance(system, cls.rewrites)
 
     @staticmethod
@@ -159,12 +159,12 @@ class FESD(Picks, Scheme):
 
     @property
     def orders(self) -> tuple[int, int]:
-        """Those of the collocation method."""
+        """The orders of the collocation method."""
         return (collocation_order(type(self).__name__, self.tableau, self.stages),) * 2
 
     @property
     def options(self) -> Options:
-        """The knobs as a run takes them."""
+        """The options in the form that a run needs."""
         return Options(
             self.tableau, self.stages, self.h, self.newton_max, self.elements, self.rule,
             self.picked, self.split == "yes", self.max_elements, self.max_switches,
@@ -191,9 +191,9 @@ class FESD(Picks, Scheme):
         Raises
         ------
         BadModel, BadValue
-            The start or the times make no sense.
+            If the start or the times are inconsistent.
         NotApplicable
-            An impact at several contacts at once.
+            If several contacts close at the same time.
         """
         if isinstance(compiled, Frozen):
             start = compiled.start(rho)[0]

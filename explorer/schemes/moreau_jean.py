@@ -72,21 +72,24 @@ class MoreauJean(Capturing):
     >>> hit.kind, round(hit.t, 2)
     ('impact', 0.45)
 
-    Order 2 on smooth stretches for theta = 1/2 with ``mass_point="q_star"``, gamma = 1/2, else
-    1; but 1 where curved constraints hold, or contacts stay closed on a curve, for their
-    gradients are taken once a step (`orders_on`); order 1 across impacts, at which penetration
-    is O(h). Accumulating impacts just work. Friction is implicit, so a block that sticks stays
-    where it is; mu is that of the step's start, the normal impulse that of the step. A contact
-    that sticks, or whose sliding would turn within the step, holds up to mu_s. An impact may
-    stop sliding, or turn it by the tangential restitution e_t: slip+ = -e_t slip- wherever the
-    impulse of friction can do that. Where friction pushes a contact open, Newton's law may give
-    energy to an impact (Kane and Levinson 1985): `contact_work` and `friction_work` tell. Where
-    it wedges a body, as mu >= 1 a disc in a corner, no impulses give back e of the approach:
-    then no contact rebounds in that step, its residual is what is missing, and a warning says
-    so. Compliant contacts are those of springs that only push, to first order:
-    0 <= gap(q, lam) perp lam >= 0 at the end of each step, by Newton's method where that is not
-    linear. (A term D p in the relation of velocities, as the source prints it, is no compliance:
-    with its unit 1/kg it regularises impulses, and a contact that rests sinks at the speed D p.)
+    Order: 2 between events for theta = 1/2 with ``mass_point="q_star"`` and gamma = 1/2, else 1.
+    The order is also 1 for curved constraints and for contacts that stay closed on a curve, because
+    their gradients are evaluated once a step (`orders_on`). Across impacts it is 1, with
+    penetration O(h). Accumulating impacts need no special treatment.
+
+    Friction is implicit, so a block that sticks does not creep. mu is evaluated at the start of the
+    step, the normal impulse in the step. A contact that sticks, or whose sliding would reverse
+    within the step, can hold up to mu_s. An impact may stop sliding, or reverse it by the
+    tangential restitution e_t: slip+ = -e_t slip- where friction suffices. Where friction pushes a
+    contact open, Newton's law may add energy at an impact (Kane and Levinson 1985), as
+    `contact_work` and `friction_work` show. Where friction wedges a body, such as a disc in a
+    corner for mu >= 1, no impulses satisfy Newton's impact law. Then no contact rebounds in that
+    step, the residual is the violation, and a warning is given.
+
+    Compliant contacts are springs that only push, to first order: 0 <= gap(q, lam) perp lam >= 0 at
+    the end of each step, solved by Newton's method if it is nonlinear. (A term D p in the relation
+    of velocities, as the source prints it, is not a compliance: its unit is 1/kg, it regularises
+    impulses, and a resting contact sinks at the speed D p.)
 
     Parameters
     ----------
@@ -99,21 +102,21 @@ class MoreauJean(Capturing):
     mass_point : str
         "q_star": M and G at q_i + gamma h v_i; "iterate": at the current Newton iterate.
     gamma : float
-        Place of q_star in the step.
+        Position of q_star in the step, from 0 (start) to 1 (end).
     projection : str
-        Where the positions are taken back to after each step: "none"; "constraints" (phi = 0,
-        which velocities alone leave by a drift); "all", active contacts too: nothing penetrates,
-        but at an impact that costs a little energy, or gives it.
+        Correction of positions after each step: "none"; "constraints", to phi = 0, which removes
+        the drift of the velocity level; "all", also to gap >= 0 of active contacts. With "all"
+        nothing penetrates, but an impact may lose or gain a little energy.
     newton_tol, newton_max : float, int
-        Relative tolerance of the Newton residual; cap of the iterations.
+        Relative tolerance of the Newton residual; maximum number of iterations.
     lcp : str
         "lemke" (lexicographic), "enumeration" (at most 12 contacts), "pgs".
     cone : str
-        Solver where friction acts in space, instead of `lcp`: "nsgs", nonsmooth Gauss-Seidel,
-        contact by contact; "apgd", accelerated projected gradients, all contacts at once.
+        Solver for friction in space, instead of `lcp`: "nsgs", nonsmooth Gauss-Seidel, contact by
+        contact; "apgd", accelerated projected gradients, all contacts at once.
     lcp_tol, lcp_max : float, int
-        Tolerance of the natural residual relative to |q|; cap of the sweeps of "pgs" and "nsgs",
-        and of the steps of "apgd".
+        Tolerance of the natural residual relative to |q|; maximum number of sweeps of "pgs" and
+        "nsgs", and of steps of "apgd".
     """
 
     handles: ClassVar = Capturing.handles | {
@@ -214,14 +217,14 @@ class MoreauJean(Capturing):
         return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
 
     def check_massless(self, compiled: Any, bare: Any, G: Any) -> None:
-        """Refuse what cannot be done with directions without mass.
+        """Refuse what is impossible for massless directions.
 
         Raises
         ------
         BadValue
             theta < 1/2, matrices that are not constant.
         BadModel
-            A contact or a constraint that acts on what has no mass.
+            A contact or a constraint that acts on massless coordinates.
         """
         system = compiled.system
         if self.theta < 0.5 or not compiled.constant:
@@ -249,7 +252,7 @@ class MoreauJean(Capturing):
 
     @property
     def orders(self) -> tuple[int, int]:
-        """2 of the midpoint rule, with M and G in the middle of the step; else 1."""
+        """2 for the midpoint rule with M and G in the middle of the step; else 1."""
         middle = self.theta == 0.5 and self.mass_point == "q_star" and self.gamma == 0.5
         return 2 if middle else 1, 1
 

@@ -56,17 +56,18 @@ class Newmark(NewmarkFamily, Structural):
     beta, gamma : float
         beta = 0 is explicit.
     form : str
-        Which unknown is solved for: "a", "v" (gamma != 0) or "d" (beta != 0); the same motion.
+        The unknown that is solved for: "a", "v" (gamma != 0) or "d" (beta != 0). The motion is the
+        same.
     a0 : str
         "consistent": a_0 = M^-1 F at the start; "zero" costs an order.
     error_tol : float
-        If positive, h adapts so that the local error of each step stays below it, in m: that of d
-        and, over the frequency of the motion, that of v, both against Simpson's rule
-        (`explorer.kernels.time_stepping.newmark_error`).
+        If positive, the step size adapts so that the local error of each step stays below it, in m.
+        The error is that of d, and that of v over the frequency of the motion, both estimated by
+        Simpson's rule (`explorer.kernels.time_stepping.newmark_error`).
     newton_tol, newton_max : float, int
-        Tolerance of the Newton residual at the accepted state, in each coordinate, beside the
-        terms that cancel in it; cap of the iterations. A step in which Newton's method fails is
-        taken in up to 1024 parts.
+        Tolerance of the Newton residual at the accepted state, in each coordinate, relative to its
+        terms; maximum number of iterations. A step in which Newton's method fails is divided into
+        up to 1024 parts.
     """
 
     references: ClassVar = ("newmark-1959", "hughes-2000")
@@ -99,7 +100,7 @@ class Newmark(NewmarkFamily, Structural):
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class GeneralizedAlpha(AlphaFamily, Structural):
-    """Generalised-alpha: equilibrium between the old and the new state, damping where it is wanted.
+    """Generalised-alpha: equilibrium between old and new state, damping of high frequencies.
 
     One step from (d0, v0, a0); alpha weighs the old value::
 
@@ -121,14 +122,14 @@ class GeneralizedAlpha(AlphaFamily, Structural):
     ----------
     h, form, a0, error_tol, newton_tol, newton_max : see `Newmark`
     rho_inf : float
-        1: no numerical damping; 0: the highest frequencies die in one step.
+        1: no numerical damping; 0: the highest frequencies vanish in one step.
     family : str
         "chung-hulbert"; "hht" (alpha_m = 0, rho_inf >= 1/2); "wbz" (alpha_f = 0).
     force : str
         "state": F at the interpolated state; "interpolated": F between the two ends.
     alpha_m, alpha_f, beta, gamma : float, optional
-        Free choice: those given replace what rho_inf and family say; gamma and beta follow from
-        the alphas unless they are given too.
+        Values that replace those of rho_inf and family; gamma and beta follow from the alphas
+        unless they are given, too.
     """
 
     references: ClassVar = ("chung-hulbert-1993",)

@@ -1,4 +1,4 @@
-"""Generalised-alpha through impacts, and what happens to Newmark's method without a law of impact.
+"""Generalised-alpha through impacts, and Newmark's method without an impact law.
 
 M(q) dv = F(t, q, v) dt + G' dp with Newton's impact law gap'(+) = -e gap'(-): the smooth part is
 the generalised-alpha method, impulses are of first order and belong to a step as a whole. Chen,
@@ -114,16 +114,16 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     >>> bool(run.gap.min() > -1e-9)  # nothing penetrates
     True
 
-    Order 2 on smooth stretches, where it is `GeneralizedAlpha`, and 1 across impacts.
+    Order 2 between impacts, where it equals `GeneralizedAlpha`, and 1 across impacts.
 
     Parameters
     ----------
     h : float
         Step size in s; a last shorter step ends exactly at t_end.
     level : str
-        "position+velocity": gap >= 0 and Newton's law of impact, each by a multiplier of its own:
-        nothing penetrates. "velocity": Newton's law alone; gaps are violated by O(h), and with
-        alpha_m = alpha_f = 0 a linear system moves as by `MoreauJean` with theta = 1/2.
+        "position+velocity": gap >= 0 and Newton's impact law, each with its own multiplier; nothing
+        penetrates. "velocity": Newton's impact law alone. Gaps are then violated by O(h), and with
+        alpha_m = alpha_f = 0 a linear system moves as with `MoreauJean` and theta = 1/2.
     rho_inf, family, force, alpha_m, alpha_f, beta, gamma : see `GeneralizedAlpha`
     forecast : float
         Level "velocity": a contact is active if gap + forecast h gap' <= 0 at the start of the
@@ -145,7 +145,7 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class ContactInNewmark(NewmarkFamily, Alpha):
-    """Contact put straight into Newmark's method: a lesson: impacts add energy.
+    """Contact put straight into Newmark's method, as a lesson: impacts add energy.
 
     One step from (d0, v0, a0), without a law of impact::
 
@@ -164,10 +164,10 @@ class ContactInNewmark(NewmarkFamily, Alpha):
     >>> bool(run.energy[-1] > run.energy[0])  # impacts add energy
     True
 
-    To stop a body within one step takes an acceleration of order 1/h, which goes on into
-    the next step and returns more speed than there was. A smaller h does not help; larger beta and
-    gamma hide it by damping. The restitution e is not even looked at. p is the impulse
-    h [(1 - gamma) lam_0 + gamma lam_1] of the step. Each run is warned about.
+    To stop a body within one step takes an acceleration of order 1/h. It acts in the next step,
+    too, and returns more speed than there was. A smaller h does not help; larger beta and gamma
+    hide the effect by damping. The restitution e is ignored. p is the impulse h [(1 - gamma) lam_0
+    + gamma lam_1] of the step. Each run gives a warning.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Schatzman-Paoli: the law of impact put on positions, by a weighted mean of two of them.
+"""Schatzman-Paoli: the impact law acts on positions, by a weighted mean of two of them.
 
 With p the impulse of the step and F_k = F(t_k, q_k, v_k)::
 
@@ -43,23 +43,23 @@ class SchatzmanPaoli(Alpha):
     >>> bool(run.gap.min() > -1e-9)  # for e = 0 nothing penetrates
     True
 
-    Every contact takes part in every step, none has to be predicted. The mean q^e never penetrates;
-    q itself does at an impact, by 2 e / (1 + e) h |gap'| at most, so nowhere for e = 0. An impact
-    takes two steps, after which (q_{k+2} - q_{k+1}) / h is -e times (q_k - q_{k-1}) / h for a
-    contact on its own. Where several obstacles meet, each has the mean of its own e; where their
-    impacts overlap, energy may grow by O(h), and by much if h cannot tell one impact from the next.
-    Order 2 on smooth stretches, 1 across impacts.
+    Every contact takes part in every step, so no prediction is needed. The mean q^e never
+    penetrates. q itself penetrates at an impact, by at most 2 e / (1 + e) h |gap'|, so not at all
+    for e = 0. An impact takes two steps. For a single contact (q_{k+2} - q_{k+1}) / h is then -e
+    times (q_k - q_{k-1}) / h. Several obstacles have means with their own e. Where their impacts
+    overlap, energy may grow by O(h), and by more if h does not separate the impacts. Order 2
+    between impacts, 1 across them.
 
-    v is that of velocity Verlet, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0; between the
-    two steps of an impact it is neither the speed before nor the one after.
+    v is the velocity of the Verlet scheme, (q_{k+1} - q_k) / h + (h / 2) a_{k+1} for beta = 0.
+    Between the two steps of an impact it is neither the velocity before nor the one after.
 
     Parameters
     ----------
     h : float
         Step size in s; a last shorter step ends exactly at t_end.
     beta : float
-        Weight of the forces at both ends: 0 is explicit where F does not depend on v, and then
-        stable for h below 2 / omega; 1/4 is stable at any h for linear systems.
+        Weight of the forces at both ends. 0 is explicit if F does not depend on v, and stable for h
+        < 2 / omega; 1/4 is stable at any h for linear systems.
     newton_tol, newton_max, lcp, lcp_tol, lcp_max : see `MoreauJean`
     """
 

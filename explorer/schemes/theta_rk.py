@@ -1,11 +1,11 @@
-"""ThetaRK: Runge-Kutta time stepping of a system with step functions, blind to its switches.
+"""ThetaRK: Runge-Kutta time stepping of systems with step functions, without switch detection.
 
-Steps of one length; in each stage the multipliers satisfy the complementarity conditions of the
-dynamic complementarity system (Nurkanovic, Frey, Pozharskiy, Diehl 2023, eq. (13)-(16)), and
-nothing else: no cross complementarity, no free lengths. A switch inside a step costs all orders but
-the first, and the derivatives of the discretisation by the start or by parameters are wrong however
-small the step (Stewart, Anitescu, Numerische Mathematik 114 (2010) 653). What it is good for: any
-number of switches, accumulations included.
+The steps have constant length. In each stage the multipliers satisfy the complementarity conditions
+of the dynamic complementarity system (Nurkanovic, Frey, Pozharskiy, Diehl 2023, eq. (13)-(16)),
+without cross complementarity and variable lengths. A switch inside a step reduces the order to one,
+and the derivatives of the discretisation by the start or by parameters are wrong for any step size
+(Stewart, Anitescu, Numerische Mathematik 114 (2010) 653). Its advantage: it passes any number of
+switches, also accumulations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["ThetaRK"]
 @schemes.register
 @dataclass(frozen=True, repr=False)
 class ThetaRK(Scheme):
-    """Runge-Kutta steps of one length, complementarity in every stage: first order at switches.
+    """Runge-Kutta steps of constant length with complementarity in every stage, as a lesson.
 
     In the stages i = 1, ..., s of each step::
 
@@ -55,7 +55,7 @@ class ThetaRK(Scheme):
     Parameters
     ----------
     stages : int
-        Of the Runge-Kutta method, 1 to 4.
+        Stages of the Runge-Kutta method, 1 to 4.
     h : float
         Step in s.
     tableau, representation : str
@@ -82,7 +82,7 @@ class ThetaRK(Scheme):
 
     @property
     def orders(self) -> tuple[int, int]:
-        """That of the collocation method; 1 across switches."""
+        """The order of the collocation method; 1 across switches."""
         return collocation_order(type(self).__name__, self.tableau, self.stages), 1
 
     def certify(self, solution: Any) -> list[Check]:
@@ -101,7 +101,7 @@ class ThetaRK(Scheme):
         Raises
         ------
         BadModel, BadValue
-            The start or the times make no sense.
+            If the start or the times are inconsistent.
         """
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
         options = Options(self.tableau, self.stages, self.h, self.newton_max)
