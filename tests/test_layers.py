@@ -225,10 +225,10 @@ def test_median_file_has_at_most_150_lines():
     assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150
 
 
-OVERSIZED = 52  # functions beyond 12 arguments or 100 lines; may only fall
+OVERSIZED = 43  # functions beyond 12 arguments or 100 lines; may only fall
 MOST_ARGUMENTS = 48  # of one function; may only fall, to 12
 LONGEST = 335  # lines of one function; may only fall, to 100
-SLOTS = 564  # numbered slots of kernels; may only fall, to 0
+SLOTS = 412  # numbered slots of kernels; may only fall, to 0
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -36,7 +36,7 @@ from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
 from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["STICK", "coulomb"]
+__all__ = ["STICK", "coulomb", "count_coefficients"]
 
 STEADY = 1e-7  # of the mean of the diagonal: the proximal term where contacts are redundant
 

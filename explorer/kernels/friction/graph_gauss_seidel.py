@@ -9,34 +9,25 @@ import numpy as np
 
 from explorer.codes import LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.delassus import along
+from explorer.kernels.friction.graph_structures import Graph, Sweeps
 from explorer.kernels.friction.single_contact import NONE, OPEN, STICK, on_line
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Vector
 
-__all__ = ["GRAPH", "LOCAL", "coupling", "follow", "residual", "sweeps"]
-
-# G by rows (ptr, col, val), the diagonal of W^-1, the rows of G that take part (normals of the
-# first m, then tangents), m, their number, where the tangent of a contact stands among them or
-# -1, mu, q, P, what each contact does by its number
-GRAPH = (
-    "int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], int64, int64, int64[::1],"
-    " float64[::1], float64[::1], float64[::1], int64[::1]"
-)
-# unit: D_kk of each row; cross: D_kt of a contact and its tangent; soft: s of each row; u
-LOCAL = "float64[::1], float64[::1], float64[::1], float64[::1]"
+__all__ = ["coupling", "follow", "residual", "sweeps"]
 
 
-@kernel(
-    "void(int64[::1], int64[::1], float64[::1], float64[::1], int64, float64, float64[::1])",
-    inline=True,
-)
-def spread(ptr, col, val, inverse, a, P, u):
+@kernel(inline=True)
+def spread(
+    ptr: Integers, col: Integers, val: Vector, inverse: Vector, a: int, P: float, u: Vector
+) -> None:
     """u += W^-1 G_a' P."""
     for k in range(ptr[a], ptr[a + 1]):
         u[col[k]] += inverse[col[k]] * val[k] * P
 
 
-@kernel("float64(int64[::1], int64[::1], float64[::1], float64[::1], int64, int64)", inline=True)
-def coupling(ptr, col, val, inverse, a, c):
+@kernel(inline=True)
+def coupling(ptr: Integers, col: Integers, val: Vector, inverse: Vector, a: int, c: int) -> float:
     """Return G_a W^-1 G_c'."""
     total = 0.0
     for i in range(ptr[a], ptr[a + 1]):
@@ -46,9 +37,11 @@ def coupling(ptr, col, val, inverse, a, c):
     return total
 
 
-@kernel(f"void({GRAPH}, {LOCAL})", inner=True)
-def follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u):
+@kernel(inner=True)
+def follow(graph: Graph) -> None:
     """u = W^-1 G' P, anew."""
+    ptr, col, val, inverse, act = graph.ptr, graph.col, graph.val, graph.inverse, graph.act
+    rows, P, u = graph.rows, graph.P, graph.u
     for j in range(inverse.size):
         u[j] = 0.0
     for k in range(rows):
@@ -56,11 +49,12 @@ def follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cr
             spread(ptr, col, val, inverse, act[k], P[k], u)
 
 
-@kernel(f"float64({GRAPH}, {LOCAL})", inner=True)
-def residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u):
+@kernel(inner=True)
+def residual(graph: Graph) -> float:
     """Return the largest natural residual of a normal or a tangent, in the unit of q; u is new."""
+    ptr, col, val, _, act, m, _, place, mu, q, P, _, unit, _, soft, u = graph
     worst = 0.0
-    follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u)
+    follow(graph)
     for k in range(m):
         w = q[k] + along(ptr, col, val, act[k], u) + soft[k] * P[k]
         off = abs(min(unit[k] * P[k] if unit[k] > 0.0 else P[k], w))
@@ -76,9 +70,10 @@ def residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, 
     return worst
 
 
-@kernel(f"int64({GRAPH}, {LOCAL})", inner=True)
-def sweep(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u):
-    """Go through all contacts, there and back."""
+@kernel(inner=True)
+def sweep(graph: Graph) -> int:
+    """Go through all contacts, there and back; LCP_RAY: one of them has no solution."""
+    ptr, col, val, inverse, act, m, _, place, mu, q, P, mode, unit, cross, soft, u = graph
     for turn in range(2):
         for step in range(m):
             k = step if turn == 0 else m - 1 - step
@@ -105,34 +100,34 @@ def sweep(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cro
     return SUCCESS
 
 
-@kernel(f"int64({GRAPH}, {LOCAL}, float64[::1], float64[::1], float64[::1], int64)", inner=True)
+@kernel(inner=True)
 def sweeps(
-    ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u, direction,
-    change, memory, count,
-):  # fmt: skip
+    graph: Graph, work: Sweeps, size_before: float, share: float, count: int
+) -> tuple[int, float, float]:
     """Sweep `count` times, each a gradient of the nonlinear conjugate gradient method.
 
-    Without it stresses that hold each other drift for ever. memory[1], [2] : size of the last
-    change and share of the last direction, 0 at the beginning; direction, change : kept with them.
+    Without it stresses that hold each other drift for ever. Returns a status, the size of the last
+    change and the share of the last direction, which the next call takes; 0 at the beginning.
     """
+    rows, P, unit = graph.rows, graph.P, graph.unit
+    direction, change = work
     for _ in range(count):
-        if memory[2] > 0.0:
+        if share > 0.0:
             for k in range(rows):
-                P[k] += memory[2] * direction[k]
-                direction[k] = memory[2] * direction[k] + change[k]
-        elif memory[1] > 0.0:
+                P[k] += share * direction[k]
+                direction[k] = share * direction[k] + change[k]
+        elif size_before > 0.0:
             for k in range(rows):
                 direction[k] = change[k]
         for k in range(rows):
             change[k] = P[k]
-        follow(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft, u)
-        if sweep(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross, soft,
-                 u) != SUCCESS:  # fmt: skip
-            return LCP_RAY
+        follow(graph)
+        if sweep(graph) != SUCCESS:
+            return LCP_RAY, size_before, share
         size = 0.0
         for k in range(rows):
             change[k] = P[k] - change[k]
             size += unit[k] * change[k] ** 2
-        memory[2] = min(1.0, size / memory[1]) if memory[1] > 0.999 * size else 0.0
-        memory[1] = size
-    return SUCCESS
+        share = min(1.0, size / size_before) if size_before > 0.999 * size else 0.0
+        size_before = size
+    return SUCCESS, size_before, share

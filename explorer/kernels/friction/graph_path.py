@@ -13,9 +13,8 @@ nothing determines moves only if something else forces it to.
 import numpy as np
 
 from explorer.kernels.complementarity.delassus import along, push
+from explorer.kernels.friction.graph_structures import SPARE, Graph, Path
 from explorer.kernels.friction.graph_velocities import (
-    CONTACTS,
-    SPARE,
     add_column,
     assemble_band,
     correct,
@@ -25,58 +24,48 @@ from explorer.kernels.friction.single_contact import OPEN, STICK
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
 
-__all__ = [
-    "CHANGE", "INTS", "OFF", "VECTORS", "WORK", "along_path", "answer", "include", "prepare",
-    "renew", "stiffen",
-]  # fmt: skip
+__all__ = ["along_path", "answer", "include", "prepare", "renew", "stiffen"]
 
-# rows of the workspaces: b, P_0, change of P, w, its change, change of u, firmness, the solution
-# for the set that is factored, columns
-OFF, FROM, CHANGE, W, DW, DU, FIRM, FIRST, COLUMNS = 10, 11, 12, 13, 14, 15, 16, 17, 18
-DENSE = COLUMNS + 2 * SPARE
-VECTORS, INTS = DENSE + 2 * SPARE + 1, 13
 NEAREST = 2.0  # b beside what it cancels: no contact stands between two things that it may do
-ORDER, WIDTH = 3, 4  # places in `state`
-
-WORK = "float64[:, ::1], float64[:, ::1], int64[:, ::1]"  # band, vectors, integers
 
 
-@kernel(f"boolean({CONTACTS}, int64, {WORK}, int64[::1])", inner=True)
-def prepare(contacts, m, A, vec, ints, near):
+@kernel(inner=True)
+def prepare(graph: Graph, path: Path) -> bool:
     """Number the coordinates; False if A is too narrow for their band."""
-    ptr, col, _, inverse, act, place = contacts[:6]
-    n, w = number_coordinates(ptr, col, act, place, m, inverse.size, ints, near)
-    ints[4, 1], ints[4, ORDER], ints[4, WIDTH] = -1, n, w  # the band of a set is no more
-    return 3 * w < A.shape[1] and n <= A.shape[0]
+    n, w = number_coordinates(graph, path)
+    state = path.state
+    state[0].width, state[0].order, state[0].span = -1, n, w  # the band of a set is no more
+    return 3 * w < path.A.shape[1] and n <= path.A.shape[0]
 
 
-@kernel(f"void({CONTACTS}, int64, float64, float64[:, ::1])", inline=True)
-def stiffen(contacts, rows, give, vec):
+@kernel(inline=True)
+def stiffen(graph: Graph, path: Path, give: float) -> None:
     """Set how firm contacts are that give way by `give` beside D, beyond their compliance."""
-    unit, soft, firm = contacts[8], contacts[9], vec[FIRM]
-    for j in range(rows):
+    unit, soft, firm = graph.unit, graph.soft, path.firm
+    for j in range(graph.rows):
         gives = soft[j] + give * unit[j]
         firm[j] = 1.0 / gives if gives > 0.0 else 0.0
 
 
-@kernel(f"void({CONTACTS}, int64)", inline=True)
-def renew(contacts, rows):
+@kernel(inline=True)
+def renew(graph: Graph) -> None:
     """u = W^-1 G' P."""
-    ptr, col, val, inverse, act, _, _, _, _, _, P, _, u = contacts
+    ptr, col, val, act = graph.ptr, graph.col, graph.val, graph.act
+    inverse, P, u = graph.inverse, graph.P, graph.u
     for j in range(u.size):
         u[j] = 0.0
-    for k in range(rows):
+    for k in range(graph.rows):
         if P[k] != 0.0:
             push(ptr, col, val, act[k], P[k], u)
     for j in range(u.size):
         u[j] *= inverse[j]
 
 
-@kernel(f"void({CONTACTS}, int64, float64[:, ::1])", inner=True)
-def begin(contacts, m, vec):
+@kernel(inner=True)
+def begin(graph: Graph, path: Path) -> None:
     """Find b and what each contact does: P solves the problem with q + b, and no case is close."""
-    ptr, col, val, _, act, place, mu, q, _, soft, P, mode, u = contacts
-    off, start = vec[OFF], vec[FROM]
+    ptr, col, val, _, act, m, _, place, mu, q, P, mode, _, _, soft, u = graph
+    off, start = path.off, path.start
     for k in range(m):
         a, t = act[k], place[k]
         start[k] = P[k]
@@ -93,8 +82,10 @@ def begin(contacts, m, vec):
                 off[t] = 0.0 if mode[a] * w >= 0.0 else -NEAREST * w
 
 
-@kernel("UniTuple(float64, 2)(int64, float64, float64, float64, float64, float64)", inline=True)
-def reply(what, mu, firm_n, firm_t, off_n, off_t):
+@kernel(inline=True)
+def reply(
+    what: int, mu: float, firm_n: float, firm_t: float, off_n: float, off_t: float
+) -> tuple[float, float]:
     """Return the impulses with which a contact alone answers what is to be taken off."""
     if what == OPEN:
         return 0.0, 0.0
@@ -102,103 +93,110 @@ def reply(what, mu, firm_n, firm_t, off_n, off_t):
     return P_n, -firm_t * off_t if what == STICK else -what * mu * P_n
 
 
-@kernel(f"boolean({CONTACTS}, int64, float64[::1], int64, {WORK})", inner=True)
-def answer(contacts, m, given, changed, A, vec, ints):
-    """Find the change of P and of u that takes `given` off the velocities of the closed contacts.
+@kernel(inner=True)
+def answer_factored(graph: Graph, path: Path) -> None:
+    """Solve with the factors for what takes `off` off the velocities: `first`."""
+    ptr, col, val, act, place = graph.ptr, graph.col, graph.val, graph.act, graph.place
+    mu, mode, firm, off, where = graph.mu, graph.mode, path.firm, path.off, path.where
+    n, w, first = path.state[0].order, path.state[0].span, path.first
+    for i in range(n):
+        first[i] = 0.0
+    for k in range(graph.m):
+        t = place[k]
+        firm_t, off_t = (firm[t], off[t]) if t >= 0 else (0.0, 0.0)
+        P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, off[k], off_t)
+        if P_n != 0.0:
+            for s in range(ptr[act[k]], ptr[act[k] + 1]):
+                first[where[col[s]]] += val[s] * P_n
+        if P_t != 0.0:
+            for s in range(ptr[act[t]], ptr[act[t] + 1]):
+                first[where[col[s]]] += val[s] * P_t
+    band_solve(path.A, n, w, path.pivots, first)
 
-    vec[CHANGE], vec[DU]; False if nothing does. `given` is that of the last call unless changed
-    is 0.
+
+@kernel(inner=True)
+def answer(graph: Graph, path: Path, changed: int) -> bool:
+    """Find the change of P and of u that takes `off` off the velocities of the closed contacts.
+
+    False if nothing does. `off` is that of the last call unless `changed`, how many contacts do
+    something else than the factors know, is 0.
     """
-    ptr, col, val, inverse, act, place, mu, _, _, _, _, mode, _ = contacts
-    firm, change, du, where = vec[FIRM], vec[CHANGE], vec[DU], ints[7]
-    n, w, b, first, Z = ints[4, ORDER], ints[4, WIDTH], vec[0], vec[FIRST], vec[COLUMNS:]
+    ptr, col, val, act, place = graph.ptr, graph.col, graph.val, graph.act, graph.place
+    mu, mode, where, b, first = graph.mu, graph.mode, path.where, path.b, path.first
+    firm, off, change, du, Z = path.firm, path.off, path.change, path.du, path.columns
+    n = path.state[0].order
     if changed == 0:
-        for i in range(n):
-            first[i] = 0.0
-        for k in range(m):
-            t = place[k]
-            firm_t, off_t = (firm[t], given[t]) if t >= 0 else (0.0, 0.0)
-            P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, given[k], off_t)
-            if P_n != 0.0:
-                for s in range(ptr[act[k]], ptr[act[k] + 1]):
-                    first[where[col[s]]] += val[s] * P_n
-            if P_t != 0.0:
-                for s in range(ptr[act[t]], ptr[act[t] + 1]):
-                    first[where[col[s]]] += val[s] * P_t
-        band_solve(A, n, w, ints[2], first)
+        answer_factored(graph, path)
     for i in range(n):
         b[i] = first[i]
     for c in range(changed):
-        k = ints[12, c]
+        k = path.changed[c]
         t = place[k]
-        firm_t, off_t = (firm[t], given[t]) if t >= 0 else (0.0, 0.0)
-        P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, given[k], off_t)
-        was_n, was_t = reply(ints[11, k], mu[k], firm[k], firm_t, given[k], off_t)
+        firm_t, off_t = (firm[t], off[t]) if t >= 0 else (0.0, 0.0)
+        P_n, P_t = reply(mode[act[k]], mu[k], firm[k], firm_t, off[k], off_t)
+        was_n, was_t = reply(path.was[k], mu[k], firm[k], firm_t, off[k], off_t)
         for i in range(n):
             b[i] += (P_n - was_n) * Z[2 * c, i] + (P_t - was_t) * Z[2 * c + 1, i]
-    if not correct(contacts, firm, ints, changed, n, Z, vec[DENSE:], b):
+    if not correct(graph, path, changed):
         return False
-    for j in range(inverse.size):
+    for j in range(graph.inverse.size):
         du[j] = b[where[j]] if where[j] >= 0 else 0.0
-    for k in range(m):
+    for k in range(graph.m):
         what, t = mode[act[k]], place[k]
         change[k] = 0.0
         if what != OPEN:
-            change[k] = -firm[k] * (given[k] + along(ptr, col, val, act[k], du))
+            change[k] = -firm[k] * (off[k] + along(ptr, col, val, act[k], du))
         if t >= 0:
             change[t] = 0.0
             if what == STICK:
-                change[t] = -firm[t] * (given[t] + along(ptr, col, val, act[t], du))
+                change[t] = -firm[t] * (off[t] + along(ptr, col, val, act[t], du))
             elif what != OPEN:
                 change[t] = -what * mu[k] * change[k]
     return True
 
 
-@kernel(f"int64({CONTACTS}, int64, int64, int64, {WORK})", inner=True)
-def include(contacts, m, last, changed, A, vec, ints):
+@kernel(inner=True)
+def include(graph: Graph, path: Path, last: int, changed: int) -> int:
     """Make the factors serve the set in `mode`, `last` having changed; how many have, -1: never.
 
     changed : how many had; -1: there are no factors
     """
-    act, place, mode = contacts[4], contacts[5], contacts[11]
-    n, w = ints[4, ORDER], ints[4, WIDTH]
+    act, place, columns = graph.act, graph.place, path.columns
+    n, w = path.state[0].order, path.state[0].span
     for i in range(changed):
-        if ints[12, i] == last:
+        if path.changed[i] == last:
             return changed
-    if 0 <= changed < min(SPARE, vec.shape[1] // 2):
-        ints[12, changed] = last
+    if 0 <= changed < min(SPARE, columns.shape[1] // 2):
+        path.changed[changed] = last
         for part in range(2):
-            row = COLUMNS + 2 * changed + part
+            column = columns[2 * changed + part]
             if part == 0 or place[last] >= 0:
-                a = act[last] if part == 0 else act[place[last]]
-                add_column(contacts, a, ints[7], A, ints[2], n, w, vec[row])
+                add_column(graph, path, act[last] if part == 0 else act[place[last]], column)
             else:
                 for i in range(n):
-                    vec[row, i] = 0.0
+                    column[i] = 0.0
         return changed + 1
-    assemble_band(contacts, m, vec[FIRM], ints[7], n, w, A)
-    for k in range(m):
-        ints[11, k] = mode[act[k]]
-    return 0 if band_factor(A, n, w, ints[2]) == 0 else -1
+    assemble_band(graph, path)
+    for k in range(graph.m):
+        path.was[k] = graph.mode[act[k]]
+    return 0 if band_factor(path.A, n, w, path.pivots) == 0 else -1
 
 
-@kernel("float64(float64, float64)", inline=True)
-def when(value, slope):
+@kernel(inline=True)
+def when(value: float, slope: float) -> float:
     """Return after what a value that is not negative vanishes; infinity: never."""
     return max(value, 0.0) / -slope if slope < 0.0 else np.inf
 
 
-@kernel(
-    f"Tuple((float64, int64, int64))({CONTACTS}, int64, float64, float64, int64, int64,"
-    " float64[:, ::1])",
-    inner=True,
-)
-def next_change(contacts, m, step, way, last, was, vec):
+@kernel(inner=True)
+def next_change(
+    graph: Graph, path: Path, step: float, way: float, last: int, was: int
+) -> tuple[float, int, int]:
     """Return the length to the next place, at most `step`, the contact, and what it does then."""
-    act, place, mu, P, mode = contacts[4], contacts[5], contacts[6], contacts[10], contacts[11]
-    change, w, dw = vec[CHANGE], vec[W], vec[DW]
+    act, place, mu, P, mode = graph.act, graph.place, graph.mu, graph.P, graph.mode
+    change, w, dw = path.change, path.w, path.dw
     hit, now = -1, 0
-    for k in range(m):
+    for k in range(graph.m):
         what, r, same = mode[act[k]], place[k], k == last
         if what == OPEN:
             after = np.inf if same else when(w[k], way * dw[k])
@@ -227,56 +225,63 @@ def next_change(contacts, m, step, way, last, was, vec):
     return step, hit, now
 
 
-@kernel(f"float64({CONTACTS}, int64, int64, float64[:, ::1])", inline=True)
-def inward(contacts, last, was, vec):
+@kernel(inline=True)
+def inward(graph: Graph, path: Path, last: int, was: int) -> float:
     """Return how fast a contact leaves, as t grows, the place where it changed."""
-    act, place, mu, mode = contacts[4], contacts[5], contacts[6], contacts[11]
-    what, r = mode[act[last]], place[last]
+    what, r = graph.mode[graph.act[last]], graph.place[last]
     if what == OPEN:
-        return vec[DW, last]
+        return path.dw[last]
     if was == OPEN:
-        return vec[CHANGE, last]
+        return path.change[last]
     if what == STICK:
-        return mu[last] * vec[CHANGE, last] + was * vec[CHANGE, r]
-    return what * vec[DW, r]
+        return graph.mu[last] * path.change[last] + was * path.change[r]
+    return what * path.dw[r]
 
 
-@kernel(f"UniTuple(int64, 2)({CONTACTS}, int64, int64, float64, int64, int64, {WORK})", inner=True)
-def along_path(contacts, m, rows, give, most, patience, A, vec, ints):
-    """Go from P, which obeys Coulomb's law, to a solution; whether it is reached, 0 or 1.
+@kernel(inline=True)
+def velocities(graph: Graph, path: Path, t: float, give: float) -> None:
+    """Set w at t, and how fast it changes with P."""
+    ptr, col, val, act, rows = graph.ptr, graph.col, graph.val, graph.act, graph.rows
+    q, P, unit, soft, u = graph.q, graph.P, graph.unit, graph.soft, graph.u
+    off, start, change, w, dw, du = path.off, path.start, path.change, path.w, path.dw, path.du
+    for j in range(rows):
+        gives = give * unit[j]
+        w[j] = q[j] + t * off[j] + along(ptr, col, val, act[j], u)
+        w[j] += soft[j] * P[j] + gives * (P[j] - start[j])
+        dw[j] = off[j] + along(ptr, col, val, act[j], du) + (soft[j] + gives) * change[j]
+
+
+@kernel(inner=True)
+def along_path(graph: Graph, path: Path, give: float, most: int, patience: int) -> tuple[bool, int]:
+    """Go from P, which obeys Coulomb's law, to a solution; whether it is reached.
 
     Returns with it the number of changes. Gives up after `most`, or where t has not been less for
     `patience` of them. give : the proximal term beside D
     """
-    ptr, col, val, _, act, _, _, q, unit, soft, P, mode, u = contacts
-    off, start, change, w, dw, du = vec[OFF], vec[FROM], vec[CHANGE], vec[W], vec[DW], vec[DU]
-    renew(contacts, rows)
-    stiffen(contacts, rows, give, vec)
-    begin(contacts, m, vec)
+    act, mode, P, u, change, du = graph.act, graph.mode, graph.P, graph.u, path.change, path.du
+    renew(graph)
+    stiffen(graph, path, give)
+    begin(graph, path)
     t, way, last, was, changed, least, left = 1.0, -1.0, -1, 0, -1, 1.0, patience
     for count in range(most):
-        changed = include(contacts, m, last, changed, A, vec, ints)
-        if changed < 0 or not answer(contacts, m, off, changed, A, vec, ints):
-            return 0, count
-        for j in range(rows):
-            gives = give * unit[j]
-            w[j] = q[j] + t * off[j] + along(ptr, col, val, act[j], u)
-            w[j] += soft[j] * P[j] + gives * (P[j] - start[j])
-            dw[j] = off[j] + along(ptr, col, val, act[j], du) + (soft[j] + gives) * change[j]
+        changed = include(graph, path, last, changed)
+        if changed < 0 or not answer(graph, path, changed):
+            return False, count
+        velocities(graph, path, t, give)
         if last >= 0:
-            way = 1.0 if inward(contacts, last, was, vec) > 0.0 else -1.0
-        step, hit, now = next_change(contacts, m, t if way < 0.0 else np.inf, way, last, was, vec)
+            way = 1.0 if inward(graph, path, last, was) > 0.0 else -1.0
+        step, hit, now = next_change(graph, path, t if way < 0.0 else np.inf, way, last, was)
         left = patience if t < least else left - 1
         least = min(least, t)
         if left < 0 or not step < np.inf:
-            return 0, count
+            return False, count
         t += way * step
-        for j in range(rows):
+        for j in range(graph.rows):
             P[j] += way * step * change[j]
         for j in range(u.size):
             u[j] += way * step * du[j]
         if hit < 0:
-            return 1, count
+            return True, count
         last, was = hit, mode[act[hit]]
         mode[act[hit]] = now
-    return 0, most
+    return False, most

@@ -14,9 +14,6 @@ from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.delassus import along
 from explorer.kernels.friction.graph_gauss_seidel import residual
 from explorer.kernels.friction.graph_path import (
-    CHANGE,
-    OFF,
-    WORK,
     along_path,
     answer,
     include,
@@ -24,7 +21,7 @@ from explorer.kernels.friction.graph_path import (
     renew,
     stiffen,
 )
-from explorer.kernels.friction.graph_velocities import CONTACTS
+from explorer.kernels.friction.graph_structures import Graph, Path
 from explorer.kernels.friction.single_contact import OPEN, STICK
 from explorer.kernels.jit import kernel
 
@@ -41,21 +38,20 @@ REFUSED = 12  # paths that did not end
 IDLE = 2  # paths that do not halve what is small enough already
 FACTORING = 4  # costs as much as so many changes
 POLISH = 8  # proximal steps with the last set
-KEPT, ROUGH = 7, 1  # rows of the workspace
 
 
-@kernel(f"int64({CONTACTS}, int64, int64, {WORK})", inner=True)
-def polish(contacts, m, rows, A, vec, ints):
+@kernel(inner=True)
+def polish(graph: Graph, path: Path) -> int:
     """Solve for the set in `mode` by proximal steps; LCP_ITERATIONS if it has no solution."""
-    ptr, col, val, _, act, place, mu, q, unit, soft, P, mode, u = contacts
-    off, change, size, before = vec[OFF], vec[CHANGE], 0.0, np.inf
+    ptr, col, val, _, act, m, rows, place, mu, q, P, mode, unit, _, soft, u = graph
+    off, change, size, before = path.off, path.change, 0.0, np.inf
     for j in range(rows):
         size = max(size, unit[j] * abs(P[j]))
-    stiffen(contacts, rows, RIGID, vec)
-    if include(contacts, m, -1, -1, A, vec, ints) < 0:
+    stiffen(graph, path, RIGID)
+    if include(graph, path, -1, -1) < 0:
         return LCP_ITERATIONS
     for _ in range(POLISH):
-        renew(contacts, rows)
+        renew(graph)
         left = 0.0
         for k in range(m):
             t = place[k]
@@ -67,7 +63,7 @@ def polish(contacts, m, rows, A, vec, ints):
         if left <= 1e-15 * size or not left < 0.5 * before:
             return SUCCESS
         before = left
-        if not answer(contacts, m, off, 0, A, vec, ints):
+        if not answer(graph, path, 0):
             return LCP_ITERATIONS
         for k in range(m):
             P[k] = max(P[k] + change[k], 0.0) if mode[act[k]] != OPEN else 0.0
@@ -80,43 +76,34 @@ def polish(contacts, m, rows, A, vec, ints):
     return SUCCESS
 
 
-@kernel(
-    f"int64({CONTACTS}, int64, int64, float64[::1], float64, float64, int64, {WORK}, int64[::1],"
-    " float64[::1])",
-    inner=True,
-)
-def approach(contacts, m, rows, cross, enough, least, most, A, vec, ints, near, found):
-    """Go from P to a solution; ``found[0]`` is the residual.
+@kernel(inner=True)
+def approach(
+    graph: Graph, path: Path, left: float, enough: float, least: float, most: int
+) -> tuple[int, float]:
+    """Go from P, whose residual is `left`, to a solution; return a status and the residual.
 
-    Returns LCP_RAY where the band is too wide, LCP_ITERATIONS where about `most` changes do not
-    lead to a residual of `enough`; then P leaves little more than it did.
-
-    Parameters
-    ----------
-    cross : D_kt of a contact and its tangent
-    least : residual down to which it goes on as long as steps halve it
+    It goes on down to a residual of `least` as long as steps halve it. LCP_RAY: the band is too
+    wide; LCP_ITERATIONS: about `most` changes do not lead to a residual of `enough`, and P leaves
+    little more than it did.
     """
-    ptr, col, val, inverse, act, place, mu, q, unit, soft, P, mode, u = contacts
-    kept, rough = vec[KEPT], vec[ROUGH]
-    if not prepare(contacts, m, A, vec, ints, near):
-        return LCP_RAY
-    left, give, ratio, refused, spent, idle = found[0], BEGIN, FIRMER, 0, 0, 0
+    rows, P, kept, rough = graph.rows, graph.P, path.kept, path.rough
+    if not prepare(graph, path):
+        return LCP_RAY, left
+    give, ratio, refused, spent, idle = BEGIN, FIRMER, 0, 0, 0
     while spent < most and refused < REFUSED:
         for j in range(rows):
             kept[j] = P[j]
-        ends, changes = along_path(contacts, m, rows, give, CHANGES, most // STALLED, A, vec, ints)
+        ends, changes = along_path(graph, path, give, CHANGES, most // STALLED)
         spent += FACTORING + changes
         now = np.inf
         if ends:
-            now = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit, cross,
-                           soft, u)  # fmt: skip
+            now = residual(graph)
         if ends and give <= SETTLED and now > least:
             spent += FACTORING
             for j in range(rows):
                 rough[j] = P[j]
-            polish(contacts, m, rows, A, vec, ints)
-            fine = residual(ptr, col, val, inverse, act, m, rows, place, mu, q, P, mode, unit,
-                            cross, soft, u)  # fmt: skip
+            polish(graph, path)
+            fine = residual(graph)
             for j in range(0 if fine < now else rows):
                 P[j] = rough[j]
             now = min(now, fine) if np.isfinite(fine) else now
@@ -130,5 +117,4 @@ def approach(contacts, m, rows, cross, enough, least, most, A, vec, ints, near, 
             give, ratio, refused = min(give * SOFTER, SOFTEST), CAREFULLY, refused + 1
         if left <= least or idle > IDLE:
             break
-    found[0] = left
-    return SUCCESS if left <= enough else LCP_ITERATIONS
+    return SUCCESS if left <= enough else LCP_ITERATIONS, left

@@ -11,30 +11,19 @@ at most, so the factors of one set serve others in which up to `SPARE` contacts 
 (Woodbury; Golub, van Loan, *Matrix Computations*, 2.1.4).
 """
 
+from explorer.kernels.friction.graph_structures import SPARE, Graph, Path
 from explorer.kernels.friction.single_contact import OPEN, STICK
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_solve
+from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["CONTACTS", "SPARE", "add_column", "assemble_band", "correct", "number_coordinates"]
-
-SPARE = 12
-# G by rows (ptr, col, val), the diagonal of W^-1, the rows of G that take part (normals of the
-# first m, then tangents), where the tangent of a contact stands among them or -1, mu, q, D_kk,
-# softness, P, what each contact does by its number, u
-CONTACTS = (
-    "Tuple((int64[::1], int64[::1], float64[::1], float64[::1], int64[::1], int64[::1],"
-    " float64[::1], float64[::1], float64[::1], float64[::1], float64[::1], int64[::1],"
-    " float64[::1]))"
-)
-BAND = "float64[:, ::1], int64[::1], int64, int64"  # factors, exchanged rows, order, bandwidth
+__all__ = ["add_column", "assemble_band", "correct", "number_coordinates"]
 
 
-@kernel(
-    "void(int64[::1], int64[::1], int64[::1], int64[::1], int64, int64[::1], int64[::1])",
-    inner=True,
-)
-def list_contacts(ptr, col, act, place, m, head, near):
+@kernel(inner=True)
+def list_contacts(graph: Graph, head: Integers, near: Integers) -> None:
     """List the contacts that move each coordinate j: near[head[j] : head[j + 1]]."""
+    ptr, col, act, place, m = graph.ptr, graph.col, graph.act, graph.place, graph.m
     n = head.size - 2
     for j in range(n + 2):
         head[j] = 0
@@ -50,18 +39,17 @@ def list_contacts(ptr, col, act, place, m, head, near):
             head[j + 2] += head[j + 1]
 
 
-@kernel(
-    "UniTuple(int64, 2)(int64[::1], int64[::1], int64[::1], int64[::1], int64, int64,"
-    " int64[:, ::1], int64[::1])",
-    inner=True,
-)
-def number_coordinates(ptr, col, act, place, m, n, ints, near):
-    """Number the coordinates that contacts move: ints[7], -1 of others; their number, bandwidth.
+@kernel(inner=True)
+def number_coordinates(graph: Graph, path: Path) -> tuple[int, int]:
+    """Number the coordinates that contacts move; return their number and bandwidth.
 
     Cuthill and McKee, Proc. 24th ACM Nat. Conf. (1969) 157, each part from an end of it.
     """
-    head, where, order, seen, reached = ints[1, : n + 2], ints[7], ints[8], ints[9], ints[10]
-    list_contacts(ptr, col, act, place, m, head, near)
+    ptr, col, act, place, m = graph.ptr, graph.col, graph.act, graph.place, graph.m
+    n, near = graph.inverse.size, path.near
+    head, where, order = path.head[: n + 2], path.where, path.order
+    seen, reached = path.seen, path.reached
+    list_contacts(graph, head, near)
     for j in range(n):
         where[j], reached[j] = -1, 0
     for k in range(m):
@@ -102,8 +90,8 @@ def number_coordinates(ptr, col, act, place, m, n, ints, near):
     return done, width
 
 
-@kernel("UniTuple(float64, 3)(int64, float64, float64, float64)", inline=True)
-def share(what, mu, firm_n, firm_t):
+@kernel(inline=True)
+def share(what: int, mu: float, firm_n: float, firm_t: float) -> tuple[float, float, float]:
     """Return what a contact adds to the matrix: of G_n' G_n, of G_t' G_n and of G_t' G_t."""
     if what == OPEN:
         return 0.0, 0.0, 0.0
@@ -112,12 +100,13 @@ def share(what, mu, firm_n, firm_t):
     return firm_n, -what * mu * firm_n, 0.0
 
 
-@kernel(
-    f"void({CONTACTS}, int64, float64[::1], int64[::1], int64, int64, float64[:, ::1])", inner=True
-)
-def assemble_band(contacts, m, firm, where, n, w, A):
+@kernel(inner=True)
+def assemble_band(graph: Graph, path: Path) -> None:
     """Fill A with the matrix of the set."""
-    ptr, col, val, inverse, act, place, mu, _, _, _, _, mode, _ = contacts
+    ptr, col, val, inverse = graph.ptr, graph.col, graph.val, graph.inverse
+    act, m, place, mu, mode = graph.act, graph.m, graph.place, graph.mu, graph.mode
+    firm, where, A = path.firm, path.where, path.A
+    n, w = path.state[0].order, path.state[0].span
     for i in range(n):
         for d in range(3 * w + 1):
             A[i, d] = 0.0
@@ -139,32 +128,30 @@ def assemble_band(contacts, m, firm, where, n, w, A):
                     A[i, where[col[r]] - i + w] += y * val[s] * val[r]
 
 
-@kernel(f"void({CONTACTS}, int64, int64[::1], {BAND}, float64[::1])", inner=True)
-def add_column(contacts, a, where, A, pivots, n, w, z):
+@kernel(inner=True)
+def add_column(graph: Graph, path: Path, a: int, z: Vector) -> None:
     """z = solution for the column G_a'."""
-    ptr, col, val = contacts[0], contacts[1], contacts[2]
+    ptr, col, val, where = graph.ptr, graph.col, graph.val, path.where
+    n, w = path.state[0].order, path.state[0].span
     for i in range(n):
         z[i] = 0.0
     for s in range(ptr[a], ptr[a + 1]):
         z[where[col[s]]] += val[s]
-    band_solve(A, n, w, pivots, z)
+    band_solve(path.A, n, w, path.pivots, z)
 
 
-@kernel(
-    f"float64({CONTACTS}, int64, int64[::1], float64[::1])",
-    inline=True,
-)
-def along_band(contacts, a, where, z):
+@kernel(inline=True)
+def along_band(graph: Graph, a: int, where: Integers, z: Vector) -> float:
     """Return G_a z, z in the order of the band."""
-    ptr, col, val = contacts[0], contacts[1], contacts[2]
+    ptr, col, val = graph.ptr, graph.col, graph.val
     total = 0.0
     for s in range(ptr[a], ptr[a + 1]):
         total += val[s] * z[where[col[s]]]
     return total
 
 
-@kernel("boolean(float64[:, ::1], float64[::1], int64)", inner=True)
-def eliminate(B, y, n):
+@kernel(inner=True)
+def eliminate(B: Matrix, y: Vector, n: int) -> bool:
     """Overwrite y by the solution of B x = y; False if B is singular."""
     for k in range(n):
         best = k
@@ -190,29 +177,26 @@ def eliminate(B, y, n):
     return True
 
 
-@kernel(
-    f"boolean({CONTACTS}, float64[::1], int64[:, ::1], int64, int64, float64[:, ::1],"
-    " float64[:, ::1], float64[::1])",
-    inner=True,
-)
-def correct(contacts, firm, ints, changed, n, Z, B, b):
-    """Make b, which solves for the set ints[11], solve for that in `mode`; False if nothing does.
+@kernel(inner=True)
+def correct(graph: Graph, path: Path, changed: int) -> bool:
+    """Make b, which solves for the set that is factored, solve for that in `mode`.
 
-    The contacts ints[12, :changed] do something else, and Z has their columns.
+    The first `changed` of the contacts in `path.changed` do something else. False if nothing does.
     """
-    act, place, mu, mode, where = contacts[4], contacts[5], contacts[6], contacts[11], ints[7]
-    y, size = B[2 * SPARE], 2 * changed
+    act, place, mu, mode = graph.act, graph.place, graph.mu, graph.mode
+    firm, where, Z, B, b = path.firm, path.where, path.columns, path.dense, path.b
+    y, size, n = B[2 * SPARE], 2 * changed, path.state[0].order
     for i in range(changed):
-        k = ints[12, i]
+        k = path.changed[i]
         t = place[k]
         firm_t = firm[t] if t >= 0 else 0.0
         normal, mixed, tangent = share(mode[act[k]], mu[k], firm[k], firm_t)
-        was = share(ints[11, k], mu[k], firm[k], firm_t)
+        was = share(path.was[k], mu[k], firm[k], firm_t)
         normal, mixed, tangent = normal - was[0], mixed - was[1], tangent - was[2]
         for j in range(size + 1):
             z = Z[j] if j < size else b
-            z_n = along_band(contacts, act[k], where, z)
-            z_t = along_band(contacts, act[t], where, z) if t >= 0 else 0.0
+            z_n = along_band(graph, act[k], where, z)
+            z_t = along_band(graph, act[t], where, z) if t >= 0 else 0.0
             if j < size:
                 B[2 * i, j], B[2 * i + 1, j] = normal * z_n, mixed * z_n + tangent * z_t
             else:

@@ -10,12 +10,13 @@ also takes what those could not solve.
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, NOT_FINITE, SUCCESS
-from explorer.kernels.complementarity.delassus import along, push
+from explorer.kernels.complementarity.delassus import Rows, along, push
 from explorer.kernels.complementarity.lcp import solve, solve_one
 from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.friction.coulomb import coulomb
 from explorer.kernels.friction.graph import GRAPH_WORK, on_graph
 from explorer.kernels.friction.graph_gauss_seidel import coupling
+from explorer.kernels.friction.graph_structures import GraphWorkspace
 from explorer.kernels.friction.structures import (
     CONES,
     ActiveSet,
@@ -160,11 +161,12 @@ def step_impulses(
         if status != LCP_ITERATIONS or not many:
             return status
     if many:
-        return on_graph(
-            ptr, col, val, factors[0], act, m, held, place, vec[13], w, z, mode, method, tol,
-            max_iter, found, flex[0], hht, nc, coefficients, slip, before, step, steady,
-            band, graph_vec, graph_ints, near,
-        )  # fmt: skip
+        G, inverse, stiff = Rows(ptr, col, val), factors[0], flex[0]
+        shared = GraphWorkspace(band, graph_vec, graph_ints, near)
+        status, found[0] = on_graph(
+            contacts, friction, nc, options, G, inverse, stiff, hht, step, steady, shared
+        )
+        return status
     a = act[0]
     if m == 1:
         done, off = solve_one(method, D[a, a], w[0], z)
