@@ -77,7 +77,7 @@ class Session:
     Raises
     ------
     ExplorerError
-        If the first run makes no sense.
+        If the first run fails.
     """
 
     _states: type[States] = States

@@ -113,7 +113,7 @@ def end_state(
     Raises
     ------
     BadValue, NotApplicable
-        Names that do not exist, a scheme that does not take the system.
+        If a name does not exist, or a scheme does not accept the system.
     StepFailed
         A run that stopped early.
     """

@@ -140,7 +140,7 @@ def limit_cycle(
     Raises
     ------
     BadModel, BadValue, NotApplicable
-        The question makes no sense, or the section is not met: a sentence says why.
+        If the arguments are inconsistent, or the run does not reach the section.
     StepFailed
         Newton's method failed; the sentence says at which residual. ``error.solution`` is the
         cycle from its last iterate, as a `Solution`.

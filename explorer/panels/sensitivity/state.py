@@ -252,7 +252,7 @@ class SensitivitySession(Session):
         Raises
         ------
         ExplorerError
-            A cost that makes no sense, a run that fails.
+            If the cost is inconsistent, or the run fails.
         """
         cost = Cost(*(state["cost"][k] or None for k in ("g", "w")))
         question = ask(

@@ -66,7 +66,7 @@ class March:
         Raises
         ------
         BadModel, BadValue
-            The start makes no sense.
+            If the start is inconsistent.
         """
         from explorer.kernels.event_driven.initial_state import UNMADE
 

@@ -35,7 +35,7 @@ class SwitchedMarch(March):
         Raises
         ------
         BadModel, BadValue
-            As of any march; what is differentiated by moves the start off a surface.
+            As for any run; or if a parameter moves the start off a switching surface.
         """
         self.mode, self.begun = self._begin(start)
         super().go(start, seeds)

@@ -34,7 +34,7 @@ def _functions(compiled: Switched, rho: Any, t: float, x: np.ndarray) -> tuple[n
 def check_start(
     compiled: Switched, rho: Any, x: np.ndarray, seeds: np.ndarray, wrt: Sequence[int]
 ) -> None:
-    """Refuse a start on a surface that a parameter moves off it: it has two sides.
+    """Refuse a start on a surface that a parameter moves off it: its derivatives are one-sided.
 
     Parameters
     ----------

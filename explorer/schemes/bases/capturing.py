@@ -82,7 +82,7 @@ class Capturing(Scheme):
             h > t_end; so many steps that memory would not do (the step that would is named); a step
             above the stability limit of a linear system.
         BadModel
-            The start makes no sense.
+            If the start is inconsistent.
         """
         n, nc, rough = compiled.n, compiled.nc, list(compiled.system.rough)
         held = compiled.rows

@@ -121,7 +121,7 @@ class Structural(Family):
             h > t_end; h above the stability limit of a linear system, which is named; a record
             beyond memory.
         BadModel
-            The start makes no sense.
+            If the start is inconsistent.
         """
         n, springs = compiled.n, len(compiled.system.springs)
         start_q, start_v, _ = compiled.start(rho)
