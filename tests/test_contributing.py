@@ -8,15 +8,17 @@ import textwrap
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import explorer as ex
 from explorer.models import models
+from explorer.schemes import schemes
 from explorer.views.drawing.view import views
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 BLOCKS = {
-    re.search(r"^def (\w+)", code, re.MULTILINE)[1]: code
+    re.search(r"^(?:def|class) (\w+)", code, re.MULTILINE)[1]: code
     for code in map(
         textwrap.dedent, re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
     )
@@ -39,6 +41,24 @@ def test_the_model_and_the_view_run_as_printed():
         for registry, entries in zip((models, views), before, strict=True):
             registry._entries.clear()
             registry._entries.update(entries)
+
+
+def test_the_scheme_runs_as_printed():
+    """It is of first order, as it says, and refuses contacts."""
+    before = dict(schemes)
+    try:
+        exec(compile(BLOCKS["SymplecticEuler"], "SymplecticEuler", "exec"), {"__name__": __name__})
+        runs = [ex.simulate(ex.models.pendulum(), "SymplecticEuler")]
+        runs.append(ex.simulate(ex.models.pendulum(), schemes["SymplecticEuler"](h=2e-3)))
+        errors = [np.abs(r.q - r.system.exact(r.t, r.rho)["q"]).max() for r in runs]
+        assert abs(np.log2(errors[1] / errors[0]) - runs[0].scheme.order) < 0.15
+        assert np.ptp(runs[0].energy) < 0.05 * runs[0].energy[0]
+        assert "hairer-1993" in ex.cite(runs[0]).keys
+        with pytest.raises(ex.NotApplicable, match="accepts mechanical systems without contacts"):
+            ex.simulate(ex.models.bouncing_ball(), "SymplecticEuler")
+    finally:
+        schemes._entries.clear()
+        schemes._entries.update(before)
 
 
 def names_of(path: Path) -> set[str]:
