@@ -1,14 +1,21 @@
 """The same model has the same attributes whatever scheme ran; what it has not is said."""
 
+import ast
+import re
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import SYSTEMS
 
 import explorer as ex
 from explorer.errors import NoSuchName
+from explorer.models import models
+from explorer.results.part import public
+from explorer.results.parts import PARTS
 
 G = 9.81
 MOTION = ("t", "q", "v", "p", "gap", "gap_dot", "active", "lam", "contact_work", "friction_work",
@@ -45,6 +52,97 @@ def test_the_same_model_has_the_same_attributes(name):
                     assert not hasattr(run, what), scheme
             rows[type(scheme).__name__] = {*run.columns} & {*system.coordinates}
     assert all(found == {*system.coordinates} for found in rows.values())
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_all_runs_of_a_model_have_the_same_parts(name):
+    """Parts, and what each of them answers, depend on the model and not on the scheme."""
+    system, answers = SYSTEMS[name], {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for scheme in ex.schemes_for(system):
+            end = min(system.t_end, 10 * getattr(scheme, "h", system.h))
+            run = ex.simulate(system, scheme, t_end=end, throw=False)
+            there = {part: getattr(run, part) for part in PARTS if run.has(part)}
+            answers[scheme] = {
+                (part, what) for part, own in there.items() for what in public(type(own))
+                if answered(own, what)
+            }  # fmt: skip
+            assert all(run.has(what) for part in there for what in PARTS[part].flat
+                       if (part, what) in answers[scheme])  # fmt: skip
+            for part in {*PARTS} - {*there}:
+                with pytest.raises(NoSuchName, match=r"This run has: states"):
+                    getattr(run, part)
+    first, *others = answers.values()
+    assert all(other == first for other in others), answers
+
+
+def answered(part, what) -> bool:
+    """Whether a part has this; all that is no refusal is an error."""
+    try:
+        getattr(part, what)
+    except (NoSuchName, ex.NotApplicable):
+        return False
+    return True
+
+
+SAVED = sorted((Path(__file__).parent / "data" / "saved").glob("*.npz"))
+
+
+@pytest.mark.parametrize("path", SAVED, ids=lambda path: path.stem)
+def test_a_file_of_before_loads(path):
+    """Files that were written when there was a class for each kind of run, number for number."""
+    run = ex.load(path)
+    with np.load(path) as file:
+        for name in {*file} - {"spec", "phi", "p_phi"}:
+            if name.startswith("recorded_"):
+                continue
+            if file[name].size:
+                np.testing.assert_array_equal(getattr(run, name), file[name], name)
+    assert run.status.ok
+    assert run.certificate.ok
+    assert run.has("contacts") == (path.stem in ("friction", "located"))
+    assert run.has("multipliers") == (path.stem in ("laws", "switched"))
+    again = ex.rerun(run)
+    np.testing.assert_array_equal(again.q, run.q)
+
+
+def test_what_a_notebook_shows_takes_the_colours_of_its_theme():
+    """Status, scheme, events and parts; no colour of its own, so light and dark alike."""
+    run = ex.simulate(ex.models.bouncing_ball(), ex.MoreauJean(h=5e-3), e=0.5)
+    shown = run._repr_html_()
+    for words in ("bouncing ball", "success", "MoreauJean(h=0.005)", "sol.contacts", "impact"):
+        assert words in shown
+    assert repr(run.events).splitlines()[0] == f"{len(run.events)} events:"
+    assert repr(ex.simulate(ex.models.pendulum()).events) == "0 events."
+    gallery = ex.models._repr_html_()
+    for name in models:
+        assert f">{name}<" in gallery
+    for table in (shown, run.events._repr_html_(), gallery):
+        assert "currentColor" in table
+        assert not re.search(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|background", table)
+
+
+def test_names_of_before_say_what_to_ask_instead():
+    for name in ("Trajectory", "FrictionalSolution"):
+        with pytest.raises(
+            ImportError, match=rf"explorer\.{name} is explorer.Solution now: .*sol\."
+        ):
+            getattr(ex, name)
+
+
+def test_no_view_panel_or_study_tells_results_apart_by_class():
+    """They ask a run for its parts. (Whether something is a run at all may be asked.)"""
+    source = Path(ex.__file__).parent
+    classes = {
+        node.name
+        for path in (source / "results").glob("*.py")
+        for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)
+    } - {"Solution"}  # fmt: skip
+    told = re.compile(rf"isinstance\([^()]*\b({'|'.join(sorted(classes))})\b")
+    for part in ("views", "panels", "study"):
+        for path in (source / part).rglob("*.py"):
+            assert not told.search(path.read_text()), path
 
 
 def test_what_a_circuit_has_not_is_said(tmp_path):

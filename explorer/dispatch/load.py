@@ -51,7 +51,8 @@ def load(path: str | Path) -> Solution:
             rows, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
             observe=observe, recorded=recorded, known=known,
         )  # fmt: skip
-        return solution.concluded(status, (), {"t_end": spec["t_end"]})
+        asked = {k: spec[k] for k in ("t_end", "t_eval", "record") if spec.get(k) is not None}
+        return solution.concluded(status, (), asked)
     except (KeyError, TypeError) as error:
         raise BadValue(
             f"The description of the run in {str(path)!r} is incomplete ({error})."

@@ -12,7 +12,9 @@ from typing import Any
 
 from explorer.arguments import checked, items
 from explorer.errors import NoSuchName
+from explorer.references import entry
 from explorer.registry import Registry
+from explorer.results.display import html
 from explorer.systems import System
 
 __all__ = ["models", "register"]
@@ -67,6 +69,20 @@ def __getattr__(name: str) -> Any:
     if name in models:
         return models[name]
     raise NoSuchName("explorer.models", name, lambda: models)
+
+
+def _repr_html_() -> str:
+    """Show the gallery in a notebook: what each model is, what it shows, and its source."""
+    rows = [(name, *_told(build)) for name, build in models.items()]
+    return html(("model", "class", "what it shows", "source"), rows, f"{len(rows)} models")
+
+
+def _told(build: Callable[..., System]) -> tuple[str, str, str]:
+    """Return the class of a model, the first line of its text, and its sources."""
+    first = (build.__doc__ or "").partition("\n")[0].removeprefix("Return ").rstrip(".")
+    entries = map(entry, getattr(build, "references", ()))
+    sources = (f"{e.authors} ({e['year']})" for e in entries)
+    return build.__annotations__["return"].__name__, first, "; ".join(sources)
 
 
 def __dir__() -> list[str]:

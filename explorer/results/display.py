@@ -22,9 +22,9 @@ def event_columns(events: Sequence[Any], time_unit: str) -> tuple[list[str], lis
     """Return heads, rows and a note: what the table of some events shows."""
     moded = any(getattr(e, "mode", "") for e in events)
     if moded:
-        heads = [f"t ({time_unit})", "event", "of", "mode"]
+        heads = [f"t ({time_unit})", "event", "guard", "mode"]
     else:
-        heads = [f"t ({time_unit})", "event", "of", "v- (m/s)", "v+ (m/s)", "p (N s)"]
+        heads = [f"t ({time_unit})", "event", "contact", "v- (m/s)", "v+ (m/s)", "p (N s)"]
     rows = []
     for e in events[:_MOST]:
         head = [number(e.t, 6), e.kind, e.contact]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.reformulations.multipliers import relays
 from explorer.results.part import Part
 from explorer.results.quantity import Quantity
 from explorer.results.run import Run
@@ -66,17 +67,19 @@ class Multipliers(Part):
 
     @property
     def laws(self) -> tuple[Law, ...]:
-        """The law of each pair; of a system that was rewritten (see `route`), of the other.
+        """The law of each pair; of step functions those of relays, as rewritten for EulerMoreau.
 
         Raises
         ------
         NotApplicable
-            No laws were solved: FESD and EventDriven have step functions instead.
+            Stewart's form without laws: theta are multipliers of regions.
         """
-        if not self._by_laws:
+        if self._by_laws:
+            found: tuple[Law, ...] = self._run.recorded_row("laws")
+            return found
+        if self._stewart:
             raise self._other("laws")
-        found: tuple[Law, ...] = self._run.recorded_row("laws")
-        return found
+        return tuple(relays(self._run.system).laws)
 
     @property
     def lam(self) -> np.ndarray:

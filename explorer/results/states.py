@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from explorer.errors import NoSuchName
 from explorer.results.part import Part
 from explorer.results.quantity import Quantity, per_second
 
@@ -39,35 +38,30 @@ class States(Part):
 
     @property
     def rates(self) -> np.ndarray:
-        """x', (n_t, n_x); of time stepping with laws the mean of the step that ends at the row."""
+        """x', (n_t, n_x); of time stepping the mean of the step that ends at the row."""
         run = self._run
         if run.has("march"):
             return self._row("rates")
         if run.has_velocities:
             return np.hstack([self.v, self.a])
-        found = np.zeros_like(run.q)
-        if len(run.t) > 1:
-            found[1:] = np.diff(run.q, axis=0) / np.diff(run.t)[:, None]
-            found[0] = found[1]
-        return found
+        return _means(run.t, run.q)
 
     @property
     def a(self) -> np.ndarray:
-        """Accelerations, (n_t, n); right limits at events, the smooth part of time stepping.
+        """Accelerations, (n_t, n); located runs have right limits at events.
 
-        Raises
-        ------
-        NoSuchName
-            A system x' = ...; a scheme that carries none.
+        Schemes for impacts of the Newmark family carry those of the smooth part of the motion. Of
+        a scheme that carries none they are means of the step that ends at the row, NaN where the
+        velocity jumps.
         """
         run = self._run
         if run.has("march") and run.has_velocities:
             return self._row("rates")[:, self.q.shape[1] :]
-        if run.has_velocities and not self._carried("a"):
-            scheme = type(run.scheme).__name__
-            why = f" {scheme} carries no accelerations: EventDriven and the Newmark family do."
-            raise NoSuchName("A Solution", "a", tuple, why)
-        return self._row("a")
+        if not run.has_velocities or self._carried("a") or run.recorded is not None:
+            return self._row("a")
+        found = _means(run.t, self.v)
+        found[run.jump_rows] = np.nan
+        return found
 
     def _carried(self, name: str) -> bool:
         return name in vars(self._run)
@@ -91,6 +85,15 @@ class States(Part):
             if self._carried(name) and self._row(name).size:
                 found.append(Quantity(name, self._row(name), units=unit))
         return found
+
+
+def _means(t: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the mean rates of the steps that end at the rows; of the first row the next one's."""
+    found = np.zeros_like(x)
+    if len(t) > 1:
+        found[1:] = np.diff(x, axis=0) / np.diff(t)[:, None]
+        found[0] = found[1]
+    return found
 
 
 def kept_of(

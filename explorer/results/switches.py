@@ -8,11 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.errors import NotApplicable
 from explorer.quantities import quantity
 from explorer.results import law_steps
 from explorer.results.part import Part
 from explorer.results.quantity import Quantity
 from explorer.results.run import Run
+from explorer.systems.step import StepSystem
 
 __all__ = ["Continuations", "Switches"]
 
@@ -90,7 +92,16 @@ class Switches(Part):
 
     @property
     def signs(self) -> np.ndarray:
-        """Side of each switching function: -1, 1, or 0 on the surface, (n_t, n_c)."""
+        """Side of each switching function: -1, 1, or 0 on the surface, (n_t, n_c).
+
+        Raises
+        ------
+        NotApplicable
+            A system without step functions.
+        """
+        system = self._run.system
+        if not isinstance(system, StepSystem):
+            raise NotApplicable(f"'{system.name}' is a {system.kind}: it has no step functions.")
         if not self._by_laws:
             return self._row("patterns")[self._row("mode")]
         found = [law_steps.signs(self._run, row) for row in self._row("side")]
