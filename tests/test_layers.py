@@ -225,7 +225,13 @@ def test_median_file_has_at_most_150_lines():
     assert statistics.median(len(p.read_text().splitlines()) for p in SOURCES) <= 150
 
 
-OVERSIZED = 43  # functions beyond 12 arguments or 100 lines; may only fall
+EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most five
+    "derivatives/methods.py: sensitivity": "the question, where it starts, and how it is answered",
+    "systems/first_order.py: __init__": "a system in one call: formulas, or the matrices of books",
+    "systems/linear.py: __init__": "a system in one call: its matrices and the laws of its contacts",
+    "systems/mechanical.py: __init__": "a system in one call: equations, contacts, springs, sketch",
+}
+OVERSIZED = 36  # other functions beyond 12 arguments or 100 lines; may only fall
 MOST_ARGUMENTS = 48  # of one function; may only fall, to 12
 LONGEST = 335  # lines of one function; may only fall, to 100
 SLOTS = 412  # numbered slots of kernels; may only fall, to 0
@@ -252,6 +258,10 @@ def test_few_functions_have_many_arguments_or_lines():
         for path in SOURCES
         for function in functions(path)
     ]
+    named = [one for one in sizes if one[0] > 12 and one[2] in EXCEPTIONS]
+    assert {name for *_, name in named} == {*EXCEPTIONS}
+    assert len(named) <= 5
+    sizes = [one for one in sizes if one not in named]
     found = [name for arguments, lines, name in sizes if arguments > 12 or lines > 100]
     assert len(found) <= OVERSIZED, found
     assert max(sizes)[0] <= MOST_ARGUMENTS, max(sizes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -128,14 +128,7 @@ def simulate(
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
-    given: dict[str, Any] = {**begun}
-    if t_eval is not None:
-        _takes(chosen, "t_eval", "its rows are its steps")
-        given["t_eval"] = _numbers(t_eval, "t_eval")
-    if record is not None:
-        _takes(chosen, "record", "it keeps all rows, because events are detected in them")
-        a(record, Recorder, "record", "Recorder(every=10)")
-        given["record"] = record.selection(compiled.system.coordinates)
+    given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
     solution = chosen.run(compiled, values, span, **given)
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
@@ -151,6 +144,27 @@ def simulate(
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _rows_asked(
+    chosen: Scheme, coordinates: Sequence[str], t_eval: Any, record: Recorder | None
+) -> dict[str, Any]:
+    """Return which rows are asked for, as `Scheme.run` takes it.
+
+    Raises
+    ------
+    BadValue
+        The scheme does not choose its rows.
+    """
+    given: dict[str, Any] = {}
+    if t_eval is not None:
+        _takes(chosen, "t_eval", "its rows are its steps")
+        given["t_eval"] = _numbers(t_eval, "t_eval")
+    if record is not None:
+        _takes(chosen, "record", "it keeps all rows, because events are detected in them")
+        a(record, Recorder, "record", "Recorder(every=10)")
+        given["record"] = record.selection(coordinates)
+    return given
 
 
 def _seen(

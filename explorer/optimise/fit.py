@@ -20,6 +20,7 @@ from explorer.derivatives.question import ask
 from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadModel, BadValue, ExplorerError
 from explorer.optimise.loss import LOSSES, check_loss
+from explorer.optimise.options import SearchOptions, with_options
 from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
@@ -167,6 +168,7 @@ class _Model:
         self.progress(len(self.history), f"cost {cost:.4g}")
 
 
+@with_options(tol=1e-10)
 def fit(
     system: System,
     t: Any,
@@ -179,12 +181,7 @@ def fit(
     sigma: Any = None,
     loss: str = "linear",
     scale: float | None = None,
-    start: Any = None,
-    starts: int = 1,
-    seed: int = 0,
-    tol: float = 1e-10,
-    max_iter: int = 100,
-    progress: bool = True,
+    options: SearchOptions,
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Fit:
@@ -249,16 +246,16 @@ def fit(
     question = ask(system, scheme, wrt, None, float(times[-1]), None, times, values)
     if observe is None:
         observe = [s.name for s in question.cost.flow.states][: data.shape[1]]
-    search = Search.of(question, bounds, start)
+    search, max_iter = Search.of(question, bounds, options.start), options.max_iter
     observed = _Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
     wide = _checked_scale(loss, scale, sigma)
-    points = starting_points(search, starts, seed)
-    waiting = Progress(max_iter * len(points), "Fitting", progress)
+    points = starting_points(search, options.starts, options.seed)
+    waiting = Progress(max_iter * len(points), "Fitting", options.progress)
     tried = []
     for k, x in enumerate(points):
         model = _Model(search, observed, times, data, weight, waiting, loss, wide)
-        tried.append(_search(model, x, tol, max_iter, k == 0))
+        tried.append(_search(model, x, options.tol, max_iter, k == 0))
     waiting.close()
     ends = [s for s, _, _ in tried]
     best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]

@@ -20,6 +20,7 @@ from scipy import optimize
 from explorer.derivatives.question import Question, ask, gradient_of
 from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadValue, ExplorerError
+from explorer.optimise.options import SearchOptions, with_options
 from explorer.optimise.search import Change, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
@@ -210,6 +211,7 @@ class _Descent:
         return f"stopped after {ROUNDS} restarts"
 
 
+@with_options(tol=1e-7)
 def minimize(
     system: System,
     cost: Any,
@@ -219,12 +221,7 @@ def minimize(
     *,
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
-    start: Any = None,
-    starts: int = 1,
-    seed: int = 0,
-    tol: float = 1e-7,
-    max_iter: int = 100,
-    progress: bool = True,
+    options: SearchOptions,
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> Minimum:
@@ -274,10 +271,10 @@ def minimize(
     (0.60736, True)
     """
     question = ask(system, scheme, wrt, cost, t_end, until, None, {**(rho or {}), **parameters})
-    search = Search.of(question, bounds, start)
-    tol = number(tol, "tol", positive=True)
-    points = starting_points(search, starts, seed)
-    waiting = Progress(max_iter * len(points), "Minimizing", progress)
+    search, max_iter = Search.of(question, bounds, options.start), options.max_iter
+    tol = number(options.tol, "tol", positive=True)
+    points = starting_points(search, options.starts, options.seed)
+    waiting = Progress(max_iter * len(points), "Minimizing", options.progress)
     tried = [_descend(search, x, tol, waiting, max_iter, k == 0) for k, x in enumerate(points)]
     waiting.close()
     found = [s for s, _ in tried]

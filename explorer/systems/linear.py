@@ -127,30 +127,11 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.T, _, slips = self._forms("T", T, "", 0, self.v)
         self.J, self.c, phis = self._forms("J", J, "c", c, self.q)
         nc = len(gaps)
-        if T is None and any(x not in (0, None) for x in self._each("mu", mu, nc)):
-            raise BadModel(
-                f"'{name}' has friction, but no sliding velocities: give T, whose rows make T v."
-            )
-        if T is not None and mu is None:
-            raise BadModel(
-                f"'{name}' has sliding velocities T v, but no friction coefficients: give mu "
-                "(mu=0 if its contacts are meant to slide freely)."
-            )
+        self._check_friction(T, mu, nc)
         mu = 0 if mu is None else mu
         slips = [sp.Integer(0)] * nc if T is None else slips
-        if len(slips) != nc:
-            raise BadModel(f"T of '{name}' needs {nc} rows, one a contact, but has {len(slips)}.")
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
-        if any(gap.is_Number for gap in gaps):
-            label = next(x for x, gap in zip(labels, gaps, strict=False) if gap.is_Number)
-            raise BadModel(f"The row of H of {label!r} is zero: its gap has no coordinate.")
-        if any(phi.is_Number for phi in phis):
-            raise BadModel(f"A row of J of '{name}' is zero: it constrains no coordinate.")
-        twice = [x for i, x in enumerate(labels) if x in labels[:i]]
-        if twice:
-            raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")
-        if len(labels) != nc:
-            raise BadModel(f"'{name}' has {nc} contacts, but {len(labels)} names are given.")
+        self._check_rows(labels, gaps, slips, phis)
         compliance = compliance.tolist() if hasattr(compliance, "tolist") else compliance
         given_rows = compliance if isinstance(compliance, (list, tuple)) else ()
         coupled = any(isinstance(x, (list, tuple)) for x in given_rows)
@@ -179,6 +160,48 @@ class LinearMechanicalSystem(LagrangianSystem):
         for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
         self._begin(start)
+
+    def _check_friction(self, T: Any, mu: Any, count: int) -> None:
+        """Refuse friction without sliding velocities, and these without coefficients.
+
+        Raises
+        ------
+        BadModel
+        """
+        if T is None and any(x not in (0, None) for x in self._each("mu", mu, count)):
+            raise BadModel(
+                f"'{self.name}' has friction, but no sliding velocities: give T, whose rows make "
+                "T v."
+            )
+        if T is not None and mu is None:
+            raise BadModel(
+                f"'{self.name}' has sliding velocities T v, but no friction coefficients: give mu "
+                "(mu=0 if its contacts are meant to slide freely)."
+            )
+
+    def _check_rows(
+        self, labels: Sequence[str], gaps: Sequence[sp.Expr], slips: Sequence[sp.Expr],
+        phis: Sequence[sp.Expr],
+    ) -> None:  # fmt: skip
+        """Refuse rows that are no contacts or constraints, and names that do not fit.
+
+        Raises
+        ------
+        BadModel
+        """
+        name, nc = self.name, len(gaps)
+        if len(slips) != nc:
+            raise BadModel(f"T of '{name}' needs {nc} rows, one a contact, but has {len(slips)}.")
+        if any(gap.is_Number for gap in gaps):
+            label = next(x for x, gap in zip(labels, gaps, strict=False) if gap.is_Number)
+            raise BadModel(f"The row of H of {label!r} is zero: its gap has no coordinate.")
+        if any(phi.is_Number for phi in phis):
+            raise BadModel(f"A row of J of '{name}' is zero: it constrains no coordinate.")
+        twice = [x for i, x in enumerate(labels) if x in labels[:i]]
+        if twice:
+            raise BadModel(f"Two contacts of '{name}' are called {twice[0]!r}.")
+        if len(labels) != nc:
+            raise BadModel(f"'{name}' has {nc} contacts, but {len(labels)} names are given.")
 
     @property
     def mass(self) -> sp.Matrix:
