@@ -10,6 +10,7 @@ from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
 from explorer.kernels.complementarity import lcp as kernels
+from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 
 TOL = 1e-9
 METHODS = {"lemke": kernels.LEMKE, "enumeration": kernels.ENUMERATION, "pgs": kernels.PGS}
@@ -17,45 +18,37 @@ NAMES = sorted(p.stem.removeprefix("lcp_") for p in (DATA / "lcp").glob("*.dat")
 BY_SICONOS = set(NAMES) - {"CPS_3", "Pang_isolated_sol_perturbed"}
 
 
-class Work:
-    """Work arrays for problems of size m, whose index list is `act` of a matrix of size n."""
-
-    def __init__(self, m: int, n: int | None = None) -> None:
-        n = m if n is None else n
-        self.z, self.T = np.zeros(m), np.zeros((m, 2 * m + 2))
-        self.A, self.b = np.zeros((m, m)), np.zeros(m)
-        self.pivots, self.factored = np.zeros(max(m, 2), np.int64), np.zeros(m, np.int64)
-        self.state, self.member = np.full(3, -1, np.int64), np.zeros(n, np.int8)
-        self.out = np.zeros(1)
+def workspace(m: int, n: int) -> LcpWorkspace:
+    """Return work arrays for problems of size m, whose index list is one of a matrix of size n."""
+    member, kept = np.zeros(n, np.int8), np.array([(-1, 0, 0)], FACTORED)
+    rows, pivots = np.zeros(m, np.int64), np.zeros(max(m, 2), np.int64)
+    A, T = np.zeros((m, m)), np.zeros((m, 2 * m + 2))
+    return LcpWorkspace(member, kept, rows, A, pivots, T, np.zeros(m))
 
 
-def run_solve(method, M, q, *, act=None, work=None, tol=TOL, cap=20_000):
+def run_solve(method, M, q, *, act=None, tol=TOL, cap=20_000):
     """Call `solve` as the time loop does; return status, z, residual reported."""
     m = len(q)
     act = np.arange(m) if act is None else act
-    work = Work(m, len(M)) if work is None else work
-    code = kernels.solve(
-        METHODS[method], M, act, m, m, q, tol, cap, work.z, work.member, work.T, work.A,
-        work.pivots, work.factored, work.state, work.b, work.out,
-    )  # fmt: skip
-    return code, work.z.copy(), float(work.out[0])
+    problem, options = Lcp(M, act, q, np.zeros(m)), LcpOptions(METHODS[method], tol, cap)
+    code, off = kernels.solve(problem, m, m, options, workspace(m, len(M)))
+    return code, problem.z, off
 
 
 def run_lemke(M, q, cap=10_000):
     """Call Lemke alone."""
-    m, w = len(q), Work(len(q))
-    code = kernels.lemke(M, np.arange(m), m, m, q, cap, 1e-11, w.z, w.T, w.pivots, w.b)
-    return code, w.z
+    m = len(q)
+    z, w = np.zeros(m), workspace(m, m)
+    code = kernels.lemke(M, np.arange(m), m, m, q, cap, 1e-11, z, w.T, w.pivots, w.b)
+    return code, z
 
 
 def run_block_pivot(M, q, work=None):
     """Call block pivoting alone, cold or from a kept working set."""
     m = len(q)
-    w = Work(m) if work is None else work
-    code = kernels.block_pivot(
-        M, np.arange(m), m, m, q, w.z, w.member, w.A, w.pivots, w.factored, w.state, w.b
-    )
-    return code, w.z.copy()
+    problem = Lcp(M, np.arange(m), q, np.zeros(m))
+    code = kernels.block_pivot(problem, m, m, workspace(m, m) if work is None else work)
+    return code, problem.z
 
 
 def solved(M, q, z, tol=1e-7):
@@ -131,7 +124,7 @@ def test_warm_block_pivoting_equals_cold(problem, seed):
     """A working set and a factorisation kept from another q change nothing but the time."""
     M, q = problem
     rng, n = np.random.default_rng(seed), len(q)
-    warm = Work(n)
+    warm = workspace(n, n)
     warm.member[:] = rng.random(n) < 0.5
     for _ in range(4):
         code, z = run_block_pivot(M, q, warm)
@@ -143,11 +136,28 @@ def test_warm_block_pivoting_equals_cold(problem, seed):
         q = q + 0.3 * np.abs(q).max() * rng.normal(size=n)
     again, same = run_block_pivot(M, q, warm)
     if again == status.SUCCESS:
-        warm_state = warm.state.copy()
+        kept = warm.kept.copy()
         second, z = run_block_pivot(M, q, warm)
         assert second == status.SUCCESS
         assert np.array_equal(z, same)
-        assert np.array_equal(warm.state, warm_state)
+        assert np.array_equal(warm.kept, kept)
+
+
+def test_what_lemke_leaves_behind_is_no_factor():
+    """Kept factors are made anew after a problem that Lemke's method solved in between."""
+    rng = np.random.default_rng(5)
+    M, work = matrix("m_matrix", 6, rng), workspace(6, 6)
+    options = LcpOptions(kernels.LEMKE, TOL, 1000)
+    all_rows, some, q = np.arange(6), np.arange(3), -1.0 - rng.random(6)
+    first = Lcp(M, all_rows, q, np.zeros(6))
+    assert kernels.solve(first, 6, 6, options, work)[0] == status.SUCCESS
+    assert work.kept["count"][0] == 6
+    part = Lcp(M, some, q[:3].copy(), np.zeros(3))
+    assert kernels.solve(part, 3, 3, options, work)[0] == status.SUCCESS
+    assert work.kept["count"][0] == -1
+    again = Lcp(M, all_rows, q, np.zeros(6))
+    assert kernels.solve(again, 6, 6, options, work)[0] == status.SUCCESS
+    assert np.array_equal(again.z, first.z)
 
 
 def test_block_pivoting_mostly_arrives_in_the_range_it_is_used_for():
@@ -269,8 +279,8 @@ def test_a_right_side_that_is_not_finite_is_no_wrong_success(method, value, n):
 )
 def test_a_nan_comes_out_of_the_residual(M, q, z):
     """The residual judges every answer, so NaN in anything must show in it."""
-    arguments = np.full((1, 1), M, float), np.zeros(1, np.int64), 1, 1
-    assert np.isnan(kernels.residual(*arguments, np.full(1, q, float), np.full(1, z, float)))
+    act, q, z = np.zeros(1, np.int64), np.full(1, q, float), np.full(1, z, float)
+    assert np.isnan(kernels.residual(Lcp(np.full((1, 1), M, float), act, q, z), 1, 1))
 
 
 @pytest.mark.parametrize("method", METHODS)

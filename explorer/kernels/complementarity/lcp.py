@@ -23,7 +23,7 @@ __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "so
 LEMKE, ENUMERATION, PGS, VERTEX = 0, 1, 2, 3
 
 
-@kernel(inner=True)
+@kernel()
 def residual(problem: Lcp, m: int, band: int) -> float:
     """Return max_i |min(M_ii z_i, (M z + q)_i)|, the natural residual in the unit of q.
 
@@ -43,7 +43,7 @@ def residual(problem: Lcp, m: int, band: int) -> float:
     return worst
 
 
-@kernel(inner=True)
+@kernel()
 def lemke(
     M: Matrix,
     act: Integers,
@@ -230,7 +230,7 @@ def solve_block(problem: Lcp, m: int, work: LcpWorkspace) -> bool:
     return True
 
 
-@kernel(inner=True)
+@kernel()
 def block_pivot(problem: Lcp, m: int, band: int, work: LcpWorkspace) -> int:
     """Block principal pivoting from the last working set.
 
@@ -303,7 +303,7 @@ def cascade(
     return status
 
 
-@kernel(inner=True)
+@kernel()
 def solve(
     problem: Lcp, m: int, band: int, options: LcpOptions, work: LcpWorkspace
 ) -> tuple[int, float]:
