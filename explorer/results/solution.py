@@ -54,14 +54,15 @@ _OF_MOTION = (
 class Solution(Marched, Certified):
     """Result of `explorer.simulate`.
 
-    Parts, where the run has them (`has` tells; asking for another one says why there is none):
+    Parts of a solution, if the run has them (`has` tells). A missing part raises an error that
+    explains why:
 
-    contacts : p, lam, gap, gap_dot, active, slip, work, doing and what else tells of friction
+    contacts : p, lam, gap, gap_dot, active, slip, work, doing and other quantities of friction
     constraints : phi, p_phi, lam_phi
     multipliers : alpha, theta, lam, y, side, laws
     switches : mode, mode_names, signs, times, choices
     springs, discs : slip of hysteretic springs; partner of discs
-    events : what happened, in order of time
+    events : impacts, switches and other events, in order of time
 
     Their quantities are also attributes of the solution: ``sol.p`` is ``sol.contacts.p``.
 
@@ -69,18 +70,18 @@ class Solution(Marched, Certified):
     ----------
     t : (n_t,) time in s
     q, v : (n_t, n) coordinates and velocities
-    x : (n_t, n_x) the whole state; of a mechanical system (q, v)
+    x : (n_t, n_x) the whole state; (q, v) for a mechanical system
     iterations : (n_t,) Newton iterations of the step
     residuals : (n_t, 2) of the one-step problem (of contacts in m/s) and of Newton's method
     status : Status
-    system, scheme : what was run
+    system, scheme : the system and the scheme of the run
     rho : dict of the parameters
-    route : tuple of str, exact rewritings walked on the way
+    route : tuple of str, the exact reformulations between the system and the integrated one
     seconds : wall time of the run in s
-    march : what a kernel with located events or elements recorded, if one ran
-    asked : dict of what `simulate` was asked for, t_end and t_eval
-    recorded : what was kept of the run, if a `Recorder` chose; None: all
-    warned : tuple of str, what was warned of; `cautions` has it, and checks that do not hold
+    march : the record of a kernel with located events or elements, if one ran
+    asked : dict of the arguments t_end and t_eval of `simulate`
+    recorded : the part of the run that a `Recorder` kept; None: all of it
+    warned : tuple of str, the warnings; `cautions` holds these and the checks that do not hold
 
     Schemes of the Newmark family add a (n_t, n) accelerations, error (n_t,) local error in m,
     imbalance (n_t,) residual in the equations of motion, parts (n_t,) of a step. Located runs add
@@ -101,15 +102,15 @@ class Solution(Marched, Certified):
         route: tuple[str, ...] = (), observe: Callable[[Any, str], np.ndarray] | None = None,
         recorded: Recorded | None = None, known: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        """Take what a run recorded.
+        """Store the rows that a run recorded.
 
         Parameters
         ----------
-        rows : dict of what each row has, or a function that returns it when it is first asked for
+        rows : dict of the quantities of each row, or a function that returns it at the first access
         observe : callable, optional
             Evaluates equations of the system along the rows.
         known : dict, optional
-            What the run has besides its rows: march, laws, ...
+            Further data of the run: march, laws, ...
         """
         self.system, self.scheme, self.status, self.rho = system, scheme, status, dict(rho)
         self.seconds, self.route, self.observe, self.recorded = seconds, route, observe, recorded

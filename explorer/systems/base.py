@@ -1,4 +1,4 @@
-"""What every system type shares: a name, parameters, a start, presets, a sketch."""
+"""Base of every system type: a name, parameters, a start, presets, a sketch."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
 
 
 class Made(Checked):
-    """Metaclass of systems: of one that is made, no attribute can be set that it does not have."""
+    """Metaclass of systems: after construction, only existing attributes can be set."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return an instance."""
@@ -41,12 +41,12 @@ class Made(Checked):
 
 
 class System(metaclass=Made):
-    """Base of the system types: declarations only, each checked when it is made.
+    """Base of the system types: declarations only, each checked at once.
 
     Attributes
     ----------
     name, text : str
-        Title and one sentence on what the system teaches.
+        Title, and one sentence on what the system shows.
     t : sympy.Symbol
         Time, in `time_unit`.
     parameters : dict of str to Param
@@ -58,14 +58,14 @@ class System(metaclass=Made):
     published : dict
         ``{what: (number, tolerance, source)}``.
     sizes : dict of str to Param
-        Whole numbers that the model was built with ("n": number of balls): arguments of its
-        builder, not entries of `rho`.
+        Integers that the model was built with ("n": number of balls): arguments of its function,
+        not entries of `rho`.
     t_end, h : float
         Time span and step size (in `time_unit`) that suit the model.
     references : str or tuple of str
         Its sources, for `explorer.cite`: keys of ``references.bib``, or BibTeX entries.
     time_unit : str
-        "s"; of a system x' = ... what its rates are per (see `start`).
+        "s"; for a system x' = ... the unit of time of its rates (see `start`).
     """
 
     kind = "system"
@@ -121,7 +121,7 @@ class System(metaclass=Made):
 
     @property
     def features(self) -> frozenset[str]:
-        """What a scheme has to know about besides the smooth equations."""
+        """The features that a scheme must handle besides the smooth equations."""
         if "features" not in self.made:
             self.made["features"] = self._features()
         found: frozenset[str] = self.made["features"]
@@ -153,7 +153,7 @@ class System(metaclass=Made):
         return tuple(items(self.references, f"The references of '{self.name}'", str))
 
     def touch(self) -> None:
-        """Note a change, so that what was compiled before is not used again."""
+        """Note a change, so that earlier compiled code is not used again."""
         self.revision += 1
         self.made = {}
 
@@ -169,7 +169,7 @@ class System(metaclass=Made):
         Raises
         ------
         BadModel
-            If a name is taken or is no identifier.
+            If a name is taken or is not an identifier.
         """
         for name, value in declared.items():
             check_name(name, "a parameter")
@@ -196,7 +196,7 @@ class System(metaclass=Made):
         Raises
         ------
         BadValue
-            Unknown name (with the nearest one), or a value that is no finite number.
+            If a name is unknown, or a value is not a finite number.
         """
         values = {name: p.value for name, p in self.parameters.items()}
         what = f"The parameters rho of '{self.name}'"
@@ -212,9 +212,9 @@ class System(metaclass=Made):
         return ()
 
     def symbols(self, *, state: bool = True, time: bool | None = None) -> Names:
-        """Return what each name may stand for in a formula of this system.
+        """Return the symbols that a formula of this system may use, by name.
 
-        Without the state it is a formula of the parameters, and of t with `time`.
+        Without `state`, these are the parameters, and t with `time`.
         """
         t = ("t",) if (state if time is None else time) else ()
         names = (*t, *(self._state_names() if state else ()), *self.parameters)
@@ -243,7 +243,7 @@ class System(metaclass=Made):
         self.touch()
 
     def preset(self, name: str, text: str = "", **settings: Any) -> None:
-        """Name a setting worth seeing; `settings` are what `Session.set` takes."""
+        """Add a named setting; `settings` are arguments of `Session.set`."""
         self.presets[name] = {"text": text, **settings}
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class System(metaclass=Made):
 
 
 def check_system(system: Any) -> None:
-    """Refuse what is no system, such as the name of a model.
+    """Refuse an argument that is not a system, such as the name of a model.
 
     Raises
     ------

@@ -24,31 +24,31 @@ class Contact(metaclass=Checked):
     Parameters
     ----------
     gap : formula
-        Distance in m, >= 0 when open; may depend on t, q and parameters. Of contacts that give
-        way a formula of multipliers may be added, such as ``"y + a*lam_left + b*lam_right"``:
-        `lam_left` is the force in N of the contact called "left".
+        Distance in m, > 0 when open; a formula of t, q and parameters. For compliant contacts, add
+        a formula of multipliers, such as ``"y + a*lam_left + b*lam_right"``, where `lam_left` is
+        the force in N of the contact "left".
     e : formula
-        Newton restitution in [0, 1], the ratio of normal velocities where an impulse acts; may
-        depend on parameters. 0 if not given; a run in which that matters says so.
+        Newton restitution in [0, 1], the ratio of normal velocities at an impact; may depend on
+        parameters. 0 if not given, with a warning if the contact is hit.
     name : str
         Shown in event lists; "contact 1", ... if empty.
     mu : formula
-        Friction coefficient >= 0, without unit; may depend on the state too, as a Stribeck curve
-        does: ``mu0 / (1 + 3*abs(v_x - belt))``.
+        Friction coefficient >= 0; may depend on the state, as for a Stribeck curve: ``mu0 / (1 +
+        3*abs(v_x - belt))``.
     slip : formula, or two
         Sliding velocity in m/s of the touching point relative to the obstacle, linear in the
-        velocities, such as ``v_x + R*v_phi - belt``. Needed with `mu`. Friction in space takes the
-        velocities along two orthogonal directions of the plane of contact, ``("v_x", "v_y")``:
-        |p_t| <= mu p, against the sliding velocity.
+        velocities, such as ``v_x + R*v_phi - belt``. Required with `mu`. For friction in space,
+        give the velocities along two orthogonal directions of the contact plane, ``("v_x",
+        "v_y")``: |p_t| <= mu p, against the sliding velocity.
     mu_s : formula
-        Friction coefficient while it sticks, >= mu; the same as `mu` if not given.
+        Friction coefficient while the contact sticks, >= mu; by default `mu`.
     e_t : formula
-        Tangential restitution in [0, 1]: a contact that grips leaves with slip = -e_t slip(-); may
-        depend on parameters.
+        Tangential restitution in [0, 1]: slip(+) = -e_t slip(-) at an impact, if friction suffices;
+        may depend on parameters.
     compliance : formula
-        Of the contact, in m/N >= 0: it gives way by compliance times its force, like a spring of
-        stiffness 1/compliance that only pushes, and has no impact (e does not count). 0: rigid.
-        Of contacts on one support see `MechanicalSystem.compliance`.
+        In m/N, >= 0. The contact yields by compliance times its force, like a spring of stiffness
+        1/compliance that only pushes, and has no impacts (e is ignored). 0: rigid. For contacts on
+        a common support see `MechanicalSystem.compliance`.
     """
 
     gap: Any

@@ -1,8 +1,8 @@
 """`DiscSystem`: discs in a plane between straight walls, with Coulomb friction at every contact.
 
 m_i x_i'' = 0, m_i y_i'' = -m_i g, (m_i R_i^2 / 2) phi_i'' = 0, plus the impulses of the contacts
-gap = |c_i - c_j| - R_i - R_j. Of n discs, n (n - 1) / 2 pairs could touch, but no more than some
-3 n at a time: contacts are no formulas, they are found among neighbours while the system moves.
+gap = |c_i - c_j| - R_i - R_j. n discs form n (n - 1) / 2 pairs, of which at most about 3 n touch at
+a time. Contacts are therefore not formulas: a neighbour search finds them while the system moves.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _SLOTS = 5
 class DiscSystem(MechanicalSystem):
     """Discs that touch each other and walls.
 
-    Coordinates are x1, y1, phi1, x2, ... in m and rad. Each disc has five places for contacts; a
-    pair takes one of either of its discs while it is near, so a contact "disc 3, 1" is one pair
-    now and may be another one later.
+    Coordinates are x1, y1, phi1, x2, ... in m and rad. Each disc has five slots for contacts. A
+    pair occupies a slot of one of its discs while it is near, so the contact "disc 3, 1" may belong
+    to different pairs at different times.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class DiscSystem(MechanicalSystem):
     Raises
     ------
     BadModel
-        No disc, or what `discs` refuses.
+        If there is no disc, or an argument of `discs` is inconsistent.
     """
 
     kind = "system of discs"
@@ -80,12 +80,12 @@ class DiscSystem(MechanicalSystem):
         self, radius: Any, *, mass: Any = 1, walls: Sequence[Sequence[Any]] = (),
         gravity: Any = 9.81, e: Any = 0, mu: Any = 0,
     ) -> None:  # fmt: skip
-        """Say what the discs are and where they may be.
+        """Define the discs and their walls.
 
         Parameters
         ----------
         radius, mass : formula, or one for each disc
-            In m and kg; a disc is full and even.
+            In m and kg; a disc is solid and homogeneous.
         walls : sequence of (n_x, n_y, c)
             Discs stay where n_x x + n_y y >= c, with a unit vector n and c in m; formulas.
         gravity : formula

@@ -79,8 +79,8 @@ class FilippovSystem(StepSystem):
     Raises
     ------
     BadModel
-        Shapes that do not fit; a zero row of S; regions that overlap or leave a hole, with a point
-        that shows it.
+        If shapes do not fit, S has a zero row, or regions overlap or do not cover the space; the
+        message gives a point.
 
     Examples
     --------

@@ -49,14 +49,14 @@ class FirstOrderSystem(StateSpaceSystem):
     f : sequence or dict, optional
         f(t, x) as formulas of t, states and parameters.
     A, b : (n, n), (n,) formulas of t and the parameters, optional
-        Instead of f: f = A x + b.
+        Linear form of f: f = A x + b.
     laws : mapping of str to str or dict, optional
-        By the name of each multiplier: its kind, or the arguments of `law`.
+        For the name of each multiplier, its kind or the arguments of `law`.
     y, r : sequence or dict, optional
-        The relation: y for each law, r for each state, formulas of t, states, multipliers and
-        parameters; of a dict for r what is missing is zero.
+        The relation: y for each law, r for each state, as formulas of t, states, multipliers and
+        parameters. Missing entries of a dict for r are zero.
     C, D, F, z, e, B : optional
-        Instead of y and r: arguments of `linear`.
+        Linear form of y and r: arguments of `linear`.
     outputs : mapping of str to formula or (formula, unit), optional
         Arguments of `output`.
 
@@ -68,7 +68,7 @@ class FirstOrderSystem(StateSpaceSystem):
     Raises
     ------
     BadModel
-        Names that clash, shapes that do not fit, a relay without bounds or with lb > ub.
+        If names clash, shapes do not fit, or a relay has no bounds or lb > ub.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class FirstOrderSystem(StateSpaceSystem):
         Parameters
         ----------
         lam : str
-            Name of the multiplier: of a current, of a voltage, of a control.
+            Name of the multiplier, such as a current, a voltage or a control.
         kind : str
             "complementarity", "equality" or "relay".
         lb, ub : formula of the parameters
@@ -172,12 +172,12 @@ class FirstOrderSystem(StateSpaceSystem):
         unit, y_unit : str
             Units of lam and of y.
         y_name : str
-            What y is called; "y_<lam>" if empty.
+            Name of y; "y_<lam>" if empty.
 
         Raises
         ------
         BadModel
-            A name that is taken, an unknown kind, a relay without bounds or with lb > ub.
+            If the name is taken, the kind is unknown, or a relay has no bounds or lb > ub.
         """
         made = Law.checked(self, lam, kind, lb, ub, unit, y_name or f"y_{lam}", y_unit)
         self.laws = (*self.laws, made)
@@ -199,19 +199,19 @@ class FirstOrderSystem(StateSpaceSystem):
 
     @property
     def guard_names(self) -> tuple[str, ...]:
-        """The names of the multipliers, whose changes of place are the events."""
+        """The names of the multipliers; an event is a change of the branch of their law."""
         return tuple(law.name for law in self.laws)
 
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *self.guard_names)
 
     def output(self, name: str, formula: Any, unit: str = "") -> None:
-        """Name a quantity to look at, a formula of t, states, multipliers and parameters.
+        """Define an output, a formula of t, states, multipliers and parameters.
 
         Raises
         ------
         BadModel
-            A name that is taken; a formula that does not fit.
+            If the name is taken, or the formula is inconsistent.
         """
         self.outputs = (*self.outputs, Output.checked(self, name, formula, unit))
         self.touch()
@@ -306,7 +306,7 @@ class FirstOrderSystem(StateSpaceSystem):
         C, D, B : (m, n), (m, m), (n, m)
         F, z : (m, k), (k,)
         e : (m,)
-            What is not given is zero.
+            Omitted arguments are zero.
         """
         n, m = self.n, len(self.laws)
         if (F is None) != (z is None):
@@ -340,12 +340,12 @@ class FirstOrderSystem(StateSpaceSystem):
         return [list(row) for row in found]
 
     def check(self) -> None:
-        """Refuse a system that is not complete.
+        """Refuse an incomplete system.
 
         Raises
         ------
         BadModel
-            No f; not one y for each law.
+            If f is missing, or the number of y is not that of the laws.
         """
         self.f  # noqa: B018 (says what is missing)
         if len(self._y) != len(self.laws):

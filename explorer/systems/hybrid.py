@@ -1,9 +1,9 @@
 """`HybridSystem`: x' = f_m(t, x) in mode m; at an event x+ = h(t, x-) and the next mode.
 
-An event is a zero of a guard r(t, x) of the mode in force, crossed in the guard's direction while
-its condition `when` is positive; the state there may decide which mode follows (a hybrid automaton;
-Goebel, Sanfelice and Teel, *Hybrid Dynamical Systems*, 2012, ch. 1; with resets and one mode: an
-impulsive system).
+An event is a zero of a guard r(t, x) of the current mode, crossed in the direction of the guard
+while its condition `when` is positive. The state there may decide which mode follows (a hybrid
+automaton; Goebel, Sanfelice and Teel, *Hybrid Dynamical Systems*, 2012, ch. 1; with resets and one
+mode: an impulsive system).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Mode:
 
 @dataclass(frozen=True)
 class Branch:
-    """A mode that may follow, and what must be > 0 for it: formulas of t, x and rho."""
+    """A possible next mode, and its conditions > 0: formulas of t, x and rho."""
 
     to: int
     when: tuple[sp.Expr, ...]
@@ -49,7 +49,7 @@ class Guard:
     Attributes
     ----------
     mode, to : int
-        The mode that it watches, and the one after the event (of several the first).
+        The mode of the guard, and the mode after the event (the first of several).
     r : sympy.Expr
         Event function of t, x and rho.
     direction : int
@@ -59,17 +59,17 @@ class Guard:
     jumps : bool
         Whether `reset` is not the identity.
     when : sympy.Expr or None
-        Must be > 0 for the event to count.
+        Condition > 0 under which the event counts.
     name : str
     terminal : bool
         Whether the run ends at this event.
     zeno : int
-        Mode to go on in where events of this guard accumulate; -1: the run stops there.
+        Mode that follows where events of this guard accumulate; -1: the run stops there.
     branches : tuple of Branch
-        The modes that may follow, where the state decides: the first one whose conditions hold.
+        The possible next modes, if the state decides: the first one whose conditions hold.
     leaves : str
-        Guard of the mode that follows on whose zero the event happens; it is not met there anew,
-        however slowly the state leaves it.
+        Guard of the next mode that is zero at the event. It does not trigger there again, however
+        slowly the state leaves it.
     """
 
     mode: int
@@ -87,13 +87,13 @@ class Guard:
 
     @property
     def bounds(self) -> bool:
-        """Whether the mode lives on one side: r >= 0 for direction -1, r <= 0 for +1."""
+        """Whether the mode stays on one side: r >= 0 for direction -1, r <= 0 for +1."""
         ends = self.jumps or any(to != self.mode for to in self.targets)
         return self.direction != 0 and ends
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """The modes that may follow."""
+        """The possible next modes."""
         return tuple(b.to for b in self.branches) or (self.to,)
 
     @property
@@ -114,7 +114,7 @@ class HybridSystem(StateSpaceSystem):
     units : str or sequence of str, optional
         Units of the states, for the axes of pictures.
     params, start, sketch, text :
-        The same as the methods and attributes of these names, for a system in one call.
+        The same as the methods and attributes of these names, to build a system in one call.
     modes : mapping of str to flow, optional
         Arguments of `mode`, in order.
     guards : iterable of dict, optional
@@ -137,7 +137,7 @@ class HybridSystem(StateSpaceSystem):
     Raises
     ------
     BadModel
-        Names that clash or are no identifiers; later, each formula that does not fit.
+        If names clash or are not identifiers; later, if a formula is inconsistent.
 
     Examples
     --------
@@ -197,7 +197,7 @@ class HybridSystem(StateSpaceSystem):
         Raises
         ------
         BadModel
-            A name that is taken, a flow of another length, an unknown symbol.
+            If the name is taken, the flow has a wrong length, or a symbol is unknown.
         """
         if not isinstance(name, str) or not name.strip() or name == "*":
             raise BadModel(f"A mode of '{self.name}' needs a name (text), not {name!r}.")

@@ -1,4 +1,4 @@
-"""What the mechanical system types share: coordinates, velocities, contacts, a start."""
+"""Base of the mechanical system types: coordinates, velocities, contacts, a start."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Constraint(metaclass=Checked):
     Parameters
     ----------
     phi : formula
-        What stays zero, in m (or rad); may depend on t, q and parameters.
+        The expression that stays zero, in m (or rad); may depend on t, q and parameters.
     name : str
         "constraint 1", ... if empty.
     """
@@ -120,7 +120,7 @@ class LagrangianSystem(System):
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
 
     def contact(self, *contacts: Contact) -> None:
-        """Add contacts: together those whose gaps hold the multipliers of each other.
+        """Add contacts. Contacts whose gaps share multipliers must be added in one call.
 
         Raises
         ------
@@ -159,11 +159,11 @@ class LagrangianSystem(System):
 
     @property
     def compliance(self) -> sp.Matrix:
-        """Compliance D of the contacts (n_c, n_c) in m/N: how far each gives way to each force.
+        """Compliance D of the contacts (n_c, n_c) in m/N: displacement of each by each force.
 
-        Set as a matrix of numbers and formulas of the parameters, symmetric and positive
-        semidefinite; the contacts with a row of zeros are rigid. Where gaps are no linear formulas
-        of the multipliers `lam_...` it depends on these.
+        A matrix of numbers and formulas of the parameters, symmetric and positive semidefinite.
+        Contacts with a row of zeros are rigid. If gaps are nonlinear in the multipliers `lam_...`,
+        D depends on these.
         """
         D = sp.diag(*(c.compliance for c in self.contacts))
         for place, entry in self._D.items():
@@ -220,15 +220,15 @@ class LagrangianSystem(System):
         self.touch()
 
     def forcing(self, record: Record) -> None:
-        """Add a sampled force; it acts besides `force`, or f.
+        """Add a sampled force, which adds to `force` or f.
 
         Raises
         ------
         BadModel
-            Samples that are no finite numbers in one row, an `along` of another length than n or
-            dependent on the state, a name that is taken.
+            If samples are not a sequence of finite numbers, `along` has not the length n or depends
+            on the state, or the name is taken.
         BadValue
-            A dt that is not positive.
+            If dt is not positive.
         """
         a(record, Record, f"a record of '{self.name}'", "Record(dt, values, along)")
         self.records = (*self.records, checked(record, self))
@@ -244,7 +244,7 @@ class LagrangianSystem(System):
         Parameters
         ----------
         dt : float
-            Distance of the samples in s.
+            Time between samples in s.
         values : (k,) float
             a_g in m/s2.
         influence : (n,) float, optional
@@ -254,7 +254,8 @@ class LagrangianSystem(System):
         Raises
         ------
         BadModel, BadValue
-            As `forcing`; an influence of wrong length; a mass matrix that depends on the state.
+            As `forcing`; or if the influence has a wrong length, or the mass matrix depends on the
+            state.
         """
         given = np.ones(self.n) if influence is None else influence
         iota = real(given, f"The influence of {name!r}")
@@ -273,14 +274,14 @@ class LagrangianSystem(System):
     ) -> None:
         """Set the initial state (formulas of the parameters), and the time span and step in s.
 
-        A dict by coordinate changes these alone.
+        A dict by coordinate changes only these coordinates.
 
         Raises
         ------
         BadModel
-            Wrong lengths, or a start that depends on the state.
+            If lengths are wrong, or the start depends on the state.
         BadValue
-            A time span or a step that is not a positive number.
+            If the time span or the step is not a positive number.
         """
         names = self.symbols(state=False)
         self.started = True

@@ -3,8 +3,8 @@
 Contacts 0 <= H q + b perp lam >= 0 with friction against T v, and constraints J q + c = 0; both may
 also be formulas.
 (Event-capturing schemes, "Lagrangian (second order) Linear Systems with Time Invariant
-coefficients" and "Lagrangian Linear Relations".) Meant for finite elements and shear buildings:
-no symbolic matrix is ever formed, and what is given sparse stays sparse.
+coefficients" and "Lagrangian Linear Relations".) It suits finite elements and shear buildings: no
+symbolic matrix is formed, and sparse matrices stay sparse.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class LinearMechanicalSystem(LagrangianSystem):
     ----------
     name : str
     M : (n, n) array or scipy.sparse
-        Symmetric mass matrix, positive definite; or positive semidefinite, if what has no mass has
-        stiffness or damping: see `explorer.systems.massless` and which schemes take it.
+        Symmetric mass matrix, positive definite; or positive semidefinite, if massless directions
+        have stiffness or damping: see `explorer.systems.massless` for the schemes that accept it.
     K, C : (n, n) array or scipy.sparse, optional
         Stiffness and damping; zero if not given. If one of the three is sparse, all are kept as
         `scipy.sparse.csr_array`.
@@ -52,16 +52,16 @@ class LinearMechanicalSystem(LagrangianSystem):
     T : (n_c, n) array or scipy.sparse, optional
         Rows of the sliding velocities T v, in m/s; a row of zeros is a contact without friction.
     mu, mu_s, e_t, compliance : float or (n_c,), optional
-        Of the contacts, as for `Contact`: numbers or formulas of the parameters. As an (n_c, n_c)
-        matrix `compliance` tells how far these contacts, or they and those of `contacts`, give way
-        to the force of each.
+        As for `Contact`: numbers or formulas of the parameters. `compliance` may also be an (n_c,
+        n_c) matrix: the displacement of these contacts, or of these and those of `contacts`, by the
+        force of each.
     J, c : (m, n) array or scipy.sparse, float or (m,), optional
         Constraints J q + c = 0, in m.
     names : sequence of str, optional
         Names of the contacts.
     contacts, constraints : optional
-        Arguments of `contact` and `constraint`: as formulas what H, T and J cannot say, gaps that
-        depend on t and friction in space.
+        Arguments of `contact` and `constraint`, as formulas, for gaps that depend on t and friction
+        in space.
     records : sequence of Record, optional
         Sampled forces, see `forcing` and `ground_motion`.
     params, start, units, text : as for `MechanicalSystem`; `start` is a dict: q, v, t_end, h.
@@ -69,7 +69,7 @@ class LinearMechanicalSystem(LagrangianSystem):
     Raises
     ------
     BadModel
-        A shape that does not fit, an entry that is not finite, M not symmetric.
+        If a shape does not fit, an entry is not finite, or M is not symmetric.
     """
 
     kind = "linear mechanical system"
@@ -205,7 +205,7 @@ class LinearMechanicalSystem(LagrangianSystem):
 
     @property
     def mass(self) -> sp.Matrix:
-        """M as formulas, for those who write all equations out."""
+        """M as formulas, for schemes that need all equations as formulas."""
         return sp.SparseMatrix(*self.M.shape, _cells(self.M)).as_mutable()
 
     @property

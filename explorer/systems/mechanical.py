@@ -42,14 +42,14 @@ class MechanicalSystem(LagrangianSystem):
     units : str or sequence of str, optional
         Units of the coordinates ("m", "rad"), for the axes of pictures.
     compliance : (n_c, n_c) matrix, optional
-        Of all `contacts` together: see the attribute.
+        Compliance of all `contacts` together, see the attribute.
     params, mass, force, potential, contacts, constraints, springs, records, start, sketch, text :
-        The same as the methods and attributes of these names, for a system in one call.
+        The same as the methods and attributes of these names, to build a system in one call.
 
     Raises
     ------
     BadModel
-        Names that clash or are no identifiers; later, each formula that does not fit.
+        If names clash or are not identifiers; later, if a formula is inconsistent.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class MechanicalSystem(LagrangianSystem):
 
     @property
     def inertia(self) -> dict[tuple[int, int], sp.Expr]:
-        """Entries of the mass matrix that are not zero, by row and column."""
+        """The nonzero entries of the mass matrix, by row and column."""
         rows = enumerate(self._mass)
         return {(i, j): x for i, row in rows for j, x in enumerate(row) if x is not sp.S.Zero}
 
@@ -146,7 +146,7 @@ class MechanicalSystem(LagrangianSystem):
     def force(self) -> sp.Matrix:
         """All forces F(t, q, v, rho) on the right-hand side, gyroscopic ones included, (n,).
 
-        Set as a vector, or as a dict by coordinate, of which what is missing is zero.
+        Set a vector, or a dict by coordinate, in which missing entries are zero.
         """
         return sp.Matrix(self._force)
 
@@ -187,7 +187,7 @@ class MechanicalSystem(LagrangianSystem):
         return total
 
     def spring(self, spring: BilinearSpring) -> None:
-        """Add a spring that yields; its force is besides those of `force`.
+        """Add a spring that yields; its force adds to `force`.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class MechanicalSystem(LagrangianSystem):
 
     @classmethod
     def from_mechanics(cls, name: str, method: Any, **declared: Any) -> MechanicalSystem:
-        """Take a `LagrangesMethod` or `KanesMethod` whose equations have been formed, as it is.
+        """Build a system from a `LagrangesMethod` or `KanesMethod` whose equations are formed.
 
         Parameters
         ----------

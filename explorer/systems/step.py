@@ -1,9 +1,9 @@
-"""`StepSystem`: x' = f(t, x, alpha, rho) with alpha_j in step(c_j(t, x)), in any way.
+"""`StepSystem`: x' = f(t, x, alpha, rho) with alpha_j in step(c_j(t, x)), in any combination.
 
 An Aizerman-Pyatnitskii differential inclusion (Filippov 1988, section 4.c; Nurkanovic et al. 2023,
-eq. (1c), (2)): alpha_j is 1 for c_j > 0, 0 for c_j < 0 and anywhere in [0, 1] for c_j = 0, where
-it is what keeps the solution on the surface. As a dynamic complementarity system, eq. (10):
-c = lambda_p - lambda_n, 0 <= lambda_n perp alpha >= 0, 0 <= lambda_p perp 1 - alpha >= 0.
+eq. (1c), (2)): alpha_j is 1 for c_j > 0, 0 for c_j < 0, and in [0, 1] for c_j = 0, where it keeps
+the solution on the surface. As a dynamic complementarity system, eq. (10): c = lambda_p - lambda_n,
+0 <= lambda_n perp alpha >= 0, 0 <= lambda_p perp 1 - alpha >= 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST = 30  # switching functions; their signs are the bits of a number
 
 @dataclass(frozen=True)
 class Switching:
-    """A switching function c(t, x, rho), its name, its multiplier alpha, and who made it."""
+    """A switching function c(t, x, rho), its name, its multiplier alpha, and its origin."""
 
     name: str
     c: sp.Expr
@@ -51,8 +51,8 @@ class StepSystem(StateSpaceSystem):
     c : mapping of str to formula, or sequence of formulas, optional
         Switching functions; their multipliers are alpha_1, alpha_2, ... in this order.
     f : sequence or dict, optional
-        x' as formulas of t, states, multipliers and parameters. sign, abs, min, max and cases on
-        states are rewritten to multipliers of their own.
+        x' as formulas of t, states, multipliers and parameters. sign, abs, min, max and cases of
+        states are converted to multipliers.
     params, start, sketch, text :
         The same as the methods and attributes of these names.
 
@@ -60,12 +60,12 @@ class StepSystem(StateSpaceSystem):
     ----------
     switches : tuple of Switching
     rewritten : dict of sympy.Expr to sympy.Expr
-        Each nonsmooth term of f, and what it has become.
+        Each nonsmooth term of f, and its replacement.
 
     Raises
     ------
     BadModel
-        Names that clash or are no identifiers; a formula that does not fit or cannot be rewritten.
+        If names clash or are not identifiers, or a formula is inconsistent or cannot be converted.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class StepSystem(StateSpaceSystem):
         Raises
         ------
         BadModel
-            A function that never changes or is not smooth, a name that is taken.
+            If the function is constant or not smooth, or the name is taken.
         """
         label = name or f"c{len(self.switches) + 1}"
         what = f"switching function {label!r} of '{self.name}'"
