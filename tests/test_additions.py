@@ -1,8 +1,8 @@
 """One addition, one file: each kind is added to a copy of the package, and is found everywhere.
 
-What a folder holds is read when the package is imported, so the copy has two processes of its own:
-one asks for the menus and tables, one runs the tests of the project on what was added. That takes
-some seconds; nothing else holds that no list has to be kept.
+What a folder holds is read when the package is imported, so the copy has a process of its own: it
+asks for the menus and tables, and runs the tests of the project on what was added. That takes twenty
+seconds; nothing else holds that no list has to be kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ EDITS = {  # of a system type: what offers it beside its file
     "__init__.py": [(r'(?<="systems": \(\n)', '        "CartSystem",\n')],
 }
 ASK = """
-import json, pydoc
+import json, pydoc, sys
+import pytest
 import explorer as ex
 from explorer.dispatch.table import markdown
 from explorer.panels import panels
@@ -54,7 +55,8 @@ print(json.dumps({
     "tally": ex.study.tally(ex.models.falling_weight()),
     "again": type(type(carts).from_spec(carts.to_spec())).__name__,
     "help": [pydoc.plain(pydoc.render_doc(x)) for x in (ex.views.heights, ex.study.tally, ex.explore_plain)],
-}))
+}), flush=True)
+sys.exit(pytest.main(["-v", "-p", "no:cacheprovider", "-k", *sys.argv[1:]]))
 """
 CONFORM = {  # file: what of it is run, and how many tests that are at least
     "test_views.py": ("plain_figure and heights and bouncing_ball", 3),
@@ -84,19 +86,23 @@ def copy(tmp_path_factory) -> Path:
     return root
 
 
-def python(copy: Path, *arguments: str) -> str:
+@pytest.fixture(scope="module")
+def answered(copy) -> tuple[dict, str]:
+    """What the copy offers, and what its tests said."""
+    wanted = " or ".join(f"({names})" for names, _ in CONFORM.values())
     ran = subprocess.run(
-        [sys.executable, *arguments], cwd=copy, env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True, text=True, check=False,
+        [sys.executable, "-c", ASK, wanted, *(f"tests/{name}" for name in CONFORM)], cwd=copy,
+        env={**os.environ, "PYTHONPATH": str(copy)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout
+    offers, _, said = ran.stdout.partition("\n")
+    return json.loads(offers), said
 
 
-@pytest.fixture(scope="module")
-def found(copy) -> dict:
+@pytest.fixture
+def found(answered) -> dict:
     """What the copy offers."""
-    return json.loads(python(copy, "-c", ASK).splitlines()[-1])
+    return answered[0]
 
 
 def test_so_many_files_are_touched():
@@ -129,9 +135,7 @@ def test_what_is_added_works_and_explains_itself(found):
         assert said in text
 
 
-def test_the_tests_of_the_project_are_run_on_what_is_added(copy):
-    wanted = " or ".join(f"({names})" for names, _ in CONFORM.values())
-    files = [f"tests/{name}" for name in CONFORM]
-    said = python(copy, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-k", wanted, *files)
+def test_the_tests_of_the_project_are_run_on_what_is_added(answered):
+    said = answered[1]
     passed = re.findall(r"^tests/(\w+\.py)::.* PASSED", said, re.MULTILINE)
     assert all(passed.count(name) >= least for name, (_, least) in CONFORM.items()), said
