@@ -129,7 +129,8 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "plain":
-            found |= {f"explorer.kernels.{ast.literal_eval(name)}" for name in node.args}
+            named = (arg.value for arg in node.args if isinstance(arg, ast.Constant))
+            found |= {f"explorer.kernels.{name}" for name in named}
     return found
 
 
