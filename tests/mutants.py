@@ -78,6 +78,10 @@ def changed(node: ast.expr) -> ast.expr | None:
     if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPS:
         texts = (ast.Constant, ast.JoinedStr)
         sides = node.values if isinstance(node, ast.BoolOp) else (node.left, node.right)
+        if any(isinstance(s, ast.Constant) and s.value == 1.0 for s in sides) and isinstance(
+            node.op, ast.Mult | ast.Div
+        ):
+            return None  # the same number
         if any(isinstance(s, texts) and not isinstance(getattr(s, "value", ""), int | float)
                for s in sides):  # fmt: skip
             return None

@@ -6,14 +6,15 @@ import dataclasses
 
 import numpy as np
 import pytest
+from kinds import SYSTEMS, schemes_of
 
 import explorer as ex
 from explorer.models import models
 from explorer.study import energy_balance, oscillator
 
-SCHEMES = [(name, type(scheme).__name__) for name, build in models.items()
-           if isinstance(build(), ex.MechanicalSystem)
-           for scheme in ex.schemes_for(build())]  # fmt: skip
+SCHEMES = [(name, scheme) for name in models
+           if isinstance(SYSTEMS[name], ex.MechanicalSystem)
+           for scheme in schemes_of(name)]  # fmt: skip
 
 
 def scale(balance) -> float:

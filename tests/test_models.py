@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrids import HYBRIDS
-from kinds import KINDS
+from kinds import KINDS, schemes_of
 from scipy.integrate import quad
 from scipy.special import ellipk
 
@@ -28,11 +28,7 @@ from explorer.models import models
 from explorer.results.solution import Solution
 from explorer.systems import StateSpaceSystem, from_spec
 
-CASES = [
-    (name, type(scheme).__name__)
-    for name, build in models.items()
-    for scheme in ex.schemes_for(build())
-]
+CASES = [(name, scheme) for name in models for scheme in schemes_of(name)]
 
 
 def weight(sol) -> float:
