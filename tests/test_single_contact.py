@@ -74,6 +74,10 @@ def test_a_contact_that_leaves_or_has_no_mass_is_told():
     assert one.in_plane(B, 0, 0.5, 0.0, 1.0, 1.0) == (0, 0, 0, OPEN)
     assert one.in_plane(0 * B, 0, 0.5, -1.0, 1.0, 1.0) == (0, 0, 0, NONE)
     assert one.on_line(1.0, 0.0, 0.0, 1.0, 0.5, 0.0, 1.0) == (0, 0, OPEN)
+    # on the edge of the cone it sticks
+    assert one.on_line(1.0, 0.0, 0.0, 1.0, 0.5, -1.0, 0.5) == (1, -0.5, STICK)
+    assert one.in_plane(B, 0, 0.5, -1.0, 0.5, 0.0) == (1, -0.5, 0, STICK)
+    assert one.in_plane(B, 0, 0.5, -1.0, 0.0, 0.5) == (1, 0, -0.5, STICK)
     # friction alone turns the push against the contact: no P_n >= 0 holds it either way
     assert one.on_line(1.0, -3.0, -3.0, 9.0, 0.5, -1.0, -1.0)[2] == NONE
 
