@@ -64,12 +64,10 @@ def solved(corners):
 def all_roots(values):
     """Return what the kernel finds for corner values (m, 2^m)."""
     m = len(values)
-    bench = np.zeros((multiaffine.BENCH_ROWS, multiaffine.room(m)))
-    bench[multiaffine.CORNERS : multiaffine.CORNERS + m, : 1 << m] = values
-    size = max(m, 2)
-    work = np.empty((size, size)), np.empty(size, np.int64), np.empty((3, size))
-    count = multiaffine.found(bench, m, *work)
-    return bench[multiaffine.FIRST : multiaffine.FIRST + count, :m]
+    bench = multiaffine.bench(m)
+    bench.corners[:m, : 1 << m] = values
+    count = multiaffine.found(bench, m)
+    return bench.roots[:count, :m]
 
 
 NUMBER = st.floats(-3, 3).map(lambda v: round(v, 3))
@@ -366,12 +364,17 @@ def test_the_panel_offers_what_else_a_run_could_do():
 def test_a_slide_mixes_the_regions_that_meet_there(signs, expected):
     """Stewart's theta on one surface: of four regions the two on the side of the other."""
     from explorer.compiled import compile_switched
+    from explorer.kernels.fesd.collocation import collocation
     from explorer.kernels.fesd.continuations import arranged
+    from explorer.kernels.fesd.structures import workspace
+    from explorer.runs.fesd.workspace import problem, tableau
 
-    shape = compile_switched(two_roots(), True).shape(2)
-    base, B = np.empty(4), np.empty((4, 2))
-    count = arranged(shape, np.array(signs), np.zeros(3, np.int64), base, B, 0)
-    assert count == 1
+    system = compile_switched(two_roots(), True)
+    method = tableau(collocation("radau_iia", 2))
+    element = workspace(problem(system, []), method, 1).element
+    element.mode.sign[:] = signs
+    assert arranged(element.problem, element.mode, 0) == 1
+    base, B = element.mode.base, element.mode.B
     assert base.sum() == 1
     mixed = np.flatnonzero((base != 0) | (B[:, :1] != 0).any(axis=1))
     assert "".join("abcd"[k] for k in mixed) == expected

@@ -47,17 +47,15 @@ class ActiveModes:
     def __init__(self, system: StepSystem, found: Modes, rho: int, place: int) -> None:
         from explorer.kernels.sliding import mode_functions as kernel
         from explorer.kernels.sliding.active_modes import scratch
-        from explorer.kernels.sliding.multiaffine import room
 
         self.found, self.kernel = found, kernel
         base = compile_switched(system)
         n, nc, nrho = base.n_x, base.n_c, base.n_rho
         self.n, self.y, self.nc = n, 1 + n + nrho, nc
-        wide = room(nc)
-        self.scratch = scratch(n, nc, nrho, wide)
+        self.scratch = scratch(n, nc, nrho)
         self._of = [*base.plain, *base.tangents, base.surface_rates]  # f, dc/dt; f, c, dc/dt
         f, rate, f_all, c_all, rate_all = self._of
-        words = [n, nc, nrho, place, rho, wide]
+        words = [n, nc, nrho, place, rho]
         for one in (f, f_all, rate, rate_all, c_all):
             words += [one.address, one.data]
         for signs, root in found.sets:

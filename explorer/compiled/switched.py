@@ -41,8 +41,6 @@ class Switched(Remade):
     states, rates : symbols of x, and of x' as a cost calls it (d_<state>)
     running, cost : formula, Bundle, or None
         A running cost g, and with its derivatives by t, x, multipliers and parameters.
-    table : (2, 2) int64
-        Addresses of the bundles, in the order of `explorer.kernels.fesd.element`.
 
     Raises
     ------
@@ -85,7 +83,6 @@ class Switched(Remade):
         self.flow, self.switching = (Bundle(self._args, part) for part in self._outputs)
         start = [smooth(s) for s in system.start_x]
         self._start = Bundle(self._args, [*start, *_jacobian(start, rho)])
-        self.table = np.array([[b.address, b.data] for b in (self.flow, self.switching)], np.int64)
 
     @functools.cached_property
     def tangents(self) -> tuple[Bundle, Bundle]:
@@ -147,31 +144,35 @@ class Switched(Remade):
         values = self._start(self.input(rho))
         return values[: self.n_x], values[self.n_x :].reshape(self.n_x, self.n_rho)
 
-    def shape(self, stages: int) -> np.ndarray:
-        """Return the integers that tell a kernel this problem."""
-        head = [self.n_x, self.n_c, self.n_sel, self.n_rho, stages]
-        if not self.stewart:
-            return np.array([*head, 0, int(self._affine), 0], np.int64)
-        subsystems = self.system.subsystems  # type: ignore[attr-defined]
+    @property
+    def layout(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
+        """The subsystems of Stewart's form, and the regions of all their cells.
+
+        Of each subsystem: its first switching function, how many, where its cells begin, its first
+        region (see `explorer.kernels.fesd.structures`).
+        """
+        each: list[tuple[int, int, int, int]] = []
         cells: list[int] = []
-        at, each, region = 8 + 4 * len(subsystems), [], 0
-        for s in subsystems:
-            each += [s.first, s.count, at + len(cells), region]
+        region = 0
+        for s in self.system.subsystems if self.stewart else ():  # type: ignore[attr-defined]
+            each.append((s.first, s.count, len(cells), region))
             cells += s.cells
             region += len(s.regions)
-        return np.array([*head, len(subsystems), 0, 0, *each, *cells], np.int64)
+        return each, cells
 
     @functools.cached_property
-    def _affine(self) -> bool:
-        """Whether f is affine in each multiplier."""
+    def affine(self) -> bool:
+        """Whether f is affine in each alpha; not asked of theta, in which it always is."""
+        if self.stewart:
+            return False
         alphas = [s.alpha for s in self.system.switches]
         flow = [f for f in map(sp.sympify, self.system.f) if f.free_symbols & set(alphas)]
         return not any(a in sp.expand_mul(f.diff(a)).free_symbols for f in flow for a in alphas)
 
     @functools.cached_property
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Multipliers that add up to 1 in groups, as `explorer.kernels.fesd.fixed_step_rk` takes
-        them.
+        """Multipliers that add up to 1 in groups, as
+        `explorer.kernels.fesd.stage_complementarity` takes them.
 
         Returns the variables' multipliers, their groups, and the multiplier of each group that is
         1 minus the others (-1: 1 - alpha_j, which is none of its own).

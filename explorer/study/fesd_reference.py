@@ -186,7 +186,7 @@ class _Interval:
         return self._starts(K, h), alpha, h
 
     def _starts(self, K: np.ndarray, h: np.ndarray) -> np.ndarray:
-        b = self.march.method.table[3 * self.s + 2]
+        b = self.march.method.b
         moved = h[:, None] * np.einsum("j,ejn->en", b, K)
         return self.x0 + np.vstack([np.zeros(self.n), np.cumsum(moved, axis=0)])
 
@@ -195,7 +195,7 @@ class _Interval:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return states and times at nodes of the elements, with their derivatives by z."""
         count, s, n, nz = self.count, self.s, self.n, len(self.z)
-        b = self.march.method.table[3 * s + 2]
+        b = self.march.method.b
         begin = self.t0 + np.append(0.0, np.cumsum(h)[:-1])
         moved = np.einsum("ij,ejn->ein", weights, K)
         X = self._starts(K, h)[:-1, None] + h[:, None, None] * moved
@@ -216,12 +216,12 @@ class _Interval:
     def equations(self, z: np.ndarray, sigma: float, slope: bool) -> tuple[np.ndarray, Any]:
         """Return the residuals of (21) with sigma, and their derivatives by z."""
         march, compiled, s, n, nc = self.march, self.march.compiled, self.s, self.n, self.nc
-        count, nz, table = self.count, len(z), self.march.method.table
+        count, nz, method = self.count, len(z), self.march.method
         K, alpha, lam_n, lam_p, h = self.split(z)
-        X, t, dX, dt = self._points(K, h, table[:s], table[3 * s])
+        X, t, dX, dt = self._points(K, h, method.A, method.c)
         f = march.along(compiled.flow, t.ravel(), X.reshape(-1, n), alpha.reshape(-1, nc))
         f = f.reshape(count, s, -1)
-        Y, u, dY, du = self._points(K, h, table[s : 2 * s], table[3 * s + 1])
+        Y, u, dY, du = self._points(K, h, method.at, method.where)
         c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), np.zeros((count * s, nc)))
         c = c.reshape(count, s, -1)
         ends = self.ends

@@ -60,7 +60,7 @@ def _beyond(march: Any) -> tuple[np.ndarray, np.ndarray]:
     defect = np.abs(slope - march.rates(t, x, chosen)).reshape(count, -1, n).max(axis=1)
     c, gradient = march.functions(t, x)
     error = np.einsum("tkn,tn->tk", np.abs(gradient), (h[:, None] * defect)[which])
-    signs = march.switches[:, march.switches.shape[1] - march.compiled.n_c :]
+    signs = march.phases.signs
     phase = march.places[:, 1]
     side = signs[phase][which]
     shape = (count, len(_NODES), march.compiled.n_c)

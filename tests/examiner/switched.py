@@ -317,7 +317,7 @@ def element_errors(known: StepForm, run: Any, rho: Any) -> Any:
     """
     march, scheme = run.march, run.scheme
     phase = march.places[:, 1]
-    signs = march.switches[phase, 6:]
+    signs = march.phases.signs[phase]
     begin, errors = march.times[:, 0], np.zeros(len(march.times))
 
     def error(e: int) -> float:
@@ -333,7 +333,7 @@ def element_errors(known: StepForm, run: Any, rho: Any) -> Any:
             return np.inf
         return np.inf if both is None else float(np.abs(both - march.states[e + 1]).max())
 
-    hits = np.asarray(march.moments[1:, 0])
+    hits = np.asarray(march.phases.t[1:])
     slopes, long = march.slopes, march.times[:, 1].max(initial=0.0)
     steep = float(np.abs(np.diff(slopes, axis=0)).max(initial=0.0) / (long or 1.0))
     looked_at = np.unique(np.linspace(0, len(begin) - 1, 16).astype(int))

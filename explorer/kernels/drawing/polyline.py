@@ -7,22 +7,45 @@ Graph. Image Process. 8(2), 286); `envelope` is the range of the curve in each c
 pass over the points.
 """
 
+from __future__ import annotations
+
 import math
+from typing import NamedTuple
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Flags, Integers, Matrix, Vector
 
-__all__ = ["candidates", "envelope", "extremes", "thin"]
+__all__ = ["Points", "candidates", "envelope", "extremes", "thin"]
 
 _PARTS = 40
 
 
-@kernel(
-    "int64(int64, int64, int64, int64, int64, int64, int64, int64, int64[::1], int64[::1],"
-    " int8[::1], int64)",
-    inner=True,
-)
-def _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count):
+class Points(NamedTuple):
+    """The points of a line; x and y may be of different rows, at a value that lasts."""
+
+    across: Integers  # (k,) rows for x
+    up: Integers  # (k,) rows for y
+    lift: Flags  # (k,) whether the line begins anew at the point
+
+
+class Part(NamedTuple):
+    """Rows of the part of a curve in a column, for x and for y."""
+
+    first_x: int
+    first_y: int
+    low_x: int
+    low_y: int
+    high_x: int
+    high_y: int
+    last_x: int
+    last_y: int
+
+
+@kernel(inner=True)
+def _flush(part: Part, points: Points, count: int) -> int:
     """Write first, lowest and highest in their order, and last; none of them twice."""
+    fx, fy, sx, sy, hx, hy, lx, ly = part
+    across, up, lift = points
     low_first = sx < hx or (sx == hx and sy <= hy)
     for k in range(4):
         x, y = fx, fy
@@ -41,14 +64,14 @@ def _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count):
     return count
 
 
-@kernel("float64(float64)", inline=True)
-def _wrapped(angle):
+@kernel(inline=True)
+def _wrapped(angle: float) -> float:
     """Return an angle in (-pi, pi]."""
     return angle - 2 * math.pi * math.ceil((angle - math.pi) / (2 * math.pi))
 
 
-@kernel("void(float64[:, ::1], int64, float64)", inline=True)
-def _widen(ends, c, y):
+@kernel(inline=True)
+def _widen(ends: Matrix, c: int, y: float) -> None:
     """Let the column hold a value; the extreme that was met last stands second."""
     if math.isnan(ends[c, 0]):
         ends[c, 0] = ends[c, 1] = y
@@ -60,17 +83,17 @@ def _widen(ends, c, y):
         ends[c, 0], ends[c, 1] = high, y
 
 
-@kernel(
-    "int64(float64[::1], float64[::1], int64[::1], int64, float64, float64, int64[::1], int64[::1],"
-    " int8[::1])"
-)
-def candidates(px, py, breaks, held, wide, near, across, up, lift):
-    """Write the points that a line needs, as rows for x and rows for y; return how many.
+@kernel()
+def candidates(
+    px: Vector, py: Vector, breaks: Integers, held: int, wide: float, near: float, points: Points
+) -> int:
+    """Write the points that a line needs; return how many.
 
     A row in `breaks` begins anew if it jumps by more than `wide` px: `lift` is 1 there. With `held`
     the value before lasts up to it. NaN lifts the pen too. What follows a point within `near` px
     is left out, but for the last of its part.
     """
+    across, up, lift = points
     count, b, pen, waits = 0, 0, 1, -1  # waits: the last of what is left out
     lx = ly = 0.0
     for i in range(px.size):
@@ -104,14 +127,15 @@ def candidates(px, py, breaks, held, wide, near, across, up, lift):
     return count
 
 
-@kernel("int64(float64[::1], int64[::1], int64[::1], int8[::1], int64[::1], int64[::1], int8[::1])")
-def extremes(y, starts, breaks, late, across, up, lift):
+@kernel()
+def extremes(y: Vector, starts: Integers, breaks: Integers, late: Flags, points: Points) -> int:
     """Write what a curve from left to right is in columns; return how many points.
 
     Of each part of it in a column, the rows from ``starts[c]`` to ``starts[c + 1]``, at most four
     points are kept. A row in `breaks` begins anew; where it is `late`, the value before lasts up to
     it. What has more than `_PARTS` in a column is drawn through. NaN lifts the pen too.
     """
+    lift = points.lift
     count, b, pen = 0, 0, 1
     for c in range(starts.size - 1):
         i, lifts = starts[c], 0
@@ -133,7 +157,8 @@ def extremes(y, starts, breaks, late, across, up, lift):
                         pen, i = 1, i + 1
                         continue
                     if fx >= 0:  # the part before is complete
-                        count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+                        part = Part(fx, fy, sx, sy, hx, hy, lx, ly)
+                        count = _flush(part, points, count)
                     fx = sx = hx = fy = sy = hy = i
                     lift[count], pen = pen, 0
                 low, high, last = y[sy], y[hy], i - 1
@@ -151,12 +176,14 @@ def extremes(y, starts, breaks, late, across, up, lift):
                 if last >= fx:
                     lx = ly = last
         if fx >= 0:
-            count = _flush(fx, fy, sx, sy, hx, hy, lx, ly, across, up, lift, count)
+            count = _flush(Part(fx, fy, sx, sy, hx, hy, lx, ly), points, count)
     return count
 
 
-@kernel("int64(float64[::1], float64[::1], int8[::1], float64, float64, float64, int8[::1])")
-def thin(px, py, lift, tolerance, reach, turn, kept):
+@kernel()
+def thin(
+    px: Vector, py: Vector, lift: Flags, tolerance: float, reach: float, turn: float, kept: Flags
+) -> int:
     """Mark the points to draw; return how many.
 
     Every point lies within `tolerance` px of the lines between those. No line reaches further to
@@ -219,8 +246,8 @@ def thin(px, py, lift, tolerance, reach, turn, kept):
     return count
 
 
-@kernel("void(float64[::1], float64[::1], int8[::1], float64[:, ::1])")
-def envelope(px, values, lift, ends):
+@kernel()
+def envelope(px: Vector, values: Vector, lift: Flags, ends: Matrix) -> None:
     """Write the two extremes of the curve in each column of a pixel from 0 on, in their order.
 
     `ends` (columns, 2) is NaN where there is no curve.

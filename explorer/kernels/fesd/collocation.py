@@ -29,27 +29,30 @@ class Collocation:
     Attributes
     ----------
     stages, order : int
-    table : (3 s + 4, s)
-        Rows: A; weights of the points where constraints hold; the slopes' polynomial at the next
-        element's stages; then c, the times of the constraints, b, the stages' polynomial at 1.
+    A : (s, s)
+        Weights of the stages.
+    at : (s, s)
+        Weights of the points where constraints hold.
+    ahead : (s, s)
+        The slopes' polynomial at the next element's stages.
+    c, where : (s,)
+        Times of the stages, and of the constraints.
+    b, end : (s,)
+        Weights of the end; the stages' polynomial there.
     powers : (s, s)
         x(s h) = x_n + h sum_jk powers[j, k] s^(k+1) K_j.
     """
 
     stages: int
     order: int
-    table: np.ndarray
+    A: np.ndarray
+    at: np.ndarray
+    ahead: np.ndarray
+    c: np.ndarray
+    where: np.ndarray
+    b: np.ndarray
+    end: np.ndarray
     powers: np.ndarray
-
-    @property
-    def c(self) -> np.ndarray:
-        """Times of the stages, (s,)."""
-        return self.table[3 * self.stages]
-
-    @property
-    def where(self) -> np.ndarray:
-        """Times of the constraints, (s,)."""
-        return self.table[3 * self.stages + 1]
 
     def lagrange(self, s: np.ndarray) -> np.ndarray:
         """Return the weights (k, s) of the polynomial through the stages at the times `s`."""
@@ -121,12 +124,10 @@ def collocation(tableau: str, stages: int) -> Collocation:
     ahead, end = _powers(1 + c, s) @ inverse, _powers(np.ones(1), s) @ inverse
     if c[-1] == 1:
         end = np.eye(s)[-1:]
-    table = np.vstack([A, at, ahead, c, where, b, end])
-    return Collocation(s, order, np.ascontiguousarray(table), np.ascontiguousarray(inverse.T / k))
+    parts = (A, at, ahead, c, where, b, end[0], inverse.T / k)
+    return Collocation(s, order, *(np.array(part, order="C") for part in parts))
 
 
 def at_stages(method: Collocation) -> Collocation:
     """Return the method with constraints at its stages, wherever these are."""
-    s, table = method.stages, method.table.copy()
-    table[s : 2 * s], table[3 * s + 1] = table[:s], method.c
-    return replace(method, table=table)
+    return replace(method, at=method.A, where=method.c)

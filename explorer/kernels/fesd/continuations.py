@@ -2,50 +2,32 @@
 
 from explorer.kernels.fesd.active_set import PICK
 from explorer.kernels.fesd.arrangement import arrange
-from explorer.kernels.fesd.march import SIGNS, enter
-from explorer.kernels.fesd.structures import Workspace
+from explorer.kernels.fesd.enter import enter
+from explorer.kernels.fesd.recorded import restore
+from explorer.kernels.fesd.structures import Mode, Phases, Problem, Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.structures import Integers, Vector, takes
+from explorer.kernels.structures import Vector
 
 __all__ = ["PICK", "arranged", "examine"]
 
 
-@kernel("int64(int64[::1], int64[::1], int64[::1], float64[::1], float64[:, ::1], int64)")
-def arranged(shape, sign, zeros, base, B, choice):
+@kernel()
+def arranged(problem: Problem, mode: Mode, choice: int) -> int:
     """`arrange`, for Python."""
-    return arrange(shape, sign, zeros, base, B, choice)
+    return arrange(problem, mode, choice)
 
 
-@kernel(
-    takes(
-        Workspace,
-        float,
-        Vector,
-        float,
-        Integers,
-        Integers,
-        Vector,
-        int,
-        Integers,
-        Vector,
-        returns=int,
-    )
-)
-def examine(ws, t, x, h, before, behind, end, pick, row, moment):
-    """Choose continuation `pick` at (t, x), where the active set of the row `before` has ended.
+@kernel()
+def examine(
+    ws: Workspace, t: float, x: Vector, h: float, phases: Phases, p: int, pick: int, found: Phases
+) -> int:
+    """Choose continuation `pick` at (t, x), where phase `p` began in a run.
 
-    `behind` is the row that was recorded there, `end` (n_sel,) the multipliers before. Sets `row`
-    and `moment` as `enter` does, and returns its status.
+    ``ws.end`` holds the multipliers before. Sets phase 0 of `found` as `enter` does, and returns
+    its status.
     """
-    shape = ws.model.shape
-    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
-    vec, best = ws.vec, ws.best
-    for j in range(len(sign)):
-        sign[j] = before[SIGNS + j] if behind[1] > 0 else 0
-    zeros[len(sign)] = 0
-    if behind[1] > 0:
-        arrange(shape, sign, zeros, base, B, before[SIGNS - 1])
-    for k in range(len(end)):
-        vec[14, k] = end[k]
-    best[0] = before[SIGNS - 1]
-    return enter(ws, t, x, h, behind[1], behind[2], PICK + pick, 0, row, moment)
+    switch, mode = phases.switches[p], ws.element.mode
+    if switch.kind > 0:
+        restore(ws.element, phases, p - 1)
+    mode.active[0].choice = phases.switches[max(p - 1, 0)].choice
+    return enter(ws, t, x, h, switch.kind, switch.which, PICK + pick, 0, found, 0)

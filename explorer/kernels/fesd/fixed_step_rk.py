@@ -6,201 +6,239 @@ set of the iterate before, or else by Lemke's method: covering the first inequal
 always ends in a solution, for the variables stay in a simplex.
 """
 
+from typing import Annotated
+
 import numpy as np
+from numba import from_dtype
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.lcp import lemke
-from explorer.kernels.fesd.element import MODEL, NC, NSEL, N, S, place
+from explorer.kernels.fesd.element import place
 from explorer.kernels.fesd.stage_complementarity import (
-    LAYOUT,
-    LINEAR,
     SNAP,
-    SOLVER,
-    STAGE,
+    Step,
     keeps,
     linearise,
     mismatch,
     stays,
 )
+from explorer.kernels.fesd.structures import Record
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Vector
 
-__all__ = ["march"]
+__all__ = ["TALLY", "march"]
 
+TALLY = np.dtype(
+    [
+        ("steps", np.int64),
+        ("iterations", np.int64),  # of Newton's method
+        ("pivoted", np.int64),  # of these with Lemke's method
+        ("residual", float),  # of the last one, beside its terms
+    ]
+)
+Tally = Annotated[np.ndarray, from_dtype(TALLY)[::1]]
 ENOUGH = 1e-14  # residual of a solved equation beside its terms
 STALLED = 1e-12  # one that no longer falls
 WHOLE = 12  # Newton steps before they are halved, lest they alternate
+LEAST = 1e-11  # pivot of Lemke's method
+STARTS = 3  # a step is tried from: the polynomials before, the last stage, the middle
 
 
-@kernel(
-    f"int64({MODEL}, {LAYOUT}, {STAGE}, {LINEAR}, {SOLVER}, float64, float64[::1], float64, int64,"
-    " int64[::1], float64[::1])",
-    inner=True,
-)
-def step(
-    table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx, size, R,
-    F, J, pivots, b, M, q, z, T, basis, scale, act, A, t, x, h, cap, counts, residual,
-):  # fmt: skip
-    """Solve one step from (t, x); K and V hold a guess, then the solution; return a status."""
-    n = shape[N]
-    nc = shape[NC]
-    s = shape[S]
-    nv = len(member)
-    ng = len(leader)
+@kernel(inline=True)
+def respond(step: Step) -> None:
+    """Set how K moves with each variable: ``J dK = F`` for a unit change of it."""
+    slopes, F = step.slopes, step.linear.F
+    n, s, nv = step.problem.n_x, F.shape[0], len(step.groups.member)
     wide = s * n
+    for i in range(s):
+        for v in range(nv):
+            column = slopes.columns[i * nv + v]
+            for p in range(wide):
+                column[p] = 0.0
+            for k in range(n):
+                column[i * n + k] = F[i, k * nv + v]
+            lu_solve(slopes.J, wide, wide - 1, wide - 1, slopes.pivots, column)
+
+
+@kernel(inline=True)
+def assemble(step: Step, h: float) -> None:
+    """Set the linear complementarity problem 0 <= v perp g_v - g_leader + lambda >= 0, and so on.
+
+    g at a stage is R (C + C_x dX), dX by the change of K, and K by the variables.
+    """
+    problem, groups, linear, slopes, lcp = (
+        step.problem, step.groups, step.linear, step.slopes, step.lcp,
+    )  # fmt: skip
+    R, C, Cx, A, V = linear.R, linear.C, linear.Cx, step.tableau.A, step.unknowns.V
+    M, q, row_of = lcp.M, lcp.q, lcp.row
+    n, s, nv, ng = problem.n_x, C.shape[0], len(groups.member), len(groups.leader)
+    wide = s * n
+    m = s * (nv + ng)
+    for p in range(m):
+        for o in range(m):
+            M[p, o] = 0.0
+    for i in range(s):
+        for v in range(nv):
+            row = i * nv + v
+            q[row] = 0.0
+            for p in range(wide):
+                row_of[p] = 0.0
+            for j in range(problem.n_c):
+                if R[i, v, j] == 0.0:
+                    continue
+                q[row] += R[i, v, j] * C[i, j]
+                for k in range(n):
+                    for o in range(s):
+                        row_of[o * n + k] += h * R[i, v, j] * Cx[i, j * n + k] * A[i, o]
+            for p in range(wide):
+                q[row] += row_of[p] * slopes.change[p]
+            for o in range(s * nv):
+                total = 0.0
+                for p in range(wide):
+                    total += row_of[p] * slopes.columns[o, p]
+                M[row, o] = total
+                q[row] -= total * V[o // nv, o % nv]
+            last = s * nv + i * ng + groups.group[v]
+            M[row, last] = 1.0
+            M[last, row] = -1.0
+    for p in range(s * nv, m):
+        q[p] = 1.0
+
+
+@kernel(inline=True)
+def update(step: Step, part: float) -> None:
+    """Move V by a part of the way to the solution z, and K with it."""
+    slopes, z, K, V = step.slopes, step.lcp.z, step.unknowns.K, step.unknowns.V
+    s, n = K.shape
+    nv = len(step.groups.member)
+    change = slopes.change
+    for i in range(s):
+        for v in range(nv):
+            now = z[i * nv + v]
+            now = 0.0 if now < SNAP else 1.0 if now > 1.0 - SNAP else now
+            moved = part * (now - V[i, v])
+            for p in range(s * n):
+                change[p] += moved / part * slopes.columns[i * nv + v, p]
+            V[i, v] = now if part == 1.0 else V[i, v] + moved
+    for i in range(s):
+        for k in range(n):
+            K[i, k] += part * change[i * n + k]
+
+
+@kernel(inline=True)
+def finish(step: Step, t: float, x: Vector, h: float) -> int:
+    """Set x at the end of a step that is solved."""
+    end, inp = step.unknowns.end, step.problem.inp
+    place(step.problem, step.tableau.b, t + h, x, h, step.unknowns.K)
+    for k in range(len(end)):
+        end[k] = inp[1 + k]
+        if not np.isfinite(end[k]):
+            return NOT_FINITE
+    return SUCCESS
+
+
+@kernel(inner=True)
+def solve(step: Step, t: float, x: Vector, h: float, cap: int, tally: Tally) -> int:
+    """Solve one step from (t, x); K and V hold a guess, then the solution.
+
+    Returns SUCCESS, NEWTON_CAP (no convergence, or a singular matrix) or NOT_FINITE.
+    """
+    groups, unknowns, slopes, lcp = step.groups, step.unknowns, step.slopes, step.lcp
+    K, V = unknowns.K, unknowns.V
+    s, n = K.shape
+    wide, free = s * n, s * len(groups.member)
+    m = free + s * len(groups.leader)
     before = np.inf
     for iteration in range(cap + 1):
-        worst = linearise(
-            table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx,
-            size, R, F, J, pivots, b, M, q, z, T, basis, scale, act, A, t, x, h,
-        )  # fmt: skip
-        counts[1] += 1
-        residual[0] = worst
+        worst = linearise(step, t, x, h)
+        tally[0].iterations += 1
+        tally[0].residual = worst
         if not worst < np.inf:
             return NOT_FINITE
-        off = mismatch(shape, member, group, leader, K, V, sel, end, C, Cx, size, R, F)
-        worst = max(worst, off)
-        residual[0] = worst
+        worst = max(worst, mismatch(step.problem, groups, V, step.linear))
+        tally[0].residual = worst
         if worst <= ENOUGH or (worst <= STALLED and worst > 0.3 * before):
-            place(table, shape, inp, out, switch, tableau, t + h, x, h, 3 * s + 2, K)
-            for k in range(n):
-                end[k] = inp[1 + k]
-                if not np.isfinite(end[k]):
-                    return NOT_FINITE
-            return SUCCESS
+            return finish(step, t, x, h)
         before = worst
         if iteration == cap:
             break
-        if lu_factor(J, wide, wide - 1, wide - 1, pivots) != 0:
+        if lu_factor(slopes.J, wide, wide - 1, wide - 1, slopes.pivots) != 0:
             return NEWTON_CAP
-        lu_solve(J, wide, wide - 1, wide - 1, pivots, b[0])
-        if stays(
-            table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx,
-            size, R, F, J, pivots, b, M, q, z, T, basis, scale, act, A, h,
-        ):  # fmt: skip
+        lu_solve(slopes.J, wide, wide - 1, wide - 1, slopes.pivots, slopes.change)
+        if stays(step, h):
             for i in range(s):
                 for k in range(n):
-                    K[i, k] += b[0, i * n + k]
+                    K[i, k] += slopes.change[i * n + k]
             continue
-        for i in range(s):  # how K moves with each variable, and so every g
-            for v in range(nv):
-                column = b[1 + i * nv + v]
-                for p in range(wide):
-                    column[p] = 0.0
-                for k in range(n):
-                    column[i * n + k] = F[i, k * nv + v]
-                lu_solve(J, wide, wide - 1, wide - 1, pivots, column)
-        m = s * (nv + ng)
-        for p in range(m):
-            for o in range(m):
-                M[p, o] = 0.0
-        for i in range(s):
-            for v in range(nv):
-                row = i * nv + v
-                q[row] = 0.0
-                for p in range(wide):
-                    T[0, p] = 0.0
-                for j in range(nc):
-                    if R[i, v, j] == 0.0:
-                        continue
-                    q[row] += R[i, v, j] * C[i, j]
-                    for k in range(n):
-                        for o in range(s):
-                            T[0, o * n + k] += h * R[i, v, j] * Cx[i, j * n + k] * tableau[i, o]
-                for p in range(wide):
-                    q[row] += T[0, p] * b[0, p]
-                for o in range(s * nv):
-                    total = 0.0
-                    for p in range(wide):
-                        total += T[0, p] * b[1 + o, p]
-                    M[row, o] = total
-                    q[row] -= total * V[o // nv, o % nv]
-                last = s * nv + i * ng + group[v]
-                M[row, last] = 1.0
-                M[last, row] = -1.0
-        for p in range(s * nv, m):
-            q[p] = 1.0
-        if not keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, scale):
-            counts[2] += 1
-            if lemke(M, act, m, s * nv, q, 50 * m, 1e-11, z, T, basis, scale) != SUCCESS:
+        respond(step)
+        assemble(step, h)
+        if not keeps(lcp, groups, V, slopes.pivots):
+            tally[0].pivoted += 1
+            M, act, q, z = lcp.M, lcp.act, lcp.q, lcp.z
+            most = 50 * m
+            if lemke(M, act, m, free, q, most, LEAST, z, lcp.T, lcp.basis, lcp.scale) != SUCCESS:
                 return NEWTON_CAP
-        part = 1.0 if iteration < WHOLE else 0.5
-        for i in range(s):
-            for v in range(nv):
-                now = z[i * nv + v]
-                now = 0.0 if now < SNAP else 1.0 if now > 1.0 - SNAP else now
-                change = part * (now - V[i, v])
-                for p in range(wide):
-                    b[0, p] += change / part * b[1 + i * nv + v, p]
-                V[i, v] = now if part == 1.0 else V[i, v] + change
-        for i in range(s):
-            for k in range(n):
-                K[i, k] += part * b[0, i * n + k]
+        update(step, 1.0 if iteration < WHOLE else 0.5)
     return NEWTON_CAP
 
 
-@kernel(
-    f"int64({MODEL}, {LAYOUT}, {STAGE}, {LINEAR}, {SOLVER}, float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1], float64, float64, int64, int64[::1], float64[::1])"
-)
-def march(
-    table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx, size, R,
-    F, J, pivots, b, M, q, z, T, basis, scale, act, A, states, slopes, mult, times, t_end, h, cap,
-    counts, residual,
-):  # fmt: skip
-    """March from ``states[0]`` over [0, t_end] in steps of h; return a status.
+@kernel(inline=True)
+def predict(step: Step, record: Record, e: int, attempt: int) -> None:
+    """Set the guess of K and V: by the polynomials of the step before, or alike at all stages."""
+    groups, K, V, ahead = step.groups, step.unknowns.K, step.unknowns.V, step.tableau.ahead
+    s, n = K.shape
+    nv, nsel = len(groups.member), step.problem.n_sel
+    uneven = e == 0 or attempt > 0
+    for i in range(1, 0 if uneven else s):
+        for v in range(nv):
+            uneven = uneven or V[i, v] != V[0, v]
+    if e == 0 or attempt == 2:  # from the middle, where nothing is chosen
+        for k in range(n):
+            K[s - 1, k] = 0.0
+        for v in range(nv):
+            V[s - 1, v] = 0.5 if groups.leader[groups.group[v]] < 0 else 1.0 / (nv + 1.0)
+    elif attempt == 1:
+        for k in range(n):
+            K[s - 1, k] = record.slopes[e - 1, (s - 1) * n + k]
+        for v in range(nv):
+            V[s - 1, v] = record.mult[e - 1, (s - 1) * nsel + groups.member[v]]
+    for i in range(s):
+        for k in range(n):
+            total = 0.0
+            if not uneven:
+                for j in range(s):
+                    total += ahead[i, j] * record.slopes[e - 1, j * n + k]
+            K[i, k] = K[s - 1, k] if uneven else total
+        for v in range(nv):
+            V[i, v] = V[s - 1, v]
 
-    counts: steps, Newton iterations, of these with Lemke's method. ``residual[0]``: of the last.
-    """
-    n = shape[N]
-    nsel = shape[NSEL]
-    s = shape[S]
-    nv = len(member)
-    for e in range(len(times)):
+
+@kernel()
+def march(step: Step, record: Record, t_end: float, h: float, cap: int, tally: Tally) -> int:
+    """March from ``states[0]`` over [0, t_end] in steps of h; return the status of the last."""
+    unknowns = step.unknowns
+    n, nsel, s = step.problem.n_x, step.problem.n_sel, unknowns.K.shape[0]
+    steps = len(record.begin)
+    for e in range(steps):
         t = e * h
-        length = (t_end if e == len(times) - 1 else (e + 1) * h) - t
+        length = (t_end if e == steps - 1 else (e + 1) * h) - t
         status = SUCCESS
-        for attempt in range(3):
-            uneven = e == 0 or attempt > 0
-            for i in range(1, 0 if uneven else s):
-                for v in range(nv):
-                    uneven = uneven or V[i, v] != V[0, v]
-            if e == 0 or attempt == 2:  # from the middle, where nothing is chosen
-                for k in range(n):
-                    K[s - 1, k] = 0.0
-                for v in range(nv):
-                    V[s - 1, v] = 0.5 if leader[group[v]] < 0 else 1.0 / (nv + 1.0)
-            elif attempt == 1:
-                for k in range(n):
-                    K[s - 1, k] = slopes[e - 1, (s - 1) * n + k]
-                for v in range(nv):
-                    V[s - 1, v] = mult[e - 1, (s - 1) * nsel + member[v]]
-            for i in range(s):
-                for k in range(n):
-                    total = 0.0
-                    if not uneven:
-                        for j in range(s):
-                            total += tableau[2 * s + i, j] * slopes[e - 1, j * n + k]
-                    K[i, k] = K[s - 1, k] if uneven else total
-                for v in range(nv):
-                    V[i, v] = V[s - 1, v]
-            status = step(
-                table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C,
-                Cx, size, R, F, J, pivots, b, M, q, z, T, basis, scale, act, A, t, states[e],
-                length, cap, counts, residual,
-            )  # fmt: skip
+        for attempt in range(STARTS):
+            predict(step, record, e, attempt)
+            status = solve(step, t, record.states[e], length, cap, tally)
             if status == SUCCESS:
                 break
         if status != SUCCESS:
             return status
-        times[e, 0] = t
-        times[e, 1] = length
+        record.begin[e] = t
+        record.length[e] = length
         for k in range(n):
-            states[e + 1, k] = end[k]
+            record.states[e + 1, k] = unknowns.end[k]
         for i in range(s):
             for k in range(n):
-                slopes[e, i * n + k] = K[i, k]
+                record.slopes[e, i * n + k] = unknowns.K[i, k]
             for k in range(nsel):
-                mult[e, i * nsel + k] = sel[i, k]
-        counts[0] = e + 1
+                record.mult[e, i * nsel + k] = unknowns.sel[i, k]
+        tally[0].steps = e + 1
     return SUCCESS

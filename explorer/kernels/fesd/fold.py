@@ -6,43 +6,41 @@ each has half of the longest length that has a solution, down to what is no leng
 """
 
 from explorer.codes import SUCCESS
-from explorer.kernels.fesd.element import FACTORED, MULTIPLIER, NC, NSEL, H, N, S, element
-from explorer.kernels.fesd.equilibrate import MADE
-from explorer.kernels.fesd.structures import Element, Record, Workspace
+from explorer.kernels.fesd.element import element
+from explorer.kernels.fesd.march_active_set import at_end, write
+from explorer.kernels.fesd.structures import FOLD, Record, Tally, Workspace
 from explorer.kernels.jit import kernel
-from explorer.kernels.structures import Integers, Vector, takes
+from explorer.kernels.structures import Vector
 
-__all__ = ["FOLD", "furthest"]
+__all__ = ["furthest"]
 
-FOLD = MULTIPLIER + 1  # kind of a switch
 HALVINGS = 50
 ROUGHLY = 1e-3  # how well the longest length has to be known, of which half is taken
 CLOSE = 1e-10  # beside the rest: no length
 GRADED = 40  # elements
 
 
-@kernel(takes(Workspace, float, Vector, Vector, float, returns=int), inner=True)
-def solved(ws, t, x, end, length):
-    """Solve an element of a length from rows 5 and 6 of `vec`; whether it is one of the slide."""
-    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
-    work, vec, shape = ws.solver.work, ws.vec, ws.model.shape
-    for i in range(shape[S]):
-        for k in range(shape[N]):
-            K[i, k] = vec[6, k]
-        for a in range(ws.mode.zeros[shape[NC]]):
-            W[i, a] = vec[5, a]
-    work[H] = length
-    work[FACTORED] = 0.0
-    el = Element(ws.model, ws.mode, ws.stages, ws.solver)
+@kernel(inner=True)
+def solved(ws: Workspace, t: float, x: Vector, end: Vector, length: float) -> int:
+    """Solve an element of a length from the start's w and x'; whether it is one of the slide."""
+    el, newton = ws.element, ws.element.solver.newton
+    K, W, sel = el.stages.K, el.stages.W, el.stages.sel
+    for i in range(K.shape[0]):
+        for k in range(el.problem.n_x):
+            K[i, k] = ws.start.rate[k]
+        for a in range(el.mode.active[0].sliding):
+            W[i, a] = ws.start.w[a]
+    newton[0].h = length
+    newton[0].factored = 0.0
     inside = element(el, t, x, end, 0, 0, 0.0) == SUCCESS
-    for i in range(shape[S]):
-        for k in range(shape[NSEL]):
+    for i in range(K.shape[0]):
+        for k in range(el.problem.n_sel):
             inside = inside and -1e-9 <= sel[i, k] <= 1.0 + 1e-9
     return 1 if inside else 0
 
 
-@kernel(takes(Workspace, float, Vector, Vector, float, returns=float), inner=True)
-def longest(ws, t, x, end, most):
+@kernel(inner=True)
+def longest(ws: Workspace, t: float, x: Vector, end: Vector, most: float) -> float:
     """Return about the longest length up to `most` that has a solution; 0 if there is none."""
     low = 0.0
     high = most
@@ -57,57 +55,50 @@ def longest(ws, t, x, end, most):
     return low
 
 
-@kernel(takes(Workspace, Record, Integers, int, float, float, returns=int), inner=True)
-def furthest(ws, record, counts, first, t, rest):
+@kernel(inline=True)
+def follow(ws: Workspace) -> None:
+    """Start the next element with x', w and the multipliers at the end of the last."""
+    stages, end = ws.element.stages, ws.element.tableau.end
+    for k in range(ws.element.problem.n_x):
+        ws.start.rate[k] = 0.0
+        for i in range(len(end)):
+            ws.start.rate[k] += end[i] * stages.K[i, k]
+    for a in range(ws.element.mode.active[0].sliding):
+        ws.start.w[a] = 0.0
+        for i in range(len(end)):
+            ws.start.w[a] += end[i] * stages.W[i, a]
+    for k in range(ws.element.problem.n_sel):
+        ws.end[k] = at_end(ws, k)
+
+
+@kernel(inner=True)
+def furthest(ws: Workspace, record: Record, tally: Tally, first: int, t: float, rest: float) -> int:
     """Record the elements from ``states[first]`` at t up to the fold; 0 where there is none.
 
-    Rows 5 and 6 of `vec`: w and x' at the start. ``found``: as behind a phase.
+    ``start`` holds w and x' there. ``ending`` and ``tally[0].made``: as behind a phase.
     """
-    shape, tableau, zeros = ws.model.shape, ws.model.tableau, ws.mode.zeros
-    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
-    vec, found = ws.vec, ws.found
-    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
-    n = shape[N]
-    nsel = shape[NSEL]
-    s = shape[S]
+    el, ending, states = ws.element, ws.ending, record.states
+    most = len(record.begin)
     room = rest
     made = 0
-    while made < GRADED and first + made + 1 < len(times):
+    while made < GRADED and first + made + 1 < most:
         e = first + made
         length = longest(ws, t, states[e], states[e + 1], room)
-        last = length <= CLOSE * rest or made == GRADED - 1 or e + 2 >= len(times)
+        last = length <= CLOSE * rest or made == GRADED - 1 or e + 2 >= most
         room = length
         length = length if last else 0.5 * length
         if not (length > 0.0 and solved(ws, t, states[e], states[e + 1], length)):
             break
-        times[e, 0] = t
-        times[e, 1] = length
-        for i in range(s):
-            for k in range(n):
-                slopes[e, i * n + k] = K[i, k]
-            for k in range(nsel):
-                mult[e, i * nsel + k] = sel[i, k]
-        for k in range(n):
-            vec[6, k] = 0.0
-            for i in range(s):
-                vec[6, k] += tableau[3 * s + 3, i] * K[i, k]
-        for a in range(zeros[shape[NC]]):
-            vec[5, a] = 0.0
-            for i in range(s):
-                vec[5, a] += tableau[3 * s + 3, i] * W[i, a]
-        for k in range(nsel):
-            vec[14, k] = 0.0
-            for i in range(s):
-                vec[14, k] += tableau[3 * s + 3, i] * sel[i, k]
+        write(el, record, e, t)
+        follow(ws)
         t += length
         made += 1
         if last:
             break
     if made == 0:
         return 0
-    counts[MADE] = made
-    found[0] = zeros[0]
-    found[1] = 0.0
-    found[2] = 0.0
-    found[3] = FOLD
+    tally[0].made = made
+    ending[0].kind = FOLD
+    ending[0].which = el.mode.zeros[0]
+    ending[0].bound = 0.0
     return 1

@@ -4,6 +4,10 @@ An interval of length h has a number of elements. They are marched in one active
 switch (`explorer.kernels.fesd.equilibrate`), and the next active set is chosen. In a fixed active
 set complementarity and cross complementarity (16), (18) hold identically, and c_j = 0 at the end of
 a phase is (17) at the switch: what is found solves the whole of (21).
+
+The end of a slide is as good as its multipliers are, and where it is too early the surface is met
+again at once. So where a phase has no solution another active set is tried at its start, then the
+phase before is solved again by shorter elements, then a fold is looked for, then an accumulation.
 """
 
 import numpy as np
@@ -13,162 +17,49 @@ from explorer.codes import (
     MORE_SWITCHES,
     NEWTON_CAP,
     NO_ACTIVE_SET,
-    NOT_FINITE,
     SUCCESS,
     SWITCH_CAP,
 )
-from explorer.kernels.fesd.active_set import AFFINE, ALL, OTHERS, PICK, choose
-from explorer.kernels.fesd.arrangement import arrange
-from explorer.kernels.fesd.element import (
-    FACTORED,
-    FLOW,
-    MULTIPLIER,
-    NC,
-    NSEL,
-    SUBSYSTEMS,
-    SURFACE,
-    SWITCH,
-    H,
-    N,
-    S,
-)
-from explorer.kernels.fesd.equilibrate import FINER, HALVED, MADE, phase
-from explorer.kernels.fesd.fold import FOLD, furthest
+from explorer.kernels.fesd.active_set import PICK
+from explorer.kernels.fesd.enter import enter
+from explorer.kernels.fesd.equilibrate import FINER, phase
+from explorer.kernels.fesd.fold import furthest
 from explorer.kernels.fesd.march_active_set import AT_ONCE, OTHER
-from explorer.kernels.fesd.structures import Record, Workspace
-from explorer.kernels.jit import call, kernel
-from explorer.kernels.sliding.multiaffine import MOST
-from explorer.kernels.structures import Integers, Matrix, Table, Vector, takes
+from explorer.kernels.fesd.recorded import restore
+from explorer.kernels.fesd.structures import (
+    MULTIPLIER,
+    Options,
+    Phases,
+    Record,
+    Start,
+    Tally,
+    Workspace,
+)
+from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Vector
 
 __all__ = ["march"]
 
-# places in `caps`: elements of an interval, whether it is split, rule, and what is picked instead
-# (-1: nothing) at each moment that has several continuations
-ELEMENTS, SPLIT, RULE, PICKS = 0, 1, 2, 3
-# columns of `switches`: first element, kind, which, consistent patterns, functions at zero, choice,
-# then the signs behind it; of `moments`: t, slope, then x, x' before, x' behind, multipliers behind
-SIGNS = 6
 ACCUMULATED = 1e-10  # of an interval: phases shorter than that may accumulate
 LOST = 1e-6  # the same, where no active set is found any more
-AHEAD = 1e-5  # of an interval: over it a tangency is watched
 SHORT = 40  # phases of no length in a row
-SLACK = 0.05  # what multipliers may be beyond their bounds where a slide has ended
 
 
-@kernel(
-    takes(Workspace, float, Vector, float, int, int, int, int, Integers, Vector, returns=int),
-    inner=True,
-)
-def enter(ws, t, x, h, kind, which, rule, other, row, moment):
-    """Choose the active set at (t, x), where `kind` has ended the last one; return its status.
-
-    Before the start signs are 0 and `kind` is 0. Row 14 of `vec`: the multipliers at the end.
-    `other`: the set that was chosen at first cannot go on; ``best[0]`` is the choice of the last.
-    """
-    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
-    switch = ws.model.switch
-    sign, zeros, B = ws.mode.sign, ws.mode.zeros, ws.mode.B
-    work = ws.solver.work
-    vec, near, best = ws.vec, ws.near, ws.best
-    n = shape[N]
-    nc = shape[NC]
-    nsel = shape[NSEL]
-    inp[0] = t
-    for k in range(n):
-        inp[1 + k] = x[k]
-    for k in range(nsel):
-        inp[1 + n + k] = vec[14, k]
-    call(table[SWITCH, 0], table[SWITCH, 1], switch, inp)
-    call(table[FLOW, 0], table[FLOW, 1], out, inp)
-    moment[0] = t
-    for k in range(n):
-        moment[2 + k] = x[k]
-        moment[2 + n + k] = out[k]
-    z = 0
-    for j in range(nc):
-        slope = switch[nc + nc * n + j]
-        scale = (h + 1e-3 * t) * abs(slope)  # what c may come to, and what t rounds to
-        for k in range(n):
-            rate = abs(out[k])
-            for o in range(nsel):
-                rate += abs(out[n + n * n + k * nsel + o])
-            scale += abs(switch[nc + j * n + k]) * (abs(x[k]) + h * rate)
-            slope += switch[nc + j * n + k] * out[k]
-        if not np.isfinite(switch[j]):
-            return NOT_FINITE
-        vec[4, j] = 1e-12 * scale
-        vec[2, j] = switch[j]
-        if kind == SURFACE and which == j:
-            moment[1] = slope
-        held = kind > 0 and (sign[j] == 0 or (kind == SURFACE and which == j))
-        if held or abs(switch[j]) <= 1e-11 * scale:
-            if z == MOST:
-                return NO_ACTIVE_SET
-            near[z] = j
-            z += 1
-            vec[2, j] = 0.0
-        elif kind == 0:
-            sign[j] = 1 if switch[j] > 0.0 else -1
-    forced = -1
-    banned = -1
-    if kind == MULTIPLIER and shape[SUBSYSTEMS] == 0:
-        forced = which
-        sign[which] = 1 if vec[14, which] > 0.5 else -1
-    elif kind == MULTIPLIER:
-        banned = which
-        forced = ALL
-        if vec[14, which] > 0.5:  # all others of its subsystem have gone: two regions, the other
-            for k in range(nsel):
-                for a in range(zeros[nc]):
-                    if k != which and B[k, a] * B[which, a] < 0.0:
-                        banned = k
-    work[FACTORED] = 0.0  # its matrix serves another purpose now, and another set
-    many = 0
-    if other or kind == FOLD:
-        side = sign[which] if forced == which else 0
-        if forced == which:
-            sign[which] = 0
-        many = choose(ws, t, x, AHEAD * h, z, -1, OTHERS, rule, 0.0)
-        if many == 0 and forced == which:
-            sign[which] = side
-    if many == 0 and kind != FOLD:
-        many = choose(ws, t, x, AHEAD * h, z, banned, forced, rule, SLACK if other else 0.0)
-    if many == 0 and forced != -1:
-        many = choose(ws, t, x, AHEAD * h, z, -1, -1, rule, 0.0)
-    row[1] = kind
-    row[2] = which
-    row[3] = many
-    row[4] = z
-    row[5] = best[0]
-    for j in range(nc):
-        row[SIGNS + j] = sign[j]
-    if many == 0:
-        return NO_ACTIVE_SET
-    for k in range(n):
-        moment[2 + 2 * n + k] = vec[6, k]
-        if not np.isfinite(vec[6, k]):
-            return NOT_FINITE
-    for k in range(nsel):
-        vec[3, k] = vec[7, k]
-        moment[2 + 3 * n + k] = vec[7, k]
-    return SUCCESS
-
-
-@kernel("float64(float64[:, ::1], int64, float64, float64)", inner=True)
-def accumulates(moments, phases, t, short):
+@kernel(inner=True)
+def accumulates(times: Vector, phases: int, t: float, short: float) -> float:
     """Return how long after t the switches go on, if their times form a geometric series; or 0.
 
     So they do if the last cycle of 1, 2 or 4 phases is shorter than `short`, and each of the last
-    four is shorter than the one before, about by one factor.
+    four is shorter than the one before, about by one factor q: the rest is d q / (1 - q).
     """
     for shift in range(3):
         cycle = 1 << shift
         if phases < 4 * cycle:
             break
-        one = t - moments[phases - cycle, 0]
-        two = moments[phases - cycle, 0] - moments[phases - 2 * cycle, 0]
-        three = moments[phases - 2 * cycle, 0] - moments[phases - 3 * cycle, 0]
-        four = moments[phases - 3 * cycle, 0] - moments[phases - 4 * cycle, 0]
+        one = t - times[phases - cycle]
+        two = times[phases - cycle] - times[phases - 2 * cycle]
+        three = times[phases - 2 * cycle] - times[phases - 3 * cycle]
+        four = times[phases - 3 * cycle] - times[phases - 4 * cycle]
         if one > max(short, 1e-12 * t) or not (
             one < 0.999 * two and two < 0.999 * three and three < 0.999 * four
         ):
@@ -178,208 +69,267 @@ def accumulates(moments, phases, t, short):
     return 0.0
 
 
-@kernel("void(float64[:, ::1], int64)", inline=True)
-def keep(vec, back):
-    """Copy what a phase begins with (see `stretch`) to the last rows of `vec`, or it back."""
-    for row in range(4):
-        at = 2 + row + row // 2  # 2, 3, 5, 6
-        for k in range(vec.shape[1]):
-            if back:
-                vec[at, k] = vec[15 + row, k]
-            else:
-                vec[15 + row, k] = vec[at, k]
+@kernel(inline=True)
+def copy(one: Start, other: Start) -> None:
+    """Copy what a phase begins with, but for the tolerances."""
+    for j in range(len(one.c)):
+        other.c[j] = one.c[j]
+        other.w[j] = one.w[j]
+    for k in range(len(one.multipliers)):
+        other.multipliers[k] = one.multipliers[k]
+    for k in range(len(one.rate)):
+        other.rate[k] = one.rate[k]
 
 
-@kernel(takes(Workspace, Record, Integers, Integers, Vector, Table, Matrix, Table, returns=int))
-def march(ws, record, counts, caps, knobs, switches, moments, places):
-    """March from ``states[0]`` over [0, knobs[0]] in intervals of knobs[1]; return a status.
+@kernel(inline=True)
+def prepare(ws: Workspace, phases: Phases, options: Options) -> int:
+    """Begin the next phase; return the rule by which its active set is chosen."""
+    now = ws.march[0]
+    p = now.phases
+    phases.switches[p].element = now.count
+    phases.slope[p] = 0.0
+    ws.element.mode.active[0].choice = phases.switches[p - 1].choice if p > 0 else 0
+    if now.several < len(options.picks) and options.picks[now.several] >= 0:
+        return PICK + options.picks[now.several]
+    return options.rule
 
-    counts: of the last phase, elements, switches and the start, intervals, switches that found no
-    element left, phases of unequal lengths, the most consistent patterns, halvings of the last
-    phase. places: interval and phase of each element. ``knobs[2]`` is the time that was reached, or
-    of an accumulation.
-    """
-    shape, tableau = ws.model.shape, ws.model.tableau
-    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
-    W, C, sel = ws.stages.W, ws.stages.C, ws.stages.sel
-    work = ws.solver.work
-    vec, found, best = ws.vec, ws.found, ws.best
-    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
-    n = shape[N]
-    nc = shape[NC]
-    nsel = shape[NSEL]
-    s = shape[S]
-    t_end = knobs[0]
-    h = knobs[1]
-    intervals = int(np.ceil(t_end / h - 1e-9))
-    t = 0.0
-    knobs[2] = t
-    count = 0
+
+@kernel(inline=True)
+def count(ws: Workspace, phases: Phases, tally: Tally) -> None:
+    """Count the phase whose active set was chosen."""
+    now = ws.march[0]
+    many = phases.switches[now.phases].consistent
+    if now.kind == MULTIPLIER:
+        phases.slope[now.phases] = now.slope
+    now.several += many > 1
+    now.phases += 1
+    tally[0].phases = now.phases
+    tally[0].consistent = max(tally[0].consistent, many)
+
+
+@kernel(inline=True)
+def resume(ws: Workspace, phases: Phases) -> None:
+    """Begin the last phase again, as it began."""
+    restore(ws.element, phases, ws.march[0].phases - 1)
+    copy(ws.kept.before, ws.start)
+    ws.element.solver.newton[0].factored = 0.0
+
+
+@kernel(inline=True)
+def carry_on(ws: Workspace, record: Record) -> None:
+    """Begin a new interval in the old active set."""
+    problem, stages, start = ws.element.problem, ws.element.stages, ws.start
+    n, s = problem.n_x, stages.K.shape[0]
+    for k in range(n):
+        start.rate[k] = record.slopes[ws.march[0].count - 1, (s - 1) * n + k]
+    for a in range(ws.element.mode.active[0].sliding):
+        start.w[a] = stages.W[s - 1, a]
+    for k in range(problem.n_sel):
+        start.multipliers[k] = ws.end[k]
+    for j in range(problem.n_c):
+        start.c[j] = stages.C[s - 1, j]
+
+
+@kernel(inline=True)
+def over_at_once(ws: Workspace) -> None:
+    """End a slide where the interval before has ended."""
+    now, ending = ws.march[0], ws.ending[0]
+    now.due = 1
+    now.kind = MULTIPLIER
+    now.which = ending.which
+    now.slope = 0.0
+    ws.end[ending.which] = ending.bound
+
+
+@kernel(inline=True)
+def choose_again(ws: Workspace, record: Record, phases: Phases) -> None:
+    """Go back to the end of the last phase, to choose another active set there."""
+    now, problem, tableau = ws.march[0], ws.element.problem, ws.element.tableau
+    nsel = problem.n_sel
+    now.other = 1
+    now.phases -= 1
+    now.several -= phases.switches[now.phases].consistent > 1
+    restore(ws.element, phases, now.phases - 1)
     for k in range(nsel):
-        vec[14, k] = 0.5
-    for j in range(nc):
-        sign[j] = 0
-    moments[0, 1] = 0.0
-    kind = 0
-    which = -1
-    phases = 0
-    due = True  # whether an active set has to be chosen
-    other = 0  # and whether the one that was chosen at first cannot go on
-    several = 0  # moments with several continuations
-    short = 0
-    for q in range(intervals):
-        t_next = t_end if q == intervals - 1 else (q + 1) * h
-        near_end = 1e-12 * max(t_next, h)
-        begin = count
-        wanted = 1
-        counts[3] = q
-        # The end of a slide is as good as its multipliers are, and where it is too early the
-        # surface is met again at once. What lacks a solution so leads back to the phase before.
-        back = -1  # the first element of that, if it is of this interval
-        halvings = 0
-        again = False
-        while t < t_next:
+        total = 0.0
+        for i in range(len(tableau.end)):
+            total += tableau.end[i] * record.mult[now.count - 1, i * nsel + k]
+        ws.end[k] = total
+    now.slope = phases.slope[now.phases]
+
+
+@kernel(inline=True)
+def go_back(ws: Workspace, record: Record, phases: Phases) -> None:
+    """Go back to the start of the phase before, to solve it by shorter elements."""
+    now = ws.march[0]
+    now.count = now.back
+    now.t = record.begin[now.back]
+    now.phases -= 1
+    now.several -= phases.switches[now.phases].consistent > 1
+    now.wanted -= 1
+    now.again = 1
+    now.other = 0
+
+
+@kernel(inline=True)
+def retreats(ws: Workspace, record: Record, phases: Phases, options: Options, lost: bool) -> bool:
+    """Whether a march that is `lost` tries again, from another active set or the phase before."""
+    now = ws.march[0]
+    if not lost or now.again:
+        return False
+    if now.due and now.kind == MULTIPLIER and now.other == 0:
+        choose_again(ws, record, phases)
+        return True
+    if now.back >= 0 and options.split and now.halvings + 1 < FINER:
+        go_back(ws, record, phases)
+        return True
+    return False
+
+
+@kernel(inline=True)
+def meet(
+    ws: Workspace, phases: Phases, options: Options, tally: Tally, reached: float, made: int
+) -> int:
+    """Take note of the switch at the end of a phase; return how the march ends, or SUCCESS."""
+    now, sel, tableau = ws.march[0], ws.element.stages.sel, ws.element.tableau
+    s = sel.shape[0]
+    span = reached - now.t
+    now.short = now.short + 1 if span <= 1e-13 * max(now.t, options.h) else 0
+    if now.short > SHORT:
+        return NO_ACTIVE_SET
+    rest = accumulates(phases.t, now.phases, reached, ACCUMULATED * options.h)
+    if rest > 0.0:
+        tally[0].reached = reached + rest
+        tally[0].elements = now.count + made
+        return ACCUMULATION
+    now.slope = 0.0
+    if now.kind == MULTIPLIER and s > 1:
+        a = 1.0 / ((tableau.c[s - 1] - tableau.c[s - 2]) * ws.element.solver.newton[0].h)
+        now.slope = a * (sel[s - 1, now.which] - sel[s - 2, now.which])
+    return SUCCESS
+
+
+@kernel(inline=True)
+def conclude(
+    ws: Workspace, record: Record, phases: Phases, options: Options, tally: Tally, interval: int,
+    t_next: float, close: float,
+) -> int:  # fmt: skip
+    """Go on to the end of a phase that was solved; return how the march ends, or SUCCESS."""
+    now, ending, made = ws.march[0], ws.ending[0], tally[0].made
+    end = now.count + made - 1
+    now.kind = ending.kind
+    now.which = ending.which
+    reached = record.begin[end] + record.length[end]
+    last = now.kind == 0 or t_next - reached <= close
+    now.due = 1 if now.kind != 0 else 0
+    now.again = 0
+    now.other = 0
+    for e in range(now.count, now.count + made):
+        record.interval[e] = interval
+        record.phase[e] = now.phases - 1
+    if now.due:
+        now.wanted += 0 if last else 1
+        status = meet(ws, phases, options, tally, reached, made)
+        if status != SUCCESS:
+            return status
+    if not last:
+        now.back = now.count
+        now.halvings = tally[0].halvings
+        copy(ws.start, ws.kept.before)
+    now.count += made
+    tally[0].elements = now.count
+    now.t = reached
+    if last:
+        now.t = t_next
+        record.length[end] = t_next - record.begin[end]
+    tally[0].reached = now.t
+    return SUCCESS
+
+
+@kernel(inline=True)
+def rewind(ws: Workspace, phases: Phases) -> None:
+    """Set the state of the march at t = 0, before an active set was chosen."""
+    now = ws.march[0]
+    now.t = 0.0
+    now.count = 0
+    now.phases = 0
+    now.kind = 0
+    now.which = -1
+    now.slope = 0.0
+    now.due = 1
+    now.other = 0
+    now.again = 0
+    now.several = 0
+    now.short = 0
+    ws.end[:] = 0.5
+    ws.element.mode.sign[:] = 0
+    phases.slope[0] = 0.0
+
+
+@kernel()
+def march(ws: Workspace, record: Record, phases: Phases, options: Options, tally: Tally) -> int:
+    """March from ``states[0]`` over [0, t_end] in intervals of length h; return how it ended.
+
+    SUCCESS; ACCUMULATION at ``tally[0].reached``; MORE_SWITCHES: an interval has too few elements,
+    and is not split; SWITCH_CAP and ELEMENT_CAP: no room is left in the phases or in the record;
+    NO_ACTIVE_SET, NEWTON_CAP, NOT_FINITE: it finds no way on.
+    """
+    h, t_end = options.h, options.t_end
+    intervals = int(np.ceil(t_end / h - 1e-9))
+    now, el = ws.march[0], ws.element
+    rewind(ws, phases)
+    tally[0].reached = 0.0
+    for interval in range(intervals):
+        t_next = t_end if interval == intervals - 1 else (interval + 1) * h
+        close = 1e-12 * max(t_next, h)
+        now.begin = now.count
+        now.wanted = 1
+        now.back = -1
+        now.halvings = 0
+        now.again = 0
+        tally[0].intervals = interval
+        while now.t < t_next:
             status = SUCCESS
-            if again:
-                for j in range(nc):
-                    sign[j] = switches[phases - 1, SIGNS + j]
-                arrange(shape, sign, zeros, base, B, switches[phases - 1, SIGNS - 1])
-                keep(vec, 1)
-                work[FACTORED] = 0.0
-            elif due:
-                if phases == len(switches):
+            if now.again:
+                resume(ws, phases)
+            elif now.due:
+                if now.phases == len(phases.switches):
                     return SWITCH_CAP
-                switches[phases, 0] = count
-                moments[phases, 1] = 0.0
-                rule = caps[RULE]
-                if several < len(caps) - PICKS and caps[PICKS + several] >= 0:
-                    rule = PICK + caps[PICKS + several]
-                best[0] = switches[phases - 1, SIGNS - 1] if phases > 0 else 0
-                status = enter(
-                    ws,
-                    t,
-                    states[count],
-                    h,
-                    kind,
-                    which,
-                    rule,
-                    other,
-                    switches[phases],
-                    moments[phases],
-                )
-                if kind == MULTIPLIER:
-                    moments[phases, 1] = found[2]
-                several += switches[phases, 3] > 1
-                phases += 1
-                counts[2] = phases
-                counts[6] = max(counts[6], switches[phases - 1, 3])
-            elif phases > 0:  # a new interval in the old active set
-                for k in range(n):
-                    vec[6, k] = slopes[count - 1, (s - 1) * n + k]
-                for k in range(zeros[nc]):
-                    vec[5, k] = W[s - 1, k]
-                for k in range(nsel):
-                    vec[3, k] = vec[14, k]
-                for j in range(nc):
-                    vec[2, j] = C[s - 1, j]
-            less = halvings + 1 if again else 0
+                rule, x = prepare(ws, phases, options), record.states[now.count]
+                p, other = now.phases, now.other
+                status = enter(ws, now.t, x, h, now.kind, now.which, rule, other, phases, p)
+                count(ws, phases, tally)
+            elif now.phases > 0:
+                carry_on(ws, record)
             if status == SUCCESS:
-                status = phase(
-                    ws,
-                    record,
-                    counts,
-                    count,
-                    t,
-                    t_next,
-                    near_end,
-                    max(caps[ELEMENTS] - (count - begin), 1),
-                    caps[ELEMENTS],
-                    caps[SPLIT],
-                    less,
-                )
-            if status == AT_ONCE and not due and not again:
-                due = True  # the slide was over where the interval before has ended
-                kind = MULTIPLIER
-                which = int(found[0])
-                vec[14, which] = found[1]
-                found[2] = 0.0
+                most = max(options.elements - (now.count - now.begin), 1)
+                halved = now.halvings + 1 if now.again else 0
+                first, t = now.count, now.t
+                status = phase(ws, record, options, tally, first, t, t_next, close, most, halved)
+            if status == AT_ONCE and not now.due and not now.again:
+                over_at_once(ws)
                 continue
             if status == AT_ONCE:
                 status = OTHER
             if status != SUCCESS:
                 lost = status in (NEWTON_CAP, NO_ACTIVE_SET, OTHER)
-                if lost and due and kind == MULTIPLIER and other == 0 and not again:
-                    # where it ends is as good as its multipliers: another set may go on there
-                    other = 1
-                    phases -= 1
-                    several -= switches[phases, 3] > 1
-                    for j in range(nc):
-                        sign[j] = switches[phases - 1, SIGNS + j]
-                    arrange(shape, sign, zeros, base, B, switches[phases - 1, SIGNS - 1])
-                    for k in range(nsel):
-                        vec[14, k] = 0.0
-                        for i in range(s):
-                            vec[14, k] += tableau[3 * s + 3, i] * mult[count - 1, i * nsel + k]
-                    found[2] = moments[phases, 1]
+                if retreats(ws, record, phases, options, lost):
                     continue
-                if lost and back >= 0 and not again and caps[SPLIT] and halvings + 1 < FINER:
-                    count = back
-                    t = times[back, 0]
-                    phases -= 1
-                    several -= switches[phases, 3] > 1
-                    wanted -= 1
-                    again = True
-                    other = 0
-                    continue
-                folds = status == NEWTON_CAP and zeros[nc] > 1 and shape[AFFINE] == 1
-                if not folds or not furthest(ws, record, counts, count, t, t_next - t):
-                    rest = accumulates(moments, phases - 1, t, LOST * h) if lost else 0.0
-                    knobs[2] = t + rest
+                folds = status == NEWTON_CAP and el.mode.active[0].sliding > 1
+                folds = folds and el.problem.affine == 1
+                if not folds or not furthest(ws, record, tally, now.count, now.t, t_next - now.t):
+                    p = now.phases - 1
+                    rest = accumulates(phases.t, p, now.t, LOST * h) if lost else 0.0
+                    tally[0].reached = now.t + rest
                     if rest > 0.0:
                         return ACCUMULATION
                     return NO_ACTIVE_SET if status == OTHER else status
-            made = counts[MADE]
-            kind = int(found[3])
-            which = int(found[0])
-            reached = times[count + made - 1, 0] + times[count + made - 1, 1]
-            last = kind == 0 or t_next - reached <= near_end
-            due = kind != 0
-            again = False
-            other = 0
-            for e in range(count, count + made):
-                places[e, 0] = q
-                places[e, 1] = phases - 1
-            if due:
-                wanted += 0 if last else 1
-                span = reached - t
-                short = short + 1 if span <= 1e-13 * max(t, h) else 0
-                if short > SHORT:
-                    return NO_ACTIVE_SET
-                rest = accumulates(moments, phases, reached, ACCUMULATED * h)
-                if rest > 0.0:
-                    knobs[2] = reached + rest
-                    counts[1] = count + made
-                    return ACCUMULATION
-                if kind == MULTIPLIER and s > 1:
-                    a = 1.0 / ((tableau[3 * s, s - 1] - tableau[3 * s, s - 2]) * work[H])
-                    found[2] = a * (sel[s - 1, which] - sel[s - 2, which])
-                else:
-                    found[2] = 0.0
-            if not last:
-                back = count
-                halvings = counts[HALVED]
-                keep(vec, 0)
-            count += made
-            counts[1] = count
-            if last:
-                t = t_next
-                times[count - 1, 1] = t - times[count - 1, 0]
-            else:
-                t = reached
-            knobs[2] = t
-        if wanted > caps[ELEMENTS]:
-            counts[4] = max(counts[4], wanted)
-            if caps[SPLIT] == 0:
+            status = conclude(ws, record, phases, options, tally, interval, t_next, close)
+            if status != SUCCESS:
+                return status
+        if now.wanted > options.elements:
+            tally[0].needed = max(tally[0].needed, now.wanted)
+            if not options.split:
                 return MORE_SWITCHES
-    counts[3] = intervals
+    tally[0].intervals = intervals
     return SUCCESS

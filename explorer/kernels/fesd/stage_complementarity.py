@@ -13,51 +13,140 @@ a linear complementarity problem in each Newton iteration,
     0 <= v perp g_v - g_leader + lambda >= 0,    0 <= lambda perp 1 - sum v >= 0.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from explorer.kernels.fesd.arrangement import AT
-from explorer.kernels.fesd.element import FLOW, MODEL, NC, NSEL, SUBSYSTEMS, SWITCH, N, S, place
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.fesd.element import flow, place, switching
+from explorer.kernels.fesd.structures import Problem, Tableau
+from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Stack, Vector
 
-# multipliers of the variables, their groups, leaders of the groups (-1: 1 - alpha, no multiplier)
-LAYOUT = "int64[::1], int64[::1], int64[::1]"
-# K (s, n), variables (s, nv), multipliers (s, nsel), x at the end
-STAGE = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1]"
-# c (s, nc), c_x (s, nc n), size of c (s + 1, ng; last: of all steps), g by c (s, nv, nc),
-# f by variables (s, n nv)
-LINEAR = "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, :, ::1], float64[:, ::1]"
-# J (s n, s n), pivots, right-hand sides (1 + s nv, s n), M (m, m), q, z, T, basis, scale, all,
-# principal block
-SOLVER = (
-    "float64[:, ::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[:, ::1], int64[::1], float64[::1], int64[::1], float64[:, ::1]"
-)
+__all__ = [
+    "SNAP",
+    "Complementarity",
+    "Groups",
+    "Linear",
+    "Slopes",
+    "Step",
+    "Unknowns",
+    "keeps",
+    "linearise",
+    "mismatch",
+    "stays",
+    "step_of",
+]
+
 FLOOR = 1e-3  # of the largest c of a run: what all of them are compared with at least
 SNAP = 1e-13  # a multiplier this close to 0 or 1 is that
 
 
-@kernel("void(int64[::1], int64[::1], float64[::1], float64[:, ::1])", inner=True)
-def weigh(shape, leader, c, R):
+class Groups(NamedTuple):
+    """Which multipliers add up to 1; n_v variables in n_g groups."""
+
+    member: Integers  # (n_v,) multiplier of each variable
+    group: Integers  # (n_v,) its group
+    leader: Integers  # (n_g,) multiplier that is 1 minus the others; -1: 1 - alpha, none of its own
+
+
+class Unknowns(NamedTuple):
+    """The unknowns of a step."""
+
+    K: Matrix  # (s, n_x) slopes
+    V: Matrix  # (s, n_v) variables
+    sel: Matrix  # (s, n_sel) multipliers
+    end: Vector  # (n_x,) x at the end
+
+
+class Linear(NamedTuple):
+    """The switching functions at the stages, and the rows of g = R c."""
+
+    C: Matrix  # (s, n_c) c
+    Cx: Matrix  # (s, n_c n_x) c_x
+    size: Matrix  # (s + 1, n_g) terms of c of a group in each stage; last: in all steps
+    R: Stack  # (s, n_v, n_c) g_v - g_leader = R c
+    F: Matrix  # (s, n_x n_v) f by the variables
+
+
+class Slopes(NamedTuple):
+    """The equations of the slopes, linear in K: J dK + F dV = residual."""
+
+    J: Matrix  # (s n_x, s n_x)
+    pivots: Integers  # (max(s n_x, m),)
+    change: Vector  # (s n_x,) residual, then dK with V as it is
+    columns: Matrix  # (s n_v, s n_x) dK by each variable
+
+
+class Complementarity(NamedTuple):
+    """The linear complementarity problem w = M z + q, 0 <= w perp z >= 0 of m = s (n_v + n_g)."""
+
+    M: Matrix  # (m, m)
+    q: Vector  # (m,)
+    z: Vector  # (m,) variables, then lambda
+    T: Matrix  # (m + 1, 2 m + 2) tableau of Lemke's method
+    basis: Integers  # (m,)
+    scale: Vector  # (m,)
+    act: Integers  # (m,) all rows
+    A: Matrix  # (m, m) principal block
+    row: Vector  # (s n_x,) g by K in a stage
+
+
+class Step(NamedTuple):
+    """What one step needs."""
+
+    problem: Problem
+    tableau: Tableau
+    groups: Groups
+    unknowns: Unknowns
+    linear: Linear
+    slopes: Slopes
+    lcp: Complementarity
+
+
+def step_of(problem: Problem, tableau: Tableau, groups: Groups) -> Step:
+    """Return the memory of a step."""
+    n, nc, s = problem.n_x, problem.n_c, len(tableau.b)
+    nv, ng = len(groups.member), len(groups.leader)
+    m, wide = s * (nv + ng), s * n
+    unknowns = Unknowns(
+        np.empty((s, n)), np.empty((s, nv)), np.empty((s, problem.n_sel)), np.empty(n)
+    )
+    linear = Linear(
+        np.empty((s, nc)), np.empty((s, nc * n)), np.zeros((s + 1, ng)), np.empty((s, nv, nc)),
+        np.empty((s, n * nv)),
+    )  # fmt: skip
+    slopes = Slopes(
+        np.empty((wide, wide)), np.empty(max(wide, m), np.int64), np.empty(wide),
+        np.empty((s * nv, wide)),
+    )  # fmt: skip
+    lcp = Complementarity(
+        np.empty((m, m)), np.empty(m), np.empty(m), np.empty((m + 1, 2 * m + 2)),
+        np.empty(m, np.int64), np.empty(m), np.arange(m), np.empty((m, m)), np.empty(wide),
+    )  # fmt: skip
+    return Step(problem, tableau, groups, unknowns, linear, slopes, lcp)
+
+
+@kernel(inner=True)
+def weigh(problem: Problem, leader: Integers, c: Vector, R: Matrix) -> None:
     """Set R such that g_v - g_leader = R c, by the nearest cell of each region."""
-    nc = shape[NC]
     R[:, :] = 0.0
-    if shape[SUBSYSTEMS] == 0:
-        for j in range(nc):
+    if len(problem.subsystems) == 0:
+        for j in range(problem.n_c):
             R[j, j] = -1.0
         return
     row = 0
-    for u in range(shape[SUBSYSTEMS]):
-        first = shape[AT + 4 * u]
-        count = shape[AT + 4 * u + 1]
-        cells = shape[AT + 4 * u + 2]
-        others = leader[u] - shape[AT + 4 * u + 3]
+    for u in range(len(problem.subsystems)):
+        subsystem = problem.subsystems[u]
+        first = subsystem.first
+        count = subsystem.count
+        others = leader[u] - subsystem.regions
         chosen = 0
         for region in range(others, -1, -1):
             lowest = np.inf
             nearest = 0
             for cell in range(1 << count):
-                if shape[cells + cell] != region:
+                if problem.cells[subsystem.cells + cell] != region:
                     continue
                 g = 0.0
                 for j in range(count):
@@ -73,42 +162,63 @@ def weigh(shape, leader, c, R):
         row += others
 
 
-@kernel(
-    f"float64({MODEL}, {LAYOUT}, {STAGE}, {LINEAR}, {SOLVER}, float64, float64[::1], float64)",
-    inner=True,
-)
-def linearise(
-    table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx, size, R,
-    F, J, pivots, b, M, q, z, T, basis, scale, act, A, t, x, h,
-):  # fmt: skip
+@kernel(inline=True)
+def mix(step: Step, i: int) -> None:
+    """Set the multipliers of stage `i` by its variables: each leader is 1 minus the others."""
+    groups, V, sel = step.groups, step.unknowns.V, step.unknowns.sel
+    n = step.problem.n_x
+    for g in range(len(groups.leader)):
+        if groups.leader[g] >= 0:
+            sel[i, groups.leader[g]] = 1.0
+    for v in range(len(groups.member)):
+        sel[i, groups.member[v]] = V[i, v]
+        if groups.leader[groups.group[v]] >= 0:
+            sel[i, groups.leader[groups.group[v]]] -= V[i, v]
+    for k in range(step.problem.n_sel):
+        if abs(sel[i, k]) <= SNAP:
+            sel[i, k] = 0.0
+        step.problem.inp[1 + n + k] = sel[i, k]
+
+
+@kernel(inline=True)
+def measure(step: Step, i: int, h: float) -> None:
+    """Set the sizes that g of each group has in stage `i`; ``unknowns.end`` holds those of x'."""
+    problem, groups, linear, end = step.problem, step.groups, step.linear, step.unknowns.end
+    C, Cx, size, R, inp = linear.C, linear.Cx, linear.size, linear.R, problem.inp
+    n, s = problem.n_x, C.shape[0]
+    size[i, :] = 1e-300
+    for v in range(len(groups.member)):
+        for j in range(problem.n_c):
+            if R[i, v, j] != 0.0:
+                terms = abs(C[i, j])
+                for k in range(n):
+                    terms += abs(Cx[i, j * n + k]) * (abs(inp[1 + k]) + h * end[k])
+                size[i, groups.group[v]] = max(size[i, groups.group[v]], terms)
+    for g in range(len(groups.leader)):
+        size[s, g] = max(size[s, g], size[i, g])
+        size[i, g] = max(size[i, g], FLOOR * size[s, g])
+
+
+@kernel(inner=True)
+def linearise(step: Step, t: float, x: Vector, h: float) -> float:
     """Evaluate all stages, with the slopes' matrix J; return the residual beside its terms.
 
-    ``b[0]`` is the negative residual of the slopes' equations; inf: something is not finite. `end`
-    serves for the sizes of x'.
+    ``slopes.change`` is the negative residual of the slopes' equations; inf: something is not
+    finite. ``unknowns.end`` serves for the sizes of x'.
     """
-    n = shape[N]
-    nc = shape[NC]
-    nsel = shape[NSEL]
-    s = shape[S]
-    nv = len(member)
+    problem, tableau, groups, unknowns, linear, slopes, _ = step
+    inp, out, c = problem.inp, problem.out, problem.c
+    member, group, leader = groups.member, groups.group, groups.leader
+    K, end, F, J = unknowns.K, unknowns.end, linear.F, slopes.J
+    n, nc, nsel, s, nv = problem.n_x, problem.n_c, problem.n_sel, K.shape[0], len(member)
     at_sel = n + n * n
     worst = 0.0
     J[:, :] = 0.0
     for i in range(s):
-        place(table, shape, inp, out, switch, tableau, t + h * tableau[3 * s, i], x, h, i, K)
-        for g in range(len(leader)):
-            if leader[g] >= 0:
-                sel[i, leader[g]] = 1.0
-        for v in range(nv):
-            sel[i, member[v]] = V[i, v]
-            if leader[group[v]] >= 0:
-                sel[i, leader[group[v]]] -= V[i, v]
-        for k in range(nsel):
-            if abs(sel[i, k]) <= SNAP:
-                sel[i, k] = 0.0
-            inp[1 + n + k] = sel[i, k]
-        call(table[SWITCH, 0], table[SWITCH, 1], switch, inp)
-        call(table[FLOW, 0], table[FLOW, 1], out, inp)
+        place(problem, tableau.A[i], t + h * tableau.c[i], x, h, K)
+        mix(step, i)
+        switching(problem)
+        flow(problem)
         for k in range(n):
             row = i * n + k
             rest = out[k] - K[i, k]
@@ -117,7 +227,7 @@ def linearise(
                 slope = out[n + k * n + o]
                 terms += abs(slope) * (abs(inp[1 + o]) + abs(x[o]))
                 for j in range(s):
-                    J[row, j * n + o] = -h * tableau[i, j] * slope
+                    J[row, j * n + o] = -h * tableau.A[i, j] * slope
             J[row, row] += 1.0
             for o in range(nsel):
                 terms += abs(out[at_sel + k * nsel + o])
@@ -125,74 +235,60 @@ def linearise(
                 F[i, k * nv + v] = out[at_sel + k * nsel + member[v]]
                 if leader[group[v]] >= 0:
                     F[i, k * nv + v] -= out[at_sel + k * nsel + leader[group[v]]]
-            b[0, row] = rest
+            slopes.change[row] = rest
             if not abs(rest) < np.inf:
                 return np.inf
             worst = max(worst, abs(rest) / (terms + 1e-300))
             end[k] = terms
         for j in range(nc):
-            C[i, j] = switch[j]
-            if not abs(switch[j]) < np.inf:
+            linear.C[i, j] = c[j]
+            if not abs(c[j]) < np.inf:
                 return np.inf
             for k in range(n):
-                Cx[i, j * n + k] = switch[nc + j * n + k]
-        weigh(shape, leader, C[i], R[i])
-        size[i, :] = 1e-300
-        for v in range(nv):
-            for j in range(nc):
-                if R[i, v, j] != 0.0:
-                    terms = abs(C[i, j])
-                    for k in range(n):
-                        terms += abs(Cx[i, j * n + k]) * (abs(inp[1 + k]) + h * end[k])
-                    size[i, group[v]] = max(size[i, group[v]], terms)
-        for g in range(len(leader)):
-            size[s, g] = max(size[s, g], size[i, g])
-            size[i, g] = max(size[i, g], FLOOR * size[s, g])
+                linear.Cx[i, j * n + k] = c[nc + j * n + k]
+        weigh(problem, leader, linear.C[i], linear.R[i])
+        measure(step, i, h)
     return worst
 
 
-@kernel(f"float64(int64[::1], {LAYOUT}, {STAGE}, {LINEAR})", inner=True)
-def mismatch(shape, member, group, leader, K, V, sel, end, C, Cx, size, R, F):
+@kernel(inner=True)
+def mismatch(problem: Problem, groups: Groups, V: Matrix, linear: Linear) -> float:
     """Return how far the multipliers are from complementary: min(theta, its slack), the largest."""
+    C, size, R, group = linear.C, linear.size, linear.R, groups.group
+    nv, nc = len(groups.member), problem.n_c
     worst = 0.0
-    for i in range(shape[S]):
-        for g in range(len(leader)):
+    for i in range(C.shape[0]):
+        for g in range(len(groups.leader)):
             lowest = 0.0  # of g_v - g_leader: -lambda
             rest = 1.0
-            for v in range(len(member)):
+            for v in range(nv):
                 if group[v] == g:
                     rest -= V[i, v]
                     value = 0.0
-                    for j in range(shape[NC]):
+                    for j in range(nc):
                         value += R[i, v, j] * C[i, j]
                     lowest = min(lowest, value)
             worst = max(worst, min(abs(rest), -lowest / size[i, g]))
-            for v in range(len(member)):
+            for v in range(nv):
                 if group[v] == g:
                     value = -lowest
-                    for j in range(shape[NC]):
+                    for j in range(nc):
                         value += R[i, v, j] * C[i, j]
                     worst = max(worst, min(V[i, v], value / size[i, g]))
     return worst
 
 
-@kernel(
-    f"int64({MODEL}, {LAYOUT}, {STAGE}, {LINEAR}, {SOLVER}, float64)",
-    inner=True,
-)
-def stays(
-    table, shape, inp, out, switch, tableau, member, group, leader, K, V, sel, end, C, Cx, size, R,
-    F, J, pivots, b, M, q, z, T, basis, scale, act, A, h,
-):  # fmt: skip
-    """Whether no multiplier is between 0 and 1 and none changes with the step ``b[0]`` in K."""
-    n = shape[N]
-    nc = shape[NC]
-    s = shape[S]
-    nv = len(member)
+@kernel(inner=True)
+def stays(step: Step, h: float) -> bool:
+    """Whether no multiplier is between 0 and 1 and none changes with the step ``slopes.change``."""
+    problem, groups, linear, A = step.problem, step.groups, step.linear, step.tableau.A
+    C, Cx, size, R = linear.C, linear.Cx, linear.size, linear.R
+    V, q, change, group = step.unknowns.V, step.lcp.q, step.slopes.change, groups.group
+    n, nc, s, nv = problem.n_x, problem.n_c, C.shape[0], len(groups.member)
     for i in range(s):
         for v in range(nv):
             if V[i, v] != 0.0 and V[i, v] != 1.0:
-                return 0
+                return False
             q[v] = 0.0
             for j in range(nc):
                 if R[i, v, j] == 0.0:
@@ -200,28 +296,30 @@ def stays(
                 c = C[i, j]
                 for k in range(n):
                     for o in range(s):
-                        c += h * Cx[i, j * n + k] * tableau[i, o] * b[0, o * n + k]
+                        c += h * Cx[i, j * n + k] * A[i, o] * change[o * n + k]
                 q[v] += R[i, v, j] * c
-        for g in range(len(leader)):
+        for g in range(len(groups.leader)):
             level = 0.0
             for v in range(nv):
                 if group[v] == g and V[i, v] == 1.0:
                     level = -q[v]
             low = -SNAP * size[i, g]
             if level < low:
-                return 0
+                return False
             for v in range(nv):
                 if group[v] == g and q[v] + level < low:
-                    return 0
-    return 1
+                    return False
+    return True
 
 
-@kernel(f"int64(float64[:, ::1], float64[::1], float64[::1], {LAYOUT}, float64[:, ::1],"
-        " int64, float64[:, ::1], int64[::1], int64[::1], float64[::1])", inner=True)  # fmt: skip
-def keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, rhs):
-    """Solve the linear complementarity problem with the active set of V; 1 if that is its own."""
-    nv = len(member)
-    ng = len(leader)
+@kernel(inner=True)
+def keeps(lcp: Complementarity, groups: Groups, V: Matrix, pivots: Integers) -> bool:
+    """Solve the linear complementarity problem with the active set of V; whether that is its own.
+
+    The basis are the variables above 0, and lambda of each group whose variables add up to 1.
+    """
+    M, q, z, basis, rhs, A = lcp.M, lcp.q, lcp.z, lcp.basis, lcp.scale, lcp.A
+    s, nv, ng = V.shape[0], len(groups.member), len(groups.leader)
     m = s * (nv + ng)
     count = 0
     for i in range(s):
@@ -233,7 +331,7 @@ def keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, rhs):
         for g in range(ng):
             total = 0.0
             for v in range(nv):
-                total += V[i, v] if group[v] == g else 0.0
+                total += V[i, v] if groups.group[v] == g else 0.0
             if total > 1.0 - SNAP:
                 basis[count] = s * nv + i * ng + g
                 count += 1
@@ -242,7 +340,7 @@ def keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, rhs):
         for o in range(count):
             A[a, o] = M[basis[a], basis[o]]
     if lu_factor(A, count, count - 1, count - 1, pivots) != 0:
-        return 0
+        return False
     lu_solve(A, count, count - 1, count - 1, pivots, rhs)
     for a in range(m):
         z[a] = 0.0
@@ -255,5 +353,5 @@ def keeps(M, q, z, member, group, leader, V, s, A, pivots, basis, rhs):
             w += M[a, basis[o]] * rhs[o]
             terms += abs(M[a, basis[o]] * rhs[o])
         if z[a] < -SNAP * terms or w < -SNAP * terms or not np.isfinite(w):
-            return 0
-    return 1
+            return False
+    return True

@@ -16,33 +16,18 @@ cost; at a fixed time it is dx - (dx_end / dh) dt. Columns: parameters, then the
 
 from typing import NamedTuple
 
+import numpy as np
+
 from explorer.codes import NO_ACTIVE_SET, SUCCESS
-from explorer.kernels.fesd.arrangement import arrange
-from explorer.kernels.fesd.element import (
-    FACTORED,
-    FLOW,
-    MODE,
-    NC,
-    NRHO,
-    NSEL,
-    SURFACE,
-    SWITCH,
-    H,
-    N,
-    S,
-    element,
-    factor,
-    place,
-)
-from explorer.kernels.fesd.march import SIGNS
-from explorer.kernels.fesd.structures import Element, Record, Workspace
+from explorer.kernels.fesd.element import element, factor, flow, multipliers, place, switching
+from explorer.kernels.fesd.recorded import load
+from explorer.kernels.fesd.structures import SURFACE, Element, Phases, Problem, Record, Workspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_solve
-from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, takes
+from explorer.kernels.structures import Integers, Matrix, Stack, Vector
 
-__all__ = ["Asked", "differentiate", "tangents"]
+__all__ = ["Asked", "Derivatives", "asked", "differentiate", "tangents"]
 
-COST = 2  # a third bundle, if there is a cost: g, g_t, g_x, g_multipliers, g_rho
 UNEVEN = 1e-6  # beside their length: elements of a phase that differ by more were not made equal
 
 
@@ -50,81 +35,62 @@ class Asked(NamedTuple):
     """What is differentiated by, and memory for it; p parameters."""
 
     wrt: Integers  # (p,) places of the parameters, -1: a start value
-    rhs: Matrix  # (p + 2, size) right-hand sides
+    rhs: Matrix  # (p + 2, s (n_x + n_c)) right-hand sides, then d(K, w); the last by the length
     stage: Vector  # (n_x + n_sel,) d X and d multipliers of a stage
     behind: Matrix  # (p + 1, n_x + 2) derivatives behind an element, as `before`
     own: Vector  # (n_x + 2,) that of its end by its own length
 
 
-@kernel(
-    f"void({MODE}, int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " int64, int64[::1])",
-    inner=True,
-)
-def load(sign, zeros, base, B, shape, K, W, slopes, mult, e, row):
-    """Set up the active set of an element from its phase's row, and K and w from the record."""
-    for j in range(shape[NC]):
-        sign[j] = row[SIGNS + j]
-    arrange(shape, sign, zeros, base, B, row[SIGNS - 1])
-    for i in range(shape[S]):
-        for k in range(shape[N]):
-            K[i, k] = slopes[e, i * shape[N] + k]
-        for a in range(zeros[shape[NC]]):
-            for k in range(shape[NSEL]):
-                if B[k, a] == 1.0:
-                    W[i, a] = mult[e, i * shape[NSEL] + k]
+class Derivatives(NamedTuple):
+    """Total derivatives of a record."""
+
+    moved: Stack  # (n_e + 1, p + 1, n_x + 2) of (x, z, t) at the ends of elements; row 0 is given
+    own: Matrix  # (n_e, n_x + 2) of each end by its own length
+    cost: Vector  # (n_e + 1,) z
 
 
-@kernel("void(int64[::1], float64[:, ::1], int64, float64[:, ::1], float64[::1])", inline=True)
-def mean(shape, tableau, row, K, stage):
-    """Set the head of `stage` to d(X - x)/dh of the point with the weights of a row."""
-    for k in range(shape[N]):
+def asked(el: Element, wrt: np.ndarray) -> Asked:
+    """Return the memory for derivatives by the parameters `wrt`."""
+    n, p, s = el.problem.n_x, len(wrt), len(el.tableau.b)
+    return Asked(
+        wrt, np.empty((p + 2, s * (n + el.problem.n_c))), np.empty(n + el.problem.n_sel),
+        np.empty((p + 1, n + 2)), np.empty(n + 2),
+    )  # fmt: skip
+
+
+@kernel(inline=True)
+def mean(problem: Problem, weights: Vector, K: Matrix, stage: Vector) -> None:
+    """Set the head of `stage` to d(X - x)/dh of the point with these weights."""
+    for k in range(problem.n_x):
         total = 0.0
-        for q in range(shape[S]):
-            total += tableau[row, q] * K[q, k]
+        for q in range(K.shape[0]):
+            total += weights[q] * K[q, k]
         stage[k] = total
 
 
-@kernel(takes(Workspace, Asked, float, Vector, Matrix, Matrix, Vector, returns=float), inner=True)
-def tangent(ws, asked, t, x, before, behind, own):
-    """Carry total derivatives (p + 1, n + 2) of (x, z, t) through an element whose length stays.
+@kernel(inline=True)
+def at_stage(ws: Workspace, t: float, x: Vector, i: int) -> None:
+    """Set the input to stage `i` of the element."""
+    el = ws.element
+    h = el.solver.newton[0].h
+    place(el.problem, el.tableau.A[i], t + h * el.tableau.c[i], x, h, el.stages.K)
+    for k in range(el.problem.n_sel):
+        el.problem.inp[1 + el.problem.n_x + k] = el.stages.sel[i, k]
 
-    `own` (n + 2,) is the derivative of its end by its length. Returns the cost along it, NaN if
-    Newton's matrix is singular. K, W and ``work[H]`` hold the element.
-    """
-    wrt, rhs, stage = asked.wrt, asked.rhs, asked.stage
-    table, shape, inp, out = ws.model.table, ws.model.shape, ws.model.inp, ws.model.out
-    switch, tableau = ws.model.switch, ws.model.tableau
-    zeros, base, B = ws.mode.zeros, ws.mode.base, ws.mode.B
-    K, W, sel = ws.stages.K, ws.stages.W, ws.stages.sel
-    M, pivots, work = ws.solver.M, ws.solver.pivots, ws.solver.work
-    n = shape[N]
-    nc = shape[NC]
-    nsel = shape[NSEL]
-    nrho = shape[NRHO]
-    s = shape[S]
-    m = zeros[nc]
-    d = n + m
-    h = work[H]
-    p = len(wrt)
-    at_sel = n + n * n
-    at_t = at_sel + n * nsel
-    for i in range(s):
-        for k in range(nsel):
-            total = base[k]
-            for a in range(m):
-                total += B[k, a] * W[i, a]
-            sel[i, k] = total
-    columns = p + 2 if p > 0 else 0  # without parameters there is the cost alone
-    if p > 0 and factor(Element(ws.model, ws.mode, ws.stages, ws.solver), t, x, 0, 0, 0.0):
-        return float("nan")
-    for i in range(s if p > 0 else 0):
-        c = tableau[3 * s, i]
-        place(table, shape, inp, out, switch, tableau, t + h * c, x, h, i, K)
-        for k in range(nsel):
-            inp[1 + n + k] = sel[i, k]
-        call(table[FLOW, 0], table[FLOW, 1], out, inp)
-        mean(shape, tableau, i, K, stage)
+
+@kernel(inline=True)
+def of_stages(ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix) -> None:
+    """Set the right-hand sides of the stages: f_x dx + f_t dt + f_rho drho, and that by h."""
+    problem, tableau, out = ws.element.problem, ws.element.tableau, ws.element.problem.out
+    wrt, rhs, stage, K = asked.wrt, asked.rhs, asked.stage, ws.element.stages.K
+    n, nrho, p = problem.n_x, problem.n_rho, len(asked.wrt)
+    d = n + ws.element.mode.active[0].sliding
+    at_t = n + n * n + n * problem.n_sel
+    for i in range(K.shape[0]):
+        c = tableau.c[i]
+        at_stage(ws, t, x, i)
+        flow(problem)
+        mean(problem, tableau.A[i], K, stage)
         for k in range(n):
             for j in range(p + 1):
                 total = out[at_t + k] * before[j, n + 1]
@@ -137,66 +103,101 @@ def tangent(ws, asked, t, x, before, behind, own):
             for o in range(n):
                 total += out[n + k * n + o] * stage[o]
             rhs[p + 1, i * d + k] = total
-    for i in range(s if m > 0 and p > 0 else 0):
-        c = tableau[3 * s + 1, i]
-        place(table, shape, inp, out, switch, tableau, t + h * c, x, h, s + i, K)
-        call(table[SWITCH, 0], table[SWITCH, 1], switch, inp)
-        mean(shape, tableau, s + i, K, stage)
+
+
+@kernel(inline=True)
+def of_surfaces(ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix) -> None:
+    """Set the right-hand sides of the constraints: -(c_x dx + c_t dt + c_rho drho) / h."""
+    problem, tableau, mode, c = (
+        ws.element.problem, ws.element.tableau, ws.element.mode, ws.element.problem.c,
+    )  # fmt: skip
+    wrt, rhs, stage, K = asked.wrt, asked.rhs, asked.stage, ws.element.stages.K
+    n, nc, nrho, p = problem.n_x, problem.n_c, problem.n_rho, len(asked.wrt)
+    m = mode.active[0].sliding
+    d = n + m
+    h = ws.element.solver.newton[0].h
+    for i in range(K.shape[0]):
+        time = tableau.where[i]
+        place(problem, tableau.at[i], t + h * time, x, h, K)
+        switching(problem)
+        mean(problem, tableau.at[i], K, stage)
         for a in range(m):
-            g = zeros[a]
-            slope = switch[nc + nc * n + g]
+            g = mode.zeros[a]
+            slope = c[nc + nc * n + g]
             for j in range(p + 1):
                 total = slope * before[j, n + 1]
                 for o in range(n):
-                    total += switch[nc + g * n + o] * before[j, o]
+                    total += c[nc + g * n + o] * before[j, o]
                 if j < p and wrt[j] >= 0:
-                    total += switch[nc * (n + 2) + g * nrho + wrt[j]]
+                    total += c[nc * (n + 2) + g * nrho + wrt[j]]
                 rhs[j, i * d + n + a] = -total / h
-            total = slope * c
+            total = slope * time
             for o in range(n):
-                total += switch[nc + g * n + o] * stage[o]
+                total += c[nc + g * n + o] * stage[o]
             rhs[p + 1, i * d + n + a] = -total / h
-    for j in range(columns):
-        lu_solve(M, s * d, s * d - 1, s * d - 1, pivots, rhs[j])
+
+
+@kernel(inline=True)
+def ends(ws: Workspace, asked: Asked, before: Matrix, behind: Matrix, own: Vector) -> None:
+    """Solve for d(K, w) in all columns; set dx at the end, ``dx + h sum b_i dK_i``."""
+    solver, b, K, rhs = ws.element.solver, ws.element.tableau.b, ws.element.stages.K, asked.rhs
+    n, s, p = ws.element.problem.n_x, K.shape[0], len(asked.wrt)
+    d = n + ws.element.mode.active[0].sliding
+    h = solver.newton[0].h
+    for j in range(p + 2):
+        lu_solve(solver.M, s * d, s * d - 1, s * d - 1, solver.pivots, rhs[j])
         for k in range(n):
             total = 0.0
             speed = 0.0
             for i in range(s):
-                total += tableau[3 * s + 2, i] * rhs[j, i * d + k]
-                speed += tableau[3 * s + 2, i] * K[i, k]
+                total += b[i] * rhs[j, i * d + k]
+                speed += b[i] * K[i, k]
             if j <= p:
                 behind[j, k] = before[j, k] + h * total
             else:
                 own[k] = h * total + speed
-    for j in range(p + 1):
-        behind[j, n] = before[j, n]
-        behind[j, n + 1] = before[j, n + 1]
-    own[n] = 0.0
-    own[n + 1] = 1.0
-    if len(table) == COST:
-        return 0.0
+
+
+@kernel(inline=True)
+def moves(ws: Workspace, asked: Asked, before: Matrix, i: int, j: int) -> None:
+    """Set ``asked.stage`` to the derivatives of X_i and its multipliers in column `j`."""
+    problem, A, mode, K = (
+        ws.element.problem, ws.element.tableau.A, ws.element.mode, ws.element.stages.K,
+    )  # fmt: skip
+    rhs, stage = asked.rhs, asked.stage
+    n, p, m = problem.n_x, len(asked.wrt), mode.active[0].sliding
+    d = n + m
+    mean(problem, A[i], K, stage)
+    for k in range(n):
+        total = before[j, k] if j <= p else stage[k]
+        for q in range(K.shape[0]):
+            total += ws.element.solver.newton[0].h * A[i, q] * rhs[j, q * d + k]
+        stage[k] = total
+    for k in range(problem.n_sel):
+        total = 0.0
+        for a in range(m):
+            total += mode.B[k, a] * rhs[j, i * d + n + a]
+        stage[n + k] = total
+
+
+@kernel(inline=True)
+def spends(
+    ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix, behind: Matrix, own: Vector
+) -> float:
+    """Return the cost along an element, h sum b_i g_i, and add its derivatives."""
+    problem, tableau = ws.element.problem, ws.element.tableau
+    out, wrt, stage = problem.out, asked.wrt, asked.stage
+    n, nsel, p = problem.n_x, problem.n_sel, len(asked.wrt)
+    h = ws.element.solver.newton[0].h
     spent = 0.0
-    for i in range(s):
-        c = tableau[3 * s, i]
-        b = tableau[3 * s + 2, i]
-        place(table, shape, inp, out, switch, tableau, t + h * c, x, h, i, K)
-        for k in range(nsel):
-            inp[1 + n + k] = sel[i, k]
-        call(table[COST, 0], table[COST, 1], out, inp)
+    for i in range(len(tableau.b)):
+        b = tableau.b[i]
+        at_stage(ws, t, x, i)
+        call(problem.cost.address, problem.cost.data, out, problem.inp)
         spent += h * b * out[0]
-        for j in range(columns):
-            mean(shape, tableau, i, K, stage)
-            for k in range(n):
-                total = before[j, k] if j <= p else stage[k]
-                for q in range(s):
-                    total += h * tableau[i, q] * rhs[j, q * d + k]
-                stage[k] = total
-            for k in range(nsel):
-                total = 0.0
-                for a in range(m):
-                    total += B[k, a] * rhs[j, i * d + n + a]
-                stage[n + k] = total
-            total = out[1] * (before[j, n + 1] if j <= p else c)
+        for j in range(p + 2 if p > 0 else 0):
+            moves(ws, asked, before, i, j)
+            total = out[1] * (before[j, n + 1] if j <= p else tableau.c[i])
             for k in range(n + nsel):
                 total += out[2 + k] * stage[k]
             if j < p and wrt[j] >= 0:
@@ -208,51 +209,127 @@ def tangent(ws, asked, t, x, before, behind, own):
     return spent
 
 
-@kernel(takes(Workspace, Asked, Record, Table, Table, int, Stack, Matrix, Vector, returns=int))
-def differentiate(ws, asked, record, places, switches, elements, moved, own, cost):
-    """Set the total derivatives `moved` (n_e + 1, p + 1, n + 2) and `cost` (n_e + 1) of a record.
+@kernel(inner=True)
+def tangent(
+    ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix, behind: Matrix, own: Vector
+) -> float:
+    """Carry total derivatives (p + 1, n + 2) of (x, z, t) through an element whose length stays.
 
-    ``moved[0]`` is given. `own` (n_e, n + 2): derivatives of each end by its own length. Returns
-    SUCCESS, or NO_ACTIVE_SET where an element's equations determine no derivative.
+    `own` (n + 2,) is the derivative of its end by its length. Returns the cost along it, NaN if
+    Newton's matrix is singular. K, W and ``newton[0].h`` hold the element. Without parameters there
+    is the cost alone.
     """
+    el, n, p = ws.element, ws.element.problem.n_x, len(asked.wrt)
+    for i in range(el.stages.K.shape[0]):
+        multipliers(el.mode, el.stages.W[i], el.stages.sel[i])
+    if p > 0:
+        if factor(el, t, x, 0, 0, 0.0) != 0:
+            return float("nan")
+        of_stages(ws, asked, t, x, before)
+        if el.mode.active[0].sliding > 0:
+            of_surfaces(ws, asked, t, x, before)
+        ends(ws, asked, before, behind, own)
+    for j in range(p + 1):
+        behind[j, n] = before[j, n]
+        behind[j, n + 1] = before[j, n + 1]
+    own[n] = 0.0
+    own[n + 1] = 1.0
+    if el.problem.cost.address == 0:
+        return 0.0
+    return spends(ws, asked, t, x, before, behind, own)
+
+
+@kernel(inline=True)
+def stays_a_switch(
+    ws: Workspace, asked: Asked, record: Record, phases: Phases, moved: Stack, first: int, e: int
+) -> None:
+    """Move all ends of a phase such that the switch at the end of its last element `e` stays one.
+
+    0 = c_x dx + c_t dt + c_rho drho, or 0 = d(base + B w_end)_k: each column less its share of the
+    column by the common length.
+    """
+    problem, tableau, mode, c = (
+        ws.element.problem, ws.element.tableau, ws.element.mode, ws.element.problem.c,
+    )  # fmt: skip
     wrt, rhs = asked.wrt, asked.rhs
-    table, shape, inp, switch = ws.model.table, ws.model.shape, ws.model.inp, ws.model.switch
-    tableau = ws.model.tableau
-    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
-    K, W = ws.stages.K, ws.stages.W
-    work = ws.solver.work
-    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
-    n = shape[N]
-    nc = shape[NC]
-    s = shape[S]
-    p = len(wrt)
+    n, nc, s, p = problem.n_x, problem.n_c, len(tableau.end), len(asked.wrt)
+    m = mode.active[0].sliding
+    switch = phases.switches[record.phase[e] + 1]
+    which = switch.which
+    slope = 0.0
+    if switch.kind == SURFACE:
+        problem.inp[0] = record.begin[e] + record.length[e]
+        for k in range(n):
+            problem.inp[1 + k] = record.states[e + 1, k]
+        switching(problem)
+    for j in range(p, -1, -1):  # the derivative by the common length comes first
+        total = 0.0
+        if switch.kind == SURFACE:
+            total = c[nc + nc * n + which] * moved[e + 1, j, n + 1]
+            for k in range(n):
+                total += c[nc + which * n + k] * moved[e + 1, j, k]
+            if j < p and wrt[j] >= 0:
+                total += c[nc * (n + 2) + which * problem.n_rho + wrt[j]]
+        else:
+            for a in range(m):
+                for i in range(s):
+                    step = rhs[j, i * (n + m) + n + a]
+                    total += tableau.end[i] * mode.B[which, a] * step
+        if j == p:
+            slope = total
+            continue
+        by = -total / slope
+        for q in range(first + 1, e + 2):
+            for k in range(n + 2):
+                moved[q, j, k] += by * moved[q, p, k]
+
+
+@kernel(inline=True)
+def last_of(record: Record, e: int) -> int:
+    """Return the last element of the phase and the interval of element `e`."""
+    last = e
+    while (
+        last + 1 < len(record.begin)
+        and record.interval[last + 1] == record.interval[e]
+        and record.phase[last + 1] == record.phase[e]
+    ):
+        last += 1
+    return last
+
+
+@kernel()
+def differentiate(
+    ws: Workspace, asked: Asked, record: Record, phases: Phases, elements: int, to: Derivatives
+) -> int:
+    """Set the total derivatives of a record; `elements`: of an interval.
+
+    Returns SUCCESS, or NO_ACTIVE_SET where an element's equations determine no derivative.
+    """
+    rhs, moved, own = asked.rhs, to.moved, to.own
+    begin, length = record.begin, record.length
+    n, s, p = ws.element.problem.n_x, ws.element.stages.K.shape[0], len(asked.wrt)
     first = 0  # of the elements that this phase has in this interval
     begun = 0  # of the interval
     last = -1
     switched = False
     uneven = False
-    for e in range(len(times)):
-        phase = places[e, 1]
+    for e in range(len(begin)):
+        phase = record.phase[e]
         if e > last:
-            begun = e if e == 0 or places[e, 0] != places[e - 1, 0] else begun
+            begun = e if e == 0 or record.interval[e] != record.interval[e - 1] else begun
             first = e
-            last = e
-            while (
-                last + 1 < len(times)
-                and places[last + 1, 0] == places[e, 0]
-                and places[last + 1, 1] == phase
-            ):
-                last += 1
-            switched = phase + 1 < len(switches) and switches[phase + 1, 0] == last + 1
-            uneven = switched and abs(times[last, 1] - times[e, 1]) > UNEVEN * times[e, 1]
+            last = last_of(record, e)
+            switched = (
+                phase + 1 < len(phases.switches) and phases.switches[phase + 1].element == last + 1
+            )
+            uneven = switched and abs(length[last] - length[e]) > UNEVEN * length[e]
             for k in range(n + 2):
                 moved[e, p, k] = 0.0
-        load(sign, zeros, base, B, shape, K, W, slopes, mult, e, switches[phase])
-        work[H] = times[e, 1]
-        spent = tangent(ws, asked, times[e, 0], states[e], moved[e], moved[e + 1], own[e])
+        load(ws.element, record, phases, e, length[e])
+        spent = tangent(ws, asked, begin[e], record.states[e], moved[e], moved[e + 1], own[e])
         if not abs(spent) < float("inf"):
             return NO_ACTIVE_SET
-        cost[e + 1] = cost[e] + spent
+        to.cost[e + 1] = to.cost[e] + spent
         parts = last - first + 1
         if uneven:
             parts = max(elements - (first - begun), 1)
@@ -265,86 +342,45 @@ def differentiate(ws, asked, record, places, switches, elements, moved, own, cos
                 by = -moved[first, j, n + 1] / parts
             for k in range(n + 2):
                 moved[e + 1, j, k] += by * own[e, k]
-            for k in range(s * (n + zeros[nc])):
+            for k in range(s * (n + ws.element.mode.active[0].sliding)):
                 rhs[j, k] += by * rhs[p + 1, k]
-        if e < last or not switched:
-            continue
-        kind = switches[phase + 1, 1]
-        which = switches[phase + 1, 2]
-        slope = 0.0
-        if kind == SURFACE:
-            inp[0] = times[e, 0] + times[e, 1]
-            for k in range(n):
-                inp[1 + k] = states[e + 1, k]
-            call(table[SWITCH, 0], table[SWITCH, 1], switch, inp)
-        for j in range(p, -1, -1):  # the derivative by the common length comes first
-            total = 0.0
-            if kind == SURFACE:
-                total = switch[nc + nc * n + which] * moved[e + 1, j, n + 1]
-                for k in range(n):
-                    total += switch[nc + which * n + k] * moved[e + 1, j, k]
-                if j < p and wrt[j] >= 0:
-                    total += switch[nc * (n + 2) + which * shape[NRHO] + wrt[j]]
-            else:
-                for a in range(zeros[nc]):
-                    for i in range(s):
-                        step = rhs[j, i * (n + zeros[nc]) + n + a]
-                        total += tableau[3 * s + 3, i] * B[which, a] * step
-            if j == p:
-                slope = total
-                continue
-            by = -total / slope
-            for q in range(first + 1, e + 2):
-                for k in range(n + 2):
-                    moved[q, j, k] += by * moved[q, p, k]
+        if e == last and switched:
+            stays_a_switch(ws, asked, record, phases, moved, first, e)
     return SUCCESS
 
 
-@kernel(
-    takes(Workspace, Asked, Record, Table, Table, Stack, Vector, Vector, Integers, Stack, Vector)
-)
-def tangents(ws, asked, record, places, switches, moved, cost, t, which, S_, z):
-    """Set derivatives ``S_`` (k, n + 1, p) of (x, z) and z (k,) at times t inside the elements.
+@kernel()
+def tangents(
+    ws: Workspace, asked: Asked, record: Record, phases: Phases, known: Derivatives, t: Vector,
+    which: Integers, S: Stack, z: Vector,
+) -> None:  # fmt: skip
+    """Set derivatives ``S`` (k, n + 1, p) of (x, z) and z (k,) at times t inside the elements.
 
     As `within` does: each by an element of its own that ends there. NaN where it has no solution.
     """
-    wrt, stage, behind, own = asked.wrt, asked.stage, asked.behind, asked.own
-    shape = ws.model.shape
-    sign, zeros, base, B = ws.mode.sign, ws.mode.zeros, ws.mode.base, ws.mode.B
-    K, W = ws.stages.K, ws.stages.W
-    work = ws.solver.work
-    states, slopes, mult, times = record.states, record.slopes, record.mult, record.times
-    n = shape[N]
-    p = len(wrt)
+    stage, behind, own = asked.stage, asked.behind, asked.own
+    n, p = ws.element.problem.n_x, len(asked.wrt)
     for i in range(len(t)):
         e = which[i]
-        h = t[i] - times[e, 0]
-        z[i] = cost[e]
+        begin = record.begin[e]
+        before = known.moved[e]
+        h = t[i] - begin
+        z[i] = known.cost[e]
         for k in range(n + 1):
             for j in range(p):
-                S_[i, k, j] = moved[e, j, k]
+                S[i, k, j] = before[j, k]
         if not h > 0.0:
             continue
-        load(sign, zeros, base, B, shape, K, W, slopes, mult, e, switches[places[e, 1]])
-        work[H] = min(h, times[e, 1])
-        work[FACTORED] = 0.0
+        load(ws.element, record, phases, e, min(h, record.length[e]))
         status = SUCCESS
-        if h < times[e, 1]:
-            status = element(
-                Element(ws.model, ws.mode, ws.stages, ws.solver),
-                times[e, 0],
-                states[e],
-                stage,
-                0,
-                0,
-                0.0,
-            )
+        if h < record.length[e]:
+            status = element(ws.element, begin, record.states[e], stage, 0, 0, 0.0)
         spent = float("nan")
         if status == SUCCESS:
-            spent = tangent(ws, asked, times[e, 0], states[e], moved[e], behind, own)
+            spent = tangent(ws, asked, begin, record.states[e], before, behind, own)
         z[i] += spent
         for k in range(n + 1):
             for j in range(p):
-                S_[i, k, j] = behind[j, k] - own[k] * moved[e, j, n + 1]
+                S[i, k, j] = behind[j, k] - own[k] * before[j, n + 1]
                 if status != SUCCESS:
-                    S_[i, k, j] = float("nan")
+                    S[i, k, j] = float("nan")

@@ -18,23 +18,16 @@ import numpy as np
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.memory import integers, matrix, vector
-from explorer.kernels.sliding.multiaffine import (
-    BENCH_ROWS,
-    CORNERS,
-    FIRST,
-    pair,
-    roots,
-)
-from explorer.kernels.structures import Integers, Matrix, Memory, Numbers, Vector, takes
+from explorer.kernels.sliding.multiaffine import DEPTH, LIMIT, MOST, Bench, pair, roots
+from explorer.kernels.structures import Matrix, Memory, Numbers, Vector
 
 __all__ = ["Scratch", "attracts", "derive", "memory", "scratch", "solve"]
 
-# words of the model: counts, where scratch and rho begin in the input vector, columns of the bench,
-# (address, data) of f, of f with its derivatives, of dc/dt, of that with its derivatives, of c
-N, NC, NRHO, SCRATCH, RHO, WIDE, FLOW, FLOW_ALL, RATE, RATE_ALL, SWITCH = (
-    0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14,
-)  # fmt: skip
-MODES = 16
+# words of the model: counts, where scratch and rho begin in the input vector, (address, data) of f,
+# of f with its derivatives, of dc/dt, of that with its derivatives, of c
+N, NC, NRHO, SCRATCH, RHO = 0, 1, 2, 3, 4
+FLOW, FLOW_ALL, RATE, RATE_ALL, SWITCH = 5, 7, 9, 11, 13
+MODES = 15
 
 
 class Scratch(NamedTuple):
@@ -42,32 +35,31 @@ class Scratch(NamedTuple):
 
     base: Vector  # (1 + n + n_c + n_rho,) t, x, multipliers, rho
     out: Vector  # what a native function has written
-    bench: Matrix  # (BENCH_ROWS, wide) see `explorer.kernels.sliding.multiaffine`
-    M: Matrix  # (size, size), size = max(n_c, 2)
-    r: Matrix  # (3, size)
-    pivots: Integers  # (size,)
+    bench: Bench  # of max(n_c, 2) functions
     moved: Matrix  # (n_c, 1 + n + n_rho) derivatives of the multipliers by t, x, rho
     slopes: Matrix  # (n_c, 1 + n + n_rho) for work
 
 
-def scratch(n: int, nc: int, nrho: int, wide: int) -> int:
+def scratch(n: int, nc: int, nrho: int) -> int:
     """Return how many numbers of scratch memory there have to be."""
-    return int(sum(_parts(n, nc, nrho, wide)))
+    return int(sum(_parts(n, nc, nrho)))
 
 
-@kernel("UniTuple(int64, 6)(int64, int64, int64, int64)")
-def _parts(n, nc, nrho, wide):
+@kernel()
+def _parts(n: int, nc: int, nrho: int) -> tuple[int, int, int, int, int]:
     """Return the sizes of the parts of the scratch memory."""
-    size = max(nc, 2)
+    size, few = max(nc, 2), max(min(nc, MOST), 2)
     y = 1 + n + nrho
     most = max(n * (1 + y + nc), nc * (1 + y + nc))
-    return 1 + n + nc + nrho, most, BENCH_ROWS * wide, 5 * size * size + 8 * size, nc * y, nc * y
+    found = 2 * few * (1 << few) + LIMIT * few + 2 * DEPTH * few + size * size + 3 * size
+    return 1 + n + nc + nrho, most, found, nc * y, nc * y
 
 
-@kernel(takes(Numbers, int, Scratch, returns=int), inner=True)
-def solve(model, mode, scratch):
+@kernel(inner=True)
+def solve(model: Numbers, mode: int, scratch: Scratch) -> int:
     """Write the multipliers of a mode to `scratch.base`; return 0 if there are none."""
-    base, out, bench, r = scratch.base, scratch.out, scratch.bench, scratch.r
+    base, out, bench = scratch.base, scratch.out, scratch.bench
+    corners, w = bench.corners, bench.w
     n, nc = model[N], model[NC]
     at = MODES + mode * (1 + nc)
     m = 0
@@ -87,23 +79,23 @@ def solve(model, mode, scratch):
         a = 0
         for j in range(nc):
             if model[at + 1 + j] == 0:
-                bench[CORNERS + a, corner] = out[j]
+                corners[a, corner] = out[j]
                 a += 1
     which = model[at]
     good = 1
     if m == 1:
-        r[0, 0] = -bench[CORNERS, 0] / (bench[CORNERS, 1] - bench[CORNERS, 0])
-        good = 1 if abs(r[0, 0]) < 1e6 else 0
+        w[0] = -corners[0, 0] / (corners[0, 1] - corners[0, 0])
+        good = 1 if abs(w[0]) < 1e6 else 0
     elif m == 2:
         for a in range(2):
             size = 0.0
             for corner in range(4):
-                size = max(size, abs(bench[CORNERS + a, corner]))
+                size = max(size, abs(corners[a, corner]))
             for corner in range(4):
-                bench[CORNERS + a, corner] /= size
-        good = 1 if pair(bench, 1 if which == 0 else -1, r[0], 1) != 0.0 else 0
+                corners[a, corner] /= size
+        good = 1 if pair(corners, 1 if which == 0 else -1, w, 1) != 0.0 else 0
     else:
-        count = roots(bench, m, scratch.M, scratch.pivots, r)
+        count = roots(bench, m)
         good = 1 if which < count else 0
         if good == 1:
             best = -1
@@ -111,25 +103,25 @@ def solve(model, mode, scratch):
                 last = best
                 best = -1
                 for k in range(count):
-                    behind = last < 0 or bench[FIRST + k, 0] > bench[FIRST + last, 0]
-                    if behind and (best < 0 or bench[FIRST + k, 0] < bench[FIRST + best, 0]):
+                    behind = last < 0 or bench.roots[k, 0] > bench.roots[last, 0]
+                    if behind and (best < 0 or bench.roots[k, 0] < bench.roots[best, 0]):
                         best = k
             good = 1 if best >= 0 else 0
             for a in range(m):
-                r[0, a] = bench[FIRST + best, a] if good == 1 else 0.0
+                w[a] = bench.roots[best, a] if good == 1 else 0.0
     a = 0
     for j in range(nc):
         if model[at + 1 + j] == 0:
-            base[1 + n + j] = r[0, a] if good == 1 else np.nan
+            base[1 + n + j] = w[a] if good == 1 else np.nan
             a += 1
     return good
 
 
-@kernel(takes(Numbers, int, Scratch), inner=True)
-def derive(model, mode, scratch):
+@kernel(inner=True)
+def derive(model: Numbers, mode: int, scratch: Scratch) -> None:
     """Set `scratch.moved`, the derivatives of the multipliers."""
-    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
-    r, moved = scratch.r, scratch.moved
+    base, out, moved = scratch.base, scratch.out, scratch.moved
+    M, pivots, w = scratch.bench.M, scratch.bench.pivots, scratch.bench.w
     n, nc, nrho = model[N], model[NC], model[NRHO]
     at = MODES + mode * (1 + nc)
     y = 1 + n + nrho
@@ -157,25 +149,25 @@ def derive(model, mode, scratch):
         for i in range(nc):
             if model[at + 1 + i] == 0:
                 if k == 0:
-                    r[0, a] = -out[nc + i]
+                    w[a] = -out[nc + i]
                 elif k <= n:
-                    r[0, a] = -out[at_x + i * n + k - 1]
+                    w[a] = -out[at_x + i * n + k - 1]
                 else:
-                    r[0, a] = -out[at_rho + i * nrho + k - 1 - n]
+                    w[a] = -out[at_rho + i * nrho + k - 1 - n]
                 a += 1
         if not singular:
-            lu_solve(M, m, m - 1, m - 1, pivots, r[0])
+            lu_solve(M, m, m - 1, m - 1, pivots, w)
         a = 0
         for i in range(nc):
             if model[at + 1 + i] == 0:
-                moved[i, k] = np.nan if singular else r[0, a]
+                moved[i, k] = np.nan if singular else w[a]
                 a += 1
 
 
-@kernel(takes(Numbers, Numbers, int, Scratch, returns=float), inner=True)
-def attracts(model, data, place, scratch):
+@kernel(inner=True)
+def attracts(model: Numbers, data: Numbers, place: int, scratch: Scratch) -> float:
     """Return -det J_Z det J_(Z without j), J = d(dc/dt)/d alpha; words: j, how many, Z."""
-    base, out, M, pivots = scratch.base, scratch.out, scratch.M, scratch.pivots
+    base, out, M, pivots = scratch.base, scratch.out, scratch.bench.M, scratch.bench.pivots
     nc = model[NC]
     j, count = data[place], data[place + 1]
     call(model[RATE_ALL], model[RATE_ALL + 1], out, base)
@@ -203,28 +195,36 @@ def attracts(model, data, place, scratch):
     return total
 
 
-@kernel(takes(Memory, Numbers, returns=Scratch), inline=True)
-def memory(inp, model):
+@kernel(inline=True)
+def memory(inp: Memory, model: Numbers) -> Scratch:
     """Lay out the scratch memory, and write t, x and rho to its `base`."""
-    n, nc, nrho, wide = model[N], model[NC], model[NRHO], model[WIDE]
-    y = 1 + n + nrho
-    size = max(nc, 2)
-    parts = _parts(n, nc, nrho, wide)
+    n, nc, nrho = model[N], model[NC], model[NRHO]
+    size, few = max(nc, 2), max(min(nc, MOST), 2)
+    y, wide = 1 + n + nrho, 1 << few
+    all_of_it, most, found, moved, _ = _parts(n, nc, nrho)
     at = model[SCRATCH]
-    base = vector(inp, at, parts[0])
-    at += parts[0]
-    out = vector(inp, at, parts[1])
-    at += parts[1]
-    bench = matrix(inp, at, BENCH_ROWS, wide)
-    at += parts[2]
+    base = vector(inp, at, all_of_it)
+    at += all_of_it
+    out = vector(inp, at, most)
+    at += most
+    behind = at + found
+    corners = matrix(inp, at, few, wide)
+    at += few * wide
+    roots = matrix(inp, at, LIMIT, few)
+    at += LIMIT * few
+    smaller = matrix(inp, at, few, wide)
+    at += few * wide
+    boxes = matrix(inp, at, DEPTH, 2 * few)
+    at += 2 * DEPTH * few
     M = matrix(inp, at, size, size)
-    r = matrix(inp, at + size * size, 3, size)
-    pivots = integers(inp, at + size * size + 3 * size, size)
-    at += parts[3]
+    at += size * size
+    pivots = integers(inp, at, size)
+    w = vector(inp, at + size, size)
+    step = vector(inp, at + 2 * size, size)
     base[0] = inp[0]
     for k in range(n):
         base[1 + k] = inp[1 + k]
     for k in range(nrho):
         base[1 + n + nc + k] = inp[model[RHO] + k]
-    slopes = matrix(inp, at + parts[4], nc, y)
-    return Scratch(base, out, bench, M, r, pivots, matrix(inp, at, nc, y), slopes)
+    bench = Bench(corners, roots, smaller, boxes, M, pivots, w, step)
+    return Scratch(base, out, bench, matrix(inp, behind, nc, y), matrix(inp, behind + moved, nc, y))

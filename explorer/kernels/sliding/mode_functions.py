@@ -29,7 +29,7 @@ from explorer.kernels.sliding.active_modes import (
     solve,
 )
 from explorer.kernels.sliding.multiaffine import discriminant
-from explorer.kernels.structures import Memory, Numbers, takes
+from explorer.kernels.structures import Memory, Numbers
 
 __all__ = ["address"]
 
@@ -43,8 +43,8 @@ ON = 1e-20  # the square of what is zero at the start
 ONE = 1e-6  # multipliers of two modes that are closer are the same
 
 
-@kernel(takes(Memory, Numbers, int, int, Scratch), inner=True)
-def write_field(result, model, mode, tangents, scratch):
+@kernel(inner=True)
+def write_field(result: Memory, model: Numbers, mode: int, tangents: int, scratch: Scratch) -> None:
     """Write x', and with `tangents` its derivatives by x and rho; NaN without multipliers."""
     n, nc, nrho = model[N], model[NC], model[NRHO]
     out, moved = scratch.out, scratch.moved
@@ -75,8 +75,10 @@ def write_field(result, model, mode, tangents, scratch):
             result[n + n * n + i * nrho + k] = total
 
 
-@kernel(takes(Memory, Numbers, int, Numbers, Scratch), inner=True)
-def write_guards(result, model, mode, data, scratch):
+@kernel(inner=True)
+def write_guards(
+    result: Memory, model: Numbers, mode: int, data: Numbers, scratch: Scratch
+) -> None:
     """Write all guards of a mode, each with 1 behind them; words: how many, function and kind."""
     base, out = scratch.base, scratch.out
     n = model[N]
@@ -88,14 +90,14 @@ def write_guards(result, model, mode, data, scratch):
         if kind == SIDE:
             result[g] = out[j]
         elif kind == FOLD:
-            result[g] = discriminant(scratch.bench)
+            result[g] = discriminant(scratch.bench.corners)
         else:
             result[g] = base[1 + n + j] if kind == LOW else 1.0 - base[1 + n + j]
         result[count + g] = 1.0
 
 
-@kernel(takes(Memory, Numbers, int, Numbers, Scratch), inner=True)
-def write_slope(result, model, mode, data, scratch):
+@kernel(inner=True)
+def write_slope(result: Memory, model: Numbers, mode: int, data: Numbers, scratch: Scratch) -> None:
     """Write the derivatives of a guard by t, x and rho; words: function and kind."""
     base, out, moved = scratch.base, scratch.out, scratch.moved
     n, nc, nrho = model[N], model[NC], model[NRHO]
@@ -118,7 +120,7 @@ def write_slope(result, model, mode, data, scratch):
             for side in (1.0, -1.0):
                 base[place] = was + side * step
                 solve(model, mode, scratch)
-                total += side * discriminant(scratch.bench)
+                total += side * discriminant(scratch.bench.corners)
             base[place] = was
             result[k] = total / (2.0 * step)
     else:
@@ -127,8 +129,10 @@ def write_slope(result, model, mode, data, scratch):
             result[k] = moved[j, k] if kind == LOW else -moved[j, k]
 
 
-@kernel(takes(Numbers, int, int, Numbers, int, Scratch, returns=float), inner=True)
-def goes_on(model, mode, other, data, place, scratch):
+@kernel(inner=True)
+def goes_on(
+    model: Numbers, mode: int, other: int, data: Numbers, place: int, scratch: Scratch
+) -> float:
     """Return `attracts` of a mode, if another one begins with the multipliers it has; or -1.
 
     A multiplier has come to its bound: on two surfaces or more the slide that is left goes on with
@@ -148,8 +152,10 @@ def goes_on(model, mode, other, data, place, scratch):
     return leaves if off <= ONE else -1.0
 
 
-@kernel(takes(Memory, Numbers, int, int, Numbers, Scratch), inner=True)
-def write_conditions(result, model, mode, start, data, scratch):
+@kernel(inner=True)
+def write_conditions(
+    result: Memory, model: Numbers, mode: int, start: int, data: Numbers, scratch: Scratch
+) -> None:
     """Write the conditions of the modes that may follow: those of one after the other.
 
     Words: how many modes, then of each its number, how many conditions, and kind and function of
@@ -172,7 +178,7 @@ def write_conditions(result, model, mode, start, data, scratch):
         on = 0
         for j in range(nc):
             on += 1 if model[signs + j] == 0 else 0
-        if on == 2 and not discriminant(scratch.bench) > 0.0:
+        if on == 2 and not discriminant(scratch.bench.corners) > 0.0:
             good = 0
         call(model[SWITCH], model[SWITCH + 1], out, base)
         for j in range(nc):
@@ -198,8 +204,8 @@ def write_conditions(result, model, mode, start, data, scratch):
                 at += 2
 
 
-@kernel("void(CPointer(float64), CPointer(float64), CPointer(int64))")
-def evaluate(result, inp, data):
+@kernel()
+def evaluate(result: Memory, inp: Memory, data: Numbers) -> None:
     """Write what TASK says."""
     model = pointer(data[MODEL])
     task, mode = data[TASK], data[MODE]

@@ -7,26 +7,23 @@ combination of rows, have one sign, and at most one where the Jacobian times an 
 is diagonally dominant at all corners (Neumaier, *Interval Methods for Systems of Equations*, 1990).
 What is neither is halved. Two equations are solved by the quadratic equation that is left when one
 unknown is eliminated.
-
-`bench` begins at row FIRST: LIMIT roots, the corner values (m, 2^m; bit a of a column: unknown a),
-those of a smaller box, the boxes that are left (their lower and upper ends, side by side).
 """
+
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["BENCH_ROWS", "CORNERS", "FIRST", "LIMIT", "MOST", "found", "room", "roots"]
+__all__ = ["DEPTH", "LIMIT", "MOST", "Bench", "bench", "discriminant", "found", "pair", "roots"]
 
 MOST = 8  # unknowns
 LIMIT = 12  # roots
-FIRST = 19  # rows before them belong to others
-CORNERS = FIRST + LIMIT
-SMALLER = CORNERS + MOST
-BOXES = SMALLER + MOST
-DEPTH = 64
-BENCH_ROWS = BOXES + DEPTH
+DEPTH = 64  # boxes that wait
 TRIALS = 4000  # boxes that are looked at
 SIDE = 1e-2  # the box is larger by this on every side: a root may lie on its face
 SAME = 1e-9  # roots that are closer are one
@@ -35,15 +32,32 @@ NONE, ONE, MANY = 0, 1, 2  # roots of a box, as far as its corners tell
 LINEAR = 1e-12  # a product beside the other terms that is none
 
 
-def room(unknowns: int) -> int:
-    """Return how many columns `bench` needs at least."""
-    few = min(unknowns, MOST)
-    return max(1 << few, 2 * few + 1)
+class Bench(NamedTuple):
+    """The equations, their roots, and memory to find them; m unknowns at most."""
+
+    corners: Matrix  # (m, 2^m) values at the corners; bit a of a column: unknown a is 1
+    roots: Matrix  # (LIMIT, m)
+    smaller: Matrix  # (m, 2^m) values at the corners of a smaller box
+    boxes: Matrix  # (DEPTH, 2 m) what is left: lower and upper ends, side by side
+    M: Matrix  # (m, m)
+    pivots: Integers  # (m,)
+    w: Vector  # (m,)
+    step: Vector  # (m,)
 
 
-@kernel("float64(float64[:, ::1], int64, int64, int64, float64[::1])", inline=True)
-def value(bench, row, m, skip, w):
-    """Return a row at w, or, with `skip` >= 0, its derivative by that unknown."""
+def bench(unknowns: int) -> Bench:
+    """Return the memory for so many unknowns, or for MOST."""
+    m = max(min(unknowns, MOST), 2)
+    return Bench(
+        np.zeros((m, 1 << m)), np.zeros((LIMIT, m)), np.zeros((m, 1 << m)),
+        np.zeros((DEPTH, 2 * m)), np.zeros((m, m)), np.zeros(m, np.int64), np.zeros(m),
+        np.zeros(m),
+    )  # fmt: skip
+
+
+@kernel(inline=True)
+def value(corners: Vector, m: int, skip: int, w: Vector) -> float:
+    """Return a function at w, or, with `skip` >= 0, its derivative by that unknown."""
     total = 0.0
     for corner in range(1 << m):
         weight = 1.0
@@ -53,24 +67,22 @@ def value(bench, row, m, skip, w):
                 weight *= 1.0 if high else -1.0
             else:
                 weight *= w[a] if high else 1.0 - w[a]
-        total += weight * bench[row, corner]
+        total += weight * corners[corner]
     return total
 
 
-@kernel(
-    "int64(float64[:, ::1], int64, float64[::1], float64[:, ::1], int64[::1], float64[::1])",
-    inner=True,
-)
-def newton(bench, m, w, M, pivots, step):
-    """Improve w; return 0 if it has become a root."""
+@kernel(inner=True)
+def newton(bench: Bench, m: int) -> int:
+    """Improve w by Newton's method; return 0 if it has become a root."""
+    corners, M, pivots, w, step = bench.corners, bench.M, bench.pivots, bench.w, bench.step
     before = np.inf
     for _ in range(30):
         worst = 0.0
         for j in range(m):
-            step[j] = -value(bench, CORNERS + j, m, -1, w)
+            step[j] = -value(corners[j], m, -1, w)
             worst = max(worst, abs(step[j]))
             for a in range(m):
-                M[j, a] = value(bench, CORNERS + j, m, a, w)
+                M[j, a] = value(corners[j], m, a, w)
         if not worst < 1e6:
             return 1
         if worst <= SOLVED:
@@ -88,48 +100,49 @@ def newton(bench, m, w, M, pivots, step):
     return 1
 
 
-@kernel("int64(float64[:, ::1], int64, int64, float64[::1])", inline=True)
-def keep(bench, m, count, w):
-    """Add a root that lies in the box and is no other's; return how many there are."""
+@kernel(inline=True)
+def keep(bench: Bench, m: int, count: int) -> int:
+    """Add the root w if it lies in the box and is no other's; return how many there are."""
+    roots, w = bench.roots, bench.w
     for a in range(m):
         if not (-SIDE <= w[a] <= 1.0 + SIDE):
             return count
     for k in range(count):
         off = 0.0
         for a in range(m):
-            off = max(off, abs(bench[FIRST + k, a] - w[a]))
+            off = max(off, abs(roots[k, a] - w[a]))
         if off <= SAME:
             return count
     if count == LIMIT:
         return count
     for a in range(m):
-        bench[FIRST + count, a] = w[a]
+        roots[count, a] = w[a]
     return count + 1
 
 
-@kernel("float64(float64[:, ::1])", inner=True)
-def discriminant(bench):
+@kernel(inner=True)
+def discriminant(corners: Matrix) -> float:
     """Return that of two equations: the square of their Jacobian at both roots."""
-    a0, b0 = bench[CORNERS, 0], bench[CORNERS + 1, 0]
-    a1, b1 = bench[CORNERS, 1] - a0, bench[CORNERS + 1, 1] - b0
-    a2, b2 = bench[CORNERS, 2] - a0, bench[CORNERS + 1, 2] - b0
-    a3, b3 = bench[CORNERS, 3] - a0 - a1 - a2, bench[CORNERS + 1, 3] - b0 - b1 - b2
+    a0, b0 = corners[0, 0], corners[1, 0]
+    a1, b1 = corners[0, 1] - a0, corners[1, 1] - b0
+    a2, b2 = corners[0, 2] - a0, corners[1, 2] - b0
+    a3, b3 = corners[0, 3] - a0 - a1 - a2, corners[1, 3] - b0 - b1 - b2
     middle = b0 * a3 + b1 * a2 - b2 * a1 - b3 * a0
     return middle * middle - 4.0 * (b1 * a3 - b3 * a1) * (b0 * a2 - b2 * a0)
 
 
-@kernel("float64(float64[:, ::1], int64, float64[::1], int64)", inner=True)
-def pair(bench, side, w, beyond):
+@kernel(inner=True)
+def pair(corners: Matrix, side: int, w: Vector, beyond: int) -> float:
     """Set w to that root of two equations whose Jacobian has the sign `side`; return it, or 0.
 
     Both quadratic equations have the discriminant det J^2 (Dieci and Lopez, *Numer. Math.* 117
     (2011) 779); the root may lie outside the box. With `beyond` a negative discriminant counts as
     zero: so w goes on to where both roots have met.
     """
-    a0, b0 = bench[CORNERS, 0], bench[CORNERS + 1, 0]
-    a1, b1 = bench[CORNERS, 1] - a0, bench[CORNERS + 1, 1] - b0
-    a2, b2 = bench[CORNERS, 2] - a0, bench[CORNERS + 1, 2] - b0
-    a3, b3 = bench[CORNERS, 3] - a0 - a1 - a2, bench[CORNERS + 1, 3] - b0 - b1 - b2
+    a0, b0 = corners[0, 0], corners[1, 0]
+    a1, b1 = corners[0, 1] - a0, corners[1, 1] - b0
+    a2, b2 = corners[0, 2] - a0, corners[1, 2] - b0
+    a3, b3 = corners[0, 3] - a0 - a1 - a2, corners[1, 3] - b0 - b1 - b2
     for a in range(2):
         if a == 1:
             a1, a2, b1, b2 = a2, a1, b2, b1
@@ -152,46 +165,45 @@ def pair(bench, side, w, beyond):
     return side if abs(w[0]) + abs(w[1]) < 1e6 else 0.0
 
 
-@kernel("int64(float64[:, ::1], int64, int64, float64[::1])", inner=True)
-def excludes(bench, m, box, w):
+@kernel(inner=True)
+def excludes(bench: Bench, m: int, box: Vector) -> int:
     """Set the corner values of a box; return 1 if all of a row have one sign: it has no root."""
+    smaller, w = bench.smaller, bench.w
     for j in range(m):
         low = np.inf
         high = -np.inf
         for corner in range(1 << m):
             for a in range(m):
-                w[a] = bench[box, m + a] if (corner >> a) & 1 else bench[box, a]
-            bench[SMALLER + j, corner] = value(bench, CORNERS + j, m, -1, w)
-            low = min(low, bench[SMALLER + j, corner])
-            high = max(high, bench[SMALLER + j, corner])
+                w[a] = box[m + a] if (corner >> a) & 1 else box[a]
+            smaller[j, corner] = value(bench.corners[j], m, -1, w)
+            low = min(low, smaller[j, corner])
+            high = max(high, smaller[j, corner])
         if low > SOLVED or high < -SOLVED:
             return 1
     return 0
 
 
-@kernel(
-    "int64(float64[:, ::1], int64, float64[:, ::1], int64[::1], float64[::1])",
-    inner=True,
-)
-def at_most_one(bench, m, M, pivots, w):
+@kernel(inner=True)
+def at_most_one(bench: Bench, m: int) -> int:
     """Tell from its corner values how many roots a box has: NONE, at most ONE, or any MANY.
 
     The rows are multiplied by the inverse of their mean Jacobian first.
     """
+    smaller, M, pivots, w = bench.smaller, bench.M, bench.pivots, bench.w
     for j in range(m):
         for a in range(m):
             total = 0.0
             for corner in range(1 << m):
-                total += bench[SMALLER + j, corner] * (1.0 if (corner >> a) & 1 else -1.0)
+                total += smaller[j, corner] * (1.0 if (corner >> a) & 1 else -1.0)
             M[j, a] = total / (1 << (m - 1))
     if lu_factor(M, m, m - 1, m - 1, pivots) != 0:
         return MANY
     for corner in range(1 << m):
         for j in range(m):
-            w[j] = bench[SMALLER + j, corner]
+            w[j] = smaller[j, corner]
         lu_solve(M, m, m - 1, m - 1, pivots, w)
         for j in range(m):
-            bench[SMALLER + j, corner] = w[j]
+            smaller[j, corner] = w[j]
     single = True
     for j in range(m):
         low = np.inf
@@ -201,10 +213,10 @@ def at_most_one(bench, m, M, pivots, w):
         for a in range(m):
             most = 0.0
             for corner in range(1 << m):
-                low = min(low, bench[SMALLER + j, corner])
-                high = max(high, bench[SMALLER + j, corner])
+                low = min(low, smaller[j, corner])
+                high = max(high, smaller[j, corner])
                 if (corner >> a) & 1:
-                    slope = bench[SMALLER + j, corner] - bench[SMALLER + j, corner ^ (1 << a)]
+                    slope = smaller[j, corner] - smaller[j, corner ^ (1 << a)]
                     most = max(most, abs(slope))
                     if a == j:
                         own = min(own, slope)
@@ -216,76 +228,81 @@ def at_most_one(bench, m, M, pivots, w):
     return ONE if single else MANY
 
 
-@kernel("boolean(float64[:, ::1], int64, int64, float64[::1])", inline=True)
-def inside(bench, m, box, w):
+@kernel(inline=True)
+def inside(box: Vector, m: int, w: Vector) -> bool:
     """Tell whether a root lies in a box, to round-off."""
     for a in range(m):
-        slack = 1e-9 + 1e-3 * (bench[box, m + a] - bench[box, a])
-        if not bench[box, a] - slack <= w[a] <= bench[box, m + a] + slack:
+        slack = 1e-9 + 1e-3 * (box[m + a] - box[a])
+        if not box[a] - slack <= w[a] <= box[m + a] + slack:
             return False
     return True
 
 
-@kernel(
-    "int64(float64[:, ::1], int64, float64[:, ::1], int64[::1], float64[:, ::1])",
-    inner=True,
-)
-def roots(bench, m, M, pivots, r):
-    """Find all roots of the rows at CORNERS, which are scaled here; return how many there are.
+@kernel(inline=True)
+def widest(box: Vector, m: int) -> int:
+    """Return the direction in which a box is longest."""
+    wide = 0
+    for a in range(m):
+        if box[m + a] - box[a] > box[m + wide] - box[wide]:
+            wide = a
+    return wide
 
-    M (m, m), pivots (m,), r (3, m) are for work. None are found where a row is zero everywhere.
+
+@kernel(inner=True)
+def roots(bench: Bench, m: int) -> int:
+    """Find all roots of the functions at the corners, which are scaled here; return how many.
+
+    None are found where a function is zero everywhere.
     """
+    corners, boxes, w = bench.corners, bench.boxes, bench.w
     for j in range(m):
         size = 0.0
         for corner in range(1 << m):
-            size = max(size, abs(bench[CORNERS + j, corner]))
+            size = max(size, abs(corners[j, corner]))
         if not 0.0 < size < np.inf:
             return 0
         for corner in range(1 << m):
-            bench[CORNERS + j, corner] /= size
+            corners[j, corner] /= size
     count = 0
     if m == 2:
         for side in (1, -1):
-            if pair(bench, side, r[0], 0) != 0.0:
-                newton(bench, m, r[0], M, pivots, r[1])
-                count = keep(bench, m, count, r[0])
+            if pair(corners, side, w, 0) != 0.0:
+                newton(bench, m)
+                count = keep(bench, m, count)
         return count
     left = 1
     for a in range(m):
-        bench[BOXES, a] = -SIDE
-        bench[BOXES, m + a] = 1.0 + SIDE
+        boxes[0, a] = -SIDE
+        boxes[0, m + a] = 1.0 + SIDE
     for _ in range(TRIALS):
         if left == 0:
             break
         left -= 1
-        box = BOXES + left
-        if excludes(bench, m, box, r[0]):
+        box = boxes[left]
+        if excludes(bench, m, box):
             continue
-        verdict = at_most_one(bench, m, M, pivots, r[0])
+        verdict = at_most_one(bench, m)
         if verdict == NONE:
             continue
         if verdict == ONE:
             for a in range(m):
-                r[0, a] = 0.5 * (bench[box, a] + bench[box, m + a])
-            if newton(bench, m, r[0], M, pivots, r[1]) == 0 and inside(bench, m, box, r[0]):
-                count = keep(bench, m, count, r[0])
+                w[a] = 0.5 * (box[a] + box[m + a])
+            if newton(bench, m) == 0 and inside(box, m, w):
+                count = keep(bench, m, count)
                 continue
-        wide = 0
-        for a in range(m):
-            if bench[box, m + a] - bench[box, a] > bench[box, m + wide] - bench[box, wide]:
-                wide = a
-        if bench[box, m + wide] - bench[box, wide] < 1e-7 or left + 2 > DEPTH:
+        wide = widest(box, m)
+        if box[m + wide] - box[wide] < 1e-7 or left + 2 > DEPTH:
             continue  # a root that is no single one
-        middle = 0.5 * (bench[box, wide] + bench[box, m + wide])
+        middle = 0.5 * (box[wide] + box[m + wide])
         for a in range(2 * m):
-            bench[box + 1, a] = bench[box, a]
-        bench[box, m + wide] = middle
-        bench[box + 1, wide] = middle
+            boxes[left + 1, a] = box[a]
+        box[m + wide] = middle
+        boxes[left + 1, wide] = middle
         left += 2
     return count
 
 
-@kernel("int64(float64[:, ::1], int64, float64[:, ::1], int64[::1], float64[:, ::1])")
-def found(bench, m, M, pivots, r):
+@kernel()
+def found(bench: Bench, m: int) -> int:
     """`roots`, for Python."""
-    return roots(bench, m, M, pivots, r)
+    return roots(bench, m)

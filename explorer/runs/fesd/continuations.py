@@ -12,28 +12,29 @@ __all__ = ["continuations"]
 
 def continuations(run: Run) -> tuple[Continuations, ...]:
     """Return the moments with several continuations, and what these are."""
-    from explorer.kernels.fesd.continuations import SIGNS, examine
+    from explorer.kernels.fesd.continuations import examine
+    from explorer.kernels.fesd.structures import phases
 
-    compiled, found = run.compiled, []
-    n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
-    for p in np.flatnonzero(run.switches[:, 3] > 1).tolist():
-        e, row = int(run.switches[p, 0]), run.switches[p]
-        end = np.full(nsel, 0.5) if e == 0 else run.method.table[-1] @ run.mult[e - 1]
+    compiled, known, found = run.compiled, run.phases, []
+    for p in np.flatnonzero(known.switches["consistent"] > 1).tolist():
+        e = int(known.switches["element"][p])
         t = float(run.times[e - 1].sum()) if e else 0.0
         names, ways, taken = [], [], 0
-        for pick in range(int(row[3])):
-            one, moment = np.zeros(SIGNS + nc, np.int64), np.zeros(len(run.moments[p]))
+        for pick in range(int(known.switches["consistent"][p])):
+            one = phases(1, compiled.n_x, compiled.n_c, compiled.n_sel)
             work = run.workspace()
-            examine(
-                work, t, run.states[e], run.options.h, run.switches[max(p - 1, 0)], row,
-                np.ascontiguousarray(end), pick, one, moment,
-            )  # fmt: skip
-            names.append(compiled.system.mode_name(one[SIGNS:].tolist()))
-            ways.append(moment[2 + 2 * n :])
-            if (one[5:] == row[5:]).all():
+            work.end[:] = run.method.end @ run.mult[e - 1] if e else 0.5
+            examine(work, t, run.states[e], run.options.h, known, p, pick, one)
+            names.append(compiled.system.mode_name(one.signs[0].tolist()))
+            ways.append(one)
+            same = (one.signs[0] == known.signs[p]).all()
+            if same and one.switches["choice"][0] == known.switches["choice"][p]:
                 taken = pick
-        both = np.array(ways)
-        found.append(Continuations(
-            t, run.states[e].copy(), tuple(names), both[:, n:], both[:, :n], taken
-        ))  # fmt: skip
+        multipliers, rates = (
+            np.concatenate([getattr(way, name) for way in ways])
+            for name in ("multipliers", "behind")
+        )
+        found.append(
+            Continuations(t, run.states[e].copy(), tuple(names), multipliers, rates, taken)
+        )
     return tuple(found)

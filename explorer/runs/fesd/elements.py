@@ -17,14 +17,14 @@ from explorer.results.solution import Solution
 from explorer.results.switches import Continuations
 from explorer.runs.fesd.continuations import continuations
 from explorer.runs.fesd.residuals import residual
-from explorer.runs.fesd.run import SIGNS, Run
+from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.tangents import Tangents
 from explorer.status import Status
 
 __all__ = ["Elements"]
 
 _RULES = {"plus": 1, "minus": -1, "slide": 0}
-_FOLD = 3  # kind of a switch: `explorer.kernels.fesd.fold`
+_SURFACE, _FOLD = 1, 3  # kinds of a switch: `explorer.kernels.fesd.structures`
 
 
 class Elements(Run):
@@ -62,44 +62,44 @@ class Elements(Run):
         BadModel
             A start that is not finite.
         """
+        from explorer.kernels.fesd import structures as kernel
         from explorer.kernels.fesd.march import march
-        from explorer.kernels.fesd.structures import Record
 
         compiled, options = self.compiled, self.options
-        n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, options.stages
+        n, nsel, s = compiled.n_x, compiled.n_sel, options.stages
         x0 = self.begin(start)
         most = self.intervals * options.elements + options.max_switches * (options.elements + 1)
         most = min(most, max(options.max_elements, options.elements)) + options.elements + 2
-        states, times = np.empty((most + 1, n)), np.empty((most, 2))
-        slopes, mult = np.empty((most, s * n)), np.empty((most, s * nsel))
-        switches = np.empty((options.max_switches + 1, SIGNS + nc), np.int64)
-        moments = np.zeros((options.max_switches + 1, 2 + 3 * n + nsel))
-        places, counts = np.empty((most, 2), np.int64), np.zeros(8, np.int64)
-        caps = np.array(
-            [options.elements, options.split, _RULES[options.rule], *options.picked], np.int64
-        )
-        knobs = np.array([self.t_end, options.h, 0.0])
-        states[0] = x0
+        record = kernel.Record(
+            np.empty((most + 1, n)), np.empty((most, s * n)), np.empty((most, s * nsel)),
+            *np.empty((2, most)), *np.empty((2, most), np.int64),
+        )  # fmt: skip
+        phases = kernel.phases(options.max_switches + 1, n, compiled.n_c, nsel)
+        numbers = kernel.Options(
+            self.t_end, options.h, options.elements, int(options.split), _RULES[options.rule],
+            np.array(options.picked, np.int64),
+        )  # fmt: skip
+        tally = np.zeros(1, kernel.TALLY)
+        record.states[0] = x0
         work = self.workspace()
         begin = time.perf_counter()
-        self.code = march(
-            work, Record(states, slopes, mult, times), counts, caps, knobs, switches, moments,
-            places,
-        )  # fmt: skip
+        self.code = march(work, record, phases, numbers, tally)
         self.seconds = time.perf_counter() - begin
-        count, phases = int(counts[1]), int(counts[2])
-        self.states, self.times = states[: count + 1].copy(), times[:count].copy()
-        self.slopes = slopes[:count].reshape(count, s, n).copy()
-        self.mult = mult[:count].reshape(count, s, nsel).copy()
-        self.places = places[:count].copy()
-        self.switches, self.moments = switches[:phases].copy(), moments[:phases].copy()
-        self.t_last, self.tally = float(knobs[2]), counts
-        self.counts = np.array([count, phases - 1, int(work.solver.work[2])])
+        self.tally, newton = tally[0], work.element.solver.newton[0]
+        count, made = int(self.tally["elements"]), int(self.tally["phases"])
+        self.states = record.states[: count + 1].copy()
+        self.times = np.column_stack([record.begin[:count], record.length[:count]])
+        self.slopes = record.slopes[:count].reshape(count, s, n).copy()
+        self.mult = record.mult[:count].reshape(count, s, nsel).copy()
+        self.places = np.column_stack([record.interval[:count], record.phase[:count]])
+        self.t_last = float(self.tally["reached"])
+        self.counts = np.array([count, made - 1, int(newton["evaluations"])])
         self.watch = np.full((1, 5), np.inf)
-        self.residual_of_newton = float(work.solver.work[1])
-        if phases > 1 and self.switches[-1, 0] == count:  # a phase that could not begin
-            self.switches, self.moments = self.switches[:-1], self.moments[:-1]
-        self.polished, self.taus = np.zeros(len(self.moments), bool), np.zeros(len(self.moments))
+        self.residual_of_newton = float(newton["residual"])
+        if made > 1 and phases.switches["element"][made - 1] == count:  # it could not begin
+            made -= 1
+        self.phases = kernel.Phases(*(part[:made].copy() for part in phases))
+        self.polished, self.taus = np.zeros(made, bool), np.zeros(made)
 
     def polish(self) -> None:
         """Find the ends of slides anew, where dc/dt = 0: to the order of the states."""
@@ -107,8 +107,8 @@ class Elements(Run):
 
         if not len(self.times):
             return
-        self.taus = np.full(len(self.moments), np.nan)
-        polish(self.workspace(), self.record, self.switches, self.moments, self.taus)
+        self.taus = np.full(len(self.phases.t), np.nan)
+        polish(self.workspace(), self.record, self.phases, self.taus)
         self.polished = np.isfinite(self.taus)
 
     def residual(self) -> dict[str, float]:
@@ -124,9 +124,8 @@ class Elements(Run):
         """How the run ended."""
         detail, t = "", self.t_last
         if self.code == MORE_SWITCHES:
-            detail = (
-                f" This interval needs {self.tally[4]} elements; it has {self.options.elements}."
-            )
+            needed, has = self.tally["needed"], self.options.elements
+            detail = f" This interval needs {needed} elements; it has {has}."
         if self.code in (NEWTON_CAP, NO_ACTIVE_SET):
             detail = self._growth
         if self.code == ACCUMULATION:
@@ -149,12 +148,13 @@ class Elements(Run):
     @property
     def graded(self) -> np.ndarray:
         """Those of phases that end at a fold, (n_e,) bool: there they get ever shorter."""
-        return np.isin(self.places[:, 1], np.flatnonzero(self.switches[1:, 1] == _FOLD))
+        return np.isin(self.places[:, 1], np.flatnonzero(self.phases.switches["kind"][1:] == _FOLD))
 
     @property
     def sequence(self) -> list[list[int]]:
         """What happened at each switch, in numbers that two runs can compare."""
-        return self.switches[1:, [1, 2, *range(SIGNS, self.switches.shape[1])]].tolist()
+        switches, signs = self.phases.switches[1:], self.phases.signs[1:]
+        return np.column_stack([switches["kind"], switches["which"], signs]).tolist()
 
     def jump(self, k: int) -> Jump:
         """Return what differentiates switch `k`, from 0."""
@@ -181,7 +181,7 @@ class Elements(Run):
         n, count = self.compiled.n_x, len(self.times)
         if not count:
             x = np.broadcast_to(self.states[0], (len(t), n)).copy()
-            behind = self.moments[:1, 2 + 3 * n :]
+            behind = self.phases.multipliers[:1]
             rest = np.zeros((1, self.compiled.n_sel)) if not len(behind) else behind
             return x, np.broadcast_to(rest, (len(t), rest.shape[1])).copy(), np.zeros(len(t), int)
         which = np.searchsorted(self.times[:, 0], t, side="left") - 1
@@ -192,15 +192,13 @@ class Elements(Run):
         shares = powers @ self.method.powers.T
         x = self.states[which] + h[:, None] * np.einsum("tj,tjn->tn", shares, self.slopes[which])
         weights, ends = self.method.lagrange(s), s >= 1.0
-        x[ends], weights[ends] = self.states[which[ends] + 1], self.method.table[-1]
+        x[ends], weights[ends] = self.states[which[ends] + 1], self.method.end
         multipliers = np.einsum("tj,tjc->tc", weights, self.mult[which])
         if exact:
             from explorer.kernels.fesd.dense_output import within
 
-            within(
-                self.workspace(), self.record, self.places, self.switches,
-                np.ascontiguousarray(t, float), which, x, multipliers,
-            )  # fmt: skip
+            times = np.ascontiguousarray(t, float)
+            within(self.workspace(), self.record, self.phases, times, which, x, multipliers)
         return x, np.clip(multipliers, 0.0, 1.0), which
 
     def slopes_at(self, t: np.ndarray) -> np.ndarray:
@@ -234,7 +232,7 @@ class Elements(Run):
 
     def _lazy(self, times: np.ndarray, exact: bool) -> Solution:
         compiled, system = self.compiled, self.compiled.system
-        patterns = self.switches[:, SIGNS:]
+        patterns = self.phases.signs
         distinct, number = np.unique(patterns, axis=0, return_inverse=True)
         self.numbers = number.ravel()
         known = {
@@ -253,20 +251,20 @@ class Elements(Run):
     def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
         n, nsel = self.compiled.n_x, self.compiled.n_sel
         hits = self.hits
-        found = self.times[self.switches[1:, 0] - 1].sum(axis=1) if len(hits) else hits
+        last = self.phases.switches["element"][1:] - 1
+        found = self.times[last].sum(axis=1) if len(hits) else hits
         own = ~np.isin(times, hits if exact else np.append(hits, found))
         times = times[own]
         x, multipliers, which = self.sample(times, exact=exact)
         start = times == 0.0
-        if len(self.moments):
-            multipliers[start] = self.moments[0, 2 + 3 * n :]
+        if len(self.phases.t):
+            multipliers[start] = self.phases.multipliers[0]
         phase = self.places[which, 1] if len(self.places) else np.zeros(len(times), int)
         if self.polished.any():  # what lies between an element's end and that of its slide
             phase = np.searchsorted(hits, times, side="left")
         events = len(hits)
-        last = self.switches[1:, 0] - 1
-        before = np.einsum("j,ejc->ec", self.method.table[-1], self.mult[last])
-        at = self.moments[1:, 2 : 2 + n]
+        before = np.einsum("j,ejc->ec", self.method.end, self.mult[last])
+        at = self.phases.x[1:]
         sides = np.concatenate([times, hits, hits])
         turn = 2.0 * np.arange(events)
         order = np.lexsort((np.concatenate([np.zeros(len(times)), turn, turn + 1]), sides))
@@ -274,7 +272,7 @@ class Elements(Run):
         place[order] = np.arange(len(order))
         t, k = sides[order], np.arange(events)
         x = np.concatenate([x, at, at])[order]
-        chosen = np.concatenate([multipliers, np.clip(before, 0, 1), self.moments[1:, 2 + 3 * n :]])
+        chosen = np.concatenate([multipliers, np.clip(before, 0, 1), self.phases.multipliers[1:]])
         chosen = chosen[order].reshape(len(t), nsel)
         none, zeros = np.zeros((len(t), 0)), np.zeros((len(t), 2))
         z, S = zeros[:, 0], np.zeros((len(t), n + 1, 0))
@@ -299,10 +297,10 @@ class Elements(Run):
 
     def _switch(self, k: int) -> tuple[str, int, int]:
         """Return the kind of switch `k`, from 1, its surface, and how many surfaces change."""
-        was, now = self.switches[k - 1, SIGNS:], self.switches[k, SIGNS:]
+        switch, was, now = self.phases.switches[k], *self.phases.signs[[k - 1, k]]
         changed = np.flatnonzero(was != now)
-        surface = self.switches[k, 1] == 1 or not self.compiled.stewart
-        which = int(self.switches[k, 2]) if surface else int(changed[0]) if len(changed) else 0
+        surface = switch["kind"] == _SURFACE or not self.compiled.stewart
+        which = int(switch["which"]) if surface else int(changed[0]) if len(changed) else 0
         kind = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
         return kind, which, max(len(changed), 1)
 
@@ -310,16 +308,16 @@ class Elements(Run):
     def met(self) -> list[tuple[str, str]]:
         """Kind of each switch, and name of its switching function."""
         names = self.compiled.system.guard_names
-        switches = (self._switch(k) for k in range(1, len(self.moments)))
+        switches = (self._switch(k) for k in range(1, len(self.phases.t)))
         return [(kind, names[which]) for kind, which, _ in switches]
 
     def _events(self, right: np.ndarray) -> list[LocatedEvent]:
         system, n, found = self.compiled.system, self.compiled.n_x, []
-        names = [system.mode_name(signs.tolist()) for signs in self.switches[:, SIGNS:]]
-        for k in range(1, len(self.moments)):
+        names = [system.mode_name(signs.tolist()) for signs in self.phases.signs]
+        for k in range(1, len(self.phases.t)):
             kind, which, together = self._switch(k)
-            t, slope = self.moments[k, :2].tolist()
-            at = self.moments[k, 2 : 2 + n]
+            t, slope = float(self.phases.t[k]), float(self.phases.slope[k])
+            at = self.phases.x[k]
             found.append(LocatedEvent(
                 t, kind, system.guard_names[which], which, int(right[k - 1]), at[n:], at[n:], 0.0,
                 0.0, 0.0, at, at, slope, together, names[k - 1], names[k],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.runs.fesd.elements import Elements
-from explorer.runs.fesd.run import SIGNS
+from explorer.runs.fesd.run import taken
 from explorer.runs.time_freezing.simultaneous_impacts import Struck
 
 __all__ = ["Joined", "join", "shortened"]
@@ -36,8 +36,9 @@ def join(legs: list[Elements]) -> Joined:
     whole.__dict__.update(legs[0].__dict__)
     whole.legs, whole.struck = legs, {}
     parts: dict[str, list[np.ndarray]] = {
-        k: [] for k in ("states", "slopes", "mult", "times", "places", "switches", "moments")
+        k: [] for k in ("states", "slopes", "mult", "times", "places")
     }
+    begun = []
     interval = phase = count = 0
     signs = np.empty(0)
     for leg in legs:
@@ -45,23 +46,23 @@ def join(legs: list[Elements]) -> Joined:
             continue
         if isinstance(leg, Struck):
             whole.struck[count] = leg.impulse
-        begun = leg.switches[:, 0] < len(leg.times)
-        switches, moments, places = leg.switches[begun], leg.moments[begun], leg.places.copy()
-        again = np.array_equal(signs, switches[0, SIGNS:])  # goes on in the same active set
-        signs = switches[-1, SIGNS:]
-        places += [interval, phase - again]
-        switches[:, 0] += count
-        moments[:, 0] += start
+        phases = taken(leg.phases, leg.phases.switches["element"] < len(leg.times))
+        again = np.array_equal(signs, phases.signs[0])  # goes on in the same active set
+        signs = phases.signs[-1]
+        places = leg.places + np.array([interval, phase - again])
+        phases.switches["element"] += count
+        phases.t[:] += start
+        begun.append(taken(phases, slice(int(again), None)))
         times = leg.times + np.array([start, 0.0])
-        found = (leg.states[:-1], leg.slopes, leg.mult, times, places, switches[again:],
-                 moments[again:])  # fmt: skip
+        found = leg.states[:-1], leg.slopes, leg.mult, times, places
         for values, one in zip(parts.values(), found, strict=True):
             values.append(one)
         count, interval = count + len(leg.times), interval + int(leg.places[-1, 0]) + 1
-        phase, start = phase + len(switches) - again, start + leg._end
+        phase, start = phase + len(phases.t) - again, start + leg._end
     parts["states"].append(legs[-1].states[-1:])
     for name, values in parts.items():
         setattr(whole, name, np.concatenate(values))
+    whole.phases = type(begun[0])(*map(np.concatenate, zip(*begun, strict=True)))
     whole.t_end = whole.t_last = start
     whole.intervals, whole.code, whole.tally = interval, legs[-1].code, legs[-1].tally
     whole.seconds = sum(leg.seconds for leg in legs)
@@ -79,6 +80,5 @@ def shortened(leg: Elements, count: int) -> list[Elements]:
     for name in ("slopes", "mult", "times", "places"):
         setattr(made, name, getattr(leg, name)[:count])
     made.states = leg.states[: count + 1]
-    begun = leg.switches[:, 0] < count
-    made.switches, made.moments = leg.switches[begun], leg.moments[begun]
+    made.phases = taken(leg.phases, leg.phases.switches["element"] < count)
     return [made]

@@ -17,7 +17,7 @@ def residual(run: Run) -> dict[str, float]:
     if not len(run.times):
         return dict.fromkeys(names, 0.0)
     s, (t, h) = run.method.stages, run.times.T
-    n, (A, at) = run.compiled.n_x, run.method.table[: 2 * s].reshape(2, s, s)
+    n, A, at = run.compiled.n_x, run.method.A, run.method.at
     count = len(t)
 
     def states(weights: np.ndarray) -> np.ndarray:
@@ -28,7 +28,7 @@ def residual(run: Run) -> dict[str, float]:
         return (t[:, None] + h[:, None] * nodes).ravel()
 
     found = run.rates(flat(run.method.c), states(A).reshape(-1, n), run.mult.reshape(count * s, -1))
-    end = states(run.method.table[3 * s + 2 : 3 * s + 3])[:, 0]
+    end = states(run.method.b[None])[:, 0]
     collocation = max(
         np.abs(found.reshape(count, s, n) - run.slopes).max(),
         np.abs(end - run.states[1:]).max(),

@@ -12,11 +12,14 @@ from explorer.runs.fesd.formulas import Formulas
 from explorer.runs.fesd.options import Options
 
 if TYPE_CHECKING:
-    from explorer.kernels.fesd.structures import Record, Workspace
+    from explorer.kernels.fesd.structures import Phases, Record, Workspace
 
-__all__ = ["SIGNS", "Run"]
+__all__ = ["Run", "taken"]
 
-SIGNS = 6  # first column of the signs in a row of `switches`
+
+def taken(phases: Phases, which: Any) -> Phases:
+    """Return some of the phases."""
+    return type(phases)(*(part[which] for part in phases))
 
 
 class Run(Formulas):
@@ -43,8 +46,8 @@ class Run(Formulas):
         Start and length of each element in s.
     places : (n_e, 2)
         Interval and phase of each element.
-    switches, moments : (n_p, 6 + n_c), (n_p, ...)
-        What begins each phase, the first at t = 0: see `explorer.kernels.fesd.march`.
+    phases : Phases
+        What begins each phase, the first at t = 0: see `explorer.kernels.fesd.structures`.
     polished : (n_p,) bool
         Whether the time of the switch is that of the end of a slide, found anew.
     taus : (n_p,)
@@ -57,8 +60,7 @@ class Run(Formulas):
     mult: np.ndarray
     times: np.ndarray
     places: np.ndarray
-    switches: np.ndarray
-    moments: np.ndarray
+    phases: Phases
     polished: np.ndarray = np.zeros(0, bool)
     taus: np.ndarray
 
@@ -73,9 +75,12 @@ class Run(Formulas):
 
     def workspace(self) -> Workspace:
         """Return the leading argument of the kernels."""
-        from explorer.runs.fesd.workspace import workspace
+        from explorer.kernels.fesd.structures import workspace
+        from explorer.runs.fesd.workspace import problem, tableau
 
-        return workspace(self.compiled, self.method, self.rho, self.options.newton_max)
+        return workspace(
+            problem(self.compiled, self.rho), tableau(self.method), self.options.newton_max
+        )
 
     @property
     def record(self) -> Record:
@@ -83,7 +88,8 @@ class Run(Formulas):
         from explorer.kernels.fesd.structures import Record
 
         slopes, mult = (a.reshape(len(self.times), -1) for a in (self.slopes, self.mult))
-        return Record(self.states, slopes, mult, self.times)
+        begin, length, interval, phase = map(np.ascontiguousarray, (*self.times.T, *self.places.T))
+        return Record(self.states, slopes, mult, begin, length, interval, phase)
 
     @property
     def knots(self) -> np.ndarray:
@@ -93,7 +99,7 @@ class Run(Formulas):
     @property
     def hits(self) -> np.ndarray:
         """Times of the switches in s."""
-        return self.moments[1:, 0]
+        return self.phases.t[1:]
 
     @property
     def graded(self) -> np.ndarray:
@@ -102,10 +108,10 @@ class Run(Formulas):
 
     def spent(self, k: int) -> float:
         """Return the running cost's rate at the beginning of phase `k`."""
-        compiled, moment = self.compiled, self.moments[k]
+        compiled, phases = self.compiled, self.phases
         if compiled.cost is None:
             return 0.0
         n, inp = compiled.n_x, compiled.input(self.rho)
-        inp[0], inp[1 : 1 + n] = moment[0], moment[2 : 2 + n]
-        inp[1 + n : 1 + n + compiled.n_sel] = moment[2 + 3 * n :]
+        inp[0], inp[1 : 1 + n] = phases.t[k], phases.x[k]
+        inp[1 + n : 1 + n + compiled.n_sel] = phases.multipliers[k]
         return float(compiled.cost(inp)[0])

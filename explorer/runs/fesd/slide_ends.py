@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from explorer.results.event import Jump
-from explorer.runs.fesd.run import SIGNS, Run
+from explorer.runs.fesd.run import Run
 
 __all__ = ["slide_end"]
 
@@ -35,27 +35,27 @@ class _Slide:
 
     def __init__(self, run: Run, phase: int) -> None:
         self.compiled, self.inp = run.compiled, run.compiled.input(run.rho)
-        signs, sel = run.switches[phase, SIGNS:], run.compiled.n_sel
+        signs, sel = run.phases.signs[phase], run.compiled.n_sel
         self.on = np.flatnonzero(signs == 0)
-        e = int(run.switches[phase + 1, 0]) - 1
-        self.end = np.einsum("j,jc->c", run.method.table[-1], run.mult[e])
+        e = int(run.phases.switches["element"][phase + 1]) - 1
+        self.end = np.einsum("j,jc->c", run.method.end, run.mult[e])
         self.base, self.B = np.zeros(sel), np.zeros((sel, len(self.on)))
         if not run.compiled.stewart:
             self.base[signs > 0] = 1.0
             self.B[self.on, range(len(self.on))] = 1.0
         else:
-            self._mix(signs, int(run.switches[phase, SIGNS - 1]))
+            self._mix(run, signs, int(run.phases.switches["choice"][phase]))
         self.w = np.linalg.lstsq(self.B, self.end - self.base, rcond=None)[0]
 
-    def _mix(self, signs: np.ndarray, choice: int) -> None:
+    def _mix(self, run: Run, signs: np.ndarray, choice: int) -> None:
         """Set up theta = base + B w as the kernel does."""
         from explorer.kernels.fesd.continuations import arranged
 
-        nc = len(signs)
-        B = np.zeros((self.compiled.n_sel, nc))
-        arranged(self.compiled.shape(1), np.ascontiguousarray(signs), np.zeros(nc + 1, np.int64),
-                 self.base, B, choice)  # fmt: skip
-        self.B = np.ascontiguousarray(B[:, : len(self.on)])
+        element = run.workspace().element
+        element.mode.sign[:] = signs
+        arranged(element.problem, element.mode, choice)
+        self.base = element.mode.base
+        self.B = np.ascontiguousarray(element.mode.B[:, : len(self.on)])
 
     def at(self, t: float, x: np.ndarray) -> _Point:
         """Return the slide at a state, from its multipliers on."""
@@ -111,8 +111,8 @@ def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: An
     """
     n, p = run.compiled.n_x, len(dt)
     slide = _Slide(run, k)
-    slide.which = int(run.switches[k + 1, 2])
-    e = int(run.switches[k + 1, 0]) - 1
+    slide.which = int(run.phases.switches["which"][k + 1])
+    e = int(run.phases.switches["element"][k + 1]) - 1
     t, tau = float(run.times[e].sum()), float(run.taus[k + 1])
     y = np.append(run.states[e + 1], z)
     first = slide.at(t, y[:n])
@@ -133,7 +133,7 @@ def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: An
     D = end.phi_t + end.phi_x @ end.rate[:n]
     by_rho = np.where(wrt >= 0, end.phi_rho[wrt], 0.0) if len(end.phi_rho) else np.zeros(p)
     shift = -(end.phi_x @ S[:n] + by_rho) / D
-    after = np.append(run.moments[k + 1, 2 + 2 * n : 2 + 3 * n], run.spent(k + 1))
+    after = np.append(run.phases.behind[k + 1], run.spent(k + 1))
     return Jump(
         t + tau, y, end.rate, after, S, S + np.outer(end.rate - after, shift), shift, float(D),
         end.phi_x, end.phi_rho, np.eye(n), np.zeros(n), np.zeros((n, run.compiled.n_rho)),

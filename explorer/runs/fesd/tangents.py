@@ -92,12 +92,11 @@ class Tangents:
         if seeds is None:
             seeds = run.compiled.start(run.rho)[1][:, self.wrt]
         self.moved[0, :p, :n] = seeds.T
-        if len(run.switches) and run.switches[0, 4]:
+        switches = run.phases.switches
+        if len(switches) and switches["zeros"][0]:
             check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, wrt)
-        failed = differentiate(
-            *self._workspace(), run.options.elements, self.moved, self.own, self.cost
-        )
-        if (run.switches[1:, 1] == _FOLD).any():
+        failed = differentiate(*self._arguments(), run.options.elements, self._derivatives())
+        if (switches["kind"][1:] == _FOLD).any():
             raise BadValue(
                 "Sliding on several surfaces ends where its multipliers meet another solution and "
                 "both vanish, and no derivative exists there. Use an earlier t_end."
@@ -105,23 +104,22 @@ class Tangents:
         if failed or not np.isfinite(self.moved[:, :p]).all():
             self._refuse()
 
-    def _workspace(self) -> tuple[Any, ...]:
-        from explorer.kernels.fesd.tangents import Asked
+    def _arguments(self) -> tuple[Any, ...]:
+        from explorer.kernels.fesd.structures import workspace
+        from explorer.kernels.fesd.tangents import asked
+        from explorer.runs.fesd.workspace import problem, tableau
 
         run = self.run
-        compiled, p, s = run.compiled, len(self.wrt), run.options.stages
-        n, nc, nsel = compiled.n_x, compiled.n_c, compiled.n_sel
-        bundles = [*compiled.tangents, *([] if compiled.cost is None else [compiled.cost])]
-        work = run.workspace()
-        model = work.model._replace(
-            table=np.array([[b.address, b.data] for b in bundles], np.int64),
-            out=np.empty(max(b.size for b in bundles) + 1), switch=np.empty(bundles[1].size + 1),
+        work = workspace(
+            problem(run.compiled, run.rho, tangents=True), tableau(run.method),
+            run.options.newton_max,
         )  # fmt: skip
-        asked = Asked(
-            self.wrt, np.empty((p + 2, s * (n + nc))), np.empty(n + nsel), np.empty((p + 1, n + 2)),
-            np.empty(n + 2),
-        )  # fmt: skip
-        return work._replace(model=model), asked, run.record, run.places, run.switches
+        return work, asked(work.element, self.wrt), run.record, run.phases
+
+    def _derivatives(self) -> Any:
+        from explorer.kernels.fesd.tangents import Derivatives
+
+        return Derivatives(self.moved, self.own, self.cost)
 
     def _refuse(self) -> None:
         wrong = np.flatnonzero(~np.isfinite(self.moved[:, :-1]).all(axis=(1, 2)))
@@ -139,15 +137,8 @@ class Tangents:
         n, p = self.run.compiled.n_x, len(self.wrt)
         S, z = np.zeros((len(t), n + 1, p)), np.zeros(len(t))
         if len(self.own):
-            tangents(
-                *self._workspace(),
-                self.moved,
-                self.cost,
-                np.ascontiguousarray(t, float),
-                which,
-                S,
-                z,
-            )
+            times = np.ascontiguousarray(t, float)
+            tangents(*self._arguments(), self._derivatives(), times, which, S, z)
         return S, z
 
     def dt_drho(self, k: int) -> np.ndarray:
@@ -164,15 +155,15 @@ class Tangents:
 
     def _jump(self, k: int) -> Jump:
         run, n = self.run, self.run.compiled.n_x
-        kind, j = run.switches[k + 1, 1:3].tolist()
-        e, moment = int(run.switches[k + 1, 0]), run.moments[k + 1]
-        t, x = moment[0], moment[2 : 2 + n]
+        phases, p = run.phases, k + 1
+        kind, j, e = (int(phases.switches[name][p]) for name in ("kind", "which", "element"))
+        t, x = phases.t[p], phases.x[p]
         d, by_t = self.moved[e, :-1, : n + 1].T, self.moved[e, :-1, -1]
-        if run.polished[k + 1]:
+        if run.polished[p]:
             return slide_end(run, k, d, by_t, float(self.cost[e]), self.wrt)
         before = self.own[e - 1, : n + 1]
-        after = np.append(moment[2 + 2 * n : 2 + 3 * n], run.spent(k + 1))
-        r_x, r_rho, slope = np.zeros(n), np.zeros(run.compiled.n_rho), float(moment[1])
+        after = np.append(phases.behind[p], run.spent(p))
+        r_x, r_rho, slope = np.zeros(n), np.zeros(run.compiled.n_rho), float(phases.slope[p])
         if kind == _SURFACE:
             _, c_x, c_t, c_rho = _functions(run.compiled, run.rho, t, x)
             r_x, r_rho, slope = c_x[j], c_rho[j], float(c_t[j] + c_x[j] @ before[:n])

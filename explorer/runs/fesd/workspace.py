@@ -1,4 +1,4 @@
-"""The memory of the kernels of `FESD`, by the sizes of a system and a method."""
+"""A compiled system and a method, as the kernels of `FESD` take them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,25 @@ import numpy as np
 
 from explorer.compiled import Switched
 from explorer.kernels.fesd.collocation import Collocation
-from explorer.kernels.fesd.structures import Mode, Model, Solver, Stages, Workspace
-from explorer.kernels.sliding.multiaffine import BENCH_ROWS, room
+from explorer.kernels.fesd.structures import SUBSYSTEM, Native, Problem, Tableau
 
-__all__ = ["workspace"]
+__all__ = ["problem", "tableau"]
 
 
-def workspace(compiled: Switched, method: Collocation, rho: Any, newton_max: int) -> Workspace:
-    """Return what the kernels work on; `rho` are the parameters."""
-    n, nc, nsel, s = compiled.n_x, compiled.n_c, compiled.n_sel, method.stages
-    size = s * (n + nc) + 1
-    wide = max(n, nc, 2 * nsel + nc, s + 2, room(nc))
-    model = Model(
-        compiled.table, compiled.shape(s), compiled.input(rho), np.empty(n * (n + nsel + 2)),
-        np.empty(nc * (n + 2) + 1), method.table,
+def problem(compiled: Switched, rho: Any, *, tangents: bool = False) -> Problem:
+    """Return the system at parameters `rho`; with `tangents` derivatives by these too."""
+    flow, switching = compiled.tangents if tangents else (compiled.flow, compiled.switching)
+    bundles = [flow, switching, *([compiled.cost] if tangents and compiled.cost else [])]
+    native = [Native(b.address, b.data) for b in bundles]
+    subsystems, cells = compiled.layout
+    return Problem(
+        native[0], native[1], native[2] if len(native) > 2 else Native(0, 0), compiled.n_x,
+        compiled.n_c, compiled.n_sel, compiled.n_rho, int(compiled.affine),
+        np.array(subsystems, SUBSYSTEM), np.array(cells, np.int64), compiled.input(rho),
+        np.empty(max(b.size for b in bundles) + 1), np.empty(switching.size + 1),
     )  # fmt: skip
-    sign, zeros = np.zeros(nc, np.int64), np.zeros(nc + 1, np.int64)
-    work = np.array([0.0, 0.0, 0.0, newton_max, 0.0])
-    return Workspace(
-        model, Mode(sign, zeros, np.empty(nsel), np.empty((nsel, nc))),
-        Stages(np.empty((s, n)), np.empty((s, nc)), np.empty((s, nc)), np.empty((s, nsel))),
-        Solver(np.empty((size, size)), np.empty(size, np.int64), np.empty((3, size)), work),
-        vec=np.zeros((BENCH_ROWS, wide)), saved=np.empty((2 * s, max(n, nc))), found=np.zeros(5),
-        near=np.zeros(nc + 1, np.int64), best=np.zeros(nc + 2, np.int64),
-    )  # fmt: skip
+
+
+def tableau(method: Collocation) -> Tableau:
+    """Return a collocation method."""
+    return Tableau(*(getattr(method, name) for name in Tableau._fields))

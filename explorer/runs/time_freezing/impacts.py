@@ -14,7 +14,6 @@ from explorer.compiled.frozen import OBSERVED
 from explorer.results.event import LocatedEvent
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import shortened
-from explorer.runs.fesd.run import SIGNS
 from explorer.runs.time_freezing.march import STILL, Freezing, Jump
 from explorer.runs.time_freezing.simultaneous_impacts import Response, Struck, newton
 from explorer.status import Status
@@ -174,7 +173,7 @@ class Impacts(Freezing):
         self.amended = float(x[-1]) + self._instant
         legs = shortened(leg, first)
         if impulse.any():
-            signs = np.ones(leg.switches.shape[1] - SIGNS)
+            signs = np.ones(leg.phases.signs.shape[1], int)
             signs[: 2 * nc].reshape(nc, 2)[impulse[0] > 0] = -1
             legs.append(Struck.between(leg, x, after, impulse, signs))
         return after, legs
@@ -213,7 +212,7 @@ class Impacts(Freezing):
         from explorer.kernels.friction.coefficients import IMPROPER
 
         e, nc = self.elements, len(self.compiled.frozen.held)
-        touches = e.switches[:, SIGNS : SIGNS + 2 * nc : 2] <= 0
+        touches = e.phases.signs[:, : 2 * nc : 2] <= 0
         mu = self.observed(e.states[1:], np.zeros((len(e.times), e.mult.shape[1])))["mu"]
         wrong = np.argwhere((mu < 0) & touches[e.places[:, 1]])[:1].tolist()
         if not wrong or wrong[0][0] >= count:
@@ -245,7 +244,7 @@ class Impacts(Freezing):
     def signs(self) -> np.ndarray:
         """Signs of gap + d and of gap' of each contact in each phase, (n_p, n_c, 2)."""
         nc = len(self.compiled.frozen.held)
-        found = self.elements.switches[:, SIGNS : SIGNS + 2 * nc]
+        found = self.elements.phases.signs[:, : 2 * nc]
         return found.reshape(len(found), nc, 2)
 
     @cached_property
@@ -260,7 +259,7 @@ class Impacts(Freezing):
         found = np.ones_like(self.closed, int)
         for i, contact in enumerate(self.compiled.frozen.held):
             if contact.tangent >= 0:
-                found[:-1, i] = self.elements.switches[:, SIGNS + contact.tangent]
+                found[:-1, i] = self.elements.phases.signs[:, contact.tangent]
         return found
 
     def happens(self, jump: Jump) -> list[tuple[str, int]]:
@@ -279,13 +278,13 @@ class Impacts(Freezing):
 
     def _impulses(self, jump: Jump) -> tuple[np.ndarray, np.ndarray]:
         """Return the integrals of push and pull over an arc, (n_c,) each."""
-        e, s = self.elements, self.elements.method.stages
+        e, method = self.elements, self.elements.method
         part = slice(jump.first, jump.after)
-        h, table = e.times[part, 1], e.method.table
-        moved = np.einsum("ij,ejn->ein", table[:s], e.slopes[part])
+        h = e.times[part, 1]
+        moved = np.einsum("ij,ejn->ein", method.A, e.slopes[part])
         x = e.states[:-1][part][:, None] + h[:, None, None] * moved
         found = self.observed(x.reshape(-1, x.shape[2]), e.mult[part].reshape(-1, e.mult.shape[2]))
-        weights = h[:, None] * table[3 * s + 2]
+        weights = h[:, None] * method.b
         solved = [k for k in range(jump.first, jump.after) if k in e.struck]
         weights[[k - jump.first for k in solved]] = 0.0
         push, pull = weights.ravel() @ found["push"], weights.ravel() @ found["pull"]

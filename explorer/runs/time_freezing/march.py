@@ -17,6 +17,7 @@ from explorer.results.solution import Solution
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import join
 from explorer.runs.fesd.options import Options
+from explorer.runs.fesd.run import taken
 from explorer.runs.steps import steps
 from explorer.status import Status
 
@@ -131,8 +132,8 @@ class Freezing(ABC):
         for name in ("slopes", "mult", "times", "places"):
             setattr(e, name, getattr(e, name)[:count])
         e.states = e.states[: count + 1]
-        phases = e.places[-1, 1] + 1 if count else len(e.switches)
-        e.switches, e.moments = e.switches[:phases], e.moments[:phases]
+        phases = e.places[-1, 1] + 1 if count else len(e.phases.t)
+        e.phases = taken(e.phases, slice(phases))
         e.counts[:2] = count, phases - 1
         self.counts = e.counts
         self.clock = e.states[:, -1]
@@ -304,7 +305,7 @@ class Freezing(ABC):
     def jumps(self) -> list[Jump]:
         """Return what happens before the end, in order of time."""
         e, found = self.elements, []
-        first = np.append(e.switches[:, 0], len(e.times))
+        first = np.append(e.phases.switches["element"], len(e.times))
         stands = np.append(0, np.cumsum(self.still))
         frozen = (np.diff(stands[first]) == np.diff(first)).tolist()
         k = 0
@@ -347,15 +348,15 @@ class Freezing(ABC):
         hits = self.clock[[j.first for j in jumps]] if jumps else np.empty(0)
         own = ~np.isin(times, hits)
         times, x, chosen, which = times[own], x[own], chosen[own], which[own]
-        if len(times) and times[0] == 0.0 and len(e.moments) and not self.still[:1].any():
-            chosen[0] = e.moments[0, 2 + 3 * e.compiled.n_x :]
+        if len(times) and times[0] == 0.0 and len(e.phases.t) and not self.still[:1].any():
+            chosen[0] = e.phases.multipliers[0]
         phases = e.places[which, 1] if len(e.places) else np.zeros(len(times), int)
         first, after = (np.array([getattr(j, k) for j in jumps], int) for k in ("first", "after"))
         before, behind = (
             np.array([getattr(j, k) for j in jumps], int) for k in ("before", "phase")
         )
-        left = np.einsum("j,ejc->ec", e.method.table[-1], e.mult[np.maximum(first - 1, 0)])
-        right = e.moments[behind, 2 + 3 * e.compiled.n_x :]
+        left = np.einsum("j,ejc->ec", e.method.end, e.mult[np.maximum(first - 1, 0)])
+        right = e.phases.multipliers[behind]
         turn = 2.0 * np.arange(len(jumps))
         order = np.lexsort((
             np.concatenate([np.zeros(len(times)), turn, turn + 1]),

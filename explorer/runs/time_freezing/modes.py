@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from explorer.results.event import LocatedEvent
-from explorer.runs.fesd.run import SIGNS
 from explorer.runs.time_freezing.march import Freezing, Jump
 
 __all__ = ["Modes"]
+
+_MODE = 4  # switching function that tells the mode: `explorer.reformulations.hysteresis`
 
 
 class Modes(Freezing):
@@ -31,7 +32,7 @@ class Modes(Freezing):
 
     def mode(self, phase: np.ndarray) -> np.ndarray:
         """Return the number of the mode in phases; that of the first one before the start."""
-        second = self.elements.switches[np.maximum(phase, 0), SIGNS + 4] > 0
+        second = self.elements.phases.signs[np.maximum(phase, 0), _MODE] > 0
         return np.where(phase < 0, self.compiled.system.start_mode, second)
 
     def happens(self, jump: Jump) -> bool:
@@ -66,7 +67,7 @@ class Modes(Freezing):
             guard, x = guards[was], e.states[jump.first, :n]
             _, gradient = e.functions(np.zeros(1), e.states[[jump.first]])
             k = e.compiled.system.guard_names.index(guard.name)
-            rate = e.moments[jump.before + 1, 2 + len(e.states[0]) :][: len(e.states[0])]
+            rate = e.phases.before[jump.before + 1]
             found.append(LocatedEvent(
                 float(self.clock[jump.first]), "event", guard.name,
                 system.guard_names.index(guard.name), row, x[n:], x[n:], 0.0, 0.0, 0.0, x, x,

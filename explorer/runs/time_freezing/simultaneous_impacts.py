@@ -20,7 +20,6 @@ import numpy as np
 
 from explorer.codes import SUCCESS
 from explorer.runs.fesd.elements import Elements
-from explorer.runs.fesd.run import SIGNS
 
 __all__ = ["Response", "Struck", "newton"]
 
@@ -130,11 +129,9 @@ class Struck(Elements):
         made.states, made.times = np.array([x, after]), np.array([[0.0, span]])
         made.slopes = np.broadcast_to(rate, (1, s, n)).copy()
         made.mult, made.places = np.ones((1, s, sel)), np.zeros((1, 2), np.int64)
-        made.switches = np.zeros((1, like.switches.shape[1]), np.int64)
-        made.switches[0, SIGNS:] = signs
-        made.moments = np.zeros((1, like.moments.shape[1]))
-        made.moments[0, 2 : 2 + 3 * n] = np.concatenate([x, rate, rate])
-        made.moments[0, 2 + 3 * n :] = 1.0
+        made.phases = type(like.phases)(*(np.zeros_like(part[:1]) for part in like.phases))
+        made.phases.signs[0], made.phases.x[0], made.phases.multipliers[0] = signs, x, 1.0
+        made.phases.before[0] = made.phases.behind[0] = rate
         made.counts, made.tally = np.array([1, 0, 0]), np.zeros_like(like.tally)
         made.seconds = made.residual_of_newton = 0.0
         made.intervals = 1

@@ -219,11 +219,12 @@ class _Chosen:
         self, rows: _Across, breaks: np.ndarray, held: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Find the points worth looking at, and where they lie in px."""
-        from explorer.kernels.drawing.polyline import candidates, extremes
+        from explorer.kernels.drawing.polyline import Points, candidates, extremes
 
         x, px, y = rows.x, rows.px, np.ascontiguousarray(self.y, float)
         scale, room = self.box.y, len(x) + len(breaks) + 8
-        across, up, lift = np.empty(room, int), np.empty(room, int), np.empty(room, np.int8)
+        points = Points(np.empty(room, int), np.empty(room, int), np.empty(room, np.int8))
+        across, up, lift = points
         if len(rows.starts):
             ends = span(y)
             if len(breaks):
@@ -231,13 +232,13 @@ class _Chosen:
                 before, after = (scale.pixels(y[i], ends) for i in (breaks - 1, breaks))
                 breaks = breaks[np.abs(after - before) > OPEN]
             late = np.asarray(held & (x[breaks] != x[breaks - 1]), np.int8)
-            n = extremes(y, rows.starts, breaks, late, across, up, lift)
+            n = extremes(y, rows.starts, breaks, late, points)
             self.px = self.box.x.pixels(x[across[:n]], (float(x[0]), float(x[-1])))
             self.py = scale.pixels(y[up[:n]], ends)
         else:
             py = scale.pixels(y)
             near = _NEAR if len(px) > _ROWS * self.box.x.size else 0.0
-            n = candidates(px, py, breaks, held, OPEN, near, across, up, lift)
+            n = candidates(px, py, breaks, held, OPEN, near, points)
             self.px, self.py = px[across[:n]], py[up[:n]]
         return across[:n], up[:n], lift[:n]
 
