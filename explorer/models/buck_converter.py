@@ -19,7 +19,7 @@ def buck_converter() -> FirstOrderSystem:
     """Return a voltage-controlled buck converter."""
     system = FirstOrderSystem(
         "buck converter", x="v i", units=("V", "A"),
-        text="A circuit that switches by a clock doubles its period, twice and on into chaos.",
+        text="A clock switches this circuit; its period doubles again and again, up to chaos.",
     )  # fmt: skip
     (v, i), t = system.x, system.t
     V_in, R, L, C, a, V_ref, V_low, V_up, T = system.params(

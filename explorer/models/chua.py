@@ -18,7 +18,7 @@ def chua() -> StepSystem:
     """Return Chua's circuit with its piecewise linear diode."""
     system = StepSystem(
         "Chua's circuit", x="x y z",
-        text="Two corners in a characteristic are enough for chaos: the double scroll.",
+        text="Two kinks in a characteristic curve are enough for chaos: the double scroll.",
     )  # fmt: skip
     x, y, z = system.x
     a, b, m0, m1, x0 = system.params(

@@ -25,7 +25,7 @@ def compass_gait() -> HybridSystem:
     """Return the compass biped on a slope."""
     walker = HybridSystem(
         "compass gait", x="s w v_s v_w", units=("rad", "rad", "rad/s", "rad/s"),
-        text="Gravity pays for the loss of each step: a passive gait and its cascade.",
+        text="Gravity restores the loss of each step: a passive gait and its period doublings.",
     )  # fmt: skip
     s, w, vs, vw = walker.x
     m, mH, a, b, g, degrees, s0, vs0, vw0 = walker.params(

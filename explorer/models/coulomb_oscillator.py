@@ -57,7 +57,7 @@ def coulomb_oscillator() -> HybridSystem:
     """Return a mass on a spring that slides on a rough floor."""
     system = HybridSystem(
         "Coulomb oscillator", x="x v", units=("m", "m/s"),
-        text="Dry friction stops it in a finite time, and not in the middle.",
+        text="Dry friction stops the mass in a finite time, in general not in the middle.",
     )  # fmt: skip
     (x, v), t = system.x, system.t
     m, k, mu, N, f, w, start_x, start_v = system.params(

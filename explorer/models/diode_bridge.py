@@ -27,7 +27,7 @@ def diode_bridge() -> FirstOrderSystem:
     """Return a resonant tank with a full-wave rectifier."""
     system = FirstOrderSystem(
         "diode bridge", x="v i", units=("V", "A"),
-        text="Four ideal diodes: two conduct, two block, and nobody says when.",
+        text="Four ideal diodes: two conduct, two block; the equations decide when.",
     )  # fmt: skip
     R, L, C, v0 = system.params(
         R=Param(1000, 100, 5000, "Ω", "load"),

@@ -28,7 +28,7 @@ def duffing() -> MechanicalSystem:
     """Return a driven oscillator on a spring that hardens."""
     system = MechanicalSystem(
         "Duffing's oscillator", q="x", units="m",
-        text="A spring that hardens: resonance bends over, and the response can jump.",
+        text="A hardening spring bends the resonance curve, and the response can jump.",
     )  # fmt: skip
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, k3, f, w, x0 = system.params(

@@ -48,7 +48,7 @@ def elastic_bar(n: int = 20) -> MechanicalSystem:
     """Return a bar of `n` elements that flies against a wall."""
     system = MechanicalSystem(
         f"elastic bar of {n} elements", q=[f"u{i}" for i in range(n + 1)], units="m",
-        text="A wave runs through the bar and back; when it returns, the wall lets go.",
+        text="A wave runs through the bar and back; when it returns, the bar leaves the wall.",
     )  # fmt: skip
     system.sizes = {"n": Param(n, 1, 100, "", "number of elements")}
     u = system.q

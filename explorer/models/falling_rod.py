@@ -32,7 +32,10 @@ def falling_rod() -> MechanicalSystem:
     """Return a rod whose tip slides on the ground."""
     system = MechanicalSystem(
         "rod on rough ground", q="x y theta", units=("m", "m", "rad"),
-        text="Chalk on a blackboard: with enough friction sliding has no solution: the tip hops.",
+        text=(
+            "Chalk on a blackboard: with enough friction, sliding has no solution and the tip "
+            "hops."
+        ),
     )  # fmt: skip
     (x, y, a), (v_x, _, w) = system.q, system.v
     m, length, mu, e, g, angle, speed, turn = system.params(

@@ -53,7 +53,7 @@ def gap_stop() -> MechanicalSystem:
     """Return a driven mass on a spring whose way ends at a second spring."""
     system = MechanicalSystem(
         "stop with clearance", q="x", units="m",
-        text="A spring that is met only on one side: a kink in the force bends the resonance.",
+        text="A spring acts on one side only: the kink of its force bends the resonance.",
     )  # fmt: skip
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, k2, s, f, w, d = system.params(

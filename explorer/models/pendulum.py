@@ -54,7 +54,7 @@ def pendulum() -> MechanicalSystem:
     """Return a mass on a rod that swings through large angles, or turns over."""
     system = MechanicalSystem(
         "pendulum", q="theta", units="rad",
-        text="The wider it swings the slower it is: near the top a period takes for ever.",
+        text="Wider swings take longer; towards the top the period tends to infinity.",
     )  # fmt: skip
     (a,), (w,) = system.q, system.v
     m, length, g, c, a0, w0 = system.params(

@@ -49,7 +49,7 @@ def rlcd_circuit() -> FirstOrderSystem:
     """Return a resonant tank with a diode."""
     system = FirstOrderSystem(
         "RLCD circuit", x="v i", units=("V", "A"),
-        text="One ideal diode: the circuit changes its equations, the formula stays one.",
+        text="One ideal diode: the circuit changes its equations, but one formula describes it.",
     )  # fmt: skip
     v, i = system.x
     R, L, C, v0 = system.params(

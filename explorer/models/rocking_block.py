@@ -24,7 +24,7 @@ def rocking_block() -> MechanicalSystem:
     """Return a block released at a tilt."""
     system = MechanicalSystem(
         "rocking block", q="y theta", units=("m", "rad"),
-        text="Each impact moves the pivot to the other corner and takes the same share of speed.",
+        text="Each impact moves the pivot to the other corner and removes the same share of speed.",
     )  # fmt: skip
     (y, a), (_, w) = system.q, system.v
     m, B, H, g, e, tilt = system.params(

@@ -18,7 +18,7 @@ def rough_block() -> MechanicalSystem:
     """Return a block that is let go at a tilt, on a floor that may shake."""
     system = MechanicalSystem(
         "rocking block with friction", q="x y theta", units=("m", "m", "rad"),
-        text="Slide or rock? The friction is compared with width over height.",
+        text="Slide or rock? It depends on friction compared with width over height.",
     )  # fmt: skip
     (x, y, a), (v_x, _, w) = system.q, system.v
     m, B, H, g, mu, e, tilt, shake, omega = system.params(

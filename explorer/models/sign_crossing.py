@@ -34,7 +34,7 @@ def sign_crossing() -> FilippovSystem:
             "x0": Param(-1, -2, -0.1, "", "start"),
         },
         modes={"above": ["b"], "below": ["a"]},
-        text="The simplest switch: what does the end owe to the start?",
+        text="The simplest switch: how does the end depend on the start?",
     )  # fmt: skip
     system.start(x=["x0"], t_end=1, h=0.1)
     system.exact = exact

@@ -24,7 +24,7 @@ def simplest_walker() -> HybridSystem:
     """Return a biped that walks down a shallow slope without any control."""
     walker = HybridSystem(
         "simplest walker", x="theta phi v_theta v_phi", units=("rad", "rad", "rad/s", "rad/s"),
-        text="A gait that nobody controls: stable, then doubled, then chaotic, then a fall.",
+        text="A gait without control: stable, then with doubled period, then chaotic, then a fall.",
     )  # fmt: skip
     theta, phi, v, u = walker.x
     gamma, theta0, rate0 = walker.params(

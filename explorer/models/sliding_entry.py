@@ -26,7 +26,10 @@ def sliding_entry() -> FilippovSystem:
     """Return a point that slides on a line up to a fold."""
     system = FilippovSystem(
         "entry and exit of a slide", x="x y", units="m",
-        text="A line holds what both sides push to it, and lets go where one side turns away.",
+        text=(
+            "A line holds the state while both sides push to it, and releases it where one turns "
+            "away."
+        ),
     )  # fmt: skip
     x, _ = system.x
     a, y0 = system.params(

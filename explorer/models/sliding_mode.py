@@ -33,7 +33,7 @@ def sliding_mode() -> StepSystem:
     """Return a state that a relay forces to zero against a disturbance."""
     system = StepSystem(
         "sliding-mode control", x="x",
-        text="The relay wins in finite time; chattering is what a scheme makes of it.",
+        text="The relay reaches the surface in finite time; chattering comes from the scheme.",
     )  # fmt: skip
     (x,) = system.x
     a, d, w, x0 = system.params(

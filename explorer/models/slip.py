@@ -20,7 +20,7 @@ def slip() -> HybridSystem:
     """Return the spring-loaded inverted pendulum, started at an apex."""
     runner = HybridSystem(
         "running on a spring (SLIP)", x="x y v_x v_y", units=("m", "m", "m/s", "m/s"),
-        text="It runs by itself: the right angle of the leg is all the control there is.",
+        text="It runs by itself: the angle of the leg is its only control.",
     )  # fmt: skip
     x, y, vx, vy = runner.x
     m, k, length, g, degrees, v1, y0 = runner.params(

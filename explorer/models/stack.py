@@ -19,7 +19,7 @@ def stack(n: int = 2) -> MechanicalSystem:
     """Return a stack of `n` blocks, too flat to tip."""
     system = MechanicalSystem(
         f"stack of {n} blocks", q=[f"{c}{i + 1}" for i in range(n) for c in "xyz"], units="m",
-        text="Friction in space on every interface; a table below goes round and round.",
+        text="Friction in space on every interface, on a table that moves in a circle.",
     )  # fmt: skip
     system.sizes = {"n": Param(n, 1, 20, "", "number of blocks")}
     m, mu, fall, A, omega, g, height = system.params(

@@ -16,7 +16,7 @@ def stribeck_belt() -> FilippovSystem:
     """Return a block on a belt with a friction that falls as it slips faster."""
     system = FilippovSystem(
         "belt with falling friction", x="q v", units=("m", "m/s"),
-        text="The less it holds the faster it slips: sticking and slipping take turns.",
+        text="Friction falls with speed, so sticking and slipping take turns.",
     )  # fmt: skip
     q, v = system.x
     F, d, v0 = system.params(

@@ -28,7 +28,7 @@ def switched_oscillator() -> FilippovSystem:
     """Return a spiral that turns round where it leaves the unit circle."""
     system = FilippovSystem(
         "switched oscillator", x="x1 x2",
-        text="One switch decides the order: 1 if it is passed over, 2 s - 1 if it is found.",
+        text="One switch decides the order: 1 if it is passed over, 2 s - 1 if it is located.",
     )  # fmt: skip
     x1, x2 = system.x
     w, r0 = system.params(

@@ -35,7 +35,7 @@ def thermostat() -> HybridSystem:
     """Return a room with a heater that is switched on below L and off above U."""
     room = HybridSystem(
         "thermostat", x="T", units="degC",
-        text="Two thresholds: what it does between them depends on where it came from.",
+        text="Two thresholds: between them the mode depends on the history.",
     )  # fmt: skip
     (T,) = room.x
     a, xe, xo, L, U = room.params(

@@ -18,8 +18,8 @@ def three_blocks() -> StepSystem:
     """Return three blocks in a row with dry friction."""
     system = StepSystem(
         "three blocks with friction", x="q1 q2 q3 v1 v2 v3", units=["m"] * 3 + ["m/s"] * 3,
-        text="Each block sticks for itself; which of them move changes twelve times in five "
-        "seconds.",
+        text="Each block sticks or slides on its own; the set of moving blocks changes twelve "
+             "times.",
     )  # fmt: skip
     q1, q2, q3, v1, v2, v3 = system.x
     mu, c, A = system.params(

@@ -62,7 +62,7 @@ def turbo_car() -> HybridSystem:
     """Return a car whose turbo charger has two thresholds."""
     car = HybridSystem(
         "car with a turbo", x="q v", units=("m", "m/s"),
-        text="The same pedal, three times the thrust: it depends on where the speed came from.",
+        text="The same pedal gives up to three times the thrust; it depends on the history.",
     )  # fmt: skip
     _, v = car.x
     a, w, v1, v2 = car.params(

@@ -17,7 +17,7 @@ def two_blocks_on_belt() -> FilippovSystem:
     """Return two coupled blocks that stick to a belt, one of them or both."""
     system = FilippovSystem(
         "two blocks on a belt", x="q1 q2 v1 v2", units=["m"] * 2 + ["m/s"] * 2,
-        text="One sticks, both stick, one tears off and takes the other with it.",
+        text="One sticks, both stick, or one breaks loose and pulls the other along.",
     )  # fmt: skip
     q1, q2, v1, v2 = system.x
     k, f1, f2, d, v0 = system.params(

@@ -33,7 +33,7 @@ def two_fold() -> FilippovSystem:
     """Return a point that slides to where its future is no longer determined."""
     system = FilippovSystem(
         "two-fold", x="x y", units="m",
-        text="The line holds it up to the fold. Behind that it may leave at any time, to any side.",
+        text="The line holds the state up to the fold. After it, the state may leave to any side.",
     )  # fmt: skip
     x, y = system.x
     x0, y0, v, k = system.params(

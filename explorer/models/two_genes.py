@@ -34,7 +34,7 @@ def two_genes() -> StepSystem:
     """Return a toggle switch of two genes."""
     system = StepSystem(
         "two genes", x="x1 x2",
-        text="Two genes that repress each other: who is first wins, a tie is not unique.",
+        text="Two genes repress each other: the first one wins, and a tie has no unique solution.",
     )  # fmt: skip
     x1, x2 = system.x
     b, k, a1, a2 = system.params(

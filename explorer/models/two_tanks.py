@@ -53,7 +53,10 @@ def two_tanks() -> HybridSystem:
     """Return two leaking tanks that share one hose."""
     tanks = HybridSystem(
         "two tanks", x="x1 x2", units="m",
-        text="Infinitely many switches in a finite time, then a choice that no equation makes.",
+        text=(
+            "Infinitely many switches in a finite time, then a choice that the equations leave "
+            "open."
+        ),
     )  # fmt: skip
     x1, x2 = tanks.x
     w, v1, v2, r1, r2, a1, a2, share = tanks.params(

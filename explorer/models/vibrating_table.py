@@ -24,7 +24,7 @@ def vibrating_table() -> MechanicalSystem:
     """Return a ball on a table that moves up and down."""
     ball = MechanicalSystem(
         "ball on a vibrating table", q="y", units="m",
-        text="Locks to the table, doubles its period, then becomes chaotic.",
+        text="The ball locks to the table, doubles its period, then becomes chaotic.",
     )  # fmt: skip
     (y,), t = ball.q, ball.t
     m, g, e, a, w, y0, v0 = ball.params(

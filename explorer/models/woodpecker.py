@@ -19,7 +19,7 @@ def woodpecker() -> MechanicalSystem:
     """Return the toy on its limit cycle."""
     system = MechanicalSystem(
         "woodpecker toy", q="y phi_M phi_S", units=("m", "rad", "rad"),
-        text="Gravity drives it, friction holds it and lets it slide in turn: a limit cycle.",
+        text="Gravity drives the bird, friction holds and releases it in turn: a limit cycle.",
     )  # fmt: skip
     y, a, b = system.q
     v_y, w, _ = system.v

@@ -28,12 +28,20 @@ from explorer.views.mechanism import frames
 __all__ = ["SessionAnswer"]
 
 _ACTIONS = [
-    {"name": "copy_code", "label": "Copy as Python", "title": "A script that makes this picture"},
+    {
+        "name": "copy_code",
+        "label": "Copy as Python",
+        "title": "A script that reproduces this picture",
+    },
     {"name": "copy_state", "label": "Copy state (JSON)", "title": "To send to somebody"},
-    {"name": "copy_link", "label": "Copy link", "title": "This page in this very state"},
+    {
+        "name": "copy_link",
+        "label": "Copy link",
+        "title": "A link to this page in its present state",
+    },
     {"name": "load_state", "label": "Load state …", "title": "Paste a copied state"},
     {"name": "export_csv", "label": "Save CSV", "title": "All steps, all digits"},
-    {"name": "export_html", "label": "Save HTML", "title": "This picture as a page of its own"},
+    {"name": "export_html", "label": "Save HTML", "title": "This picture as a web page"},
     {"name": "export_png", "label": "Save PNG", "title": "This picture as an image"},
 ]
 _SAID = 1  # cautions that are said at once; all are among the checks
