@@ -50,6 +50,8 @@ EQUIVALENT = {
     ("kernels/friction/single_contact.py",
      "if (normal > 0.0) and np.sqrt(P_1 * P_1 + P_2 * P_2) <= mu * normal:"):
         "a normal impulse of zero sticks with none beside it, or slides with none",
+    ("kernels/friction/single_contact.py", "if (mu * size < -y_n):"):
+        "on the edge of the polar cone the point is projected onto the tip either way",
     ("kernels/friction/single_contact.py", "ratio = (1.0 - off)"):
         "off is a few roundings, but where a hundred steps of Newton's method were too few",
 }  # fmt: skip

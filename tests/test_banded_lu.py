@@ -99,3 +99,10 @@ def test_dense_factors_are_exact_to_rounding(n, kl, ku):
     assert np.abs(np.tril(factors, -1)).max(initial=0) <= 1  # the largest of a column is its pivot
     dense.lu_solve(factors, n, *found, pivots, b)
     np.testing.assert_allclose(b, x, atol=1e-12 * np.linalg.cond(A))
+
+
+def test_a_narrow_row_below_a_wide_one_does_not_narrow_the_band():
+    A, found = np.eye(6), np.zeros(2, int)
+    A[2, 0] = A[1, 4] = 3.0
+    dense.bandwidth(A, 6, found)
+    assert found.tolist() == [2, 3]

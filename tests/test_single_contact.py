@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from plain import plain
+from scipy.optimize import minimize_scalar
 
 one = plain("friction.single_contact")
 NONE, OPEN, STICK = one.NONE, one.OPEN, one.STICK
@@ -97,3 +98,35 @@ def test_a_direction_without_an_answer_holds_what_it_can(mu):
             assert abs(w[0]) <= 1e-9
             assert np.linalg.norm(P[1:]) <= mu * P[0] * (1 + 1e-9)
             assert P[1] == pytest.approx(P[2], abs=1e-6)
+
+
+def nearest(y: np.ndarray, mu: float) -> np.ndarray:
+    """Return the point of the cone |p_T| <= mu p_n that is nearest to y, by trying."""
+    size = np.linalg.norm(y[1:])
+    if size <= mu * y[0]:
+        return y
+    along = y[1:] / size if size else y[1:]
+
+    def off(s: float) -> float:
+        return (y[0] - s) ** 2 + (size - mu * s) ** 2
+
+    s = minimize_scalar(off, bounds=(0, 1 + 2 * np.abs(y).max()), options={"xatol": 1e-12}).x
+    return s * np.r_[1.0, mu * along] if off(s) < off(0.0) else np.zeros(3)
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.7, 2.0])
+@pytest.mark.parametrize("shift", [0.0, 0.4])
+def test_off_the_cone_is_the_distance_to_the_nearest_point(mu, shift):
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        unit, P, w = rng.uniform(0.2, 3), rng.normal(size=3), rng.normal(size=3)
+        y = unit * P - w - shift * np.array([1.0, 0.0, 0.0])
+        expected = np.linalg.norm(unit * P - nearest(y, mu))
+        assert one.off_cone(unit, mu, *P, *w, shift) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("place", [0, *range(2, 9)])  # what mu is was judged before
+def test_off_the_cone_nothing_is_hidden(place):
+    values = np.array([1.0, 0.5, 0.3, 0.1, -0.2, 0.4, 0.1, 0.2, 0.3])
+    values[place] = np.nan
+    assert np.isnan(one.off_cone(*values))
