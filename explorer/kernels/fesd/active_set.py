@@ -292,9 +292,16 @@ def signs_of(ws: Workspace, z: int, code: int, forced: int, lean: int) -> tuple[
 
 @kernel(inner=True)
 def choose(
-    ws: Workspace, t: float, x: Vector, ahead: float, z: int, banned: int, forced: int, rule: int,
+    ws: Workspace,
+    t: float,
+    x: Vector,
+    ahead: float,
+    z: int,
+    banned: int,
+    forced: int,
+    rule: int,
     slack: float,
-) -> int:  # fmt: skip
+) -> int:
     """Choose the pattern of the `z` functions in ``pattern.near``; return how many are consistent.
 
     `banned`: a multiplier that has to stay zero (or -1); `forced`: a function that keeps the sign

@@ -8,7 +8,7 @@ from explorer.kernels.fesd.structures import COARSE, MULTIPLIER, SURFACE, Elemen
 from explorer.kernels.jit import kernel
 from explorer.kernels.structures import Vector
 
-__all__ = ["BOUND", "dips", "drift", "free", "violated"]
+__all__ = ["BOUND", "dips", "drift", "first_end", "free", "violated"]
 
 BOUND = 1e-11  # how far a multiplier may be beyond 0 or 1
 SAMPLES = 4  # parts of an interval between constraints
@@ -87,8 +87,8 @@ def leaves_bounds(el: Element, k: int, early: float, ending: Ending) -> int:
     return kind
 
 
-@kernel(inner=True)
-def violated(el: Element, start: Start, ending: Ending, coarse: int) -> int:
+@kernel(inline=True)
+def first_end(el: Element, start: Start, ending: Ending, coarse: int) -> int:
     """Return what ends the active set within an element first: 0, SURFACE, MULTIPLIER or COARSE.
 
     Sets which, bound and fraction of the ending. `coarse`: an element may be coarse (else the first
@@ -108,6 +108,12 @@ def violated(el: Element, start: Start, ending: Ending, coarse: int) -> int:
     return kind if kind != 0 else too_long
 
 
+@kernel(inner=True)
+def violated(el: Element, start: Start, ending: Ending, coarse: int) -> int:
+    """Do as `first_end` does, in one place."""
+    return first_end(el, start, ending, coarse)
+
+
 @kernel(inline=True)
 def drift(el: Element, j: int) -> float:
     """Return dc_j/dt at the end of an element that was just solved."""
@@ -120,7 +126,7 @@ def drift(el: Element, j: int) -> float:
     return slope
 
 
-@kernel(inner=True)
+@kernel(inline=True)
 def dips(
     el: Element, start: Start, ending: Ending, nodes: Vector, differences: Vector, h: float
 ) -> int:

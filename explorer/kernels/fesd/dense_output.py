@@ -13,9 +13,14 @@ __all__ = ["within"]
 
 @kernel()
 def within(
-    ws: Workspace, record: Record, phases: Phases, t: Vector, which: Integers, x: Matrix,
+    ws: Workspace,
+    record: Record,
+    phases: Phases,
+    t: Vector,
+    which: Integers,
+    x: Matrix,
     multipliers: Matrix,
-) -> None:  # fmt: skip
+) -> None:
     """Set x (k, n) and the multipliers (k, n_sel) at times t (k,) inside the elements `which`.
 
     They come with the values of the element's polynomials, which stay where it has no solution.

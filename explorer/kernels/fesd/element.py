@@ -7,9 +7,10 @@ element has to end at a switch:
     0 = c_j(X'_i) / h  for each surface j that is slid on,
     0 = c_j(x_end),  or  0 = (base + B w_end)_k - bound            (where h is unknown)
 
-Nurkanovic et al. 2023, eq. (14), (16), (18), with the complementarities of an active set solved by
-hand. Constraints are divided by h so that they keep their size, and so is c_j(x_end) of a surface
-that the element starts on, to lose the root h = 0. Newton with exact Jacobians.
+Nurkanovic et al. 2023 (doi:10.48550/arXiv.2303.18066), eq. (14), (16), (18), with the
+complementarities of an active set solved by hand. Constraints are divided by h so that they keep
+their size, and so is c_j(x_end) of a surface that the element starts on, to lose the root h = 0.
+Newton with exact Jacobians.
 """
 
 import numpy as np
@@ -20,7 +21,7 @@ from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.structures import Matrix, Vector
 
-__all__ = ["element", "factor", "flow", "multipliers", "place", "switching"]
+__all__ = ["element", "factor", "flow", "multipliers", "place", "solve", "switching"]
 
 UNSEEN = 1e3  # what a multiplier that is 0 or 1 may leave of round-off, beside the rest
 ENOUGH = 1e-14  # residual of a solved equation beside its terms
@@ -240,8 +241,8 @@ def conclude(el: Element, t: float, x: Vector, end: Vector) -> None:
         end[k] = problem.inp[1 + k]
 
 
-@kernel(inner=True)
-def element(
+@kernel(inline=True)
+def solve(
     el: Element, t: float, x: Vector, end: Vector, kind: int, which: int, bound: float
 ) -> int:
     """Solve an element from (t, x); K, W and the length hold a guess, then the solution.
@@ -293,3 +294,11 @@ def element(
                 break
     newton[0].factored = 0.0
     return NEWTON_CAP
+
+
+@kernel(inner=True)
+def element(
+    el: Element, t: float, x: Vector, end: Vector, kind: int, which: int, bound: float
+) -> int:
+    """Do as `solve` does, in one place: to hand an element over costs a third of solving it."""
+    return solve(el, t, x, end, kind, which, bound)

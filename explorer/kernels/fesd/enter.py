@@ -92,9 +92,17 @@ def left(ws: Workspace, which: int) -> tuple[int, int]:
 
 @kernel(inner=True)
 def enter(
-    ws: Workspace, t: float, x: Vector, h: float, kind: int, which: int, rule: int, other: int,
-    phases: Phases, p: int,
-) -> int:  # fmt: skip
+    ws: Workspace,
+    t: float,
+    x: Vector,
+    h: float,
+    kind: int,
+    which: int,
+    rule: int,
+    other: int,
+    phases: Phases,
+    p: int,
+) -> int:
     """Choose the active set of phase `p` at (t, x), where `kind` has ended the last one.
 
     Before the start signs are 0 and `kind` is 0; ``end`` holds the multipliers at the end of the

@@ -18,9 +18,15 @@ TURNS = 30
 
 @kernel(inner=True)
 def equal(
-    ws: Workspace, record: Record, first: int, t: float, span: float, even: int, most: float,
+    ws: Workspace,
+    record: Record,
+    first: int,
+    t: float,
+    span: float,
+    even: int,
+    most: float,
     coarse: int,
-) -> int:  # fmt: skip
+) -> int:
     """Return how many elements of equal length end at the switch of ``ending``; 0: none do.
 
     The secant method on h: `even` - 1 elements of length h, and a last one that ends at the switch
@@ -57,9 +63,17 @@ def equal(
 
 @kernel(inner=True)
 def phase(
-    ws: Workspace, record: Record, options: Options, tally: Tally, first: int, t: float,
-    t_next: float, close: float, most: int, halved: int,
-) -> int:  # fmt: skip
+    ws: Workspace,
+    record: Record,
+    options: Options,
+    tally: Tally,
+    first: int,
+    t: float,
+    t_next: float,
+    close: float,
+    most: int,
+    halved: int,
+) -> int:
     """Solve the elements from ``states[first]`` at t up to a switch, or to t_next.
 
     At most `most` of them, but where elements of a length have no solution shorter ones may: with

@@ -67,9 +67,7 @@ def assemble(step: Step, h: float) -> None:
 
     g at a stage is R (C + C_x dX), dX by the change of K, and K by the variables.
     """
-    problem, groups, linear, slopes, lcp = (
-        step.problem, step.groups, step.linear, step.slopes, step.lcp,
-    )  # fmt: skip
+    problem, _, groups, _, linear, slopes, lcp = step
     R, C, Cx, A, V = linear.R, linear.C, linear.Cx, step.tableau.A, step.unknowns.V
     M, q, row_of = lcp.M, lcp.q, lcp.row
     n, s, nv, ng = problem.n_x, C.shape[0], len(groups.member), len(groups.leader)

@@ -1,5 +1,7 @@
 """FESD by marching through active sets (Nurkanovic et al. 2023, eq. (20), (21), corrected).
 
+Source: doi:10.48550/arXiv.2303.18066; FESD itself: doi:10.1007/s00211-024-01412-z.
+
 An interval of length h has a number of elements. They are marched in one active set up to its first
 switch (`explorer.kernels.fesd.equilibrate`), and the next active set is chosen. In a fixed active
 set complementarity and cross complementarity (16), (18) hold identically, and c_j = 0 at the end of
@@ -211,9 +213,15 @@ def meet(
 
 @kernel(inline=True)
 def conclude(
-    ws: Workspace, record: Record, phases: Phases, options: Options, tally: Tally, interval: int,
-    t_next: float, close: float,
-) -> int:  # fmt: skip
+    ws: Workspace,
+    record: Record,
+    phases: Phases,
+    options: Options,
+    tally: Tally,
+    interval: int,
+    t_next: float,
+    close: float,
+) -> int:
     """Go on to the end of a phase that was solved; return how the march ends, or SUCCESS."""
     now, ending, made = ws.march[0], ws.ending[0], tally[0].made
     end = now.count + made - 1

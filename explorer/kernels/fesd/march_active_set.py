@@ -7,8 +7,8 @@ at the bound (eq. (18): the same sign holds at all points of an element, its end
 """
 
 from explorer.codes import SUCCESS
-from explorer.kernels.fesd.active_set_ends import BOUND, dips, drift, free, violated
-from explorer.kernels.fesd.element import element
+from explorer.kernels.fesd.active_set_ends import BOUND, dips, drift, first_end, free, violated
+from explorer.kernels.fesd.element import element, solve
 from explorer.kernels.fesd.structures import (
     COARSE,
     MULTIPLIER,
@@ -56,23 +56,6 @@ def bring_back(el: Element, kept: Kept) -> None:
 def on_it(start: Start, which: int) -> float:
     """Return 1 if an element starts on a surface, else 0."""
     return 1.0 if start.c[which] == 0.0 else 0.0
-
-
-@kernel(inner=True)
-def aim(ws: Workspace, t: float, x: Vector, h: float, end: Vector, kind: int, coarse: int) -> int:
-    """Solve an element that is to end at a switch that is known, from the length h on."""
-    el, ending, newton = ws.element, ws.ending, ws.element.solver.newton
-    if kind == SURFACE:
-        ending[0].bound = on_it(ws.start, ending[0].which)
-    status = element(el, t, x, end, kind, ending[0].which, ending[0].bound)
-    ending[0].kind = kind
-    if status != SUCCESS or newton[0].h > 4.0 * h:
-        return OTHER
-    which = ending[0].which
-    if violated(el, ws.start, ending, coarse):
-        ending[0].which = which
-        return OTHER
-    return SUCCESS
 
 
 @kernel(inner=True)
@@ -179,13 +162,19 @@ def reach(ws: Workspace, t: float, x: Vector, h: float, end: Vector, kind: int, 
     """
     el, start, ending, newton = ws.element, ws.start, ws.ending, ws.element.solver.newton
     newton[0].h = h
-    if kind > 0:
-        return aim(ws, t, x, h, end, kind, coarse)
-    status = element(el, t, x, end, 0, 0, 0.0)
-    ending[0].kind = 0
+    if kind == SURFACE:
+        ending[0].bound = on_it(start, ending[0].which)
+    which = ending[0].which
+    status = solve(el, t, x, end, kind, which, ending[0].bound)
+    ending[0].kind = kind
+    if kind > 0 and (status != SUCCESS or newton[0].h > 4.0 * h):
+        return OTHER
     if status != SUCCESS:
         return status
-    first = violated(el, start, ending, coarse)
+    first = first_end(el, start, ending, coarse)
+    if kind > 0:
+        ending[0].which = which
+        return SUCCESS if first == 0 else OTHER
     if first == 0 and dips(el, start, ending, ws.nodes, ws.differences, h):
         return there_and_back(ws, t, x, h, end, coarse)
     if first == 0:

@@ -67,9 +67,15 @@ def last_multiplier(ws: Workspace, record: Record, e: int, which: int) -> float:
 
 @kernel(inline=True)
 def crossing(
-    ws: Workspace, t: float, x: Vector, which: int, bound: float, low: float, high: float,
+    ws: Workspace,
+    t: float,
+    x: Vector,
+    which: int,
+    bound: float,
+    low: float,
+    high: float,
     scale: float,
-) -> tuple[bool, float, float]:  # fmt: skip
+) -> tuple[bool, float, float]:
     """Return whether a multiplier comes to its bound between low and high, tau and its slope.
 
     The secant method for phi(tau) = multiplier(t + tau) - bound, from the slope over `scale` on.

@@ -1,6 +1,7 @@
 """The stages of a Runge-Kutta step with complementarity conditions, linearised.
 
-With the slopes K_i and the multipliers of each stage unknown (Nurkanovic et al. 2023, eq. (15)),
+With the slopes K_i and the multipliers of each stage unknown (Nurkanovic et al. 2023,
+doi:10.48550/arXiv.2303.18066, eq. (15)),
 
     K_i = f(t_i, X_i, multipliers_i),    X_i = x + h sum_j a_ij K_j,
 
@@ -110,20 +111,32 @@ def step_of(problem: Problem, tableau: Tableau, groups: Groups) -> Step:
     nv, ng = len(groups.member), len(groups.leader)
     m, wide = s * (nv + ng), s * n
     unknowns = Unknowns(
-        np.empty((s, n)), np.empty((s, nv)), np.empty((s, problem.n_sel)), np.empty(n)
+        K=np.empty((s, n)), V=np.empty((s, nv)), sel=np.empty((s, problem.n_sel)), end=np.empty(n)
     )
     linear = Linear(
-        np.empty((s, nc)), np.empty((s, nc * n)), np.zeros((s + 1, ng)), np.empty((s, nv, nc)),
-        np.empty((s, n * nv)),
-    )  # fmt: skip
+        C=np.empty((s, nc)),
+        Cx=np.empty((s, nc * n)),
+        size=np.zeros((s + 1, ng)),
+        R=np.empty((s, nv, nc)),
+        F=np.empty((s, n * nv)),
+    )
     slopes = Slopes(
-        np.empty((wide, wide)), np.empty(max(wide, m), np.int64), np.empty(wide),
-        np.empty((s * nv, wide)),
-    )  # fmt: skip
+        J=np.empty((wide, wide)),
+        pivots=np.empty(max(wide, m), np.int64),
+        change=np.empty(wide),
+        columns=np.empty((s * nv, wide)),
+    )
     lcp = Complementarity(
-        np.empty((m, m)), np.empty(m), np.empty(m), np.empty((m + 1, 2 * m + 2)),
-        np.empty(m, np.int64), np.empty(m), np.arange(m), np.empty((m, m)), np.empty(wide),
-    )  # fmt: skip
+        M=np.empty((m, m)),
+        q=np.empty(m),
+        z=np.empty(m),
+        T=np.empty((m + 1, 2 * m + 2)),
+        basis=np.empty(m, np.int64),
+        scale=np.empty(m),
+        act=np.arange(m),
+        A=np.empty((m, m)),
+        row=np.empty(wide),
+    )
     return Step(problem, tableau, groups, unknowns, linear, slopes, lcp)
 
 

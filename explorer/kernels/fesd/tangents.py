@@ -53,9 +53,12 @@ def asked(el: Element, wrt: np.ndarray) -> Asked:
     """Return the memory for derivatives by the parameters `wrt`."""
     n, p, s = el.problem.n_x, len(wrt), len(el.tableau.b)
     return Asked(
-        wrt, np.empty((p + 2, s * (n + el.problem.n_c))), np.empty(n + el.problem.n_sel),
-        np.empty((p + 1, n + 2)), np.empty(n + 2),
-    )  # fmt: skip
+        wrt=wrt,
+        rhs=np.empty((p + 2, s * (n + el.problem.n_c))),
+        stage=np.empty(n + el.problem.n_sel),
+        behind=np.empty((p + 1, n + 2)),
+        own=np.empty(n + 2),
+    )
 
 
 @kernel(inline=True)
@@ -108,9 +111,8 @@ def of_stages(ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix) 
 @kernel(inline=True)
 def of_surfaces(ws: Workspace, asked: Asked, t: float, x: Vector, before: Matrix) -> None:
     """Set the right-hand sides of the constraints: -(c_x dx + c_t dt + c_rho drho) / h."""
-    problem, tableau, mode, c = (
-        ws.element.problem, ws.element.tableau, ws.element.mode, ws.element.problem.c,
-    )  # fmt: skip
+    problem, tableau, mode, _, _ = ws.element
+    c = problem.c
     wrt, rhs, stage, K = asked.wrt, asked.rhs, asked.stage, ws.element.stages.K
     n, nc, nrho, p = problem.n_x, problem.n_c, problem.n_rho, len(asked.wrt)
     m = mode.active[0].sliding
@@ -161,9 +163,8 @@ def ends(ws: Workspace, asked: Asked, before: Matrix, behind: Matrix, own: Vecto
 @kernel(inline=True)
 def moves(ws: Workspace, asked: Asked, before: Matrix, i: int, j: int) -> None:
     """Set ``asked.stage`` to the derivatives of X_i and its multipliers in column `j`."""
-    problem, A, mode, K = (
-        ws.element.problem, ws.element.tableau.A, ws.element.mode, ws.element.stages.K,
-    )  # fmt: skip
+    problem, tableau, mode, stages, _ = ws.element
+    A, K = tableau.A, stages.K
     rhs, stage = asked.rhs, asked.stage
     n, p, m = problem.n_x, len(asked.wrt), mode.active[0].sliding
     d = n + m
@@ -248,9 +249,8 @@ def stays_a_switch(
     0 = c_x dx + c_t dt + c_rho drho, or 0 = d(base + B w_end)_k: each column less its share of the
     column by the common length.
     """
-    problem, tableau, mode, c = (
-        ws.element.problem, ws.element.tableau, ws.element.mode, ws.element.problem.c,
-    )  # fmt: skip
+    problem, tableau, mode, _, _ = ws.element
+    c = problem.c
     wrt, rhs = asked.wrt, asked.rhs
     n, nc, s, p = problem.n_x, problem.n_c, len(tableau.end), len(asked.wrt)
     m = mode.active[0].sliding
@@ -351,9 +351,16 @@ def differentiate(
 
 @kernel()
 def tangents(
-    ws: Workspace, asked: Asked, record: Record, phases: Phases, known: Derivatives, t: Vector,
-    which: Integers, S: Stack, z: Vector,
-) -> None:  # fmt: skip
+    ws: Workspace,
+    asked: Asked,
+    record: Record,
+    phases: Phases,
+    known: Derivatives,
+    t: Vector,
+    which: Integers,
+    S: Stack,
+    z: Vector,
+) -> None:
     """Set derivatives ``S`` (k, n + 1, p) of (x, z) and z (k,) at times t inside the elements.
 
     As `within` does: each by an element of its own that ends there. NaN where it has no solution.
