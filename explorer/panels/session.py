@@ -1,7 +1,7 @@
-"""`Session`: all state of a panel, without any widget; what the mouse can do, a script can do.
+"""`Session`: all state of a panel, without a widget; scripts can do what the mouse does.
 
-A session always holds a state that ran: what cannot run is kept aside as *pending* with its
-sentence, is shown as typed, and is tried again with the next change.
+A session always holds a state that ran. Values that cannot run are kept as *pending* with a
+message, are shown as typed, and are tried again with the next change.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ class Session:
         Of `state`.
     pinned : Solution or None
     pending : dict of key to value
-        What was typed and could not run.
+        Typed values that could not run.
     errors : dict of key to sentence
         Why.
     problem : str
-        The sentence of the last refusal or failure, or "".
+        The message of the last refusal or failure, or "".
 
     Raises
     ------
@@ -169,7 +169,7 @@ class Session:
         Raises
         ------
         ExplorerError
-            The sentence; the state is then what it was.
+            If a value is refused; the state is then unchanged.
         """
         with self._lock:
             state = self.state
@@ -183,9 +183,10 @@ class Session:
                 raise BadValue("; ".join(dict.fromkeys(errors.values())))
 
     def change(self, values: Mapping[str, Any], *, drag: bool = False) -> dict[str, str]:
-        """Change entries by full key as far as possible; return ``{key: sentence}`` of the rest.
+        """Change entries by full key as far as possible; return ``{key: message}`` for the rest.
 
-        Never raises: what fails is kept in `pending` and `errors`, and the state that ran stays.
+        Never raises: failed values are kept in `pending` and `errors`, and the last good state
+        stays.
         """
         with self._lock:
             before = (self.states, self.state)
@@ -290,7 +291,7 @@ class Session:
         self._leap(self.states, self.states.fresh(self.state["model"], self.state["sizes"]))
 
     def preset(self, name: str) -> None:
-        """Take a named setting of the model; the scheme stays if it has all the knobs set there.
+        """Apply a preset of the model; the scheme stays if it has all options of the preset.
 
         Raises
         ------
@@ -327,17 +328,17 @@ class Session:
         return self.states.to_json(self.state)
 
     def load_state(self, text: str | Mapping[str, Any]) -> None:
-        """Take a state written by `to_json`; nothing in it is ever executed.
+        """Load a state written by `to_json`; nothing in it is ever executed.
 
         Raises
         ------
         ExplorerError
-            If it is no such state, or cannot run; nothing changes then.
+            If it is not such a state, or cannot run; nothing changes then.
         """
         self._leap(*self.states.from_json(text))
 
     def code(self) -> str:
-        """Return Python that makes the present solution and picture without any widget."""
+        """Return Python code for the present solution and picture, without a widget."""
         return snippet(self)
 
     # -- listeners ----------------------------------------------------------------------------

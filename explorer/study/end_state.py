@@ -1,9 +1,9 @@
-"""The end of a run over one parameter, and the derivative that each scheme gives it.
+"""The final state over one parameter, and its derivative by each scheme.
 
-Where a switch is located, the end depends smoothly on the parameter. Steps of fixed length meet it
-at stages that jump from one step to the next: the end converges with h, its derivative does not,
-however small h is (Stewart and Anitescu, *Numerische Mathematik* 114 (2010) 653; Nurkanovic et al.
-2023, section I).
+If the switch is located, the final state depends smoothly on the parameter. Steps of constant
+length cross it at a stage that jumps from one step to the next: the final state converges with h,
+but its derivative does not (Stewart and Anitescu, *Numerische Mathematik* 114 (2010) 653;
+Nurkanovic et al. 2023, section I).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST = 2_000
 @study
 @dataclass(frozen=True)
 class EndCurve:
-    """One scheme (or the closed form): the end of a state and its derivative, (k,) both."""
+    """One scheme (or the closed form): the final value of a state and its derivative, (k,) both."""
 
     name: str
     x: np.ndarray
@@ -42,7 +42,7 @@ class EndCurve:
 @study
 @dataclass(frozen=True, repr=False)
 class EndState:
-    """The end of one state over one parameter.
+    """The final value of one state over one parameter.
 
     Attributes
     ----------
@@ -86,19 +86,19 @@ def end_state(
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> EndState:
-    """Run schemes for many values of a parameter; take the end and its derivative.
+    """Run schemes for many values of a parameter; return the final state and its derivative.
 
     Parameters
     ----------
     system : StepSystem, FilippovSystem or HybridSystem
     schemes : scheme, sequence of them, or mapping of names to schemes, optional
-        By default all that take the system.
+        By default all schemes that accept the system.
     by : str, optional
         A parameter, or a state, whose start is meant; by default the first parameter.
     of : str, optional
         The state, by default the first one.
     values : (k,) float, optional
-        Of the parameter; by default 121 over its range.
+        Values of the parameter; by default 121 over its range.
     t_end : float, optional
         In s; by default the system's.
     rho, **parameters
@@ -115,7 +115,7 @@ def end_state(
     BadValue, NotApplicable
         If a name does not exist, or a scheme does not accept the system.
     StepFailed
-        A run that stopped early.
+        If a run stops early.
     """
     check_system(system)
     if not isinstance(system, StateSpaceSystem):

@@ -40,7 +40,7 @@ class LimitCycle:
     x : (n_x,) fixed point: the state just after the section (at t = 0, with a period)
     period : float, in s
     multipliers : (k,) complex, by falling modulus, without the trivial ones
-    trivial : the multipliers left out: 0 along the flow, 1 for each quantity that is kept
+    trivial : the omitted multipliers: 0 along the flow, 1 for each conserved quantity
     jacobian : (n_x, n_x) DP
     residual : float, largest entry of P(x) - x, relative to 1 + |x|
     history : (iterations, n_x + 1) residual, then x, of every iterate
@@ -117,21 +117,20 @@ def limit_cycle(
     section : str
         A guard or a contact, by name.
     period : float or formula of the parameters
-        Instead of a section, in s: for a forced system, such as ``"2*pi/omega"``.
+        Period in s, instead of a section, for a forced system, such as ``"2*pi/omega"``.
     count : int
-        Events (or periods) in one cycle; 2 finds a gait of a long step and a short one.
+        Events (or periods) in one cycle; 2 finds a gait with a long and a short step.
     guess : (n_x,) float or dict by state, optional
-        Near the state just after the section; by default the model's start.
+        A state near that just after the section; by default the start of the model.
     keep : formula or sequence of formulas
-        Quantities of motion, such as an energy: the cycle is sought where they have the value that
-        they have at the guess.
+        Conserved quantities, such as an energy. The cycle is sought with the values at the guess.
     tol : float
-        Of the residual.
+        Tolerance of the residual.
     max_iter : int
     t_max : float, optional
-        Time in s up to which events are awaited; by default the system's t_end.
+        Maximum time in s to wait for the event; by default t_end of the system.
     rho, **parameters
-        Parameters by name; those not given keep their default.
+        Parameters by name. The others keep their defaults.
 
     Returns
     -------
@@ -142,8 +141,8 @@ def limit_cycle(
     BadModel, BadValue, NotApplicable
         If the arguments are inconsistent, or the run does not reach the section.
     StepFailed
-        Newton's method failed; the sentence says at which residual. ``error.solution`` is the
-        cycle from its last iterate, as a `Solution`.
+        If Newton's method fails; the message gives the residual. ``error.solution`` is the run over
+        one cycle from its last iterate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Natural modes of a system: K phi = omega^2 M phi, of a linear one or linearised about a state.
+"""Natural modes K phi = omega^2 M phi of a linear system, or of one linearised about a state.
 
 q(t) = q0 + phi sin(omega t) solves the linearised equations without damping; the shapes are
 orthogonal in M and in K (Meirovitch, *Fundamentals of Vibrations*, 7.4).
@@ -37,15 +37,14 @@ class Modes:
     q : (n,) float
         The state about which it was linearised, in m (0 for a linear system).
     squares : (k,) float
-        omega^2 in 1/s2; negative where a mode grows by itself.
+        omega^2 in 1/s2; negative for an unstable mode.
     shapes : (n, k) float
         Columns phi with phi' M phi = 1; the largest entry of each is positive.
     ratios : (k,) float
         Damping ratios phi' C phi / (2 omega): those of the modes where C leaves them uncoupled,
         else its part in each mode; NaN where omega^2 <= 0.
     infinite : int
-        How many infinite frequencies are left out: of directions without mass, which follow the
-        others at rest.
+        Number of omitted infinite frequencies, those of massless directions.
     """
 
     system: Any
@@ -57,7 +56,7 @@ class Modes:
 
     @property
     def omega(self) -> np.ndarray:
-        """Circular frequencies in rad/s, (k,); NaN for a mode that grows by itself."""
+        """Angular frequencies in rad/s, (k,); NaN for an unstable mode."""
         return np.sqrt(np.where(self.squares < 0, np.nan, self.squares))
 
     @property
@@ -110,11 +109,11 @@ def modes(
     Parameters
     ----------
     system : LinearMechanicalSystem or MechanicalSystem
-        A mechanical system is linearised at rest: K = -dF/dq, C = -dF/dv at t = 0. Contacts are
-        taken as open, springs that yield as elastic. Directions without mass have infinite
-        frequencies, which are left out.
+        A mechanical system is linearised at rest: K = -dF/dq, C = -dF/dv at t = 0. Contacts count
+        as open, springs that yield as elastic. Infinite frequencies of massless directions are
+        omitted.
     count : int, optional
-        How many of the lowest modes; all by default.
+        Number of modes, the lowest first; all by default.
     about : str or (n,) float
         "equilibrium": the zero of the force that Newton's method finds from the start; "start"; or
         coordinates.
@@ -124,12 +123,12 @@ def modes(
     Raises
     ------
     BadModel
-        A mass matrix that is indefinite; a direction with neither mass nor stiffness.
+        If the mass matrix is indefinite, or a direction has neither mass nor stiffness.
     BadValue
-        No equilibrium is found, a count below one, all modes of a very large system, a stiffness
-        that is not symmetric.
+        If no equilibrium is found, `count` is below one, all modes of a very large system are
+        wanted, or the stiffness is not symmetric.
     NotApplicable
-        Another type of system, or constraints.
+        If the system has another type, or constraints.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Order across switches: the error at the end over the step, for stages and schemes.
 
 The experiment of Nurkanovic, Frey, Pozharskiy, Diehl 2023, figure 1: FESD with s stages of Radau
-IIA has order 2 s - 1 where Runge-Kutta time stepping of the same equations has order 1. Smoothed
-step functions come no nearer than their width, at any tolerance.
+IIA has order 2 s - 1 where Runge-Kutta time stepping of the same equations has order 1. The error
+of smoothed step functions stays of the order of their width, at any tolerance.
 """
 
 from __future__ import annotations
@@ -51,41 +51,41 @@ def order_diagram(
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> WorkPrecision:
-    """Run schemes with several steps and compare the states at the end with the truth.
+    """Run schemes with several step sizes and compare the final states with a reference.
 
     Parameters
     ----------
     system : StepSystem, HybridSystem or FirstOrderSystem
     schemes : scheme, sequence of them, or mapping of names to schemes, optional
-        By default `FESD` and `ThetaRK` with 1 to 4 stages, or what takes the system. Schemes that
-        control their error run with relative tolerances from 1e-3 to 1e-10.
+        By default `FESD` and `ThetaRK` with 1 to 4 stages, or the schemes that accept the system.
+        Schemes with error control run with relative tolerances from 1e-3 to 1e-10.
     h : (k,) float, optional
-        Steps in s, of `FESD` the lengths of its elements; by default eight, from 1/10 to 1/1280 of
-        the span.
+        Step sizes in s, for `FESD` the lengths of its elements; by default eight, from 1/10 to
+        1/1280 of the time span.
     reference : optional
-        "exact": the closed form of the model; a scheme; the state (n_x,) at the end. By default the
-        closed form, or else `FESD` of order 7 with a quarter of the smallest step.
+        "exact", the closed form of the model; a scheme; or the final state (n_x,). By default the
+        closed form, else `FESD` of order 7 with a quarter of the smallest step.
     t_end : float, optional
         In s; by default the system's.
     repeats : int
-        Runs of which the shortest time counts.
+        Number of runs, of which the shortest time counts.
     width : float, optional
-        Of a layer in place of each step function, in the unit of the switching functions: one
-        more curve, of the system that `reformulations.smoothing` makes.
+        Width of the smooth layer that replaces each step function, in the unit of the switching
+        functions. It adds a curve, for the system of `reformulations.smoothing`.
     rho, **parameters
         Parameters by name.
 
     Returns
     -------
     WorkPrecision
-        The error is the largest of any state at the end, relative to the largest state there. Runs
-        that fail or are refused are left out and said in ``refused``. An order that these steps do
-        not tell yet is fitted to runs with finer ones, which the curve does not show.
+        The error is the largest of any final state, relative to the largest final state.
+        ``refused`` lists the runs that fail or are refused. If these steps do not determine the
+        order, finer runs that are not shown determine it.
 
     Raises
     ------
     ExplorerError
-        No truth to compare with; nothing ran.
+        If there is no reference, or every run fails.
 
     Examples
     --------

@@ -62,26 +62,27 @@ class ReturnMap:
     ----------
     system : MechanicalSystem, HybridSystem or StepSystem
     scheme : EventDriven, optional
-        By default with rtol = 1e-11, atol = 1e-12: Newton wants more digits than a picture.
+        By default with rtol = 1e-11, atol = 1e-12, because Newton's method needs many digits.
     section : str, optional
-        A guard or a contact, by name. Of a contact its impacts count, not its releases.
+        A guard or a contact, by name. For a contact, impacts count, releases do not.
     period : float or formula of the parameters, optional
         In s; for a system that depends on t.
     count : int
         The event that ends the map, counted from 1; periods, with `period`.
     t_max : float, optional
-        Time in s up to which events are awaited; by default the system's t_end.
+        Maximum time in s to wait for the event; by default t_end of the system.
     rho : parameters by name
 
     Attributes
     ----------
     mode : str or None
-        The mode of a hybrid system in which x stands: that after the section.
+        For a hybrid system, the mode of x: the mode after the section.
 
     Raises
     ------
     BadValue, NotApplicable
-        An unknown section, both or neither of section and period, a flow that depends on t.
+        If the section is unknown, both or none of section and period are given, or the flow depends
+        on t.
     """
 
     def __init__(
@@ -129,14 +130,15 @@ class ReturnMap:
         return start if start in to or not to else to[0]
 
     def start(self, guess: Any = None) -> np.ndarray:
-        """Return the state to begin with: `guess`, or the model's own start.
+        """Return the first state: `guess`, or the start of the model.
 
         A model whose start is in another mode than the section's is run to its first event there.
 
         Raises
         ------
         BadValue
-            A guess of another length or with an unknown state; a section that is not met.
+            If the guess has a wrong length or an unknown state, or the run does not reach the
+            section.
         """
         begin, _ = self.compiled.start(self.rho.tolist())
         if guess is None:

@@ -1,4 +1,4 @@
-"""What a scheme of the Newmark family does to x'' + 2 xi omega x' + omega^2 x = 0, at every step.
+"""Stability and accuracy of the Newmark family for x'' + 2 xi omega x' + omega^2 x = 0.
 
 One step multiplies (d, h v, h^2 a) by a matrix A(omega h, xi). From its eigenvalues lambda::
 
@@ -7,8 +7,8 @@ One step multiplies (d, h v, h^2 a) by a matrix A(omega h, xi). From its eigenva
     period error      omega h sqrt(1 - xi^2) / Im ln(lambda) - 1
 
 (Hughes, *The Finite Element Method*, 9.1; *Newmark methods*, the table.) Overshoot is the largest
-|d| and |v| / omega that the first steps make of d = 1, v = 0 (Hilber and Hughes, Earthquake Eng.
-Struct. Dyn. 6 (1978) 99): the exact solution stays below 1.
+|d| and |v| / omega in the first steps from d = 1, v = 0 (Hilber and Hughes, Earthquake Eng. Struct.
+Dyn. 6 (1978) 99); the exact solution stays below 1.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Stability:
     xi : float, physical damping ratio
     omega_h : (n,) float, omega h in rad
     radius : (n,) spectral radius
-    damping : (n,) algorithmic damping ratio less xi; nan where no pair of roots is complex
+    damping : (n,) algorithmic damping ratio minus xi; nan where no pair of roots is complex
     period_error : (n,) relative; nan likewise, and for xi >= 1
     overshoot_d, overshoot_v : (n,) 1: none
     roots : (n, 3) complex, the eigenvalues of A
@@ -87,7 +87,7 @@ class Stability:
 
     @property
     def name(self) -> str:
-        """What the scheme is called, with the numbers that make it."""
+        """Name of the scheme, with its coefficients."""
         co, family = self.coefficients, getattr(self.scheme, "family", None)
         if family is None:
             known = (k for k, pair in NAMED.items() if pair == (co.beta, co.gamma))
@@ -211,7 +211,7 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
     Raises
     ------
     BadValue, NotApplicable
-        Another scheme, a number that cannot be.
+        If the scheme is not of the family, or a number is inadmissible.
 
     Examples
     --------
@@ -308,11 +308,11 @@ class StabilityTable(tuple[Row, ...]):
 
 @study
 def stability_table() -> StabilityTable:
-    """Return the table of *Newmark methods*, worked out anew from the schemes, exact.
+    """Return the table of *Newmark methods*, computed exactly from the schemes.
 
     The leading terms are those for omega h to 0 without physical damping; alpha > 0 is a symbol.
-    Two entries say more than the printed ones: the period error of the purely explicit scheme, and
-    the factor of (omega h)^4 of Fox and Goodwin's.
+    Two entries extend the printed ones: the period error of the purely explicit scheme, and the
+    factor of (omega h)^4 of Fox and Goodwin's.
     """
     alpha = sp.Symbol("alpha", positive=True)
     rows = [(name, exact(beta), exact(gamma)) for name, (beta, gamma) in NAMED.items()]

@@ -1,8 +1,8 @@
-"""Work and precision: what an error costs, in steps and in time, scheme by scheme.
+"""Work-precision diagrams: error over steps and over time, for several schemes.
 
-(Hairer, Norsett and Wanner, *Solving Ordinary Differential Equations I*, II.10.) In log-log a
-scheme of order p falls with slope -p over its steps; impacts that a scheme knows to one step only
-bend it to slope -1.
+(Hairer, Norsett and Wanner, *Solving Ordinary Differential Equations I*, II.10.) In a log-log
+diagram over the number of steps, a scheme of order p has the slope -p. Impacts that are resolved to
+one step only change it to -1.
 """
 
 from __future__ import annotations
@@ -72,9 +72,9 @@ class WorkPrecision:
     ----------
     system : System
     t_end : float, in s
-    reference : str, where the truth is from
+    reference : str, the origin of the reference
     curves : tuple of WorkCurve
-    refused : tuple of str, a sentence for each run that there is not
+    refused : tuple of str, a message for each run that failed or was refused
     """
 
     system: Any
@@ -109,23 +109,23 @@ def work_precision(
     rho: Mapping[str, Any] | None = None,
     **parameters: Any,
 ) -> WorkPrecision:
-    """Run schemes with many steps (or tolerances) and compare them with the truth.
+    """Run schemes with many step sizes or tolerances and compare them with a reference.
 
     Parameters
     ----------
     system : MechanicalSystem or LinearMechanicalSystem
     schemes : scheme, sequence of them, or mapping of names to schemes, optional
-        Schemes, classes or names; by default all that take the system.
+        Schemes, classes or names; by default all that accept the system.
     h : (k,) float, optional
-        Steps in s; by default seven about the model's own. Schemes that control their error run
+        Step sizes in s; by default seven around that of the model. Schemes with error control run
         with relative tolerances from 1e-3 to 1e-10.
     reference : optional
-        "exact": the closed form of the model; a scheme; a function t -> q (n_t, n). By default
-        `EventDriven` at rtol = 1e-12, or else the closed form.
+        "exact", the closed form of the model; a scheme; or a function t -> q (n_t, n). By default
+        `EventDriven` at rtol = 1e-12, else the closed form.
     t_end : float, optional
         In s; by default the system's.
     repeats : int
-        Runs of which the shortest time counts.
+        Number of runs, of which the shortest time counts.
     rho, **parameters
         Parameters by name.
 
@@ -133,12 +133,12 @@ def work_precision(
     -------
     WorkPrecision
         The error is the largest of any coordinate over the run, relative to the range of that
-        coordinate. Runs that fail or are refused are left out and said in ``refused``.
+        coordinate. ``refused`` lists the runs that fail or are refused.
 
     Raises
     ------
     ExplorerError
-        No truth to compare with; nothing ran.
+        If there is no reference, or every run fails.
     """
     check_system(system)
     if not isinstance(system, LagrangianSystem):

@@ -1,14 +1,14 @@
-"""Where the energy of a run comes from and goes to, and what of it the scheme itself takes.
+"""Energy balance of a run: work of forces, dissipation, and the numerical remainder.
 
 Over each step::
 
     T + V = work of external forces + of damping + of contacts + of yielding + numerical
 
-The work of a force f is (f0 + f1) (q1 - q0) / 2: with it the average acceleration method of a
-linear system leaves nothing numerical, to round-off (Krenk, *Energy conservation in Newmark based
-time integration algorithms*, Comput. Methods Appl. Mech. Eng. 195 (2006) 6110). What is left for
-other schemes is their algorithmic dissipation, or growth, and their error in a nonlinear potential.
-Along a run that knows what lies between its rows the power is integrated, by splines.
+The work of a force f is (f0 + f1) (q1 - q0) / 2: with it the numerical part of the average
+acceleration method is zero to round-off for linear systems (Krenk, *Energy conservation in Newmark
+based time integration algorithms*, Comput. Methods Appl. Mech. Eng. 195 (2006) 6110). For other
+schemes the remainder is their algorithmic dissipation or growth, and their error in a nonlinear
+potential. If a run can be evaluated between its rows, splines integrate the power.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class EnergyBalance:
     contact : work of normal forces, mostly at impacts
     friction : work of Coulomb friction, at impacts too
     yielding : work of springs that yield
-    uncertain : the most that the works of forces without potential may be off, for the rows are as
-        far apart as they are; 0 where a potential is known
+    uncertain : bound of the error in the works of forces without potential, due to the distance of
+    the rows; 0 where a potential is known
     """
 
     solution: Solution
@@ -72,7 +72,7 @@ class EnergyBalance:
 
     @property
     def works(self) -> dict[str, np.ndarray]:
-        """What physics does, by name: those that are not zero throughout."""
+        """The physical works by name, without those that are zero throughout."""
         names = ("external", "damping", "contact", "friction", "yielding")
         least = _ROUND_OFF * max(self.kinetic.max(), np.abs(self.energy).max())
         found = {name: getattr(self, name) for name in names}
@@ -80,7 +80,7 @@ class EnergyBalance:
 
     @cached_property
     def numerical(self) -> np.ndarray:
-        """What the scheme does: the change of the energy that no work explains; < 0 dissipates."""
+        """The numerical remainder: the change of energy that no work explains; < 0 dissipates."""
         return self.energy - self.energy[0] - sum(self.works.values())
 
     def __repr__(self) -> str:
@@ -93,14 +93,14 @@ class EnergyBalance:
 
 
 def energy_balance(solution: Solution) -> EnergyBalance:
-    """Return the energies of a run, the work of what acts, and what the scheme adds.
+    """Return the energies of a run, the works, and the numerical remainder of the scheme.
 
     Raises
     ------
     NotApplicable
-        A system x' = ..., or forces whose potential is not known.
+        If the system is x' = ..., or the potential of its forces is not known.
     BadValue
-        No solution at all.
+        If the argument is not a solution.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The explore panel: one run from every side, live."""
+"""The explore panel: trajectories, impulses, energy and events of one run, live."""
 
 from __future__ import annotations
 
@@ -26,17 +26,16 @@ def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -
     Parameters
     ----------
     model : str, System or builder
-        A name of the gallery, your own system, or a function that returns one.
+        A model of the gallery by name, a system, or a function that returns one.
     scheme : Scheme, its class or name, optional
     **settings
-        Parameters, knobs, "t_end" by name, as for `Session.set`.
+        Parameters, options of the scheme and "t_end" by name, as for `Session.set`.
 
     Returns
     -------
     panel
-        A widget; ``panel.session`` does by script what the mouse does. With the environment
-        variable ``EXPLORER_STATIC`` set, a plain plotly figure with the same ``session`` (for
-        static pages).
+        A widget; ``panel.session`` is the interface for scripts. With the environment variable
+        ``EXPLORER_STATIC`` set, a plain plotly figure with the same ``session`` (for static pages).
 
     Raises
     ------

@@ -149,22 +149,21 @@ def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
     Parameters
     ----------
     model : str, StepSystem or builder
-        A name of the gallery, your own system, or a function that returns one.
+        A model of the gallery by name, a system, or a function that returns one.
     **settings
         Parameters, "t_end", "tableau", "representation" by name; "width" of the smoothing; False
-        for a curve that is not to be shown: "FESD", "ThetaRK", "EulerMoreau", "EventDriven",
-        "smoothing".
+        hides a curve: "FESD", "ThetaRK", "EulerMoreau", "EventDriven", "smoothing".
 
     Returns
     -------
     panel
-        A widget; ``panel.session`` does by script what the mouse does, and
-        ``panel.session.diagram()`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
+        A widget; ``panel.session`` is the interface for scripts, and ``panel.session.diagram()``
+        holds the data. With the environment variable ``EXPLORER_STATIC`` set, a plain plotly figure
+        instead, with the same ``session``.
 
     Raises
     ------
     ExplorerError
-        A model without step functions, a number that cannot be.
+        If the model has no step functions, or a number is inadmissible.
     """
     return OrderPanel.shown(OrderSession(model, **settings))

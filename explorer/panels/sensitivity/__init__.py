@@ -208,7 +208,7 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     Parameters
     ----------
     model : str, System or builder
-        As for `explore`: something with located events.
+        As for `explore`; a scheme must locate its events.
     scheme : EventDriven or FESD, optional
     **settings
         Parameters, knobs, "t_end", and by name: "wrt" (the parameter), "coordinate", "delta" (of
@@ -217,9 +217,9 @@ def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **sett
     Returns
     -------
     panel
-        A widget; ``panel.session`` does by script what the mouse does, and
-        ``panel.session.sensitivity`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
+        A widget; ``panel.session`` is the interface for scripts, and ``panel.session.sensitivity``
+        holds the data. With the environment variable ``EXPLORER_STATIC`` set, a plain plotly figure
+        instead, with the same ``session``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The stability panel: a laboratory of the Newmark family, every curve live."""
+"""The stability panel: stability and accuracy of the Newmark family, live."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class StabilityPanel(SessionPanel):
 
 @panel(StabilityPanel)
 def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> Any:
-    """Open the live laboratory of stability.
+    """Open the live panel on the stability of the Newmark family.
 
     Parameters
     ----------
@@ -194,13 +194,13 @@ def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> 
     Returns
     -------
     panel
-        A widget; ``panel.session`` does by script what the mouse does, and
-        ``panel.session.found`` is what is drawn. With the environment variable
-        ``EXPLORER_STATIC`` set, a plain plotly figure instead, with the same ``session``.
+        A widget; ``panel.session`` is the interface for scripts, and ``panel.session.found`` holds
+        the data. With the environment variable ``EXPLORER_STATIC`` set, a plain plotly figure
+        instead, with the same ``session``.
 
     Raises
     ------
     ExplorerError
-        Another scheme, a number that cannot be.
+        If the scheme is not of the family, or a number is inadmissible.
     """
     return StabilityPanel.shown(StabilitySession(scheme, **settings))
