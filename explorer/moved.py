@@ -19,6 +19,7 @@ RETIRED = {  # names of one release ago, and what tells of a run now what they t
 _ROOMS = (  # package before, package now, modules; old>new where the name changed too
     ("", "dispatch", "loading>load mistakes simulation>simulate"),
     ("schemes", "dispatch", "choice>choose table"),
+    ("compiled", "runs.event_driven", "layout>problem"),
     ("kernels", "kernels.complementarity", "box>box_lcp delassus lcp"),
     ("kernels", "kernels.drawing", "polyline"),
     ("kernels", "kernels.event_driven",

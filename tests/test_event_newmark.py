@@ -184,14 +184,14 @@ def test_sensitivities_follow_steps_that_change(force):
     form = {"force": force} if force == "interpolated" else {}
     scheme = GeneralizedAlpha(h=0.1, rho_inf=0.5, error_tol=1e-4, **form)
     sens = ex.sensitivity(system, EventDriven(scheme), "w")
-    steps, co = sens.run.march.steps[:, :2], scheme.coefficients
-    assert np.ptp(steps[:-1, 1]) > 0.3 * steps[:-1, 1].max()
+    steps, co = sens.run.march.steps, scheme.coefficients
+    assert np.ptp(steps.h[:-1]) > 0.3 * steps.h[:-1].max()
 
     w = 3.0 + 1e-30j
     d, v = 2.0 + 0j, 0j
     a, was = -(w**2) * np.sin(d), None
     am, af = co.alpha_m, co.alpha_f
-    for h in steps[:, 1]:
+    for h in steps.h:
         true = -(w**2) * np.sin(d)
         a = a if was is None else true + h / was * (a - true)
         new = a
@@ -211,9 +211,9 @@ def test_sensitivities_follow_steps_that_change(force):
     end = sens.run.march.end()[3][:2, 0]
     np.testing.assert_allclose(end, [d.imag / 1e-30, v.imag / 1e-30], rtol=1e-9)
     # and the rows between steps continue those at the steps, whatever other times are asked for
-    t, tau = steps[5:7, 0].sum() / 2, steps[6, 0]
+    t, tau = steps.t[5:7].sum() / 2, steps.t[6]
     alone = sens.run.march.sample(np.array([t]))[0]
     among = sens.run.march.sample(np.array([t - 0.01 * tau, t, t + 0.01 * tau]))[0]
     np.testing.assert_allclose(among[1], alone[0], rtol=1e-12)
     near = sens.run.march.sample(np.array([tau * (1 - 1e-9)]))[0][0]
-    np.testing.assert_allclose(near, sens.run.march.steps[6, 2 : 2 + len(near)], rtol=1e-6)
+    np.testing.assert_allclose(near, steps.y[6], rtol=1e-6)

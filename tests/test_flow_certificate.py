@@ -88,17 +88,18 @@ def test_guards_and_resets_of_a_hybrid_system_are_checked():
     }  # fmt: skip
     assert run.certificate.ok
     assert not run.cautions
-    record, lay = run.march.record, run.march.lay
-    thrown = record.copy()
-    thrown[2, lay["x_plus"]] += 1e-9
-    assert [c.name for c in changed(run, record=thrown).certificate.broken] == ["resets"]
-    late = record.copy()
-    late[1, 0] += 1e-3
-    late[1, lay["x_minus"]] += 1e-3
-    assert "guards" in [c.name for c in changed(run, record=late).certificate.broken]
+    events, n = run.march.events, run.x.shape[1] + 1
+    thrown = events._replace(parts=events.parts.copy())
+    thrown.parts[2, events.at.x_plus :][:n] += 1e-9
+    assert [c.name for c in changed(run, events=thrown).certificate.broken] == ["resets"]
+    late = events._replace(head=events.head.copy(), parts=events.parts.copy())
+    late.head["t"][1] += 1e-3
+    late.parts[1, events.at.x_minus :][:n] += 1e-3
+    assert "guards" in [c.name for c in changed(run, events=late).certificate.broken]
     marks = [k for k, e in enumerate(run.located) if e.contact == "mark"]
-    fewer = [k for k in range(len(record)) if k != marks[1]]
-    without = changed(run, record=record[fewer], kinds=run.march.kinds[fewer])
+    fewer = [k for k in range(len(events.head)) if k != marks[1]]
+    kept = events._replace(head=events.head[fewer], parts=events.parts[fewer])
+    without = changed(run, events=kept)
     broken = without.certificate.broken
     assert [c.name for c in broken] == ["guards passed over"]
     assert broken[0].value == 1
@@ -107,26 +108,26 @@ def test_guards_and_resets_of_a_hybrid_system_are_checked():
 
 def test_a_step_that_misses_the_flow_is_told():
     run = ex.simulate(ex.models.pendulum(), ex.EventDriven(rtol=1e-8, atol=1e-9))
-    steps = run.march.steps.copy()
-    steps[3, 2] += 1e-4
+    steps = run.march.steps._replace(y=run.march.steps.y.copy())
+    steps.y[3, 0] += 1e-4
     check = changed(run, steps=steps).certificate["flow"]
     assert not check.ok
-    assert 1e3 < check.value * len(steps) < 1e5  # 1e-4 over what rtol and atol make of it, twice
+    assert 1e3 < check.value * len(steps.t) < 1e5  # 1e-4 over what rtol and atol make of it, twice
     assert dataclasses.replace(check, value=1.0).ok
 
 
 def test_one_step_that_is_far_off_is_enough():
     """The mean over many steps hides it."""
     run = ex.simulate(ex.models.duffing(), ex.EventDriven(rtol=1e-8, atol=1e-9), t_end=100)
-    steps = run.march.steps.copy()
-    assert len(steps) > 300
-    short = int(np.argmax(steps[1:-1, 1] / steps[2:, 1])) + 1  # the next one is shorter
-    steps[short, 2] += 1e-5  # about a thousand tolerances
+    steps = run.march.steps._replace(y=run.march.steps.y.copy())
+    assert len(steps.t) > 300
+    short = int(np.argmax(steps.h[1:-1] / steps.h[2:])) + 1  # the next one is shorter
+    steps.y[short, 0] += 1e-5  # about a thousand tolerances
     other = changed(run, steps=steps)
     assert other.certificate["flow"].ok
     assert [c.name for c in other.certificate.broken] == ["flow of a step"]
-    assert f"t = {steps[short - 1, 0]:.4g} s" in other.cautions[0] or (
-        f"t = {steps[short, 0]:.4g} s" in other.cautions[0]
+    assert f"t = {steps.t[short - 1]:.4g} s" in other.cautions[0] or (
+        f"t = {steps.t[short]:.4g} s" in other.cautions[0]
     )
 
 
@@ -136,7 +137,7 @@ def test_one_step_that_is_far_off_is_enough():
 def test_an_error_that_is_small_by_chance_does_not_let_steps_grow(model, rtol):
     """A fast oscillation passes through zero velocity, and so does the estimate of its error."""
     run = ex.simulate(getattr(ex.models, model)(), ex.EventDriven(rtol=rtol, atol=0.1 * rtol))
-    h = run.march.steps[:-1, 1]
+    h = run.march.steps.h[:-1]
     assert run.certificate["flow of a step"].value <= 100
     assert (h[1:] / h[:-1])[5:].max() < 1.5
 

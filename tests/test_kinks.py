@@ -40,7 +40,7 @@ def test_steps_end_where_a_force_turns_and_keep_their_tolerance(force, method):
     for rtol in (1e-6, 1e-9, 1e-12)[: 2 if method == "radau" else 3]:
         run = ex.simulate(bilinear(force), ex.EventDriven(method, rtol=rtol, atol=0.1 * rtol))
         assert np.abs(run.x[-1] - motion(run.t[-1])).max() <= 30 * rtol
-        ends = np.append(run.march.steps[:, 0], run.t[-1])
+        ends = np.append(run.march.steps.t, run.t[-1])
         for kink in (np.pi, PERIOD, PERIOD + np.pi, 3 * PERIOD):
             assert np.abs(ends - kink).min() <= 30 * rtol
         assert run.certificate.ok

@@ -23,7 +23,6 @@ import sympy as sp
 
 from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.bundle import Bundle, smooth
-from explorer.compiled.layout import shape
 from explorer.compiled.remade import Remade
 from explorer.compiled.saddle import gradient, saddle
 from explorer.compiled.sides import Sides
@@ -72,6 +71,8 @@ class Flow(Remade):
         Addresses of the bundles, as `explorer.kernels.event_driven.flow` orders them; or 0.
     most : int
         Largest number of outputs.
+    side_places : list of int
+        Where the sides of the surfaces stand in the input vector.
     """
 
     def __init__(self, system: System, wrt: frozenset[int] = frozenset()) -> None:
@@ -264,7 +265,7 @@ class Flow(Remade):
         self._all_args = [*self._args, *scratch, *sides.symbols[own:], *inverse]
         behind = len(self._args) + len(scratch)
         places = [*range(len(self._args) - own, len(self._args))]
-        self._side_places = [*places, *range(behind, behind + len(sides.symbols) - own)]
+        self.side_places = [*places, *range(behind, behind + len(sides.symbols) - own)]
         formulas = sides.guards(inverse)
         self.surfaces = Bundle(self._all_args, formulas) if formulas else None
 
@@ -368,10 +369,6 @@ class Flow(Remade):
                 "beside this point."
             )
         return chosen
-
-    def shape(self, wrt: Sequence[int]) -> np.ndarray:
-        """Return the integers that tell a kernel this problem; -1 in `wrt`: a start value."""
-        return shape(self, wrt)
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""

@@ -13,6 +13,7 @@ its gradient, and, at every event of its run, for the duality mu+' S+ - mu-' S- 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +21,11 @@ from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question, cost_of
 from explorer.derivatives.saltation import final
 from explorer.errors import NotApplicable, StepFailed
+from explorer.kernels.event_driven.structures import Steps
 from explorer.results.solution import Solution
-from explorer.runs.event_driven.march import CHAINED, March
-from explorer.runs.event_driven.workspace import problem
+from explorer.runs.event_driven.problem import problem
+from explorer.runs.event_driven.run import Run
+from explorer.runs.event_driven.workspace import method_of
 
 __all__ = ["solve_adjoint"]
 
@@ -105,14 +108,20 @@ class _Sweep:
 
 def _sweep(question: Question, run: Solution) -> _Sweep:
     """Go back along a run, with columns or without."""
-    from explorer.kernels.event_driven.adjoint import JUMP_ROW, STEP_ROW, TIME_ROW
+    from explorer.kernels.event_driven.adjoint import (
+        JUMP_ROW,
+        STEP_ROW,
+        TIME_ROW,
+        WALK,
+        Jumps,
+        Sweep,
+    )
 
     march = run.march
-    flow = march.flow
-    n_x, p = flow.n_x, len(question.wrt)
+    n_x, p = march.flow.n_x, len(question.wrt)
     block, last = n_x + 1, question.last_place(run)
-    steps, kinds, count = march.steps, march.kinds, len(march.steps)
-    moved, events = np.zeros(len(kinds)), len(kinds)
+    steps, head, count = march.steps, march.events.head, len(march.steps.t)
+    moved, events = np.zeros(len(head)), len(head)
     if last is None:
         t, x, _, _ = march.end()
         _, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
@@ -124,61 +133,61 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
         for k, weight in ways:
             moved[k] = weight * (rates[n_x] + w_t + w_x @ rates[:n_x])
         events = last if len(ways) == 1 else last + 1
-        count = int(kinds[last, 4])
+        count = int(head["step"][last])
         if len(ways) > 1:  # it ends a moment behind its last impact
-            steps = steps.copy()
-            while count < len(steps) and steps[count, 0] < t:
-                steps[count, 1] = min(steps[count, 1], t - steps[count, 0])
+            steps = steps._replace(h=steps.h.copy())
+            while count < len(steps.t) and steps.t[count] < t:
+                steps.h[count] = min(steps.h[count], t - steps.t[count])
                 count += 1
     met = events if last is None else last + 1
     # a row for each step, and between them those of the events
-    walk = np.zeros((count + met, march.step_state.shape[1] + 2), np.int64)
-    order = np.argsort(np.append(np.arange(count) + 0.5, kinds[:met, 4]), kind="stable")
+    walk = np.zeros(count + met, WALK)
+    order = np.argsort(np.append(np.arange(count) + 0.5, head["step"][:met]), kind="stable")
     step, event = order < count, order >= count
-    walk[step, :-2], walk[step, -2] = march.step_state[order[step]], STEP_ROW
-    walk[event, -2] = np.where(order[event] - count < events, JUMP_ROW, TIME_ROW)
-    walk[:, -1] = np.where(step, order, order - count)
-    # what the kernel reads and writes of an event stands behind its record
-    more = np.zeros((len(kinds), 2 + 2 * block + p))
-    more[:, 0], more[:, 1] = moved, kinds[:, 6] == CHAINED
-    record = np.hstack([march.record, more])
-    tableau = march.tableau
-    s, wide = tableau.stages, len(tableau.c)
-    work = np.zeros((6 * s + 19, max(block, p + 1, wide)))
-    work[0, :n_x], work[0, n_x] = w_x, 1.0
-    work[1, :p] = [w_rho[k] if k >= 0 else 0.0 for k in question.places]
-    work[3, :block] = np.abs(steps[:, 2 : 2 + block]).max(axis=0, initial=1e-300)
-    work[4 : 5 + s, :wide], work[5 + s, :wide] = tableau.A[: s + 1], tableau.c
-    work[6 + s : 8 + s, :wide] = tableau.E
+    states = np.zeros((count + met, steps.state.shape[1]), np.int64)
+    states[step], walk["kind"][step] = steps.state[order[step]], STEP_ROW
+    walk["kind"][event] = np.where(order[event] - count < events, JUMP_ROW, TIME_ROW)
+    walk["number"] = np.where(step, order, order - count)
+    jumps = Jumps(moved, np.zeros((len(head), 2, block)), np.zeros((len(head), p)))
+    stages = march.tableau.stages + 1
+    slopes, states_of = np.zeros((2, stages, block))
+    sweep = Sweep(
+        np.append(w_x, 1.0), np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places]),
+        np.zeros(p + 1), np.abs(steps.y[:, :block]).max(axis=0, initial=1e-300),
+        slopes, states_of, np.zeros((3 * stages, block)), np.zeros((3, block)),
+        np.zeros((3, p)),
+    )  # fmt: skip
     ends = np.empty((2, block))
-    ends[1] = work[0, :block]
-    if _backward(march, question.places, s + 1, steps, record, walk, work) != 0:
+    ends[1] = sweep.mu
+    if _backward(march, question.places, steps, jumps, walk, states, sweep) != 0:
         raise StepFailed(f"'{question.system.name}': the adjoint equations have no solution.", run)
-    ends[0] = work[0, :block]
-    gradient = work[1, :p] + ends[0, :n_x] @ question.seeds()
-    behind = record[:, march.record.shape[1] :]
+    ends[0] = sweep.mu
+    gradient = sweep.gradient + ends[0, :n_x] @ question.seeds()
     size = np.abs(gradient).max(initial=0.0)
-    error = work[2, :p].max(initial=0.0) / size if size > 0 else 0.0
+    error = sweep.errors[:p].max(initial=0.0) / size if size > 0 else 0.0
     return _Sweep(
-        gradient, ends, behind[:met, 2 : 2 + 2 * block].reshape(met, 2, block),
-        behind[:met, 2 + 2 * block :], moved, events, float(error + work[2, p]),
+        gradient, ends, jumps.mu[:met], jumps.gains[:met], moved, events,
+        float(error + sweep.errors[p]),
     )  # fmt: skip
 
 
-def _backward(march: March, places: tuple[int, ...], many: int, *walked: np.ndarray) -> int:
-    """Call the kernel, with what it writes to from a run before, if there is one."""
-    from explorer.kernels.event_driven.adjoint import PLACES, backward
+def _backward(
+    march: Run, places: tuple[int, ...], steps: Steps, jumps: Any, walk: np.ndarray,
+    states: np.ndarray, sweep: Any,
+) -> int:  # fmt: skip
+    """Call the kernel, with what it works on from a run before, if there is one."""
+    from explorer.kernels.event_driven.adjoint import backward
 
-    assert len(march.offsets) == PLACES
-    flow = march.flow
+    flow, many = march.flow, march.tableau.stages + 1
     idle = flow.workspaces.setdefault(("adjoint", places, many), [])
     try:
         lent = idle.pop()
     except IndexError:
         lent = problem(flow, places, many)
-    table, shape, inp, *more = lent
-    inp.reshape(many, -1)[:, 1 + flow.n_x : 1 + flow.n_x + flow.n_rho] = march.rho
-    status: int = backward(table, np.append(shape, march.offsets), inp, *more, *walked)
+    first = 1 + flow.n_x
+    lent.inp.reshape(many, -1)[:, first : first + flow.n_rho] = march.rho
+    method = method_of(flow, march.tableau)
+    status: int = backward(lent, method, steps, march.events, jumps, walk, states, sweep)
     idle.append(lent)
     return status
 

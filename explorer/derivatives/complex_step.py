@@ -22,8 +22,8 @@ import sympy as sp
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question
 from explorer.errors import NotApplicable
+from explorer.kernels.event_driven.records import CHAINED
 from explorer.results.event import KINDS
-from explorer.runs.event_driven.march import CHAINED
 
 __all__ = ["solve_complex"]
 
@@ -45,6 +45,7 @@ class _Replay:
 
     def __init__(self, question: Question, solution: Any) -> None:
         self.march, self.question = solution.march, question
+        self.head = solution.march.events.head
         flow, system = question.cost.flow, question.system
         self.flow, self.mechanical = flow, flow.mechanical
         if getattr(flow, "solved", None) is not None:
@@ -129,7 +130,7 @@ class _Replay:
 
     def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
         at = (t, *y[: self.flow.n_x], *self.rho)
-        who, kind = int(self.march.kinds[k, 0]), KINDS[self.march.kinds[k, 1]]
+        who, kind = int(self.head["guard"][k]), KINDS[self.head["kind"][k]]
         if not self.mechanical:
             return self.guards[who](*at)[0]
         n_c, rows = self.flow.n_c, self.flow.rows
@@ -146,7 +147,7 @@ class _Replay:
     def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
         """Return the complex length of the step that ends on the guard of event k, and its end."""
         # the real event time is known to round-off: Newton moves the imaginary part only
-        D = self.march.record[k][1]
+        D = self.head["D"][k]
         new = self.step(t, y, h, mode)
         for _ in range(3):
             change = np.imag(self.guard(k, t + h, new, mode)) / D
@@ -159,24 +160,24 @@ class _Replay:
 
         On its own zero it has its own time: the imaginary part moves by the flow between them.
         """
-        if self.march.kinds[k, 6] == CHAINED:
+        if self.head["how"][k] == CHAINED:
             return t, y
-        row, mode = self.march.record[k], np.zeros(1 + 2 * self.flow.rows, np.int64)
-        h = -1j * np.imag(self.guard(k, t, y, mode)) / row[1]
-        return t + h, y + h * row[self.march.lay["f_minus"]]
+        mode = np.zeros(1 + 2 * self.flow.rows, np.int64)
+        h = -1j * np.imag(self.guard(k, t, y, mode)) / self.head["D"][k]
+        return t + h, y + h * self.march.part("f_minus")[k]
 
     def jump(self, k: int, t: complex, y: np.ndarray) -> np.ndarray:
         n, n_x = self.flow.n, self.flow.n_x
-        kind = self.march.kinds[k]
+        who, kind = int(self.head["guard"][k]), KINDS[self.head["kind"][k]]
         at = (t, *y[:n_x], *self.rho)
         if not self.mechanical:
-            return np.append(self.resets[int(kind[0])](*at), y[n_x])
-        if KINDS[kind[1]] not in ("impact", "closed", "zeno"):
+            return np.append(self.resets[who](*at), y[n_x])
+        if kind not in ("impact", "closed", "zeno"):
             return y
-        p = self.march.record[k][self.march.lay["p"]]
+        p = self.march.part("p")[k]
         e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
-        if KINDS[kind[1]] == "zeno":
-            e[int(kind[0])] = 0.0
+        if kind == "zeno":
+            e[who] = 0.0
         held = np.zeros(2 * rows - n_c)
         held[:n_c] = p[:n_c] > 0
         for f, c in enumerate(self.flow.rough):  # at its bound it slides, inside it sticks
@@ -193,12 +194,13 @@ class _Replay:
         """Return (states on both sides of every event, times of the events, end)."""
         self.rho = rho
         march, t = self.march, 0j
-        begins = [*march.kinds[:, 4].tolist(), len(march.steps) + 1]
+        steps, events = march.steps, len(self.head)
+        begins = [*self.head["step"].tolist(), len(steps.t) + 1]
         sides, times, k = [], [], 0
         t_end = self.question.t_end
         i = 0
         while True:
-            while begins[k] <= i and k < len(march.kinds):
+            while begins[k] <= i and k < events:
                 if k == 0 or begins[k - 1] == begins[k]:
                     t, y = self.at_once(k, t, y)
                 sides.append([y, self.jump(k, t, y)])
@@ -207,13 +209,13 @@ class _Replay:
                     return sides, times, sides[-1][0], t
                 y = sides[-1][1]
                 k += 1
-            if i >= len(march.steps):
+            if i >= len(steps.t):
                 return sides, times, y, t
-            mode, h = march.step_state[i], complex(march.steps[i, 1])
-            if k < len(march.kinds) and begins[k] == i + 1:
+            mode, h = steps.state[i], complex(steps.h[i])
+            if k < events and begins[k] == i + 1:
                 h, y = self.land(k, t, y, h, mode)
             else:
-                if i + 1 == len(march.steps):
+                if i + 1 == len(steps.t):
                     h = t_end - t
                 y = self.step(t, y, h, mode)
             t += h
@@ -249,6 +251,7 @@ def solve_complex(question: Question) -> Sensitivity:
     gradient, apart = np.zeros(p), 0.0
     seeds = question.seeds()
     start, _ = question.start()
+    minus, plus = (solution.march.part(name) for name in ("f_minus", "f_plus"))
     for j, place in enumerate(question.places):
         rho = question.rho.astype(complex)
         if place >= 0:
@@ -259,12 +262,10 @@ def solve_complex(question: Question) -> Sensitivity:
             salt = direct.saltation(k)
             row = np.column_stack([salt.S_minus[:, j], salt.S_plus[:, j]])
             # left and right limits of S: the state at a fixed time, so the event's motion goes off
-            rates = solution.march.record[k]
-            lay = solution.march.lay
             moved = np.imag(hit) / EPS
             mine = np.column_stack([
-                np.imag(both[0]) / EPS - rates[lay["f_minus"]] * moved,
-                np.imag(both[1]) / EPS - rates[lay["f_plus"]] * moved,
+                np.imag(both[0]) / EPS - minus[k] * moved,
+                np.imag(both[1]) / EPS - plus[k] * moved,
             ])  # fmt: skip
             apart = max(apart, float((np.abs(mine - row) / (1 + np.abs(row))).max()))
         value = y[n_x] + _terminal(question, t, y[:n_x], rho)

@@ -92,12 +92,12 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
     from explorer.kernels.event_driven.doubtful import NEAR
 
     march, scheme = run.march, question.scheme
-    record, kinds = march.record, march.kinds
+    head = march.events.head
     doubtful, margins = march.screened
-    tau = record[:, march.lay["dtau"]]
+    tau = march.part("dtau")
     suspects = np.flatnonzero((margins < SURE) | ~np.isfinite(tau).all(axis=1))
-    j, near = int(march.watch[:, 3].argmin()), bool(doubtful & NEAR)
-    miss = float(march.watch[j, 3])
+    j, near = int(march.watch["nearest"].argmin()), bool(doubtful & NEAR)
+    miss = march.nearest
     if near:
         here = np.unique([g.mode for g in march.flow.guards], return_index=True)[1] + j
         near = not (len(here) and all(_watches(question, g) for g in here))
@@ -112,19 +112,20 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
     except ExplorerError:
         other = None
     theirs = None if other is None else other.march
+    told = "guard", "kind"
     found = []
     for k in suspects:
         columns, apart = ~(tau[k] == 0), np.inf
         if (
             theirs is not None and margins[k] > 0 and np.isfinite(tau[k]).all()
-            and len(theirs.kinds) > k
-            and np.array_equal(theirs.kinds[: k + 1, :2], kinds[: k + 1, :2])
+            and len(theirs.events.head) > k
+            and all(np.array_equal(theirs.events.head[: k + 1][n], head[: k + 1][n]) for n in told)
         ):  # fmt: skip
-            apart = abs(float(theirs.record[k, 1] / record[k, 1]) - 1)
+            apart = abs(float(theirs.events.head["D"][k] / head["D"][k]) - 1)
         if apart <= SAME:  # the depth is known better than the tolerances promise
             margins[k] = max(margins[k], 0.5 / max(apart, 1e-12))
         elif columns.any():
-            event, alone = run.located[k], _watches(question, kinds[k, 0])
+            event, alone = run.located[k], _watches(question, head["guard"][k])
             what = "its dt/drho" if alone else "the derivative behind it"
             found.append(Doubt(
                 name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
@@ -137,14 +138,14 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
         run.forget_rows()
     if near and not found:
         same = theirs is not None and theirs.sequence == march.sequence
-        seen = np.inf if theirs is None else theirs.watch[j, 3]
+        seen = np.inf if theirs is None else theirs.watch["nearest"][j]
         if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
-            t = float(march.watch[j, 4])
+            t = float(march.watch["miss_at"][j])
             end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
-            size = np.abs(march.steps[:, 2 : 2 + march.flow.n_x]).max(initial=1.0)
+            size = np.abs(march.steps.y[:, : march.flow.n_x]).max(initial=1.0)
             found.append(Doubt(
                 name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
-                allowed=1 / SURE, event=int(np.searchsorted(record[:, 0], t)), t=t, columns=end,
+                allowed=1 / SURE, event=int(np.searchsorted(head["t"], t)), t=t, columns=end,
                 words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its zero "
                       f"and turns back: rtol = {scheme.rtol:g} does not resolve whether the event "
                       f"occurs, and the derivative after it is unknown. {cure}.",
@@ -217,10 +218,11 @@ def _other_one(run: Solution, k: int) -> str:
     march = run.march
     if run.located[k].together > 1:
         return "another contact"
-    near = [j for j in range(k) if (march.record[k, 0] - march.record[j, 0]) <= 1e-9]
+    t = march.events.head["t"]
+    near = [j for j in range(k) if t[k] - t[j] <= 1e-9]
     if near:
         return repr(run.located[near[-1]].contact)
-    return "the start" if k == 0 and march.kinds[k, 6] else "the end of the run"
+    return "the start" if k == 0 and march.events.head["how"][k] else "the end of the run"
 
 
 def _smooth(question: Question, j: int, cost: float, here: np.ndarray) -> bool:

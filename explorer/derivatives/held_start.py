@@ -25,13 +25,13 @@ def check_held_start(question: Asked, run: Solution) -> None:
     BadValue
     """
     flow, march = question.cost.flow, run.march
-    if flow.n_c == 0 or not len(march.steps) or (len(march.record) and march.record[0, 0] <= 0):
+    if flow.n_c == 0 or not len(march.steps.t) or (march.events.head["t"][:1] <= 0).any():
         return
     n_x, rows, nc = flow.n_x, flow.rows, flow.n_c
-    held = march.step_state[0, 1 : 1 + rows] == 1
+    held = march.steps.state[0, 1 : 1 + rows] == 1
     if not held.any():
         return
-    x, seeds = march.steps[0, 2 : 2 + n_x], question.seeds()
+    x, seeds = march.steps.y[0, :n_x], question.seeds()
 
     def constraints(rho: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the gaps, then the speeds of all rows."""

@@ -18,18 +18,18 @@ __all__ = ["forget", "judged"]
 def forget(run: Solution, doubts: tuple[Doubt, ...]) -> None:
     """Make NaN of the columns of `run` that are not known, behind each doubt."""
     march, n_x = run.march, run.march.flow.n_x
-    block, lay = n_x + 1, march.lay
+    block = n_x + 1
     for doubt in doubts:
         k, columns = doubt.event, doubt.columns
         if doubt.alone:
-            march.record[k, lay["dtau"]][columns] = np.nan
+            march.part("dtau")[k, columns] = np.nan
             continue
         wide = np.repeat(np.concatenate([[False], columns]), block)
-        behind = march.steps[:, 0] >= doubt.t
-        march.steps[np.ix_(behind, 2 + np.flatnonzero(wide))] = np.nan
+        behind = march.steps.t >= doubt.t
+        march.steps.y[np.ix_(behind, wide)] = np.nan
         march.y[wide] = np.nan
         for name, first, many in (("s_minus", k + 1, block), ("s_plus", k, block), ("dtau", k, 1)):
-            march.record[first:, lay[name]][:, np.repeat(columns, many)] = np.nan
+            march.part(name)[first:, np.repeat(columns, many)] = np.nan
     run.forget_rows()
 
 

@@ -152,10 +152,10 @@ def scales(solution: Solution) -> np.ndarray:
 def _states(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
     """Return x (k, n_x) and S (k, n_x, p) along the run; rows are made only where none is kept."""
     march = solution.march
-    if not isinstance(march, March) or not len(march.steps):
+    if not isinstance(march, March) or not len(march.steps.t):
         return solution.x, solution.S[:, : solution.x.shape[1]]
-    steps, n_x = march.steps, march.flow.n_x
-    y = np.vstack([steps[:, 2 : 2 + len(march.y)], march.y]).reshape(len(steps) + 1, -1, n_x + 1)
+    y, n_x = np.vstack([march.steps.y, march.y]), march.flow.n_x
+    y = y.reshape(len(y), -1, n_x + 1)
     return y[:, 0, :n_x], y[:, 1:, :n_x].transpose(0, 2, 1)
 
 
@@ -186,15 +186,15 @@ def _growth_of_adjoint(question: Question, solution: Solution, mu: np.ndarray) -
     Errors are relative to the state where they are made.
     """
     march = solution.march
-    if not len(march.steps):
+    if not len(march.steps.t):
         return 1.0
     block, last = march.flow.n_x + 1, question.last_place(solution)
     size = np.empty_like(mu)
-    size[0], size[-1] = march.steps[0, 2 : 2 + block], march.y[:block]
+    size[0], size[-1] = march.steps.y[0, :block], march.y[:block]
     if last is not None:
-        size[-1] = march.record[last, march.lay["x_minus"]]
+        size[-1] = march.part("x_minus")[last]
     for side in (0, 1):
-        rows = march.record[: len(mu) // 2 - 1, march.lay[("x_minus", "x_plus")[side]]]
+        rows = march.part(("x_minus", "x_plus")[side])[: len(mu) // 2 - 1]
         size[1 + side : -1 : 2] = rows[:, :block]
     weight = (np.abs(mu) * np.abs(size)).sum(axis=1)
     return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
@@ -228,7 +228,7 @@ def _grown(grown: float, lost: float) -> Check:
 
 
 def _near(solution: Solution, lost: float) -> list[Check]:
-    if getattr(solution.march, "watch", None) is None:
+    if getattr(solution.march, "nearest", None) is None:
         return []
     near, size = solution.nearest, float(scales(solution).max(initial=0.0))
     return [Check(
@@ -265,11 +265,11 @@ def _held(question: Question, solution: Solution) -> list[Check]:
     """
     march, flow = solution.march, question.cost.flow
     _, x, _, S = march.end()
-    if not getattr(flow, "rows", 0) or not S.shape[1] or not len(march.step_state):
+    if not getattr(flow, "rows", 0) or not S.shape[1] or not len(march.steps.t):
         return []
-    held = march.step_state[-1, 1 : 1 + flow.rows] == 1
-    last = len(march.kinds) and march.kinds[-1, 4] >= len(march.steps)  # an event ends the run
-    if last or not held.any() or not np.isfinite(S).all():
+    held = march.steps.state[-1, 1 : 1 + flow.rows] == 1
+    last = march.events.head["step"][-1:] >= len(march.steps.t)  # an event ends the run
+    if last.any() or not held.any() or not np.isfinite(S).all():
         return []
     n, rows = flow.n, flow.rows
     most = np.abs(_states(solution)[1]).max(axis=0, initial=0.0)

@@ -39,9 +39,9 @@ def check_jumps(question: Asked, run: Solution) -> None:
     NotApplicable
     """
     surfaces, march = _surfaces(question), run.march
-    if not surfaces or not len(march.steps):
+    if not surfaces or not len(march.steps.t):
         return
-    begin, h = march.steps[:, :2].T
+    begin, h = march.steps.t, march.steps.h
     times = begin[:, None] + h[:, None] * np.clip(_WITHIN, _BESIDE, 1 - _BESIDE)
     u, rates = _along(question, march, surfaces, times.ravel())
     u, rates = u.reshape(len(surfaces), *times.shape), rates.reshape(*times.shape, -1)

@@ -28,7 +28,7 @@ class Marched(Run):
 
         With the `slope` of the events it is the margin to grazing, where derivatives end.
         """
-        return float(self._march("nearest").watch[:, 3].min(initial=np.inf))
+        return float(self._march("nearest").nearest)
 
     def refined(self, points: int = 400) -> Any:
         """Return the same run with at least `points` rows, for drawing."""

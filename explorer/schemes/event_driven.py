@@ -34,6 +34,7 @@ from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
+from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.sliding import SwitchedMarch
 from explorer.runs.picks import Picks
 from explorer.schemes import schemes
@@ -189,7 +190,7 @@ class EventDriven(Picks, Scheme):
             return [*flowed, *automaton(solution, accuracy)]
         found = [*located(solution, accuracy), *flowed]
         if self.newmark is None:
-            return [*found, *flow_energy(solution, accuracy, march.steps[:, :2])]
+            return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]
 
     def _accuracy(self, solution: Any) -> float:
@@ -198,7 +199,7 @@ class EventDriven(Picks, Scheme):
         each = self.rtol + self.atol / size
         if self.newmark is not None:
             return _COARSE
-        return min(_COARSE, _LAXER * len(solution.march.steps) * each)
+        return min(_COARSE, _LAXER * len(solution.march.steps.t) * each)
 
     @property
     def orders(self) -> tuple[int, int]:
@@ -206,6 +207,20 @@ class EventDriven(Picks, Scheme):
         newmark = self.newmark
         order = METHODS[str(self.method)].order if newmark is None else newmark.order
         return order, order
+
+    def _settings(self, flow: Flow, t_end: float, p: int) -> Settings:
+        """Return the numbers of a run with p columns."""
+        newmark, most, h, grid = self.newmark, self.max_steps, 0.0, 0.0
+        if newmark is not None:
+            h = newmark.h
+        if newmark is not None and newmark.error_tol == 0:
+            grid = h
+            most += newmark.steps(t_end, 2 + (1 + p) * (flow.n_x + flow.n + 1), flow.n)
+            most = 1 << most.bit_length()  # few sizes, so that few are kept
+        return Settings(
+            self.tableau, self.rtol, self.atol, h, grid, most, self.max_events, self.points,
+            self.picked,
+        )  # fmt: skip
 
     def run(  # type: ignore[override]
         self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
@@ -248,8 +263,10 @@ class EventDriven(Picks, Scheme):
             n, x0 = compiled.n, compiled.start(rho)[0]
             x0[:n] = x0[:n] if q0 is None else q0
             x0[n:] = x0[n:] if v0 is None else v0
-        march = kind(compiled, self, np.asarray(rho, float), t_end, wrt,
-                     slopes=len(events_wrt) > 0)  # fmt: skip
+        march = kind(
+            compiled, self._settings(compiled, t_end, len(wrt)), np.asarray(rho, float), t_end, wrt,
+            slopes=len(events_wrt) > 0, scheme=self,
+        )  # fmt: skip
         march.go(x0, seeds)
         return march.trajectory(t_eval)
 

@@ -205,12 +205,12 @@ class ReturnMap:
             raise BadValue(self._unmet(run))
         event = hits[self.count - 1]
         self._span, self._last = 2 * event.t, event.t
-        row, lay = run.march.record[run.located.index(event)], run.march.lay
-        S = row[lay["s_plus"]].reshape(n_x, n_x + 1).T[:n_x]
+        march, k = run.march, run.located.index(event)
+        S = march.part("s_plus")[k].reshape(n_x, n_x + 1).T[:n_x]
         return Return(
             event.x_plus.copy(),
             event.t,
-            S + np.outer(row[lay["f_plus"]][:n_x], row[lay["dtau"]]),
+            S + np.outer(march.part("f_plus")[k, :n_x], march.part("dtau")[k]),
             run,
         )
 
@@ -219,7 +219,7 @@ class ReturnMap:
         until = None if self.period is not None else (str(self.section), self.count)
         question = ask(self.system, self.scheme, self.states, None, None, None, None, self.values)
         run = back.run.march
-        begun = run.steps[0, 2 : 2 + run.flow.n_x]
+        begun = run.steps.y[0, : run.flow.n_x]
         asked = dataclasses.replace(
             question,
             until=until,

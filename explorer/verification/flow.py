@@ -42,25 +42,25 @@ class _Steps:
 
 
 def _steps(march: Any) -> _Steps:
-    n, steps = march.flow.n_x, march.steps
-    if not len(steps):
+    n, steps, head = march.flow.n_x, march.steps, march.events.head
+    if not len(steps.t):
         none, state = np.zeros(0), np.zeros((0, n))
         inside = np.zeros((0, len(_NODES), n))
         return _Steps(none, none, state, state, none, inside[:, :, 0], inside, inside)
-    first = steps[:, 2 : 2 + n]
+    first = steps.y[:, :n]
     last = np.vstack([first[1:], march.y[None, :n]])
-    minus = march.record[:, march.lay["x_minus"]][:, :n]
-    for e in range(len(march.record) - 1, -1, -1):  # of several at once the first
-        if march.kinds[e, 4] > 0:
-            last[march.kinds[e, 4] - 1] = minus[e]
-    t, h = steps[:, 0], steps[:, 1]
+    minus = march.part("x_minus")[:, :n]
+    for e in range(len(head) - 1, -1, -1):  # of several at once the first
+        if head["step"][e] > 0:
+            last[head["step"][e] - 1] = minus[e]
+    t, h = steps.t, steps.h
     long = np.flatnonzero(h > 1e3 * _EPS * np.abs(t))
     most = _LOOKED_AT[march.tableau.stiff == 0]
     if len(long) > most:  # evenly, and those that the next one falls short of: too bold they were
         even = np.linspace(0, len(long) - 1, most - most // 3).astype(int)
         bold = np.argsort(h[long] / np.append(h[long][1:], np.inf), kind="stable")[-(most // 3) :]
         long = long[np.union1d(even, bold)]
-    t, h, first, last, mode = (a[long] for a in (t, h, first, last, march.step_state[:, 0]))
+    t, h, first, last, mode = (a[long] for a in (t, h, first, last, steps.state[:, 0]))
     nodes = t[:, None] + _NODES * h[:, None]
     order = np.argsort(nodes.ravel(), kind="stable")
     x, rates = np.empty((2, nodes.size, n))
@@ -72,14 +72,14 @@ def _steps(march: Any) -> _Steps:
 
 def _misses(march: Any, s: _Steps) -> np.ndarray:
     """Return what the steps leave of x' = f, (k,) in units of their tolerances."""
-    scheme = march.scheme
+    settings = march.settings
     with np.errstate(all="ignore"):
         made = s.h[:, None] * np.einsum("j,kjn->kn", _WEIGHTS, s.rates)
         left = np.abs(s.last - s.first - made)
         size = np.maximum(np.abs(s.first), np.abs(s.last))
         moved = s.h[:, None] * np.abs(s.rates).max(axis=1)
         rounds = 1e2 * _EPS * (size + moved + np.abs(s.t)[:, None] * np.abs(s.rates).max(axis=1))
-        unit = scheme.atol + scheme.rtol * size.max(axis=1, keepdims=True)
+        unit = settings.atol + settings.rtol * size.max(axis=1, keepdims=True)
         return np.asarray((np.maximum(left - rounds, 0.0) / unit).max(axis=1))
 
 
@@ -90,7 +90,7 @@ def flow(run: Any) -> list[Check]:
     ----------
     run : of `EventDriven` by a Runge-Kutta method
     """
-    if not len(run.march.steps):
+    if not len(run.march.steps.t):
         return []
     s = _steps(run.march)
     parts = _misses(run.march, s)
@@ -131,7 +131,7 @@ def missing(run: Any) -> list[Check]:
 
 def automaton(run: Any, accuracy: float) -> list[Check]:
     """Return the checks of a run of a hybrid system: guards at events and between, resets."""
-    if not len(run.march.steps):
+    if not len(run.march.steps.t):
         return []
     with np.errstate(all="ignore"):
         return [*_events(run, accuracy), *passed_over(run)]
@@ -139,7 +139,7 @@ def automaton(run: Any, accuracy: float) -> list[Check]:
 
 def passed_over(run: Any) -> list[Check]:
     """Return the check that no guard of a mode goes through its zero without an event."""
-    if not len(run.march.steps):
+    if not len(run.march.steps.t):
         return []
     with np.errstate(all="ignore"):
         return [_crossed(run, _steps(run.march))]
@@ -157,14 +157,14 @@ def _events(run: Any, accuracy: float) -> list[Check]:
     march, flow = run.march, run.march.flow
     worst = {"guards": (0.0, ""), "resets": (0.0, "")}
     size = np.abs(run.x).max(initial=0.0) or 1.0
-    for event, row, kind in zip(run.located, march.record, march.kinds, strict=True):
-        g, mode = int(kind[0]), int(kind[2])
+    for k, (event, head) in enumerate(zip(run.located, march.events.head, strict=True)):
+        g, mode = int(head["guard"]), int(head["before"])
         here = g - next(i for i, guard in enumerate(flow.guards) if guard.mode == mode)
-        t, x = np.array([row[0]]), row[march.lay["x_minus"]][None, : flow.n_x]
-        slope = row[march.lay["r_x"]]
+        t, x = head["t"][None], march.part("x_minus")[k : k + 1, : flow.n_x]
+        slope = march.part("r_x")[k]
         r = float(_guards(march, mode, t, x)[0][0, here])
         unit = float(np.abs(slope) @ np.maximum(np.abs(x[0]), accuracy * size)) or 1.0
-        unit += abs(float(row[1])) * abs(t[0]) + 1e-300
+        unit += abs(float(head["D"])) * abs(t[0]) + 1e-300
         if not event.chained and not abs(r) / unit <= worst["guards"][0]:
             worst["guards"] = (
                 abs(r) / unit,
@@ -177,7 +177,7 @@ def _events(run: Any, accuracy: float) -> list[Check]:
             continue
         native = flow.bundles[flow.offsets["reset"] + g]
         plus = march.along(native, t, x)[0, : flow.n_x]
-        off = float(np.abs(plus - row[march.lay["x_plus"]][: flow.n_x]).max() / size)
+        off = float(np.abs(plus - march.part("x_plus")[k, : flow.n_x]).max() / size)
         if not off <= worst["resets"][0]:
             worst["resets"] = off, f"The reset of {event.contact!r} is off by {number(off, 2)}."
     return [
@@ -190,7 +190,7 @@ def _crossed(run: Any, s: _Steps) -> Check:
     """Return the check that no guard goes through its zero without an event."""
     march, count, said = run.march, 0, ""
     begins = np.append(True, s.t[1:] > (s.t + s.h)[:-1] * (1 + 1e-12))
-    hits = np.searchsorted(s.t, march.record[:, 0] * (1 - 1e-14) - 1e-300)
+    hits = np.searchsorted(s.t, march.events.head["t"] * (1 - 1e-14) - 1e-300)
     begins[hits[hits < len(begins)]] = True
     part = np.repeat(np.cumsum(begins), s.nodes.shape[1])
     for mode in np.unique(s.mode).tolist():

@@ -61,25 +61,26 @@ def _restitutions(run: Any) -> np.ndarray:
     return found
 
 
-def flow_energy(run: Any, accuracy: float, steps: np.ndarray | None = None) -> list[Check]:
+def flow_energy(
+    run: Any, accuracy: float, start: np.ndarray | None = None, h: np.ndarray | None = None
+) -> list[Check]:
     """Return the check of the energy between events.
 
     Parameters
     ----------
     accuracy : relative, of the whole run
-    steps : (k, 2) start and length of each; by default the elements of a run through time freezing
+    start, h : (k,) of the steps, in s; by default the elements of a run through time freezing
     """
     system = run.system
     moving = [c for c in system.constraints if system.t in c.phi.free_symbols]
-    count = len(run.march.running if steps is None else steps)
+    count = len(run.march.running if start is None else start)
     if not count or system.springs or moving or isinstance(system, DiscSystem):
         return []
-    at, shares = np.polynomial.legendre.leggauss(4 if steps is not None else run.scheme.stages + 1)
+    at, shares = np.polynomial.legendre.leggauss(4 if start is not None else run.scheme.stages + 1)
     at, shares = (at + 1) / 2, shares / 2
-    if steps is None:
+    if start is None or h is None:
         rows, nodes, weights = run.march.inside(at, shares)
     else:
-        start, h = steps[:, 0], steps[:, 1]
         nodes, weights = (start[:, None] + at * h[:, None]).ravel(), (shares * h[:, None]).ravel()
         times = np.union1d(nodes, np.append(start, run.march.t_last))
         rows = run.march.trajectory(np.minimum(times, run.march.t_last))

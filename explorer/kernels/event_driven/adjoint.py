@@ -11,40 +11,61 @@ the saddle system for each, however many parameters there are. Beside the step g
 its embedded error, which the state alone does not tell: of mu, and of what the gradient gains.
 """
 
+from typing import Annotated, NamedTuple, get_args
+
 import numpy as np
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.flow import (
-    CLOSED,
-    COST,
-    COST_ROW,
-    HELD,
-    KIND,
-    MODE,
-    NP,
-    NR,
-    NX,
-    PROBLEM,
-    ROWS,
-    STEP,
-    TLM,
-    WRT,
-    N,
-    flow,
-    restore,
-)  # fmt: skip
-from explorer.kernels.event_driven.saltation import F_MINUS, F_PLUS, H_RHO, H_T, H_X, R_RHO, R_X, D
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.event_driven.flow import evaluate, flow, restore
+from explorer.kernels.event_driven.records import CHAINED, STEP
+from explorer.kernels.event_driven.structures import Event, Events, Method, Problem, Saddle, Steps
+from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, rows_of
 
-__all__ = ["JUMP_ROW", "PLACES", "STEP_ROW", "TIME_ROW", "backward", "transposed_solve"]
+__all__ = [
+    "JUMP_ROW",
+    "STEP_ROW",
+    "TIME_ROW",
+    "WALK",
+    "Jumps",
+    "Sweep",
+    "backward",
+    "transposed_solve",
+]
 
 STEP_ROW, JUMP_ROW, TIME_ROW = 0, 1, 2
+WALK = np.dtype([
+    ("kind", np.int64),  # a step, an event, or one whose time alone counts: the cost ends there
+    ("number", np.int64),  # of it
+])  # fmt: skip
+WalkRows = Annotated[np.ndarray, get_args(rows_of(WALK))[1]]
 EVERY = 4  # of so many steps the error of one is looked at
-BEHIND, PLACES = 13, 14  # the end of a record's row; how many places are told of it
 
 
-@kernel("void(float64[:, ::1], int64, int64[::1], float64[::1])", inner=True)
-def transposed_solve(A, n, pivots, b):
+class Sweep(NamedTuple):
+    """What goes back through the steps; s stages, p columns."""
+
+    mu: Vector  # (n_x + 1,) the adjoint, last that of the running cost
+    gradient: Vector  # (p,)
+    errors: Vector  # (p + 1,) of the gradient, then of mu, relative
+    scale: Vector  # (n_x + 1,) in which the error of mu is measured
+    K: Matrix  # (s + 1, n_x + 1) slopes
+    stages: Matrix  # (s + 1, n_x + 1) states
+    bars: Matrix  # (3 (s + 1), n_x + 1) of each stage: of the step and of both embedded errors
+    weights: Matrix  # (3, n_x + 1)
+    gains: Matrix  # (3, p)
+
+
+class Jumps(NamedTuple):
+    """What a sweep reads and writes at the events."""
+
+    moved: Vector  # (events,) the weight of the time of each event in the cost
+    mu: Stack  # (events, 2, n_x + 1) the adjoint before and after
+    gains: Matrix  # (events, p) what the gradient gains
+
+
+@kernel(inner=True)
+def transposed_solve(A: Matrix, n: int, pivots: Integers, b: Vector) -> None:
     """Overwrite `b` by the solution of A' x = b, `A` factored by `linalg.lu_factor`, full."""
     for k in range(n):
         total = b[k]
@@ -61,142 +82,150 @@ def transposed_solve(A, n, pivots, b):
             b[k], b[best] = b[best], b[k]
 
 
-@kernel(
-    f"void({PROBLEM}, float64[:, ::1], float64[:, ::1], float64[:, ::1])",
-    inner=True,
-)
-def pull_back(table, shape, inp, out, W, pivots, vec, state, weights, bars, gains):
+@kernel(inline=True)
+def pull_back_cost(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
+    """Add the part of the running cost g: bars gain g_x', weights of x' gain g_x''."""
+    nx, wrt, out = problem.sizes.n_x, problem.wrt, problem.out
+    evaluate(problem.functions.table, problem.functions.cost, problem.inp, out)
+    for r in range(weights.shape[0]):
+        z = weights[r, nx]
+        for j in range(nx):
+            bars[r, j] = z * out[1 + j]
+            weights[r, j] += z * out[1 + nx + j]
+        for k in range(wrt.size):
+            w = wrt[k]
+            gains[r, k] += z * out[1 + 2 * nx + w] if w >= 0 else 0.0
+
+
+@kernel(inline=True)
+def pull_back_field(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
+    """Add f_x' weight and f_rho' weight of an automaton."""
+    nx, nr, wrt, out = problem.sizes.n_x, problem.sizes.n_rho, problem.wrt, problem.out
+    row = problem.functions.tlm + problem.state[0].mode
+    evaluate(problem.functions.table, row, problem.inp, out)
+    for r in range(weights.shape[0]):
+        for i in range(nx):
+            for j in range(nx):
+                bars[r, j] += out[nx + i * nx + j] * weights[r, i]
+            for k in range(wrt.size):
+                w = wrt[k]
+                if w >= 0:
+                    gains[r, k] += out[nx + nx * nx + i * nr + w] * weights[r, i]
+
+
+@kernel(inner=True)
+def pull_back(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
     """Write bar = f_x' weight, and add f_rho' weight to the gains, for each of `weights`.
 
-    weights (k, n_x + 1), the last entry for the running cost, is changed. Wants `flows.flow` done
-    at the state, without columns.
+    weights (k, n_x + 1), the last entry for the running cost, is changed. Wants `flow` done at the
+    state, without columns.
     """
-    nx, n, nr, rows, p = shape[NX], shape[N], shape[NR], shape[ROWS], shape[NP]
+    nx, n, nr, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_rho, problem.sizes.rows
+    wrt, out, rows, saddle = problem.wrt, problem.out, problem.rows, problem.saddle
     many = weights.shape[0]
     for r in range(many):
         for j in range(nx + 1):
             bars[r, j] = 0.0
-    if shape[COST] == 1:
-        row = shape[COST_ROW]
-        call(table[row, 0], table[row, 1], out, inp)
-        for r in range(many):
-            z = weights[r, nx]
-            for j in range(nx):
-                bars[r, j] = z * out[1 + j]
-                weights[r, j] += z * out[1 + nx + j]
-            for k in range(p):
-                w = shape[WRT + k]
-                gains[r, k] += z * out[1 + 2 * nx + w] if w >= 0 else 0.0
-    if shape[KIND] == 0:
-        row = shape[TLM] + state[MODE]
-        call(table[row, 0], table[row, 1], out, inp)
-        for r in range(many):
-            for i in range(nx):
-                for j in range(nx):
-                    bars[r, j] += out[nx + i * nx + j] * weights[r, i]
-                for k in range(p):
-                    w = shape[WRT + k]
-                    if w >= 0:
-                        gains[r, k] += out[nx + nx * nx + i * nr + w] * weights[r, i]
+    if problem.functions.cost >= 0:
+        pull_back_cost(problem, weights, bars, gains)
+    if not problem.sizes.mechanical:
+        pull_back_field(problem, weights, bars, gains)
         return
-    size = n + state[HELD]
-    s = vec[1]
-    call(table[STEP, 0], table[STEP, 1], out, inp)
+    size = n + problem.state[0].held
+    s = saddle.tangent
+    evaluate(problem.functions.table, STEP, problem.inp, out)
     for r in range(many):
         for i in range(size):
             s[i] = weights[r, n + i] if i < n else 0.0
-        transposed_solve(W, size, pivots, s)
+        transposed_solve(saddle.W, size, saddle.pivots, s)
         for j in range(n):
             bars[r, n + j] += weights[r, j]
         held = n
-        for i in range(n + rows):  # the rows of R, then those of A that are held
-            if i >= n and state[CLOSED + i - n] == 0:
+        for i in range(n + count):  # the rows of R, then those of A that are held
+            if i >= n and rows[i - n].closed == 0:
                 continue
             if i < n:
-                row, at, count, force = i, 0, n, s[i]
+                row, at, size_of, force = i, 0, n, s[i]
             else:
-                row, at, count, force = i - n, 2 * n * n + n * nr + n, rows, s[held]
+                row, at, size_of, force = i - n, 2 * n * n + n * nr + n, count, s[held]
                 held += 1
-            by_v, by_rho = at + count * n, at + 2 * count * n
+            by_v, by_rho = at + size_of * n, at + 2 * size_of * n
             for j in range(n):
                 bars[r, j] -= force * out[at + row * n + j]
                 bars[r, n + j] -= force * out[by_v + row * n + j]
-            for k in range(p):
-                w = shape[WRT + k]
+            for k in range(wrt.size):
+                w = wrt[k]
                 gains[r, k] -= force * out[by_rho + row * nr + w] if w >= 0 else 0.0
 
 
-@kernel(
-    "float64(int64[::1], float64[::1], int64[::1], float64[:, ::1], float64, boolean)", inner=True
-)
-def leap(shape, row, lay, ends, waiting, jumps):
-    """Carry ends[0] = mu and ends[1] = gradient over an event; return the weight of its time.
+@kernel(inline=True)
+def leap(
+    problem: Problem, event: Event, k: int, jumps: Jumps, sweep: Sweep, waiting: float, resets: bool
+) -> float:
+    """Carry mu and the gradient over event `k`; return the weight of its time.
 
     mu- = h_x' mu+ and the gradient gains h_rho' mu+. What the time of the event weighs, with
     `waiting` from those that are chained to it, joins mu by dt/drho = -(r_x S- + r_rho) / D; of a
-    chained one it waits for its cause. Without `jumps` the cost ends there, before the reset. The
-    row is a record's, and behind it, from lay[BEHIND] on: the weight of its time in the cost,
-    whether it is chained, mu on both sides and what the gradient gains, which are written.
+    chained one it waits for its cause. Unless it `resets` the cost ends there, before the reset.
     """
-    nx, nr, p = shape[NX], shape[NR], shape[NP]
-    mu, gradient, block, at = ends[0], ends[1], nx + 1, lay[BEHIND]
-    minus, plus, gains = at + 2, at + 2 + block, at + 2 + 2 * block
-    for i in range(block):
-        row[plus + i] = mu[i]
-    for k in range(p):
-        row[gains + k] = 0.0
-    waiting += row[at]
-    if jumps:
-        after = row[plus:]
-        waiting += (row[lay[F_MINUS] + nx] - row[lay[F_PLUS] + nx]) * after[nx]
+    nx, nr, wrt = problem.sizes.n_x, problem.sizes.n_rho, problem.wrt
+    row, at, head, mu = event.row, event.at, event.head, sweep.mu
+    gains, after, before, p = jumps.gains[k], jumps.mu[k, 1], jumps.mu[k, 0], problem.wrt.size
+    for i in range(nx + 1):
+        after[i] = mu[i]
+    for i in range(p):
+        gains[i] = 0.0
+    waiting += jumps.moved[k]
+    if resets:
+        waiting += (row[at.f_minus + nx] - row[at.f_plus + nx]) * after[nx]
         for j in range(nx):
             mu[j] = 0.0
         for i in range(nx):
-            kick = row[lay[F_PLUS] + i] - row[lay[H_T] + i]
+            kick = row[at.f_plus + i] - row[at.h_t + i]
             for j in range(nx):
-                h = row[lay[H_X] + i * nx + j]
-                kick -= h * row[lay[F_MINUS] + j]
+                h = row[at.h_x + i * nx + j]
+                kick -= h * row[at.f_minus + j]
                 mu[j] += h * after[i]
             waiting -= kick * after[i]
-            for k in range(p):
-                w = shape[WRT + k]
-                row[gains + k] += row[lay[H_RHO] + i * nr + w] * after[i] if w >= 0 else 0.0
-    if row[at + 1] == 0.0:
-        rate, waiting = -waiting / row[D], 0.0
+            for j in range(p):
+                w = wrt[j]
+                gains[j] += row[at.h_rho + i * nr + w] * after[i] if w >= 0 else 0.0
+    if head[0].how != CHAINED:
+        rate, waiting = -waiting / head[0].D, 0.0
         for i in range(nx):
-            mu[i] += rate * row[lay[R_X] + i]
-        for k in range(p):
-            w = shape[WRT + k]
-            row[gains + k] += rate * row[lay[R_RHO] + w] if w >= 0 else 0.0
-    for k in range(p):
-        gradient[k] += row[gains + k]
-    for i in range(block):
-        row[minus + i] = mu[i]
+            mu[i] += rate * row[at.r_x + i]
+        for j in range(p):
+            w = wrt[j]
+            gains[j] += rate * row[at.r_rho + w] if w >= 0 else 0.0
+    for j in range(p):
+        sweep.gradient[j] += gains[j]
+    for i in range(nx + 1):
+        before[i] = mu[i]
     return waiting
 
 
-@kernel("int64(int64[:, ::1], int64)", inner=True)
-def counted(walk, r):
+@kernel(inline=True)
+def counted(walk: WalkRows, r: int) -> int:
     """Return for how many steps the error of the one in row `r` stands, 0: it is not looked at.
 
     Every fourth one; and those beside an event, where a formula may have a kink.
     """
-    last = walk.shape[0] - 1
-    what = walk.shape[1] - 2
-    if (r < last and walk[r + 1, what] != STEP_ROW) or (r > 0 and walk[r - 1, what] != STEP_ROW):
+    last = walk.size - 1
+    if (r < last and walk[r + 1].kind != STEP_ROW) or (r > 0 and walk[r - 1].kind != STEP_ROW):
         return 1
     return EVERY if r % EVERY == 0 else 0
 
 
-@kernel("void(float64[:, ::1], float64[:, ::1], float64[:, ::1], int64, int64, int64)", inner=True)
-def account(ends, bars, gains, nx, p, times):
-    """Add what a step does to mu = ends[0] and gradient = ends[1].
+@kernel(inline=True)
+def account(sweep: Sweep, nx: int, p: int, times: int) -> None:
+    """Add what a step does to mu and the gradient, from the bars and gains of its stages.
 
-    ends[2] gains its errors so many `times`; with 0 they are not known. `bars` has three rows for
-    each stage and `gains` three in all: of the step itself and of its two embedded errors, which
-    are put together as the pair does. The error of mu, relative in the scale ends[3], is the last.
+    The errors gain so many `times` those of the step; with 0 they are not known. The bars have
+    three rows for each stage and the gains three in all: of the step itself and of its two embedded
+    errors, which are put together as the pair does.
     """
-    mu, errors, scale, top, bottom = ends[0], ends[2], ends[3], 0.0, 0.0
+    mu, errors, scale, bars, gains = sweep.mu, sweep.errors, sweep.scale, sweep.bars, sweep.gains
+    gradient, top, bottom = sweep.gradient, 0.0, 0.0
     for m in range(nx + 1):
         change, e1, e2 = 0.0, 0.0, 0.0
         for i in range(0, bars.shape[0] - 3, 3):  # the end of a step is a stage of its errors only
@@ -212,69 +241,107 @@ def account(ends, bars, gains, nx, p, times):
             top += scale[m] * e1 * e1 / np.sqrt(e1 * e1 + 0.01 * e2 * e2)
     errors[p] += times * top / bottom if bottom > 0.0 else 0.0
     for k in range(p):
-        ends[1, k] += gains[0, k]
+        gradient[k] += gains[0, k]
         e1, e2 = gains[1, k], gains[2, k]
         if times > 0 and e1 != 0.0:
             errors[k] += times * e1 * e1 / np.sqrt(e1 * e1 + 0.01 * e2 * e2)
 
 
-@kernel(f"int64({PROBLEM}, float64[:, ::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])")
-def backward(table, shape, inp, out, W, pivots, vec, state, steps, record, walk, work):
-    """Carry work[0] = mu (n_x + 1,), its last entry for the running cost, from the end to t = 0.
+@kernel(inline=True)
+def at_stage(problem: Problem, stage: int, many: int) -> Problem:
+    """Return the problem with the input and the saddle matrix of one of `many` stages."""
+    long, order, saddle = problem.inp.size // many, problem.saddle.W.shape[1], problem.saddle
+    first = stage * order
+    return Problem(
+        problem.functions,
+        problem.sizes,
+        problem.wrt,
+        problem.partner,
+        problem.inp[stage * long : (stage + 1) * long],
+        problem.out,
+        Saddle(
+            saddle.W[first : first + order],
+            saddle.pivots[first : first + order],
+            saddle.solution,
+            saddle.tangent,
+            saddle.direction,
+        ),
+        problem.state,
+        problem.rows,
+        problem.sides,
+    )
+
+
+@kernel(inline=True)
+def step_back(
+    problem: Problem, method: Method, steps: Steps, i: int, sweep: Sweep, times: int
+) -> int:
+    """Carry mu and the gradient back over step `i`; return the status of the flow.
+
+    Its errors are looked at if `times` > 0. The end of a step is its last stage then.
+    """
+    s, block, A, c, E = method.stages, problem.sizes.n_x + 1, method.A, method.c, method.E
+    K, stages, bars, weights = sweep.K, sweep.stages, sweep.bars, sweep.weights
+    mu, gains, t, h, many = sweep.mu, sweep.gains, steps.t[i], steps.h[i], method.stages + 1
+    sets, used = (3, many) if times > 0 else (1, s)
+    for stage in range(used):
+        y = stages[stage]
+        for m in range(block):
+            total = 0.0
+            for j in range(stage):
+                total += A[stage, j] * K[j, m]
+            y[m] = steps.y[i, m] + h * total
+        status = flow(at_stage(problem, stage, many), t + c[stage] * h, y, K[stage], 0)
+        if status != SUCCESS:
+            return status
+    gains[:, :] = 0.0
+    for stage in range(used - 1, -1, -1):
+        for e in range(sets):
+            of_mu = E[e - 1, stage] if e > 0 else A[s, stage] if stage < s else 0.0
+            for m in range(block):
+                total = of_mu * mu[m]
+                for j in range(stage + 1, many if e > 0 else s):
+                    total += A[j, stage] * bars[3 * j + e, m]
+                weights[e, m] = h * total  # Kbar
+        pull_back(
+            at_stage(problem, stage, many), weights[:sets], bars[3 * stage : 3 * stage + 3], gains
+        )
+    account(sweep, problem.sizes.n_x, problem.wrt.size, times)
+    return SUCCESS
+
+
+@kernel()
+def backward(
+    problem: Problem,
+    method: Method,
+    steps: Steps,
+    events: Events,
+    jumps: Jumps,
+    walk: WalkRows,
+    states: Table,
+    sweep: Sweep,
+) -> int:
+    """Carry mu from the end to t = 0; return the status of the flow.
 
     Parameters
     ----------
-    table .. state : the problem, its `inp`, `W` and `pivots` one for each stage, one behind the
-        other; behind its own `shape` has the places in a row of the record
-    steps : as recorded; record : the events, see `leap`
-    walk : what is gone back through, one row each: the mode and held rows of a step as `restore`
-        takes them, then what it is (STEP_ROW, JUMP_ROW or TIME_ROW) and its number
-    work : rows mu, gradient (p,), errors (p + 1,), scale (n_x + 1,) as `account` takes them; then A
-        (s + 1), c, the two rows of E; and 5 (s + 1) + 6 more. The end of a step is its last stage.
+    problem : its `inp`, `W` and `pivots` one for each stage and the end, one behind the other
+    method : an explicit one
+    steps, events : as recorded
+    jumps : what is read and written at the events
+    walk : what is gone back through, in the order of time
+    states : of each of them the mode and held rows, as `restore` takes them
+    sweep : mu, gradient, errors and scale, and what it works on
     """
-    nx, p, s = shape[NX], shape[NP], (work.shape[0] - 19) // 6
-    block, lay, many = nx + 1, shape[shape.size - PLACES :], s + 1
-    mu, A, c, E = work[0], work[4 : 5 + s], work[5 + s], work[6 + s : 8 + s]
-    K = work[8 + s : 8 + s + many]
-    stages = work[8 + s + many : 8 + s + 2 * many]
-    bars = work[8 + s + 2 * many : 8 + s + 5 * many]
-    weights, gains = work[8 + s + 5 * many : 11 + s + 5 * many], work[11 + s + 5 * many :]
-    long, order, waiting = inp.size // many, W.shape[1], 0.0
-    for r in range(walk.shape[0] - 1, -1, -1):
-        what, i = walk[r, walk.shape[1] - 2], walk[r, walk.shape[1] - 1]
-        if what != STEP_ROW:
-            waiting = leap(shape, record[i], lay, work, waiting, what == JUMP_ROW)
-            continue
-        restore(shape, state, walk, r)
-        t, h, times = steps[i, 0], steps[i, 1], counted(walk, r)
-        sets, used = (3, many) if times > 0 else (1, s)
-        for stage in range(used):
-            y = stages[stage]
-            for m in range(block):
-                total = 0.0
-                for j in range(stage):
-                    total += A[stage, j] * K[j, m]
-                y[m] = steps[i, 2 + m] + h * total
-            status = flow(
-                table, shape, inp[stage * long : (stage + 1) * long], out,
-                W[stage * order : (stage + 1) * order], pivots[stage * order :], vec, state,
-                t + c[stage] * h, y, K[stage], 0,
-            )  # fmt: skip
+    waiting = 0.0
+    for r in range(walk.size - 1, -1, -1):
+        kind, i = walk[r].kind, walk[r].number
+        if kind == STEP_ROW:
+            restore(problem, states, r)
+            status = step_back(problem, method, steps, i, sweep, counted(walk, r))
             if status != SUCCESS:
                 return status
-        gains[:, :] = 0.0
-        for stage in range(used - 1, -1, -1):
-            for e in range(sets):
-                of_mu = E[e - 1, stage] if e > 0 else A[s, stage] if stage < s else 0.0
-                for m in range(block):
-                    total = of_mu * mu[m]
-                    for j in range(stage + 1, many if e > 0 else s):
-                        total += A[j, stage] * bars[3 * j + e, m]
-                    weights[e, m] = h * total  # Kbar
-            pull_back(
-                table, shape, inp[stage * long : (stage + 1) * long], out,
-                W[stage * order : (stage + 1) * order], pivots[stage * order :], vec, state,
-                weights[:sets], bars[3 * stage : 3 * stage + 3], gains,
-            )  # fmt: skip
-        account(work, bars, gains, nx, p, times)
+        else:
+            event = Event(events.head[i : i + 1], events.parts[i], events.at)
+            waiting = leap(problem, event, i, jumps, sweep, waiting, kind == JUMP_ROW)
     return SUCCESS

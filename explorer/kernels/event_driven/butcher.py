@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from scipy.integrate import DOP853, RK45
 
+from explorer.kernels.event_driven import records
+
 __all__ = ["METHODS", "Tableau", "newmark"]
 
 
@@ -31,6 +33,10 @@ class Tableau:
         The error of a step falls with h to the power of -1 / exponent.
     stiff : float
         h times the largest eigenvalue beyond which the method is unstable; 0 for a stiff method.
+    newmark : tuple
+        Coefficients of `explorer.kernels.event_driven.newmark_step`: alpha_m, alpha_f, beta, gamma,
+        whether interpolated, weight of the local error (1 / tolerance, 0: fixed steps), most
+        iterations; empty of a Runge-Kutta method.
     """
 
     code: int
@@ -42,11 +48,12 @@ class Tableau:
     D: np.ndarray
     exponent: float
     stiff: float
+    newmark: tuple[float, ...] = ()
 
     @property
     def last(self) -> int:
         """Return the last row of A: of the polynomial, or of the end of the step."""
-        return 15 if self.code == 1 else self.stages
+        return 15 if self.code == records.DOP853 else self.stages
 
 
 def _place(shape: tuple[int, int], *blocks: tuple[int, np.ndarray]) -> np.ndarray:
@@ -75,20 +82,20 @@ _NODES = np.append(0.0, _RADAU.sum(axis=1))
 _POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
 METHODS = {
     "dop853": Tableau(
-        1, 12, 8,
+        records.DOP853, 12, 8,
         _place((16, 16), (0, DOP853.A), (12, DOP853.B), (13, DOP853.A_EXTRA)),
         _times(DOP853.C[:12], _ONE, DOP853.C_EXTRA),
         _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)), _place((4, 16), (0, DOP853.D)),
         -1 / 8, 6.1,
     ),
     "dopri5": Tableau(
-        0, 6, 5,
+        records.DOPRI5, 6, 5,
         _place((16, 16), (0, RK45.A), (6, RK45.B)), _times(RK45.C, _ONE),
         _place((2, 16), (0, RK45.E)), _place((4, 16), (0, RK45.P.T)),
         -1 / 5, 3.25,
     ),
     "radau": Tableau(
-        2, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
+        records.RADAU, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
         _times(np.zeros(1), _RADAU.sum(axis=1)), _place((2, 16), (0, np.eye(5)[4])),
         _place((4, 16), (0, _POLYNOMIAL)), -1 / 4, 0.0,
     ),
@@ -96,16 +103,8 @@ METHODS = {
 
 
 def newmark(order: int, *coefficients: Any) -> Tableau:
-    """Return the tableau whose first row are these coefficients of
-    `explorer.kernels.event_driven.newmark_step`.
-
-    Parameters
-    ----------
-    order : int
-    coefficients : alpha_m, alpha_f, beta, gamma, whether interpolated, weight of the local error
-        (1 / tolerance, 0: fixed steps), most iterations
-    """
+    """Return the method of the Newmark family with these coefficients, see `Tableau.newmark`."""
     return Tableau(
-        3, 1, 2, _place((16, 16), (0, np.array(coefficients, float))),
-        _times(np.zeros(1), _ONE), np.zeros((2, 16)), np.zeros((4, 16)), -1 / (order + 1), 0.0,
+        records.NEWMARK, 1, 2, np.zeros((16, 16)), _times(np.zeros(1), _ONE), np.zeros((2, 16)),
+        np.zeros((4, 16)), -1 / (order + 1), 0.0, coefficients,
     )  # fmt: skip

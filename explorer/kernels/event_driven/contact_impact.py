@@ -8,362 +8,384 @@ and H u of u = M^-1 (G' lam + H' lam_t) + w.
 An impact is the reset v+ = v- + dv with M dv = G' p + H' p_t,
 0 <= G v+ + gap_t + e (G v- + gap_t) perp p >= 0 and Coulomb's law for p_t against the sliding
 velocity afterwards; its derivative follows from the saddle system over the rows held by impulses.
+
+Statuses: SUCCESS; SINGULAR, the mass matrix or the saddle matrix is singular; IMPROPER, not
+0 <= mu <= mu_s; LCP_RAY, LCP_ITERATIONS, no forces or impulses solve the problem.
 """
 
 import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import VERTEX, solve
-from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
-from explorer.kernels.event_driven.flow import (
-    CLOSED,
-    CON,
-    DYN,
-    HELD,
-    IMPACT,
-    NC,
-    NR,
-    NX,
-    OWNERS,
-    PROBLEM,
-    ROWS,
-    N,
-    assemble,
-)  # fmt: skip
-from explorer.kernels.event_driven.saltation import H_RHO, H_T, H_X, X_PLUS, P, identity
+from explorer.kernels.event_driven.flow import assemble, evaluate
+from explorer.kernels.event_driven.records import CONTACTS, DYNAMICS, IMPACT
+from explorer.kernels.event_driven.saltation import identity
+from explorer.kernels.event_driven.structures import Contacts, Event, Problem
 from explorer.kernels.friction.coefficients import IMPROPER, improper
 from explorer.kernels.friction.glocker_lcp import FREE, standard_form
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Vector
 
-__all__ = ["LCP_WORK", "frictions", "impact", "settle"]
+__all__ = ["frictions", "impact", "settle"]
 
-LCP_WORK = (
-    "float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " int64[:, ::1], int8[::1]"
-)
-# rows of `ints`: touching rows, what `solve` needs (3), 0 1 2 ..., sigma of each of them (FREE: it
-# may stick), where the tangent of a contact stands among them, contacts held before the event,
-# how many open contacts met, then which of the touching ones an impulse can reach
-ACT, ORDER, SIGMA, PLACE, PRIOR, MET = 0, 4, 5, 6, 7, 8
 UNCOUPLED = 1e-12  # an entry of G M^-1 G' this small beside the diagonal is round-off
-# rows of `vectors`: right side, solution, what `solve` needs (2), speeds of all rows, forces of
-# the touching rows
-SPEED, FORCE = 4, 5
+HELD_BEFORE = 1e4  # times as fast may what has been held up to now part, close or slide
 
 
-@kernel(f"void({PROBLEM}, float64[:, ::1])", inner=True)
-def speeds(table, shape, inp, out, W, pivots, vec, state, vectors):
-    """Write gap' and sliding velocities at the state in `inp`; leaves the CON bundle in `out`."""
-    n, rows = shape[N], shape[ROWS]
-    call(table[CON, 0], table[CON, 1], out, inp)
-    for c in range(rows):
-        total = out[rows + c]
+@kernel(inner=True)
+def speeds(problem: Problem, contacts: Contacts) -> None:
+    """Note gap' and sliding velocities at the state in `inp`; leaves CONTACTS in `out`."""
+    n, count, inp, out = problem.sizes.n, problem.sizes.rows, problem.inp, problem.out
+    evaluate(problem.functions.table, CONTACTS, inp, out)
+    for c in range(count):
+        total = out[count + c]
         for i in range(n):
-            total += out[2 * rows + c * n + i] * inp[1 + n + i]
-        vectors[SPEED, c] = total
+            total += out[2 * count + c * n + i] * inp[1 + n + i]
+        contacts.rows[c].speed = total
 
 
-@kernel(f"int64({PROBLEM}, {LCP_WORK}, int64)", inner=True)
-def delassus(
-    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, m
-):
-    """matrix = G M^-1 G' over the touching contacts ints[ACT, :m] and, behind them, their tangents.
+@kernel(inner=True)
+def delassus(problem: Problem, contacts: Contacts, m: int) -> int:
+    """D = G M^-1 G' over the `m` touching contacts and, behind them, their tangents.
 
-    Returns how many rows that are, or -1 for a singular M. vec[0] = M^-1 F.
+    Returns how many rows that are, or -1 for a singular M. The saddle's `solution` is M^-1 F.
     """
-    n, rows = shape[N], shape[ROWS]
-    act, place = ints[ACT], ints[PLACE]
+    n, count, table = problem.sizes.n, problem.sizes.rows, problem.functions.table
+    inp, out, partner = problem.inp, problem.out, problem.partner
+    W, pivots = problem.saddle.W, problem.saddle.pivots
+    free, column = problem.saddle.solution, problem.saddle.tangent
+    act, place, D = contacts.act, contacts.place, contacts.D
     total = m
     for k in range(m):
         place[k] = -1
-        if shape[shape[OWNERS] + act[k]] >= 0:
-            act[total] = shape[shape[OWNERS] + act[k]]
+        if partner[act[k]] >= 0:
+            act[total] = partner[act[k]]
             place[k] = total
             total += 1
-    call(table[DYN, 0], table[DYN, 1], out, inp)
+    evaluate(table, DYNAMICS, inp, out)
     for i in range(n):
         for j in range(n):
             W[i, j] = out[i * n + j]
-        vec[0, i] = out[n * n + i]
+        free[i] = out[n * n + i]
     if lu_factor(W, n, n - 1, n - 1, pivots) != 0:
         return -1
-    lu_solve(W, n, n - 1, n - 1, pivots, vec[0])
-    call(table[CON, 0], table[CON, 1], out, inp)
+    lu_solve(W, n, n - 1, n - 1, pivots, free)
+    evaluate(table, CONTACTS, inp, out)
     for k in range(total):
         for i in range(n):
-            vec[1, i] = out[2 * rows + act[k] * n + i]
-        lu_solve(W, n, n - 1, n - 1, pivots, vec[1])
+            column[i] = out[2 * count + act[k] * n + i]
+        lu_solve(W, n, n - 1, n - 1, pivots, column)
         for j in range(total):
             sum_ = 0.0
             for i in range(n):
-                sum_ += out[2 * rows + act[j] * n + i] * vec[1, i]
-            matrix[j, k] = sum_
+                sum_ += out[2 * count + act[j] * n + i] * column[i]
+            D[j, k] = sum_
     return total
 
 
-@kernel("int64(float64[:, ::1], int64[:, ::1], int64, int64, int64)", inner=True)
-def reached(matrix, ints, m, total, now):
-    """Mark in ints[MET, 1:] which of the `m` touching contacts are coupled with contact `now`.
+@kernel(inner=True)
+def reach(contacts: Contacts, m: int, total: int, now: int) -> int:
+    """Mark which of the `m` touching contacts are coupled with contact `now`; return how many.
 
-    There is a path from one to the other through entries of G M^-1 G', normals or tangents. Returns
-    how many they are.
+    There is a path from one to the other through entries of G M^-1 G', normals or tangents.
     """
-    met, of = ints[MET], ints[ORDER]  # the contact, among the touching ones, of each row
+    reached, contact, D = contacts.reached, contacts.order, contacts.D
     for k in range(m):
-        met[1 + k] = 1 if ints[ACT, k] == now else 0
-        of[k] = k
-        if ints[PLACE, k] >= 0:
-            of[ints[PLACE, k]] = k
+        reached[k] = 1 if contacts.act[k] == now else 0
+        contact[k] = k
+        if contacts.place[k] >= 0:
+            contact[contacts.place[k]] = k
     count, grown = 1, True
     while grown:
         grown = False
         for i in range(total):
-            a = of[i]
+            a = contact[i]
             for j in range(total):
-                b = of[j]
-                if met[1 + a] == 1 and met[1 + b] == 0:
-                    size = np.sqrt(matrix[i, i] * matrix[j, j])
-                    if abs(matrix[i, j]) > UNCOUPLED * size:
-                        met[1 + b] = 1
+                b = contact[j]
+                if reached[a] == 1 and reached[b] == 0:
+                    size = np.sqrt(D[i, i] * D[j, j])
+                    if abs(D[i, j]) > UNCOUPLED * size:
+                        reached[b] = 1
                         count += 1
                         grown = True
     return count
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1])", inner=True)
-def frictions(table, shape, inp, out, W, pivots, vec, state, t, y):
+@kernel(inner=True)
+def frictions(problem: Problem, t: float, y: Vector) -> int:
     """Return IMPROPER if a coefficient of friction of a closed contact is none at (t, y)."""
-    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
-    if rows == nc or state[HELD] == 0:
+    nc, rows = problem.sizes.n_c, problem.sizes.rows
+    inp, out = problem.inp, problem.out
+    if rows == nc or problem.state[0].held == 0:
         return SUCCESS
     inp[0] = t
-    for i in range(nx):
+    for i in range(problem.sizes.n_x):
         inp[1 + i] = y[i]
-    call(table[CON, 0], table[CON, 1], out, inp)
-    at_mu, count = rows * (n + 3), rows - nc
+    evaluate(problem.functions.table, CONTACTS, inp, out)
+    at_mu, count = rows * (problem.sizes.n + 3), rows - nc
     for k in range(count):
-        closed = state[CLOSED + shape[shape[OWNERS] + nc + k]] == 1
+        closed = problem.rows[problem.partner[nc + k]].closed == 1
         if closed and improper(out[at_mu + k], out[at_mu + count + k]):
             return IMPROPER
     return SUCCESS
 
 
-@kernel(f"int64({PROBLEM}, {LCP_WORK}, int64, int64, boolean)", inner=True)
-def coulomb(
-    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, m,
-    total, sticky,
-):  # fmt: skip
-    """Solve for the forces of the touching rows and mark in `state` which hold and which slide.
+@kernel(inner=True)
+def open_all(problem: Problem) -> None:
+    """Hold no row, and let none slide."""
+    rows = problem.rows
+    problem.state[0].held = 0
+    for c in range(problem.sizes.rows):
+        rows[c].closed, rows[c].sigma = 0, 0
 
-    vectors[0, :total] is w, ints[SIGMA] says which way a tangent slides; CON must be in `out`.
+
+@kernel(inner=True)
+def distribute(problem: Problem, contacts: Contacts, m: int, free_mu: int) -> None:
+    """Read the forces of all touching rows from the solution, and which rows they hold.
+
+    mu of what may stick stands in `out` from `free_mu` on.
+    """
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    out, rows, state = problem.out, problem.rows, problem.state
+    act, place, sigma = contacts.act, contacts.place, contacts.sigma
+    force, z = contacts.force, contacts.z
+    at_mu = 2 * count + count * (n + 1)
+    open_all(problem)
+    at = m
+    for k in range(m):
+        t = place[k]
+        force[k] = z[k]
+        if t >= 0 and sigma[t] == FREE:
+            limit = out[free_mu + act[t] - nc] * force[k]
+            force[t] = z[at] - limit
+            sigma[t] = 0  # at a limit it slides: of redundant contacts not all may hold
+            if z[at + 1] > 0.0 or not force[t] < (1.0 - 1e-12) * limit:
+                sigma[t] = -1
+            elif not z[at] > 0.0:
+                sigma[t] = 1
+            at += 2
+        elif t >= 0:
+            force[t] = -sigma[t] * out[at_mu + act[t] - nc] * force[k]
+        if force[k] > 0.0:
+            rows[act[k]].closed = 1
+            state[0].held += 1
+            if t >= 0 and sigma[t] == 0:
+                rows[act[t]].closed = 1
+                state[0].held += 1
+            elif t >= 0:
+                rows[act[t]].sigma = sigma[t]
+
+
+@kernel(inner=True)
+def coulomb(problem: Problem, contacts: Contacts, m: int, total: int, sticky: bool) -> int:
+    """Solve for the forces of the touching rows and mark which hold and which slide.
+
+    `contacts` has the right side and which way a tangent slides; CONTACTS must be in `out`.
     `sticky`: what may stick does so up to mu_s, not mu.
     """
-    n, nc, rows = shape[N], shape[NC], shape[ROWS]
-    act, place, sigma, q = ints[ACT], ints[PLACE], ints[SIGMA], vectors[0]
-    ratio, force = vectors[2], vectors[FORCE]  # force holds the right side up to its solution
-    at_mu = 2 * rows + rows * (n + 1)
-    free_mu = at_mu + (rows - nc if sticky else 0)
+    n, nc, count, out = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows, problem.out
+    act, place, sigma, order = contacts.act, contacts.place, contacts.sigma, contacts.order
+    ratio, force, B = contacts.ratio, contacts.force, contacts.B
+    at_mu = 2 * count + count * (n + 1)
+    free_mu = at_mu + (count - nc if sticky else 0)
     for j in range(total):
-        ints[ORDER, j] = j
-        if j >= m and improper(out[at_mu + act[j] - nc], out[at_mu + rows + act[j] - 2 * nc]):
+        order[j] = j
+        if j >= m and improper(out[at_mu + act[j] - nc], out[at_mu + count + act[j] - 2 * nc]):
             return IMPROPER
     for k in range(m):
         t = place[k]
         if t >= 0:
             free = sigma[t] == FREE
             ratio[k] = out[free_mu + act[t] - nc] if free else sigma[t] * out[at_mu + act[t] - nc]
-    size = standard_form(matrix, ints[ORDER], m, place, ratio, sigma, q, B, force)
+    # force is the right side up to its solution
+    size = standard_form(contacts.D, order, m, place, ratio, sigma, contacts.w, B, force)
     for j in range(size):
-        ints[ORDER, j] = j
-    kept = ints[3][:3].view(FACTORED)
-    lcp = LcpWorkspace(member, kept, ints[2], A, ints[1], tab, vectors[2])
-    problem = Lcp(B, ints[ORDER], force, vectors[1])
-    status, _ = solve(problem, size, size, LcpOptions(VERTEX, 1e-9, 1000), lcp)
-    kept[0].count = -1
-    if status != SUCCESS:
-        return status
-    for c in range(2 * rows - nc):
-        state[CLOSED + c] = 0
-    state[HELD] = 0
-    at = m
-    for k in range(m):
-        t = place[k]
-        force[k] = vectors[1, k]
-        if t >= 0 and sigma[t] == FREE:
-            limit = out[free_mu + act[t] - nc] * force[k]
-            force[t] = vectors[1, at] - limit
-            sigma[t] = 0  # at a limit it slides: of redundant contacts not all may hold
-            if vectors[1, at + 1] > 0.0 or not force[t] < (1.0 - 1e-12) * limit:
-                sigma[t] = -1
-            elif not vectors[1, at] > 0.0:
-                sigma[t] = 1
-            at += 2
-        elif t >= 0:
-            force[t] = -sigma[t] * out[at_mu + act[t] - nc] * force[k]
-        if force[k] > 0.0:
-            state[CLOSED + act[k]] = 1
-            state[HELD] += 1
-            if t >= 0 and sigma[t] == 0:
-                state[CLOSED + act[t]] = 1
-                state[HELD] += 1
-            elif t >= 0:
-                state[CLOSED + rows + act[t] - nc] = sigma[t]
-    return SUCCESS
+        order[j] = j
+    status = solve(
+        VERTEX,
+        B,
+        order,
+        size,
+        size,
+        force,
+        1e-9,
+        1000,
+        contacts.z,
+        contacts.member,
+        contacts.T,
+        contacts.A,
+        contacts.pivots,
+        contacts.factored,
+        contacts.kept,
+        contacts.b,
+        contacts.residual,
+    )
+    contacts.kept[0] = -1
+    if status == SUCCESS:
+        distribute(problem, contacts, m, free_mu)
+    return status
 
 
-@kernel(f"int64({PROBLEM}, {LCP_WORK}, float64, float64, int64)", inner=True)
-def settle(
-    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member, band,
-    slow, still,
-):  # fmt: skip
+@kernel(inner=True)
+def settle(problem: Problem, contacts: Contacts, band: float, slow: float, still: int) -> int:
     """Decide which touching contacts stay closed, and stick: 0 <= gap'' perp lam >= 0 and Coulomb.
 
-    Contacts count that lie within `band` and neither part nor close faster than `slow`; ten
-    thousand times that for those of ints[PRIOR], which have been held up to now. Tangent `still`
-    is known not to slide (-1: none is).
+    Contacts count that lie within `band` and neither part nor close faster than `slow`;
+    HELD_BEFORE times that for those that have been held up to now. Tangent `still` is known not to
+    slide (-1: none is).
     """
-    n, nc, rows = shape[N], shape[NC], shape[ROWS]
-    act, sigma, w = ints[ACT], ints[SIGMA], vectors[0]
-    speeds(table, shape, inp, out, W, pivots, vec, state, vectors)
+    n, nc, count, out = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows, problem.out
+    act, sigma, w, rows = contacts.act, contacts.sigma, contacts.w, contacts.rows
+    free = problem.saddle.solution
+    speeds(problem, contacts)
     m = 0
     for c in range(nc):
-        least = 1e4 * slow if ints[PRIOR, c] == 1 else slow
-        if out[c] <= band and abs(vectors[SPEED, c]) <= least:
+        least = HELD_BEFORE * slow if rows[c].prior == 1 else slow
+        if out[c] <= band and abs(rows[c].speed) <= least:
             act[m] = c
             m += 1
-    state[HELD] = 0
-    for c in range(2 * rows - nc):
-        state[CLOSED + c] = 0
+    open_all(problem)
     if m == 0:
         return SUCCESS
-    total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
-                     ints, member, m)  # fmt: skip
+    total = delassus(problem, contacts, m)
     if total < 0:
         return SINGULAR
     for k in range(total):
         c = act[k]
-        w[k] = out[2 * rows + rows * n + c]
+        w[k] = out[2 * count + count * n + c]
         for i in range(n):
-            w[k] += out[2 * rows + c * n + i] * vec[0, i]
-        speed = vectors[SPEED, c]
-        least = 1e4 * slow if ints[PRIOR, c] == 1 else slow
+            w[k] += out[2 * count + c * n + i] * free[i]
+        speed = rows[c].speed
+        least = HELD_BEFORE * slow if rows[c].prior == 1 else slow
         sigma[k] = 1 if speed > 0.0 else -1
         if c >= nc and (c == still or abs(speed) <= least):
             sigma[k] = FREE
-    return coulomb(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints,
-                   member, m, total, True)  # fmt: skip
+    return coulomb(problem, contacts, m, total, True)
 
 
-@kernel(
-    f"int64({PROBLEM}, {LCP_WORK}, float64, float64[::1], float64[:, ::1], float64[::1],"
-    " int64[::1], int64, int64)",
-    inner=True,
-)
-def impact(
-    table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors, ints, member,
-    band, e, e_rho, row, lay, slopes, now,
-):  # fmt: skip
-    """Let the touching contacts that the impact of `now` can reach share its impulses.
+@kernel(inner=True)
+def sharing(problem: Problem, contacts: Contacts, band: float, now: int) -> tuple[int, int]:
+    """Choose the touching contacts that the impact of `now` can reach.
 
-    Fills the reset of the record. `e` are the restitutions that count here (0 for a contact that
-    closes). Contacts that no impulse of `now` can reach keep their velocities, so their impacts are
-    events of their own. `state` is left with the rows held by impulses; `settle` says what follows.
+    Returns how many they are, and with their tangents; -1 for a singular M.
     """
-    nx, n, nc, nr, rows = shape[NX], shape[N], shape[NC], shape[NR], shape[ROWS]
-    act, w = ints[ACT], vectors[0]
-    at_a, at_lam = 1 + nx + nr + n, 1 + 2 * nx + nr
-    at_e = at_lam + rows
-    for c in range(nc):
-        inp[at_e + c] = e[c]
-    for c in range(rows):
-        row[lay[P] + c] = 0.0
-        ints[PRIOR, c] = state[CLOSED + c]
-    identity(shape, row, lay)
-    speeds(table, shape, inp, out, W, pivots, vec, state, vectors)
+    act, rows = contacts.act, problem.rows
     m = 0
-    for c in range(nc):
-        if out[c] <= band or state[CLOSED + c] == 1:
+    for c in range(problem.sizes.n_c):
+        if problem.out[c] <= band or rows[c].closed == 1:
             act[m] = c
             m += 1
-    total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
-                     ints, member, m)  # fmt: skip
-    if total >= 0 and m > 1 and reached(matrix, ints, m, total, now) < m:
+    total = delassus(problem, contacts, m)
+    if total >= 0 and m > 1 and reach(contacts, m, total, now) < m:
         kept = 0
         for k in range(m):
-            if ints[MET, 1 + k] == 1:
+            if contacts.reached[k] == 1:
                 act[kept] = act[k]
                 kept += 1
         m = kept
-        total = delassus(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
-                         ints, member, m)  # fmt: skip
-    if total < 0:
-        return SINGULAR
-    ints[MET, 0] = 0
-    for k in range(m):
-        ints[MET, 0] += 1 - state[CLOSED + act[k]]
-    for k in range(total):
-        w[k] = vectors[SPEED, act[k]]
-        if k < m:
-            w[k] *= 1.0 + e[act[k]]
-        ints[SIGMA, k] = FREE
-    status = coulomb(table, shape, inp, out, W, pivots, vec, state, matrix, B, A, tab, vectors,
-                     ints, member, m, total, False)  # fmt: skip
-    if status != SUCCESS:
-        return status
-    for i in range(n):
-        vec[1, i] = 0.0
-    for k in range(total):
-        row[lay[P] + act[k]] = vectors[FORCE, k]
-        for i in range(n):
-            vec[1, i] += out[2 * rows + act[k] * n + i] * vectors[FORCE, k]
-    lu_solve(W, n, n - 1, n - 1, pivots, vec[1])
-    for i in range(n):
-        row[lay[X_PLUS] + n + i] += vec[1, i]
-        inp[at_a + i] = vec[1, i]
-    if slopes == 0:
-        return SUCCESS
+        total = delassus(problem, contacts, m)
+    return m, total
 
-    # the derivative: impulses as inputs, those of a sliding tangent by its sigma
-    for c in range(rows):
-        inp[at_lam + c] = row[lay[P] + c] if state[CLOSED + c] == 1 else 0.0
-    for k in range(rows - nc):
-        inp[at_e + nc + k] = state[CLOSED + rows + k]
-    size = assemble(table, shape, inp, out, W, pivots, vec, state)
+
+@kernel(inner=True)
+def impact_derivative(problem: Problem, contacts: Contacts, event: Event) -> int:
+    """Write h_x, h_rho and h_t of an impact, whose dv and impulses are known.
+
+    Impulses are inputs then, those of a sliding tangent by its sigma.
+    """
+    nx, n, nc, nr = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_rho
+    count, inp, out, rows = problem.sizes.rows, problem.inp, problem.out, problem.rows
+    W, pivots, right = problem.saddle.W, problem.saddle.pivots, problem.saddle.tangent
+    row, at, e, e_rho = event.row, event.at, contacts.e_now, contacts.e_rho
+    for c in range(count):
+        inp[problem.sizes.lam + c] = row[at.p + c] if rows[c].closed == 1 else 0.0
+    for k in range(count - nc):
+        inp[problem.sizes.sigma + k] = rows[nc + k].sigma
+    size = assemble(problem)
     if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
         return SINGULAR
-    call(table[IMPACT, 0], table[IMPACT, 1], out, inp)
-    at = n * (nx + nr + 1)
+    evaluate(problem.functions.table, IMPACT, inp, out)
+    first = n * (nx + nr + 1)
     for d in range(nx + nr + 1):
         for i in range(n):
             if d < n:
-                vec[1, i] = -out[i * n + d]
+                right[i] = -out[i * n + d]
             elif d < nx:
-                vec[1, i] = -out[n * n + i * n + d - n]
+                right[i] = -out[n * n + i * n + d - n]
             elif d < nx + nr:
-                vec[1, i] = -out[2 * n * n + i * nr + d - nx]
+                right[i] = -out[2 * n * n + i * nr + d - nx]
             else:
-                vec[1, i] = -out[2 * n * n + n * nr + i]
+                right[i] = -out[2 * n * n + n * nr + i]
         place = n
-        for c in range(rows):
-            if state[CLOSED + c] == 1:
+        for c in range(count):
+            if rows[c].closed == 1:
                 if d < n:
-                    vec[1, place] = -out[at + c * n + d]
+                    right[place] = -out[first + c * n + d]
                 elif d < nx:
-                    vec[1, place] = -out[at + rows * n + c * n + d - n]
+                    right[place] = -out[first + count * n + c * n + d - n]
                 elif d < nx + nr:
-                    vec[1, place] = -out[at + 2 * rows * n + c * nr + d - nx]
+                    right[place] = -out[first + 2 * count * n + c * nr + d - nx]
                     if c < nc and e[c] > 0.0:
-                        vec[1, place] -= vectors[SPEED, c] * e_rho[c, d - nx]
+                        right[place] -= contacts.rows[c].speed * e_rho[c, d - nx]
                 else:
-                    vec[1, place] = -out[at + 2 * rows * n + rows * nr + c]
+                    right[place] = -out[first + 2 * count * n + count * nr + c]
                 place += 1
-        lu_solve(W, size, size - 1, size - 1, pivots, vec[1])
+        lu_solve(W, size, size - 1, size - 1, pivots, right)
         for i in range(n):
             if d < nx:
-                row[lay[H_X] + (n + i) * nx + d] += vec[1, i]
+                row[at.h_x + (n + i) * nx + d] += right[i]
             elif d < nx + nr:
-                row[lay[H_RHO] + (n + i) * nr + d - nx] = vec[1, i]
+                row[at.h_rho + (n + i) * nr + d - nx] = right[i]
             else:
-                row[lay[H_T] + n + i] = vec[1, i]
+                row[at.h_t + n + i] = right[i]
     return SUCCESS
+
+
+@kernel(inner=True)
+def impact(
+    problem: Problem, contacts: Contacts, band: float, event: Event, slopes: bool, now: int
+) -> int:
+    """Let the touching contacts that the impact of `now` can reach share its impulses.
+
+    Fills the reset of the event. The restitutions are those that count now (0 for a contact that
+    closes). Contacts that no impulse of `now` can reach keep their velocities, so their impacts are
+    events of their own. The rows held by impulses stay marked; `settle` says what follows.
+    """
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    inp, out, saddle, rows = problem.inp, problem.out, problem.saddle, problem.rows
+    row, at, e, dv = event.row, event.at, contacts.e_now, problem.saddle.tangent
+    act, w, force = contacts.act, contacts.w, contacts.force
+    for c in range(nc):
+        inp[problem.sizes.e + c] = e[c]
+    for c in range(count):
+        row[at.p + c] = 0.0
+        contacts.rows[c].prior = rows[c].closed
+    identity(problem.sizes, event)
+    speeds(problem, contacts)
+    m, total = sharing(problem, contacts, band, now)
+    if total < 0:
+        return SINGULAR
+    met = 0
+    for k in range(m):
+        met += 1 - rows[act[k]].closed
+    event.head[0].together = max(met, 1)
+    for k in range(total):
+        w[k] = contacts.rows[act[k]].speed
+        if k < m:
+            w[k] *= 1.0 + e[act[k]]
+        contacts.sigma[k] = FREE
+    status = coulomb(problem, contacts, m, total, False)
+    if status != SUCCESS:
+        return status
+    for i in range(n):
+        dv[i] = 0.0
+    for k in range(total):
+        row[at.p + act[k]] = force[k]
+        for i in range(n):
+            dv[i] += out[2 * count + act[k] * n + i] * force[k]
+    lu_solve(saddle.W, n, n - 1, n - 1, saddle.pivots, dv)
+    for i in range(n):
+        row[at.x_plus + n + i] += dv[i]
+        inp[problem.sizes.rates + n + i] = dv[i]
+    return impact_derivative(problem, contacts, event) if slopes else SUCCESS

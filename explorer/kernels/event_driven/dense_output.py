@@ -3,114 +3,103 @@
 import numpy as np
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.flow import (
-    CLOSED,
-    HELD,
-    NC,
-    NR,
-    NX,
-    OWNERS,
-    PROBLEM,
-    ROWS,
-    N,
-    accelerate,
-    flow,
-    restore,
-)
-from explorer.kernels.event_driven.newmark_step import BEGUN, STEP_SIZE
-from explorer.kernels.event_driven.runge_kutta import TABLEAU, advance, dense_value, interpolate
+from explorer.kernels.event_driven.flow import accelerate, flow, restore
+from explorer.kernels.event_driven.runge_kutta import advance, dense_value, interpolate
+from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step, Steps
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
 __all__ = ["evaluate", "forces"]
 
 
-@kernel(
-    f"int64({PROBLEM}, {TABLEAU}, int64, int64, float64[:, ::1], int64, float64[:, ::1],"
-    " int64[:, ::1], float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[:, ::1])"
-)
-def evaluate(
-    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, extra, method, Dw, width,
-    steps,
-    step_state, times, which, K, bench, dense, result, rates,
-):  # fmt: skip
-    """Write y and x' at increasing times, out of the start of the step `which` each lies in.
+@kernel(inline=True)
+def carry(problem: Problem, method: Method, step: Step, steps: Steps, i: int) -> None:
+    """Set the accelerations that the method carries through step `i`, if it carries any."""
+    n, block, K, carried = problem.sizes.n, problem.sizes.n_x + 1, step.K, steps.carried
+    for m in range(carried.shape[1]):
+        K[0, m // n * block + n + m % n] = carried[i, m]
+    if carried.shape[1] > 0:
+        method.newmark[0].begun, method.newmark[0].length = steps.t[i], steps.h[i]
 
-    A time gets a Runge-Kutta step of its own, as exact as the run; with `extra` > s, where several
-    times lie in one step, they share that step's polynomial (order 7).
+
+@kernel()
+def evaluate(
+    problem: Problem,
+    method: Method,
+    step: Step,
+    steps: Steps,
+    times: Vector,
+    which: Integers,
+    exact: bool,
+    result: Matrix,
+    rates: Matrix,
+) -> int:
+    """Write y (k, size) and x' (k, n_x + 1) at increasing times; return the status of the flow.
+
+    `which` is the step that each time lies in, from whose start it is computed. A time gets a step
+    of its own, as exact as the run; unless `exact`, where several times lie in one step, they share
+    that step's polynomial (order 7).
     """
-    nx = shape[NX]
-    block = nx + 1
-    size = (width + 1) * block
-    stage, new = bench[0], bench[1]
+    nx, size, stage, new, K = problem.sizes.n_x, result.shape[1], step.stage, step.new, step.K
+    width = size // (nx + 1) - 1
     k = 0
     while k < times.size:
         i = which[k]
         many = 1
         while k + many < times.size and which[k + many] == i:
             many += 1
-        restore(shape, state, step_state, i)
-        y = steps[i, 2:]
-        t = steps[i, 0]
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[0], width)
-        shared = extra > s and many > 1
+        restore(problem, steps.state, i)
+        t, length, y = steps.t[i], steps.h[i], steps.y[i]
+        polynomial = Polynomial(method.code, step.dense, y, t, length)
+        status = flow(problem, t, y, K[0], width)
+        shared = not exact and method.last > method.stages and many > 1
         if status == SUCCESS and shared:
-            status = advance(
-                table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, extra, t, y,
-                steps[i, 1], K, stage, new, width,
-            )  # fmt: skip
-            interpolate(method, Dw, s, K, y, new, steps[i, 1], size, dense)
+            status = advance(problem, method, step, 1, method.last, t, y, length, width)
+            interpolate(method, step, y, length, size)
         if status != SUCCESS:
             return status
         for one in range(k, k + many):
             h = times[one] - t
-            carried = steps.shape[1] - 2 - size
-            for m in range(carried):  # accelerations that the method carries, for the whole step
-                K[0, m // shape[N] * block + shape[N] + m % shape[N]] = steps[i, 2 + size + m]
-            if carried > 0:
-                A[0, BEGUN], A[0, STEP_SIZE] = t, steps[i, 1]
+            carry(problem, method, step, steps, i)
             if h == 0.0:
                 for m in range(size):
                     new[m] = y[m]
             elif shared:
-                dense_value(method, dense, y, h / steps[i, 1], size, new)
+                dense_value(polynomial, h / length, size, new)
             else:
-                status = advance(
-                    table, shape, inp, out, W, pivots, vec, state, A, c, s, L, lp, 1, s, t, y, h, K,
-                    stage, new, width,
-                )  # fmt: skip
+                status = advance(problem, method, step, 1, method.stages, t, y, h, width)
             if status == SUCCESS:
-                status = flow(table, shape, inp, out, W, pivots, vec, state, times[one], new,
-                              stage, 0)  # fmt: skip
+                status = flow(problem, times[one], new, stage, 0)
             if status != SUCCESS:
                 return status
             for m in range(size):
                 result[one, m] = new[m]
-            for m in range(block):
+            for m in range(nx + 1):
                 rates[one, m] = stage[m]
         k += many
     return SUCCESS
 
 
-@kernel(f"void({PROBLEM}, float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])")
-def forces(table, shape, inp, out, W, pivots, vec, state, times, x, step_state, lam):
+@kernel()
+def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matrix) -> None:
     """Write the forces (n_t, rows) of what is held at each row, NaN where they are not unique."""
-    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
-    first, mu = 1 + 2 * nx + shape[NR], rows * (n + 3)
+    nx, n, nc, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    inp, out, rows, partner = problem.inp, problem.out, problem.rows, problem.partner
+    first, mu = problem.sizes.lam, count * (n + 3)
     for k in range(times.size):
-        restore(shape, state, step_state, k)
-        for c in range(rows):
+        restore(problem, states, k)
+        for c in range(count):
             lam[k, c] = 0.0
-        if state[HELD] == 0:
+        if problem.state[0].held == 0:
             continue
         inp[0] = times[k]
         for i in range(nx):
             inp[1 + i] = x[k, i]
-        status = accelerate(table, shape, inp, out, W, pivots, vec, state)
-        for c in range(rows):
-            if state[CLOSED + c] == 1:
+        status = accelerate(problem)
+        for c in range(count):
+            if rows[c].closed == 1:
                 lam[k, c] = inp[first + c] if status == SUCCESS else np.nan
-        for c in range(nc, rows):  # one that slides
-            if state[CLOSED + c] == 0:
-                pull = state[CLOSED + rows + c - nc] * out[mu + c - nc]
-                lam[k, c] = -pull * lam[k, shape[shape[OWNERS] + c]]
+        for c in range(nc, count):  # one that slides
+            if rows[c].closed == 0:
+                pull = rows[c].sigma * out[mu + c - nc]
+                lam[k, c] = -pull * lam[k, partner[c]]

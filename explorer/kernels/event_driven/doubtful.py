@@ -3,73 +3,96 @@
 A run has some events, nearly all of them plain; this tells so at once, and looks no further.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from explorer.kernels.event_driven.saltation import BEND, F_MINUS, R_X, X_MINUS, D, T
+from explorer.kernels.event_driven.records import CHAINED, WatchRows
+from explorer.kernels.event_driven.structures import Events, Steps
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Vector
 
-__all__ = ["GRAZES", "MEETS", "NEAR", "doubtful"]
+__all__ = ["GRAZES", "MEETS", "NEAR", "Limits", "doubtful"]
 
 GRAZES, MEETS, NEAR = 1, 2, 4  # bits of what is doubtful
-CHAINED = 2  # an event beyond its zero, caused by the one before
 
 
-@kernel(
-    "int64(float64[:, ::1], int64[:, ::1], int64[::1], int64[::1], float64[:, ::1],"
-    " float64[:, ::1], float64[::1], float64[::1])"
-)
-def doubtful(record, kinds, lay, ways, steps, watch, knobs, margins):
+class Limits(NamedTuple):
+    """What an event is judged by."""
+
+    rtol: float
+    atol: float
+    t_end: float  # s
+    band: float  # a guard this close to zero has been reached
+    safe: float  # the grazing margin that is
+
+
+@kernel(inline=True)
+def margin(events: Events, k: int, way: int, limits: Limits, nx: int) -> float:
+    """Return the grazing margin of event `k`.
+
+    The depth D^2 / (2 r'') to which the guard would turn beyond its zero, over the error
+    |r_x| (atol + rtol |x|) that the tolerances leave in it: 0 where it is crossed against its
+    direction `way`, infinite where it does not turn back.
+    """
+    head, row, at = events.head[k], events.parts[k], events.at
+    slope, bend = head.D, head.bend
+    if head.how > 0:
+        return np.inf
+    if slope * way <= 0.0 and way != 0 and bend != 0.0:
+        return 0.0
+    error = 0.0
+    for i in range(nx):
+        error += abs(row[at.r_x + i]) * (limits.atol + limits.rtol * abs(row[at.x_minus + i]))
+    if slope * bend < 0.0 and error > 0.0:
+        return slope * slope / (2.0 * abs(bend)) / error
+    return np.inf
+
+
+@kernel()
+def doubtful(
+    events: Events,
+    steps: Steps,
+    watch: WatchRows,
+    ways: Integers,
+    limits: Limits,
+    margins: Vector,
+) -> int:
     """Return what is doubtful, as bits, and write the grazing margin of every event.
 
-    The margin is the depth D^2 / (2 r'') to which the guard would turn beyond its zero, over the
-    error |r_x| (atol + rtol |x|) that the tolerances leave in it: 0 where it is crossed against its
-    direction, infinite where it does not turn back. MEETS: another event, the start or the end is
-    so near that the order may decide.
+    MEETS: another event, the start or the end is so near that the order may decide.
 
     Parameters
     ----------
-    record, kinds, lay, steps, watch : as `explorer.kernels.event_driven.march` leaves them
+    events, steps, watch : as `explorer.kernels.event_driven.march` leaves them
     ways : (guards,) direction of each guard; empty of a mechanical system, where gaps fall
-    knobs : rtol, atol, the end of the run, the band of a zero, the margin that is safe
+    limits : what they are judged by
     margins : (events,)
     """
-    rtol, atol, t_end, band, safe = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
-    nx, found = lay[F_MINUS] - lay[X_MINUS], 0
-    nx = nx // 2 - 1  # X_MINUS, X_PLUS, with the running cost
-    for k in range(record.shape[0]):
-        slope, bend = record[k, D], record[k, BEND]
-        how, way = kinds[k, 6], -1
+    band, head, doubts = limits.band, events.head, 0
+    nx = events.at.x_plus - events.at.x_minus - 1
+    for k in range(head.size):
+        slope, how, way = head[k].D, head[k].how, -1
         if ways.size > 0:
-            way = ways[kinds[k, 0]]
-        error = 0.0
-        for i in range(nx):
-            x = abs(record[k, lay[X_MINUS] + i])
-            error += abs(record[k, lay[R_X] + i]) * (atol + rtol * x)
-        margin = np.inf
-        if slope * bend < 0.0:
-            margin = slope * slope / (2.0 * abs(bend)) / error if error > 0.0 else np.inf
-        if slope * way <= 0.0 and way != 0 and bend != 0.0:
-            margin = 0.0
-        if how > 0:
-            margin = np.inf
-        margins[k] = margin
-        if margin < safe or (how != CHAINED and not abs(slope) > 0.0):
-            found |= GRAZES
+            way = ways[head[k].guard]
+        margins[k] = margin(events, k, way, limits, nx)
+        if margins[k] < limits.safe or (how != CHAINED and not abs(slope) > 0.0):
+            doubts |= GRAZES
         if how == CHAINED:
             continue
-        together = ways.size == 0 and kinds[k, 5] > 1
-        edge = (t_end - record[k, T]) * abs(slope) <= band or (how == 1 and k == 0)
-        beside = k > 0 and (record[k, T] - record[k - 1, T]) * abs(slope) <= band
+        together = ways.size == 0 and head[k].together > 1
+        edge = (limits.t_end - head[k].t) * abs(slope) <= band or (how == 1 and k == 0)
+        beside = k > 0 and (head[k].t - head[k - 1].t) * abs(slope) <= band
         if together or edge or beside:
-            found |= MEETS
+            doubts |= MEETS
     miss = np.inf
-    for j in range(watch.shape[0]):
-        miss = min(miss, watch[j, 3])
+    for j in range(watch.size):
+        miss = min(miss, watch[j].nearest)
     if miss < np.inf:
         size = 1.0
-        for i in range(steps.shape[0]):
+        for i in range(steps.t.size):
             for m in range(nx):
-                size = max(size, abs(steps[i, 2 + m]))
-        if miss < safe * (atol + rtol * size):
-            found |= NEAR
-    return found
+                size = max(size, abs(steps.y[i, m]))
+        if miss < limits.safe * (limits.atol + limits.rtol * size):
+            doubts |= NEAR
+    return doubts

@@ -1,4 +1,4 @@
-"""x' = f(t, x, rho) of a mode, its tangent linear model and its guards, behind native bundles.
+"""x' = f(t, x, rho) of a mode, its tangent linear model and its guards, behind native functions.
 
 Two kinds of problem share everything that marches (`explorer.kernels.event_driven.march`):
 
@@ -12,193 +12,211 @@ Tangent linear model: Corner et al. 2019, eq. (14), (17), (18) with (15) for the
 R = M a - F - G' lam and A = G a + gamma, the same factors solve
 [[M, G'], [G, 0]] [a'; -lam'] = -[R_q Q + R_v V + R_rho; A_q Q + A_v V + A_rho].
 
-The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost. Every bundle reads
-[t, x, rho, x', lam, e, sigma, sides].
+The vector marched is y = [x, z, then per parameter (S, Z)], z the running cost. Every function
+reads [t, x, rho, x', lam, e, sigma, sides].
+
+Statuses: SUCCESS; SINGULAR, the saddle matrix is singular: no mass, or redundant contacts.
 """
 
 from explorer.codes import SINGULAR, SUCCESS
+from explorer.kernels.event_driven.records import (
+    CONTACTS,
+    DYNAMICS,
+    GAPS,
+    STEP,
+    FunctionRows,
+)
+from explorer.kernels.event_driven.structures import Automaton, Problem
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Table, Vector
 
-# places in `shape`; at WRT the parameter of each column follows (-1: a start value)
-KIND, NX, N, NC, NR, NP, COST, MODES = 0, 1, 2, 3, 4, 5, 6, 7
-# rows of `table` at which the bundles of an automaton begin; place of its guards in `shape`
-TLM, GUARD, GUARD_TLM, RESET, COST_ROW, GUARDS = 8, 9, 10, 11, 12, 13
-# normals and tangents together; from there on the tangent row of each contact (-1: frictionless),
-# then the contact of each tangent
-ROWS, OWNERS = 14, 15
-# how many surfaces formulas turn at, and the place in `shape` of the places of their sides in `inp`
-SIDES, SIDES_AT = 16, 17
-WRT = 18
-# of each guard: direction, mode that follows, flags, mode behind an accumulation, how many modes
-# may follow, row of `table` with their conditions, place in `shape` of their numbers: of each the
-# mode, its guard that is left, its first condition and one past its last; which guard of the mode
-# that follows has the same zero (-1: none)
-EACH, TO, FLAGS, BEYOND, BRANCHES, BRANCH_ROW, BRANCH_AT, SAME = 8, 1, 2, 3, 4, 5, 6, 7
-# rows of `table` for a mechanical system
-DYN, CON, GAP, STEP, IMPACT, GAP_RHO = 0, 1, 2, 3, 4, 5
-# `state`: the mode, how many rows are held, the guard whose event has just happened (-1: of another
-# mode, -2: none, + the number of guards: one that is left, or a contact that let go), then from
-# CLOSED on which rows are held, then each tangent's sigma, then the sides of the surfaces
-MODE, HELD, FIRED, CLOSED = 0, 1, 2, 8
-
-PROBLEM = (
-    "int64[:, ::1], int64[::1], float64[::1], float64[::1], float64[:, ::1], int64[::1],"
-    " float64[:, ::1], int64[::1]"
-)
+PARAMETERLESS, BY_TIME = -1, -2  # in place of a parameter: a start value; the time
 
 
-@kernel(f"int64({PROBLEM})", inline=True)
-def assemble(table, shape, inp, out, W, pivots, vec, state):
-    """Write the saddle matrix of the rows held at the state in `inp`, and vec[0] = (F, -gamma).
+@kernel(inline=True)
+def evaluate(table: FunctionRows, row: int, inp: Vector, out: Vector) -> None:
+    """Write the outputs of the function of a row to `out`."""
+    call(table[row].address, table[row].data, out, inp)
 
-    Returns its size: the held rows stand in their order behind the coordinates. Leaves the CON
-    bundle in `out` if any is held.
+
+@kernel(inline=True)
+def assemble(problem: Problem) -> int:
+    """Write the saddle matrix of the rows held at the state in `inp`, and its right side.
+
+    Returns its size: the held rows stand in their order behind the coordinates. Leaves the outputs
+    of CONTACTS in `out` if any is held.
     """
-    n, nc, rows = shape[N], shape[NC], shape[ROWS]
-    call(table[DYN, 0], table[DYN, 1], out, inp)
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    table, inp, out, rows = problem.functions.table, problem.inp, problem.out, problem.rows
+    W, right = problem.saddle.W, problem.saddle.solution
+    evaluate(table, DYNAMICS, inp, out)
     for i in range(n):
         for j in range(n):
             W[i, j] = out[i * n + j]
-        vec[0, i] = out[n * n + i]
+        right[i] = out[n * n + i]
     size = n
-    if state[HELD] == 0:
+    if problem.state[0].held == 0:
         return size
-    call(table[CON, 0], table[CON, 1], out, inp)
-    G, mu = 2 * rows, 2 * rows + rows * (n + 1)
-    for c in range(rows):
-        if state[CLOSED + c] == 1:
+    evaluate(table, CONTACTS, inp, out)
+    partner = problem.partner
+    G, mu = 2 * count, 2 * count + count * (n + 1)
+    for c in range(count):
+        if rows[c].closed == 1:
             for j in range(n):
                 W[size, j] = out[G + c * n + j]
                 W[j, size] = W[size, j]
             for j in range(n, size + 1):
                 W[size, j] = 0.0
                 W[j, size] = 0.0
-            if c < nc and shape[shape[OWNERS] + c] >= 0:
-                k = shape[shape[OWNERS] + c]
-                pull = state[CLOSED + rows + k - nc] * out[mu + k - nc]
+            if c < nc and partner[c] >= 0:
+                k = partner[c]
+                pull = rows[k].sigma * out[mu + k - nc]
                 for j in range(n):
                     W[j, size] -= pull * out[G + k * n + j]
-            vec[0, size] = -out[G + rows * n + c]
+            right[size] = -out[G + count * n + c]
             size += 1
     return size
 
 
-@kernel(f"int64({PROBLEM})", inline=True)
-def accelerate(table, shape, inp, out, W, pivots, vec, state):
+@kernel(inline=True)
+def accelerate(problem: Problem) -> int:
     """Solve for accelerations and contact forces at the state in `inp`, and write them there.
 
     W keeps the factors of the saddle matrix, contacts in their order behind the coordinates.
     """
-    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
-    at_a = 1 + nx + shape[NR] + n
-    lam = at_a + n
-    size = assemble(table, shape, inp, out, W, pivots, vec, state)
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    rates, lam, sigma = problem.sizes.rates, problem.sizes.lam, problem.sizes.sigma
+    inp, rows = problem.inp, problem.rows
+    W, pivots, solution = problem.saddle.W, problem.saddle.pivots, problem.saddle.solution
+    size = assemble(problem)
     if size == 1 and W[0, 0] != 0.0:
         pivots[0] = 0
-        vec[0, 0] /= W[0, 0]
+        solution[0] /= W[0, 0]
     else:
         if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
             return SINGULAR
-        lu_solve(W, size, size - 1, size - 1, pivots, vec[0])
+        lu_solve(W, size, size - 1, size - 1, pivots, solution)
     for i in range(n):
-        inp[at_a - n + i] = inp[1 + n + i]
-        inp[at_a + i] = vec[0, i]
+        inp[rates + i] = inp[1 + n + i]
+        inp[rates + n + i] = solution[i]
     size = n
-    for c in range(rows):
+    for c in range(count):
         inp[lam + c] = 0.0
-        if state[CLOSED + c] == 1:
-            inp[lam + c] = -vec[0, size]
+        if rows[c].closed == 1:
+            inp[lam + c] = -solution[size]
             size += 1
-    for k in range(rows - nc):
-        inp[lam + rows + nc + k] = state[CLOSED + rows + k]
+    for k in range(count - nc):
+        inp[sigma + k] = rows[nc + k].sigma
     return SUCCESS
 
 
-@kernel(f"void({PROBLEM}, int64)", inline=True)
-def tangent(table, shape, inp, out, W, pivots, vec, state, w):
-    """vec[1] = (a', -lam') along the direction vec[2] of (q, v) and parameter w (-1: none, -2: t).
+@kernel(inline=True)
+def tangent(problem: Problem, w: int) -> None:
+    """Solve for (a', -lam') along `direction` and parameter w, PARAMETERLESS or BY_TIME.
 
-    Wants `accelerate` done and the STEP bundle in `out`.
+    Wants `accelerate` done and the outputs of STEP in `out`.
     """
-    n, rows, nr = shape[N], shape[ROWS], shape[NR]
+    n, count, nr = problem.sizes.n, problem.sizes.rows, problem.sizes.n_rho
+    out, rows, saddle = problem.out, problem.rows, problem.saddle
+    right, along = saddle.tangent, saddle.direction
     for i in range(n):
         total = 0.0
         for j in range(n):
-            total -= out[i * n + j] * vec[2, j] + out[n * n + i * n + j] * vec[2, n + j]
+            total -= out[i * n + j] * along[j] + out[n * n + i * n + j] * along[n + j]
         if w >= 0:
             total -= out[2 * n * n + i * nr + w]
-        elif w == -2:
+        elif w == BY_TIME:
             total -= out[2 * n * n + n * nr + i]
-        vec[1, i] = total
+        right[i] = total
     size = n
     at = 2 * n * n + n * nr + n
-    for c in range(rows):
-        if state[CLOSED + c] == 1:
+    for c in range(count):
+        if rows[c].closed == 1:
             total = 0.0
             for j in range(n):
-                total -= out[at + c * n + j] * vec[2, j]
-                total -= out[at + rows * n + c * n + j] * vec[2, n + j]
+                total -= out[at + c * n + j] * along[j]
+                total -= out[at + count * n + c * n + j] * along[n + j]
             if w >= 0:
-                total -= out[at + 2 * rows * n + c * nr + w]
-            elif w == -2:
-                total -= out[at + 2 * rows * n + rows * nr + c]
-            vec[1, size] = total
+                total -= out[at + 2 * count * n + c * nr + w]
+            elif w == BY_TIME:
+                total -= out[at + 2 * count * n + count * nr + c]
+            right[size] = total
             size += 1
-    lu_solve(W, size, size - 1, size - 1, pivots, vec[1])
+    lu_solve(saddle.W, size, size - 1, size - 1, saddle.pivots, right)
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1], int64)", inline=True)
-def slopes(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
+@kernel(inline=True)
+def field(problem: Problem, y: Vector, dy: Vector, width: int) -> None:
+    """Write x' of an automaton and the first `width` columns of its tangent linear model."""
+    nx, nr, rates = problem.sizes.n_x, problem.sizes.n_rho, problem.sizes.rates
+    inp, out, wrt, mode = problem.inp, problem.out, problem.wrt, problem.state[0].mode
+    block = nx + 1
+    row = mode if width == 0 else problem.functions.tlm + mode
+    evaluate(problem.functions.table, row, inp, out)
+    for i in range(nx):
+        dy[i] = out[i]
+        inp[rates + i] = out[i]
+    for k in range(width):
+        at = (k + 1) * block
+        w = wrt[k]
+        for i in range(nx):
+            total = out[nx + nx * nx + i * nr + w] if w >= 0 else 0.0
+            for j in range(nx):
+                total += out[nx + i * nx + j] * y[at + j]
+            dy[at + i] = total
+
+
+@kernel(inline=True)
+def motion(problem: Problem, y: Vector, dy: Vector, width: int) -> int:
+    """Write (v, a) of a mechanical system and the first `width` columns of its derivatives."""
+    nx, n, rates = problem.sizes.n_x, problem.sizes.n, problem.sizes.rates
+    inp, wrt, saddle = problem.inp, problem.wrt, problem.saddle
+    block = nx + 1
+    status = accelerate(problem)
+    if status != SUCCESS:
+        return status
+    for i in range(n):
+        dy[i] = y[n + i]
+        dy[n + i] = inp[rates + n + i]
+    if width > 0:
+        evaluate(problem.functions.table, STEP, inp, problem.out)
+    for k in range(width):
+        at = (k + 1) * block
+        for j in range(nx):
+            saddle.direction[j] = y[at + j]
+        tangent(problem, wrt[k])
+        for i in range(n):
+            dy[at + i] = y[at + n + i]
+            dy[at + n + i] = saddle.tangent[i]
+    return SUCCESS
+
+
+@kernel(inline=True)
+def slopes(problem: Problem, t: float, y: Vector, dy: Vector, width: int) -> int:
     """Write y' for the state, the running cost and the first `width` sensitivity columns."""
-    nx, n, nr = shape[NX], shape[N], shape[NR]
-    rates = 1 + nx + nr
+    nx, inp, sides = problem.sizes.n_x, problem.inp, problem.sides
     block = nx + 1
     inp[0] = t
     for i in range(nx):
         inp[1 + i] = y[i]
-    for k in range(shape[SIDES]):
-        inp[shape[shape[SIDES_AT] + k]] = state[CLOSED + 2 * shape[ROWS] - shape[NC] + k]
-    if shape[KIND] == 0:
-        row = state[MODE] if width == 0 else shape[TLM] + state[MODE]
-        call(table[row, 0], table[row, 1], out, inp)
-        for i in range(nx):
-            dy[i] = out[i]
-            inp[rates + i] = out[i]
-        for k in range(width):
-            at = (k + 1) * block
-            w = shape[WRT + k]
-            for i in range(nx):
-                total = out[nx + nx * nx + i * nr + w] if w >= 0 else 0.0
-                for j in range(nx):
-                    total += out[nx + i * nx + j] * y[at + j]
-                dy[at + i] = total
-    else:
-        status = accelerate(table, shape, inp, out, W, pivots, vec, state)
+    for k in range(sides.size):
+        inp[sides[k].place] = sides[k].now
+    if problem.sizes.mechanical:
+        status = motion(problem, y, dy, width)
         if status != SUCCESS:
             return status
-        for i in range(n):
-            dy[i] = y[n + i]
-            dy[n + i] = inp[rates + n + i]
-        if width > 0:
-            call(table[STEP, 0], table[STEP, 1], out, inp)
-        for k in range(width):
-            at = (k + 1) * block
-            for j in range(nx):
-                vec[2, j] = y[at + j]
-            tangent(table, shape, inp, out, W, pivots, vec, state, shape[WRT + k])
-            for i in range(n):
-                dy[at + i] = y[at + n + i]
-                dy[at + n + i] = vec[1, i]
+    else:
+        field(problem, y, dy, width)
     for k in range(width + 1):
         dy[k * block + nx] = 0.0
-    if shape[COST] == 1:
-        row = shape[COST_ROW]
-        call(table[row, 0], table[row, 1], out, inp)
+    if problem.functions.cost >= 0:
+        out, wrt = problem.out, problem.wrt
+        evaluate(problem.functions.table, problem.functions.cost, inp, out)
         dy[nx] = out[0]
         for k in range(width):
             at = (k + 1) * block
-            w = shape[WRT + k]
+            w = wrt[k]
             total = out[1 + 2 * nx + w] if w >= 0 else 0.0
             for j in range(nx):
                 total += out[1 + j] * y[at + j] + out[1 + nx + j] * dy[at + j]
@@ -206,79 +224,84 @@ def slopes(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
     return SUCCESS
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1], int64)", inner=True)
-def flow(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width):
+@kernel(inner=True)
+def flow(problem: Problem, t: float, y: Vector, dy: Vector, width: int) -> int:
     """`slopes`, for the many places where a call costs little."""
-    return slopes(table, shape, inp, out, W, pivots, vec, state, t, y, dy, width)
+    return slopes(problem, t, y, dy, width)
 
 
-@kernel("int64(int64[::1], int64[::1])", inline=True)
-def guard_count(shape, state):
+@kernel(inline=True)
+def guard_count(problem: Problem, automaton: Automaton) -> int:
     """Return how many guards watch the present mode."""
-    if shape[KIND] == 1:
-        return 2 * shape[ROWS] - shape[NC]
-    at = shape[GUARDS] + state[MODE]
-    return shape[at + 1] - shape[at]
+    if problem.sizes.mechanical:
+        return 2 * problem.sizes.rows - problem.sizes.n_c
+    mode = problem.state[0].mode
+    return automaton.first[mode + 1] - automaton.first[mode]
 
 
-@kernel(f"int64({PROBLEM}, float64[::1])", inner=True)
-def held_guards(table, shape, inp, out, W, pivots, vec, state, values):
+@kernel(inner=True)
+def held_guards(problem: Problem, values: Vector) -> int:
     """Write the guards of the closed contacts at the state in `inp` to their places."""
-    nx, n, nc, rows = shape[NX], shape[N], shape[NC], shape[ROWS]
-    lam = 1 + 2 * nx + shape[NR]
-    status = accelerate(table, shape, inp, out, W, pivots, vec, state)
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    lam, inp, out, rows = problem.sizes.lam, problem.inp, problem.out, problem.rows
+    status = accelerate(problem)
     if status != SUCCESS:
         return status
     for c in range(nc):
-        if state[CLOSED + c] == 1:
+        if rows[c].closed == 1:
             values[c] = inp[lam + c]
-            k = shape[shape[OWNERS] + c]
+            k = problem.partner[c]
             if k < 0:
                 continue
-            if state[CLOSED + k] == 1:
-                most = out[2 * rows + rows * (n + 1) + rows - nc + k - nc] * inp[lam + c]
+            if rows[k].closed == 1:
+                most = out[2 * count + count * (n + 1) + count - nc + k - nc] * inp[lam + c]
                 values[k] = most - inp[lam + k]
-                values[k + rows - nc] = most + inp[lam + k]
+                values[k + count - nc] = most + inp[lam + k]
             else:
-                speed = out[rows + k]
+                speed = out[count + k]
                 for i in range(n):
-                    speed += out[2 * rows + k * n + i] * inp[1 + n + i]
-                values[k] = state[CLOSED + rows + k - nc] * speed
+                    speed += out[2 * count + k * n + i] * inp[1 + n + i]
+                values[k] = rows[k].sigma * speed
     return SUCCESS
 
 
-@kernel(f"int64({PROBLEM}, float64, float64[::1], float64[::1])", inline=True)
-def guards(table, shape, inp, out, W, pivots, vec, state, t, x, values):
+@kernel(inline=True)
+def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: Vector) -> int:
     """Write the guards of the present mode.
 
     For a contact its gap, or its force while closed; behind them for each tangent two: the sliding
     velocity in its own direction and 1, or mu lam -+ lam_t while it sticks, or 1 and 1 while open.
     """
+    inp, out = problem.inp, problem.out
     inp[0] = t
-    for i in range(shape[NX]):
+    for i in range(problem.sizes.n_x):
         inp[1 + i] = x[i]
-    count = guard_count(shape, state)
+    count = guard_count(problem, automaton)
     if count == 0:
         return SUCCESS
-    row, from_model = shape[GUARD] + state[MODE], count
-    if shape[KIND] == 1:
-        row, from_model = GAP, shape[NC]
-    call(table[row, 0], table[row, 1], out, inp)
+    row, from_model = problem.functions.guard + problem.state[0].mode, count
+    if problem.sizes.mechanical:
+        row, from_model = GAPS, problem.sizes.n_c
+    evaluate(problem.functions.table, row, inp, out)
     for j in range(from_model):
         values[j] = out[j]
     for j in range(from_model, count):
         values[j] = 1.0
-    if state[HELD] > 0:
-        return held_guards(table, shape, inp, out, W, pivots, vec, state, values)
+    if problem.state[0].held > 0:
+        return held_guards(problem, values)
     return SUCCESS
 
 
-@kernel("void(int64[::1], int64[::1], int64[:, ::1], int64)", inline=True)
-def restore(shape, state, step_state, i):
-    """Set the mode, the held rows and the sides to those of the step `i` of a record."""
-    state[MODE] = step_state[i, 0]
-    state[HELD] = 0
-    for c in range(2 * shape[ROWS] - shape[NC] + shape[SIDES]):
-        state[CLOSED + c] = step_state[i, 1 + c]
-        if c < shape[ROWS]:
-            state[HELD] += state[CLOSED + c]
+@kernel(inline=True)
+def restore(problem: Problem, states: Table, i: int) -> None:
+    """Set the mode, the held rows and the sides to those of row `i` of the steps' states."""
+    state, rows, sides = problem.state, problem.rows, problem.sides
+    nc, count = problem.sizes.n_c, problem.sizes.rows
+    state[0].mode, state[0].held = states[i, 0], 0
+    for c in range(count):
+        rows[c].closed = states[i, 1 + c]
+        state[0].held += rows[c].closed
+    for k in range(count - nc):
+        rows[nc + k].sigma = states[i, 1 + count + k]
+    for k in range(sides.size):
+        sides[k].now = states[i, 1 + 2 * count - nc + k]

@@ -11,273 +11,330 @@ method; with the saddle matrix W, the residuals R, A of its rows and s = 1 - alp
 W (1 - alpha_m) / s + [R; A]_q h^2 beta + [R; A]_v h gamma over the coordinates, W over the forces.
 The sensitivities are those of the step itself: the same matrix, one solve for each. The running
 cost is a quadrature by the trapezoidal rule.
+
+Statuses: SUCCESS, also where Newton's method fails: then the new state is NaN, and the step is
+taken again, shorter; SINGULAR, the saddle matrix or that of the sensitivities is singular.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
-from explorer.kernels.event_driven.flow import (
-    CLOSED,
-    COST,
-    NR,
-    NX,
-    PROBLEM,
-    ROWS,
-    STEP,
-    WRT,
-    N,
-    assemble,
-    flow,
-    tangent,
-)  # fmt: skip
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.event_driven.flow import assemble, evaluate, flow, tangent
+from explorer.kernels.event_driven.records import STEP
+from explorer.kernels.event_driven.structures import Method, Problem, Step
+from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.structures import Integers, Matrix, Vector
 from explorer.kernels.time_stepping.newmark_error import local_error, middle
 
 __all__ = ["newmark_step"]
 
-# places in the first row of the tableau; a0 is carried for the step STEP_SIZE that begins at BEGUN
-ALPHA_M, ALPHA_F, BETA, GAMMA, INTERPOLATED, ERROR, MOST, BEGUN, STEP_SIZE = range(9)
-# rows of K: y' at the start (a0 as the scheme carries it) and at the end, the error, slopes; y' of
-# the flow itself at the start, at the end and in the middle
-START, END, OFF, SLOPE, FIRST, TRUE_START, TRUE_END, MIDDLE = range(8)
+# rows of K: y' at the start (a0 as the scheme carries it) and at the end, slopes; y' of the flow
+# itself at the start, at the end and in the middle
+START, END, SLOPE, FIRST, TRUE_START, TRUE_END, MIDDLE = 0, 1, 3, 4, 5, 6, 7
 FAR = 1e3  # steps over which an error of a velocity moves a displacement at most
 
 
-@kernel(
-    "void(float64[::1], float64, float64, float64, float64, int64, int64, int64, float64[:, ::1],"
-    " float64[::1])",
-    inline=True,
-)
-def at_stage(y, h, w, beta, gamma, n, at, to, K, stage):
+class Newton(NamedTuple):
+    """What Newton's method for a1 works on; order = n + rows."""
+
+    matrix: Matrix  # (order, order) the Newton matrix, or its factors
+    saddle: Matrix  # (order, order) the saddle matrix
+    pivots: Integers  # (order,)
+    right: Vector  # (order,)
+    r: Vector  # (order,) residual in m/s2, then the correction of a1
+
+
+class Weights(NamedTuple):
+    """The coefficients of a step."""
+
+    alpha_m: float
+    beta: float
+    gamma: float
+    w: float  # where the forces are taken, as a fraction of the step
+    share: float  # of the forces there
+    past: float  # of those at the start
+
+
+@kernel(inline=True)
+def newton_parts(method: Method) -> Newton:
+    """Name the parts of the workspace."""
+    memory = method.newton
+    order = memory.shape[1]
+    return Newton(
+        memory[:order],
+        memory[order : 2 * order],
+        method.pivots,
+        memory[2 * order],
+        memory[2 * order + 1],
+    )
+
+
+@kernel(inline=True)
+def weights_of(method: Method) -> Weights:
+    """Return the coefficients of a step."""
+    co = method.newmark[0]
+    interpolated = co.interpolated == 1
+    w = 1.0 if interpolated else 1.0 - co.alpha_f
+    share, past = (1.0 - co.alpha_f, co.alpha_f) if interpolated else (1.0, 0.0)
+    return Weights(co.alpha_m, co.beta, co.gamma, w, share, past)
+
+
+@kernel(inline=True)
+def at_stage(
+    y: Vector,
+    h: float,
+    weights: Weights,
+    w: float,
+    n: int,
+    at: int,
+    to: int,
+    K: Matrix,
+    stage: Vector,
+) -> None:
     """stage[to:] = (1 - w) y[at:] + w times the end of the step, whose a1 stands in K[END, at:]."""
+    beta, gamma = weights.beta, weights.gamma
     for i in range(n):
         a0, a1, v0 = K[START, at + n + i], K[END, at + n + i], y[at + n + i]
         stage[to + i] = y[at + i] + w * h * (v0 + h * ((0.5 - beta) * a0 + beta * a1))
         stage[to + n + i] = v0 + w * h * ((1.0 - gamma) * a0 + gamma * a1)
 
 
-@kernel(
-    f"void({PROBLEM}, float64, float64, float64, float64[:, ::1])",
-    inner=True,
-)
-def matrix(table, shape, inp, out, W, pivots, vec, state, of_a, of_v, of_q, lu):
-    """lu = the Newton matrix, and behind it the saddle matrix; leaves STEP in `out`.
+@kernel(inner=True)
+def factor(problem: Problem, method: Method, h: float, size: int) -> int:
+    """Write the Newton matrix and the saddle matrix, and factor the former; leaves STEP in `out`.
 
-    Wants `flow` done at the state: its accelerations and forces are in `inp`.
+    Wants `flow` done at the state: its accelerations and forces are in `inp`. Returns as
+    `lu_factor`: 0, or more for a singular matrix.
     """
-    n, nr, rows = shape[N], shape[NR], shape[ROWS]
-    size = assemble(table, shape, inp, out, W, pivots, vec, state)
-    order = lu.shape[1]
-    call(table[STEP, 0], table[STEP, 1], out, inp)
+    n, nr, count = problem.sizes.n, problem.sizes.n_rho, problem.sizes.rows
+    out, rows, W = problem.out, problem.rows, problem.saddle.W
+    newton, weights = newton_parts(method), weights_of(method)
+    lu, saddle = newton.matrix, newton.saddle
+    by_a = (1.0 - weights.alpha_m) / (weights.share * weights.w)
+    by_v, by_q = h * weights.gamma, h * h * weights.beta
+    assemble(problem)
+    evaluate(problem.functions.table, STEP, problem.inp, out)
     at = 2 * n * n + n * nr + n
     held = n
     for i in range(n):
         for j in range(size):
-            lu[order + i, j] = W[i, j]
+            saddle[i, j] = W[i, j]
             lu[i, j] = W[i, j]
         for j in range(n):
-            lu[i, j] *= of_a
-            lu[i, j] += of_q * out[i * n + j] + of_v * out[n * n + i * n + j]
-    for c in range(rows):
-        if state[CLOSED + c] == 1:
+            lu[i, j] *= by_a
+            lu[i, j] += by_q * out[i * n + j] + by_v * out[n * n + i * n + j]
+    for c in range(count):
+        if rows[c].closed == 1:
             for j in range(size):
-                lu[order + held, j] = W[held, j]
+                saddle[held, j] = W[held, j]
                 lu[held, j] = W[held, j]
             for j in range(n):
-                lu[held, j] *= of_a
-                lu[held, j] += of_q * out[at + c * n + j] + of_v * out[at + (rows + c) * n + j]
+                lu[held, j] *= by_a
+                lu[held, j] += by_q * out[at + c * n + j] + by_v * out[at + (count + c) * n + j]
             held += 1
+    return lu_factor(lu, size, size - 1, size - 1, newton.pivots)
 
 
-@kernel(
-    "void(int64[::1], float64[:, ::1], int64[::1], int64, int64, float64, float64[::1])",
-    inner=True,
-)
-def correct(state, lu, lpiv, n, size, share, r):
-    """Overwrite r (n,), a residual in m/s2, by the correction of a1."""
-    order = lu.shape[1]
-    right = lu[2 * order]
+@kernel(inner=True)
+def correct(newton: Newton, n: int, size: int, share: float) -> None:
+    """Overwrite the residual by the correction of a1."""
+    saddle, right, r = newton.saddle, newton.right, newton.r
     for i in range(size):
         total = 0.0
         for j in range(n):
-            total -= lu[order + i, j] * r[j]
+            total -= saddle[i, j] * r[j]
         right[i] = total / share
-    lu_solve(lu, size, size - 1, size - 1, lpiv, right)
+    lu_solve(newton.matrix, size, size - 1, size - 1, newton.pivots, right)
     for i in range(n):
         r[i] = right[i]
 
 
-@kernel(
-    f"int64({PROBLEM}, float64[:, ::1], float64[:, ::1], int64[::1], int64, float64, float64,"
-    " float64[::1], float64, float64[:, ::1], float64[::1], float64[::1], int64)",
-    inner=True,
-)
+@kernel(inner=True)
 def columns(
-    table, shape, inp, out, W, pivots, vec, state, A, lu, lpiv, size, w, t, y, h, K, stage, new,
-    width,
-):  # fmt: skip
+    problem: Problem,
+    method: Method,
+    step: Step,
+    size: int,
+    t: float,
+    y: Vector,
+    h: float,
+    width: int,
+) -> int:
     """Carry the sensitivities over the step; `stage` is the state at which F was evaluated, at t.
 
     The derivative of the step is linear in that of a1: from a1' = a0' one correction is exact.
     """
-    n, nx = shape[N], shape[NX]
+    n, nx, wrt, saddle = problem.sizes.n, problem.sizes.n_x, problem.wrt, problem.saddle
+    K, stage, new = step.K, step.stage, step.new
+    newton, weights = newton_parts(method), weights_of(method)
+    w, share, past, r = weights.w, weights.share, weights.past, newton.r
     block = nx + 1
-    am, af, beta, gamma = A[0, ALPHA_M], A[0, ALPHA_F], A[0, BETA], A[0, GAMMA]
-    share, past = (1.0 - af, af) if w == 1.0 else (1.0, 0.0)
-    status = flow(table, shape, inp, out, W, pivots, vec, state, t, stage, K[SLOPE], 0)
+    status = flow(problem, t, stage, K[SLOPE], 0)
     if status == SUCCESS:
-        matrix(table, shape, inp, out, W, pivots, vec, state, (1.0 - am) / (share * w), h * gamma,
-               h * h * beta, lu)  # fmt: skip
-        if lu_factor(lu, size, size - 1, size - 1, lpiv) != 0:
+        if factor(problem, method, h, size) != 0:
             return SINGULAR
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t, stage, K[SLOPE], 0)
+        status = flow(problem, t, stage, K[SLOPE], 0)
     if status != SUCCESS:
         return status
-    call(table[STEP, 0], table[STEP, 1], out, inp)
-    r = lu[2 * lu.shape[1] + 1]
+    evaluate(problem.functions.table, STEP, problem.inp, problem.out)
     for k in range(width):
         at = (k + 1) * block
         for i in range(n):
             K[END, at + n + i] = K[START, at + n + i]
-        at_stage(y, h, w, beta, gamma, n, at, 0, K, vec[2])
-        tangent(table, shape, inp, out, W, pivots, vec, state, shape[WRT + k])
+        at_stage(y, h, weights, w, n, at, 0, K, saddle.direction)
+        tangent(problem, wrt[k])
         for i in range(n):
-            r[i] = K[START, at + n + i] - share * vec[1, i] - past * K[FIRST, at + n + i]
-        correct(state, lu, lpiv, n, size, share * w, r)
+            r[i] = K[START, at + n + i] - share * saddle.tangent[i] - past * K[FIRST, at + n + i]
+        correct(newton, n, size, share * w)
         for i in range(n):
             K[END, at + n + i] += r[i]
-        at_stage(y, h, 1.0, beta, gamma, n, at, at, K, new)
+        at_stage(y, h, weights, 1.0, n, at, at, K, new)
         for i in range(n):
             K[END, at + i] = new[at + n + i]
     return SUCCESS
 
 
-@kernel(
-    f"int64({PROBLEM}, float64[:, ::1], float64[:, ::1], int64[::1], float64, float64[::1],"
-    " float64, float64[:, ::1], float64[::1], float64[::1], int64)",
-    inner=True,
-)
-def newmark_step(
-    table, shape, inp, out, W, pivots, vec, state, A, lu, lpiv, t, y, h, K, stage, new, width
-):  # fmt: skip
-    """March y over h; K[END] is y' at the end, K[OFF, 0] the error in units of its tolerance.
+@kernel(inner=True)
+def begin(
+    problem: Problem, method: Method, step: Step, t: float, y: Vector, h: float, width: int
+) -> int:
+    """Write y' of the flow at the start where it is not a0, the acceleration that is carried.
 
-    `lu` (2 order + 2, order) with order = n + rows and `lpiv` are workspaces. Where Newton fails
-    `new` is NaN, so that the step is taken again, shorter.
+    a0, and its derivative by each parameter, are off by what is proportional to the step: where
+    the step changes they change with it.
     """
-    n, nx, rows = shape[N], shape[NX], shape[ROWS]
-    block = nx + 1
-    am, af, beta, gamma = A[0, ALPHA_M], A[0, ALPHA_F], A[0, BETA], A[0, GAMMA]
-    interpolated = A[0, INTERPOLATED] == 1.0
-    w = 1.0 if interpolated else 1.0 - af
-    share, past = (1.0 - af, af) if interpolated else (1.0, 0.0)
-    order = lu.shape[1]
-    r = lu[2 * order + 1]
-    size = n
-    for c in range(rows):
-        size += state[CLOSED + c]
-    of_d, of_v = h * h * beta, h * gamma
-    new[0] = np.nan
-    adapts, carries = A[0, ERROR] > 0.0, am != 0.0 or af != 0.0
-    if adapts:
+    n, block, K = problem.sizes.n, problem.sizes.n_x + 1, step.K
+    weights, co = weights_of(method), method.newmark
+    if co[0].weight > 0.0:
         for m in range(block):
             K[TRUE_START, m] = K[START, m]
-        if carries:
-            # a0, and its derivative by each parameter, are off by what is proportional to the step
-            begun, was = A[0, BEGUN], A[0, STEP_SIZE]
+        if co[0].alpha_m != 0.0 or co[0].alpha_f != 0.0:
+            begun, was = co[0].begun, co[0].length
             realigned = was > 0.0 and h != was and (t == begun or t == begun + was)
             wide = width if realigned else 0
-            status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[TRUE_START], wide)
+            status = flow(problem, t, y, K[TRUE_START], wide)
             if status != SUCCESS:
                 return status
             for k in range(wide + 1 if realigned else 0):
                 for i in range(k * block + n, k * block + 2 * n):
                     true = K[TRUE_START, i]
                     K[START, i] = true + h / was * (K[START, i] - true)
-            A[0, BEGUN], A[0, STEP_SIZE] = t, h
-    if past != 0.0:  # K[START] carries a0, which is not the acceleration at the start
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t, y, K[FIRST], width)
-        if status != SUCCESS:
-            return status
-    else:
-        for m in range((width + 1) * block):
-            K[FIRST, m] = 0.0
+            co[0].begun, co[0].length = t, h
+    if weights.past != 0.0:
+        return flow(problem, t, y, K[FIRST], width)
+    for m in range((width + 1) * block):
+        K[FIRST, m] = 0.0
+    return SUCCESS
+
+
+@kernel(inner=True)
+def solve(
+    problem: Problem, method: Method, step: Step, size: int, t: float, y: Vector, h: float
+) -> tuple[int, bool]:
+    """Solve for a1 = K[END] by Newton's method; return a status, and whether it has converged."""
+    n, K, stage = problem.sizes.n, step.K, step.stage
+    newton, weights = newton_parts(method), weights_of(method)
+    am, w, share, past, r = weights.alpha_m, weights.w, weights.share, weights.past, newton.r
     for i in range(n):
         K[END, n + i] = K[START, n + i]
-    stage[nx] = 0.0
-    converged, factored, slow, before = False, False, False, 0.0
-    for trial in range(int(A[0, MOST])):
-        at_stage(y, h, w, beta, gamma, n, 0, 0, K, stage)
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t + w * h, stage, K[SLOPE], 0)
+    stage[problem.sizes.n_x] = 0.0
+    factored, slow, before = False, False, 0.0
+    for trial in range(method.newmark[0].most):
+        at_stage(y, h, weights, w, n, 0, 0, K, stage)
+        status = flow(problem, t + w * h, stage, K[SLOPE], 0)
         if status != SUCCESS:
-            return status
+            return status, False
         residual, largest = 0.0, 0.0
         for i in range(n):
             r[i] = (1.0 - am) * K[END, n + i] + am * K[START, n + i] - share * K[SLOPE, n + i]
             r[i] -= past * K[FIRST, n + i]
             residual = max(residual, abs(r[i]))
             largest = max(largest, abs(K[END, n + i]), abs(K[START, n + i]))
-        if beta == 0.0 and trial < 2:  # explicit, unless a force depends on a velocity
+        if weights.beta == 0.0 and trial < 2:  # explicit, unless a force depends on a velocity
             if trial == 1 and residual <= 1e-15 * largest:
-                converged = True
-                break
+                return SUCCESS, True
             for i in range(n):
                 K[END, n + i] -= r[i] / (1.0 - am)
             continue
-        if slow or not factored:
-            matrix(table, shape, inp, out, W, pivots, vec, state, (1.0 - am) / (share * w),
-                   of_v, of_d, lu)  # fmt: skip
-            if lu_factor(lu, size, size - 1, size - 1, lpiv) != 0:
-                return SUCCESS
-        correct(state, lu, lpiv, n, size, share * w, r)
+        if (slow or not factored) and factor(problem, method, h, size) != 0:
+            return SUCCESS, False
+        correct(newton, n, size, share * w)
         change = 0.0
         for i in range(n):
             K[END, n + i] += r[i]
             change = max(change, abs(r[i]))
         if not np.isfinite(change):
-            return SUCCESS
+            return SUCCESS, False
         rate = change / before if factored and before > 0.0 else 1.0
         # what is left is about rate * change, or nothing but rounding
         if rate * change <= 1e-15 * largest or (
             rate > 0.5 and factored and change <= 1e-9 * largest
         ):
-            converged = True
-            break
+            return SUCCESS, True
         factored, slow, before = True, rate > 0.1 and factored, change
-    if not converged:
-        return SUCCESS
-    at_stage(y, h, 1.0, beta, gamma, n, 0, 0, K, new)
-    for i in range(n):
-        K[END, i] = new[n + i]
-    K[OFF, 0] = 0.0
-    if adapts:
-        for m in range(block):
-            K[TRUE_END, m] = K[END, m]
-        if carries:
-            status = flow(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[TRUE_END], 0)
-            if status != SUCCESS:
-                return status
-        middle(n, h, y, y[n:], K[TRUE_START, n:], new, new[n:], K[TRUE_END, n:], stage)
-        status = flow(
-            table, shape, inp, out, W, pivots, vec, state, t + 0.5 * h, stage, K[MIDDLE], 0
-        )
+    return SUCCESS, False
+
+
+@kernel(inner=True)
+def estimate(problem: Problem, method: Method, step: Step, t: float, y: Vector, h: float) -> int:
+    """Estimate the local error (`explorer.kernels.time_stepping.newmark_error`)."""
+    n, nx, K, stage, new = problem.sizes.n, problem.sizes.n_x, step.K, step.stage, step.new
+    co = method.newmark
+    for m in range(nx + 1):
+        K[TRUE_END, m] = K[END, m]
+    if co[0].alpha_m != 0.0 or co[0].alpha_f != 0.0:
+        status = flow(problem, t + h, new, K[TRUE_END], 0)
         if status != SUCCESS:
             return status
-        K[OFF, 0] = A[0, ERROR] * local_error(
-            n, h, FAR * h, y, y[n:], K[TRUE_START, n:], K[MIDDLE, n:], K[TRUE_END, n:], new, new[n:]
-        )
+    middle(n, h, y, y[n:], K[TRUE_START, n:], new, new[n:], K[TRUE_END, n:], stage)
+    status = flow(problem, t + 0.5 * h, stage, K[MIDDLE], 0)
+    if status != SUCCESS:
+        return status
+    co[0].error = co[0].weight * local_error(
+        n, h, FAR * h, y, y[n:], K[TRUE_START, n:], K[MIDDLE, n:], K[TRUE_END, n:], new, new[n:]
+    )
+    return SUCCESS
+
+
+@kernel(inner=True)
+def newmark_step(
+    problem: Problem, method: Method, step: Step, t: float, y: Vector, h: float, width: int
+) -> int:
+    """March y over h; K[END] is y' at the end, the error goes to the coefficients of the method."""
+    n, nx, count, rows = problem.sizes.n, problem.sizes.n_x, problem.sizes.rows, problem.rows
+    K, stage, new, weights = step.K, step.stage, step.new, weights_of(method)
+    block = nx + 1
+    size = n
+    for c in range(count):
+        size += rows[c].closed
+    new[0] = np.nan
+    status = begin(problem, method, step, t, y, h, width)
+    if status != SUCCESS:
+        return status
+    status, converged = solve(problem, method, step, size, t, y, h)
+    if status != SUCCESS or not converged:
+        return status
+    at_stage(y, h, weights, 1.0, n, 0, 0, K, new)
+    for i in range(n):
+        K[END, i] = new[n + i]
+    method.newmark[0].error = 0.0
+    if method.newmark[0].weight > 0.0:
+        status = estimate(problem, method, step, t, y, h)
+        if status != SUCCESS:
+            return status
     if width > 0:
-        at_stage(y, h, w, beta, gamma, n, 0, 0, K, stage)
-        status = columns(table, shape, inp, out, W, pivots, vec, state, A, lu, lpiv, size, w,
-                         t + w * h, y, h, K, stage, new, width)  # fmt: skip
+        at_stage(y, h, weights, weights.w, n, 0, 0, K, stage)
+        status = columns(problem, method, step, size, t + weights.w * h, y, h, width)
         if status != SUCCESS:
             return status
     for k in range(width + 1):
         new[k * block + nx] = y[k * block + nx]
         K[END, k * block + nx] = 0.0
-    if shape[COST] == 1:
-        status = flow(table, shape, inp, out, W, pivots, vec, state, t + h, new, K[SLOPE], width)
+    if problem.functions.cost >= 0:
+        status = flow(problem, t + h, new, K[SLOPE], width)
         if status != SUCCESS:
             return status
         for k in range(nx, (width + 1) * block, block):

@@ -1,27 +1,29 @@
 """The record of a step of the event-driven march."""
 
-from explorer.kernels.event_driven.flow import CLOSED, MODE, NC, NX, ROWS, SIDES, N
+from explorer.kernels.event_driven.structures import Problem, Steps
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Vector
 
 __all__ = ["note"]
 
 
-@kernel(
-    "void(int64[::1], int64[::1], float64, float64, float64[::1], float64[::1], float64[::1],"
-    " int64[::1])",
-    inner=True,
-)
-def note(shape, state, t, h, y, slope, row, held):
-    """Write t, h, y at the start of a step, then the accelerations that a method carries there.
-
-    To `held` go the mode, the closed contacts and the sides of surfaces.
-    """
-    n, block, size = shape[N], shape[NX] + 1, y.size
-    row[0], row[1] = t, h
-    for m in range(size):
-        row[2 + m] = y[m]
-    for m in range(row.size - 2 - size):
-        row[2 + size + m] = slope[m // n * block + n + m % n]
-    held[0] = state[MODE]
-    for a in range(2 * shape[ROWS] - shape[NC] + shape[SIDES]):
-        held[1 + a] = state[CLOSED + a]
+@kernel(inline=True)
+def note(
+    problem: Problem, steps: Steps, k: int, t: float, h: float, y: Vector, slope: Vector
+) -> None:
+    """Write step `k` of length h from (t, y), y' = `slope`, and the modes and sides it holds."""
+    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    rows, sides, row, carried = problem.rows, problem.sides, steps.state[k], steps.carried
+    block = problem.sizes.n_x + 1
+    steps.t[k], steps.h[k] = t, h
+    for m in range(y.size):
+        steps.y[k, m] = y[m]
+    for m in range(carried.shape[1]):
+        carried[k, m] = slope[m // n * block + n + m % n]
+    row[0] = problem.state[0].mode
+    for c in range(count):
+        row[1 + c] = rows[c].closed
+    for c in range(nc, count):
+        row[1 + count + c - nc] = rows[c].sigma
+    for j in range(sides.size):
+        row[1 + 2 * count - nc + j] = sides[j].now

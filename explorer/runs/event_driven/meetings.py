@@ -8,16 +8,13 @@ Koditschek, Revzen, SIAM J. Applied Dynamical Systems 15 (2016) 1227).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from explorer.runs.event_driven.march import March
+from explorer.kernels.event_driven.records import CHAINED
+from explorer.runs.event_driven.run import BAND, Run
 
 __all__ = ["SURE", "meetings", "screened"]
 
-BAND = 1e-10  # guards this close to zero have been reached
 SURE = 100.0  # a grazing margin that no error within the tolerances turns into a miss
 _STRIKES = (1, 2, 4)  # kinds of events with impulses
 _UNCOUPLED = 1e-12
@@ -25,92 +22,90 @@ _ASIDE = 1e-5  # how far along a column it is looked for a coupling that it make
 _BESIDE = 1e-3  # of a state at which couplings are looked for that vanish here by chance
 
 
-def screened(march: March) -> tuple[int, np.ndarray]:
+def screened(run: Run) -> tuple[int, np.ndarray]:
     """Return what is doubtful in the derivatives of a run, as bits, and the margins of its events.
 
     See `explorer.kernels.event_driven.doubtful`.
     """
-    if not march.slopes:  # nothing is differentiated
-        return 0, np.full(len(march.record), np.inf)
-    from explorer.kernels.event_driven.doubtful import doubtful
+    if not run.slopes:  # nothing is differentiated
+        return 0, np.full(len(run.events.head), np.inf)
+    from explorer.kernels.event_driven.doubtful import Limits, doubtful
 
-    flow, margins = march.flow, np.empty(len(march.record))
+    flow, margins = run.flow, np.empty(len(run.events.head))
     ways = np.array([] if flow.mechanical else [g.direction for g in flow.guards], np.int64)
-    knobs = np.array([march.scheme.rtol, march.scheme.atol, march.t_end, BAND, SURE])
-    found = doubtful(
-        march.record, march.kinds, march.offsets, ways, march.steps, march.watch, knobs, margins
-    )
-    return found, margins
+    limits = Limits(run.settings.rtol, run.settings.atol, run.t_end, BAND, SURE)
+    return doubtful(run.events, run.steps, run.watch, ways, limits, margins), margins
 
 
-def meetings(march: March) -> dict[int, np.ndarray]:
+def meetings(run: Run) -> dict[int, np.ndarray]:
     """Return the events at which the order may decide: index and columns (p,) that change it."""
-    record, kinds, lay = march.record, march.kinds, march.lay
-    tau, found = record[:, lay["dtau"]], {}
-    loose = max(1e-7, 100 * march.scheme.rtol)
-    for k in range(len(kinds)):
+    head, tau, found = run.events.head, run.part("dtau"), {}
+    t, D = head["t"], head["D"]
+    loose = max(1e-7, 100 * run.settings.rtol)
+    for k in range(len(head)):
         apart = np.zeros(tau.shape[1], bool)
-        if kinds[k, 6] == 2 or not apart.size:
+        if head["how"][k] == CHAINED or not apart.size:
             continue
-        if march.flow.mechanical and kinds[k, 5] > 1:
-            apart |= _moved_apart(march, k, loose)
-        late = (march.t_end - record[k, 0]) * abs(record[k, 1]) <= BAND and _kicks(march, k)
-        if late or (kinds[k, 6] == 1 and k == 0):  # at an end of the run: beside it there is none
+        if run.flow.mechanical and head["together"][k] > 1:
+            apart |= _moved_apart(run, k, loose)
+        late = (run.t_end - t[k]) * abs(D[k]) <= BAND and _kicks(run, k)
+        if late or (
+            head["how"][k] == 1 and k == 0
+        ):  # at an end of the run: beside it there is none
             apart |= np.abs(tau[k]) > loose
         for j in range(k - 1, -1, -1):
-            if (record[k, 0] - record[j, 0]) * abs(record[k, 1]) > BAND:
+            if (t[k] - t[j]) * abs(D[k]) > BAND:
                 break
             size = np.abs(tau[j]) + np.abs(tau[k])
             ways = np.abs(tau[k] - tau[j]) > loose * size + 1e-12
-            if kinds[j, 0] != kinds[k, 0] and not _commute(march, j, k):
+            if head["guard"][j] != head["guard"][k] and not _commute(run, j, k):
                 apart |= ways
-                if march.flow.mechanical:
-                    apart |= _couples(march, j, k)
+                if run.flow.mechanical:
+                    apart |= _couples(run, j, k)
         if apart.any():
             found[k] = apart
     return found
 
 
-def _commute(march: March, j: int, k: int) -> bool:
+def _commute(run: Run, j: int, k: int) -> bool:
     """Whether the order of two events cannot matter: one changes nothing, or nothing couples them.
 
     Impulses are compared beside the state too: a coupling that vanishes by chance counts.
     """
-    if not (_kicks(march, j) and _kicks(march, k)):
+    if not (_kicks(run, j) and _kicks(run, k)):
         return True
-    kinds = march.kinds
-    if not march.flow.mechanical or not (kinds[[j, k], 1, None] == _STRIKES).any(axis=1).all():
+    head = run.events.head
+    if not run.flow.mechanical or not np.isin(head["kind"][[j, k]], _STRIKES).all():
         return False
-    return int(kinds[j, 0]) not in _coupled(march, k)
+    return int(head["guard"][j]) not in _coupled(run, k)
 
 
-def _kicks(march: March, k: int) -> bool:
+def _kicks(run: Run, k: int) -> bool:
     """Whether an event changes the state or its rates."""
-    row, lay, n_x = march.record[k], march.lay, march.flow.n_x
-    f_minus, f_plus = row[lay["f_minus"]], row[lay["f_plus"]]
+    n_x, f_minus, f_plus = run.flow.n_x, run.part("f_minus")[k], run.part("f_plus")[k]
     size = 1e-9 * (1 + np.abs(f_minus).max())
-    if (np.abs(f_plus - f_minus) > size).any() or row[lay["h_t"]].any() or row[lay["h_rho"]].any():
+    if (np.abs(f_plus - f_minus) > size).any():
         return True
-    return not np.array_equal(row[lay["h_x"]].reshape(n_x, n_x), np.eye(n_x))
+    if run.part("h_t")[k].any() or run.part("h_rho")[k].any():
+        return True
+    return not np.array_equal(run.part("h_x")[k].reshape(n_x, n_x), np.eye(n_x))
 
 
-def _constraints(
-    march: March, k: int, beside: bool = False, along: int = -1
-) -> tuple[np.ndarray, ...]:
+def _constraints(run: Run, k: int, beside: bool = False, along: int = -1) -> tuple[np.ndarray, ...]:
     """Return gaps, speeds, G (rows, n) and M (n, n) at the left limit of event `k`.
 
     Or at random `beside` it, or a little way `along` what a column changes.
     """
-    flow, row = march.flow, march.record[k]
+    flow = run.flow
     n, rows = flow.n, flow.rows
-    inp = flow.input(march.rho)
-    inp[0], inp[1 : 1 + flow.n_x] = row[0], row[march.lay["x_minus"]][: flow.n_x]
+    inp = flow.input(run.rho)
+    inp[0], inp[1 : 1 + flow.n_x] = run.events.head["t"][k], run.part("x_minus")[k, : flow.n_x]
     if beside:
         part = inp[: 1 + flow.n_x + flow.n_rho]
         part += _BESIDE * (1 + np.abs(part)) * np.random.default_rng(0).uniform(0.5, 1, len(part))
     if along >= 0:
-        S = row[march.lay["s_minus"]].reshape(-1, flow.n_x + 1)[along, : flow.n_x]
-        own = march.wrt[along]
+        S = run.part("s_minus")[k].reshape(-1, flow.n_x + 1)[along, : flow.n_x]
+        own = run.wrt[along]
         step = _ASIDE / max(np.abs(S).max(initial=0.0), float(own >= 0))
         inp[1 : 1 + flow.n_x] += step * S
         if own >= 0:
@@ -121,18 +116,18 @@ def _constraints(
     return out[: flow.n_c], out[rows : 2 * rows] + G @ inp[1 + n : 1 + 2 * n], G, M
 
 
-def _coupled(march: March, k: int) -> set[int]:
+def _coupled(run: Run, k: int) -> set[int]:
     """Return the contacts touching at event `k` that an impulse of its contact can reach."""
-    flow = march.flow
-    gaps = _constraints(march, k)[0]
-    _, _, G, M = _constraints(march, k, beside=True)
+    flow = run.flow
+    gaps = _constraints(run, k)[0]
+    _, _, G, M = _constraints(run, k, beside=True)
     tangent = {c: flow.n_c + i for i, c in enumerate(flow.rough)}
     touching = [int(c) for c in np.flatnonzero(gaps <= BAND)]
     W = G @ np.linalg.solve(M, G.T)
     size = np.sqrt(np.abs(np.outer(W.diagonal(), W.diagonal())))
     linked = np.abs(W) > _UNCOUPLED * size
     places = {c: [c, tangent[c]] if c in tangent else [c] for c in touching}
-    reached, new = set(), [int(march.kinds[k, 0])]
+    reached, new = set(), [int(run.events.head["guard"][k])]
     while new:
         c = new.pop()
         reached.add(c)
@@ -141,35 +136,35 @@ def _coupled(march: March, k: int) -> set[int]:
     return reached
 
 
-def _couples(march: March, j: int, k: int) -> np.ndarray:
+def _couples(run: Run, j: int, k: int) -> np.ndarray:
     """Return the columns that couple two contacts whose impacts share nothing now.
 
     Beside such a parameter they are one impact with one law, not one after the other.
     """
-    both = [int(c) for c in march.kinds[[j, k], 0]]
-    found = np.zeros(len(march.wrt), bool)
+    both = run.events.head["guard"][[j, k]].tolist()
+    found = np.zeros(len(run.wrt), bool)
     for i in range(len(found)):
-        _, _, G, M = _constraints(march, k, along=i)
+        _, _, G, M = _constraints(run, k, along=i)
         W = G[both] @ np.linalg.solve(M, G[both].T)
         found[i] = abs(W[0, 1]) > 1e-3 * _ASIDE * np.sqrt(abs(W[0, 0] * W[1, 1]))
     return found
 
 
-def _moved_apart(march: March, k: int, loose: float) -> np.ndarray:
+def _moved_apart(run: Run, k: int, loose: float) -> np.ndarray:
     """Return which columns change a gap at the time of event `k`, of a contact that meets there."""
-    flow, row, lay = march.flow, march.record[k], march.lay
-    p, n_x, n_c = len(march.wrt), flow.n_x, flow.n_c
-    gaps, speeds, G, _ = _constraints(march, k)
-    inp = flow.input(march.rho)
-    inp[0], inp[1 : 1 + n_x] = row[0], row[lay["x_minus"]][:n_x]
+    flow, event = run.flow, run.events.head[k]
+    p, n_x, n_c = len(run.wrt), flow.n_x, flow.n_c
+    gaps, speeds, G, _ = _constraints(run, k)
+    inp = flow.input(run.rho)
+    inp[0], inp[1 : 1 + n_x] = event["t"], run.part("x_minus")[k, :n_x]
     by_rho = np.asarray(flow.bundles[5](inp))[: n_c * flow.n_rho].reshape(n_c, flow.n_rho)
-    S = row[lay["s_minus"]].reshape(p, n_x + 1).T[: flow.n]
-    tau, apart = row[lay["dtau"]], np.zeros(p, bool)
-    held = march.step_state[max(int(march.kinds[k, 4]) - 1, 0), 1 : 1 + n_c] == 1
-    for c in _coupled(march, k) - {int(march.kinds[k, 0])}:
+    S = run.part("s_minus")[k].reshape(p, n_x + 1).T[: flow.n]
+    tau, apart = run.part("dtau")[k], np.zeros(p, bool)
+    held = run.steps.state[max(int(event["step"]) - 1, 0), 1 : 1 + n_c] == 1
+    for c in _coupled(run, k) - {int(event["guard"])}:
         if gaps[c] > BAND or held[c]:
             continue
-        own = np.array([by_rho[c, w] if w >= 0 else 0.0 for w in march.wrt])
+        own = np.array([by_rho[c, w] if w >= 0 else 0.0 for w in run.wrt])
         size = np.abs(G[c]) @ np.abs(S) + np.abs(own) + np.abs(speeds[c] * tau)
         apart |= np.abs(G[c] @ S + own + speeds[c] * tau) > loose * size + 1e-12
     return apart

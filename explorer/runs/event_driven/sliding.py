@@ -13,7 +13,6 @@ from explorer.errors import NotApplicable
 from explorer.results.event import KINDS, LocatedEvent
 from explorer.results.switches import Continuations
 from explorer.runs.event_driven.march import March
-from explorer.runs.event_driven.workspace import Workspace
 from explorer.runs.fesd.tangents import check_start
 
 __all__ = ["SwitchedMarch"]
@@ -39,22 +38,19 @@ class SwitchedMarch(March):
         """
         self.mode, self.begun = self._begin(start)
         super().go(start, seeds)
-        if self.wrt and len(self.steps):
+        if self.wrt and len(self.steps.t):
             n = self.flow.n_x
-            first = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[:, :n]
+            first = self.steps.y[0].reshape(-1, n + 1)[:, :n]
             check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
 
     def start_mode(self, start: Any) -> int:
         """Return the number of the mode in which it begins, picked where there are several."""
         return self.mode
 
-    def workspace(self) -> Workspace:
-        """Lend the arguments of the kernels, with what is picked behind the start."""
-        work = super().workspace()
-        later = self.scheme.picked[self.begun :][: len(work.caps) - 4]
-        work.caps[4:] = -1
-        work.caps[4 : 4 + len(later)] = later
-        return work
+    @property
+    def picks(self) -> tuple[int, ...]:
+        """What is taken at the moments with several continuations behind the start."""
+        return self.settings.picks[self.begun :]
 
     def _begin(self, start: Any) -> tuple[int, int]:
         """Return the first mode, and whether it is one of several."""
@@ -64,7 +60,7 @@ class SwitchedMarch(March):
         held, _ = self._held(0.0, x if start is None else start, branches, flow.starts)
         if len(held) < 2 or mode not in held:
             return mode, 0
-        pick = (*self.scheme.picked, -1)[0]
+        pick = (*self.settings.picks, -1)[0]
         return held[pick] if 0 <= pick < len(held) else mode, 1
 
     @property
@@ -93,14 +89,14 @@ class SwitchedMarch(March):
         flow, n = self.flow, self.flow.n_x
         places = np.cumsum([0, *(bool(g.branches) for g in flow.guards)]) + flow.offsets["branch"]
         found = []
-        if len(self.steps):
-            x = self.steps[0, 2 : 2 + len(self.y)].reshape(-1, n + 1)[0, :n]
+        if len(self.steps.t):
+            x = self.steps.y[0].reshape(-1, n + 1)[0, :n]
             branches = flow.automaton.start_branches  # type: ignore[union-attr]
-            found.append(self._moment(0.0, x, branches, flow.starts, int(self.step_state[0, 0])))
-        for row, kind in zip(self.record, self.kinds, strict=True):
-            branches, native = flow.guards[kind[0]].branches, flow.bundles[places[kind[0]]]
-            x = row[self.lay["x_plus"]][:-1]
-            found.append(self._moment(row[0], x, branches, native, kind[3]))
+            found.append(self._moment(0.0, x, branches, flow.starts, int(self.steps.state[0, 0])))
+        for event, x in zip(self.events.head, self.part("x_plus")[:, :-1], strict=True):
+            guard = event["guard"]
+            branches, native = flow.guards[guard].branches, flow.bundles[places[guard]]
+            found.append(self._moment(event["t"], x, branches, native, event["after"]))
         return tuple(moment for moment in found if moment is not None)
 
     def _moment(
@@ -136,14 +132,16 @@ class SwitchedMarch(March):
 
     def _known(self) -> dict[str, Any]:
         system, signs = self.flow.system, self._signs
-        met = np.unique(np.concatenate([self.step_state[:, 0], *self.kinds[:, 2:4].T]))
+        met = np.unique(np.concatenate([
+            self.steps.state[:, 0], self.events.head["before"], self.events.head["after"],
+        ]))  # fmt: skip
         met = met if len(met) else np.array([self.flow.start_mode(self.rho)])
         distinct, number = np.unique(signs[met], axis=0, return_inverse=True)
         self._number = np.zeros(len(signs), int)
         self._number[met] = number.ravel()
         return {
-            "boundaries": np.append(self.steps[:, 0], self.t_last),
-            "interval": np.zeros(len(self.steps), int),
+            "boundaries": np.append(self.steps.t, self.t_last),
+            "interval": np.zeros(len(self.steps.t), int),
             "patterns": distinct,
             "names": tuple(system.mode_name(s.tolist()) for s in distinct),  # type: ignore[attr-defined]
         }
@@ -164,24 +162,24 @@ class SwitchedMarch(March):
     def _surfaces(self) -> list[int]:
         """Number of the switching function of each event."""
         functions = self.flow.active_sets.functions  # type: ignore[union-attr]
-        return [functions[self.flow.guard_name(who)] for who in self.kinds[:, 0].tolist()]
+        return [functions[self.flow.guard_name(who)] for who in self.events.head["guard"].tolist()]
 
     @property
     def sequence(self) -> list[tuple[str, str]]:
         """Kind of each event, and name of its switching function."""
         names, signs, found = self.flow.system.guard_names, self._signs, []  # type: ignore[attr-defined]
-        for kind, which in zip(self.kinds, self._surfaces, strict=True):
-            was, now = signs[kind[2:4]]
+        for event, which in zip(self.events.head, self._surfaces, strict=True):
+            was, now = signs[event["before"]], signs[event["after"]]
             what = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
             what = what if (was != now).any() else "touches"
-            found.append(("zeno" if KINDS[kind[1]] == "zeno" else what, names[which]))
+            found.append(("zeno" if KINDS[event["kind"]] == "zeno" else what, names[which]))
         return found
 
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
         system, signs = self.flow.system, self._signs
         found, surfaces = super()._events(right, gap_dot), self._surfaces
-        for k, kind in enumerate(self.kinds):
-            was, now = signs[kind[2:4]]
+        for k, event in enumerate(self.events.head):
+            was, now = signs[event["before"]], signs[event["after"]]
             found[k] = dataclasses.replace(
                 found[k], index=surfaces[k], together=max(int(np.count_nonzero(was != now)), 1),
                 mode=system.mode_name(was.tolist()),  # type: ignore[attr-defined]

@@ -94,7 +94,7 @@ class Elements(Run):
         self.places = np.column_stack([record.interval[:count], record.phase[:count]])
         self.t_last = float(self.tally["reached"])
         self.counts = np.array([count, made - 1, int(newton["evaluations"])])
-        self.watch = np.full((1, 5), np.inf)
+        self.nearest = np.inf  # no guard nearly fires: none is watched
         self.residual_of_newton = float(newton["residual"])
         if made > 1 and phases.switches["element"][made - 1] == count:  # it could not begin
             made -= 1

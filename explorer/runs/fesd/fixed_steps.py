@@ -60,7 +60,7 @@ class FixedSteps(Elements):
         self.mult = record.mult[:count].reshape(count, s, nsel)
         self.t_last = self._end
         self.counts = np.array([count, int(self.tally["iterations"]), int(self.tally["pivoted"])])
-        self.watch = np.full((1, 5), np.inf)
+        self.nearest = np.inf  # no guard nearly fires: none is watched
         self.residual_of_newton = float(self.tally["residual"])
         self._phases()
 

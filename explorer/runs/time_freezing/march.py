@@ -63,7 +63,7 @@ class Freezing(ABC):
     ) -> None:
         self.compiled, self.options, self.scheme, self.t_end = compiled, options, scheme, t_end
         self.rho = np.asarray(rho, float)
-        self.watch = np.full((1, 5), np.inf)
+        self.nearest = np.inf  # no guard nearly fires: none is watched
         steps(options.h, t_end, 1, 1)  # refuses a span that is shorter than h
 
     # -- pseudo-time --------------------------------------------------------------------------

@@ -1,0 +1,120 @@
+"""A compiled flow as the event-driven kernels take it: functions, sizes, guards, surfaces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.compiled import Flow
+from explorer.kernels.event_driven.records import (
+    BRANCH,
+    FUNCTION,
+    GUARD,
+    LAST,
+    ROW,
+    SAMPLES,
+    SIDE,
+    STATE,
+    SURFACE,
+    WATCH,
+)
+from explorer.kernels.event_driven.structures import (
+    Automaton,
+    Functions,
+    Problem,
+    Saddle,
+    Sizes,
+    Surfaces,
+)
+
+__all__ = ["automaton", "problem", "surfaces"]
+
+
+def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
+    """Return the problem of a flow, with room for `many` states at once.
+
+    Parameters
+    ----------
+    flow : Flow
+    wrt : the parameter of each sensitivity column, -1: a start value
+    many : int, optional
+        How many inputs and saddle matrices stand one behind the other.
+    """
+    order = max(flow.n + flow.rows, flow.n_x)
+    at = flow.offsets
+    cost = at["cost"] if flow.cost is not None else -1
+    table = flow.table.view(FUNCTION).reshape(-1)
+    sides = np.zeros(len(flow.side_places), SIDE)
+    sides["place"] = flow.side_places
+    return Problem(
+        Functions(table, at["tlm"], at["guard"], at["guard_tlm"], at["reset"], cost),
+        _sizes(flow), np.array(wrt, np.int64), _partners(flow), np.tile(flow.input(0.0), many),
+        np.empty(flow.most + 1),
+        Saddle(
+            np.empty((many * order, order)), np.empty(many * order, np.int64),
+            *np.empty((3, order)),
+        ),
+        np.zeros(1, STATE), np.zeros(flow.rows, ROW), sides,
+    )  # fmt: skip
+
+
+def _sizes(flow: Flow) -> Sizes:
+    rates = 1 + flow.n_x + flow.n_rho
+    lam = rates + flow.n_x
+    e = lam + flow.rows
+    return Sizes(
+        flow.mechanical, flow.n_x, flow.n, flow.n_c, flow.n_rho, flow.rows,
+        rates=rates, lam=lam, e=e, sigma=e + flow.n_c,
+    )  # fmt: skip
+
+
+def _partners(flow: Flow) -> np.ndarray:
+    """Return the tangent row of each contact (-1: frictionless), the contact of each tangent."""
+    tangent = {c: flow.n_c + k for k, c in enumerate(flow.rough)}
+    return np.array([*(tangent.get(c, -1) for c in range(flow.n_c)), *flow.rough], np.int64)
+
+
+def automaton(flow: Flow) -> Automaton:
+    """Return the guards of all modes; none for a mechanical system."""
+    if flow.mechanical:
+        none = np.zeros(1, np.int64)
+        return Automaton(none, np.zeros(0, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST))
+    modes = len(flow.automaton.modes)  # type: ignore[union-attr]
+    first = np.searchsorted([g.mode for g in flow.guards], range(modes + 1))
+    zeros = {(g.mode, g.r, g.direction): k - first[g.mode] for k, g in enumerate(flow.guards)}
+    row = flow.offsets["branch"]
+    guards: list[tuple[int, ...]] = []
+    branches: list[tuple[int, ...]] = []
+    for g in flow.guards:
+        flags = g.bounds + 2 * g.terminal + 4 * (g.when is not None)
+        same = zeros.get((g.to, g.r, g.direction), -1)
+        guards.append((g.direction, g.to, flags, g.zeno, len(g.branches), row, len(branches), same))
+        row += bool(g.branches)
+        condition = 0
+        for b in g.branches:
+            there = [other.name for other in flow.guards if other.mode == b.to]
+            left = there.index(g.leaves) if g.leaves in there else -1
+            branches.append((b.to, left, condition, condition + len(b.when)))
+            condition += len(b.when)
+    return Automaton(
+        first.astype(np.int64), np.array(guards, GUARD), np.array(branches, BRANCH),
+        np.zeros(len(guards), LAST),
+    )  # fmt: skip
+
+
+def surfaces(flow: Flow) -> Surfaces:
+    """Return the surfaces of the formulas as guards of an automaton with one mode."""
+    count = len(flow.side_places)
+    native = flow.surfaces
+    table = np.array([(native.address, native.data) if native else (0, 0)], FUNCTION)
+    history = np.zeros(count, SURFACE)
+    history["whole"] = [whole for _, whole in flow.sides.surfaces]
+    sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, rows=0)
+    return Surfaces(
+        Functions(table, 0, 0, 0, 0, -1), sizes,
+        Automaton(
+            np.array([0, count]), np.zeros(count, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST)
+        ),
+        np.zeros(1, STATE), np.zeros(count, WATCH), history,
+        np.empty((SAMPLES + 3, max(count, 1))),
+        inverse=len(flow.input(0.0)) - count,  # their sizes come last
+    )  # fmt: skip

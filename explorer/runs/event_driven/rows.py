@@ -1,0 +1,138 @@
+"""The rows of a run: both sides of every event among given times, and the events themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from explorer.kernels.event_driven.records import CHAINED
+from explorer.results.event import LocatedEvent
+from explorer.runs.event_driven.run import Run
+
+__all__ = ["events_of", "rows_of"]
+
+_RESTS = 1e-8  # m/s: no faster moves what is held
+
+
+class _Weave:
+    """The order in which rows at given times and both sides of the events follow each other."""
+
+    def __init__(self, times: np.ndarray, hits: np.ndarray) -> None:
+        events = len(hits)
+        sides = np.concatenate([times, hits, hits])
+        turn = 2.0 * np.arange(events)
+        turns = np.concatenate([np.zeros(len(times)), turn, turn + 1])
+        self.order = np.lexsort((turns, sides))
+        place = np.empty(len(self.order), int)
+        place[self.order] = np.arange(len(self.order))
+        self.t = sides[self.order]
+        self.left = place[len(times) : len(times) + events]
+        self.right = place[len(times) + events :]
+
+    def __call__(self, grid: np.ndarray, minus: np.ndarray, plus: np.ndarray) -> np.ndarray:
+        """Return what belongs to the times, and to both sides of the events, in one order."""
+        return np.concatenate([grid, minus, plus])[self.order]
+
+
+def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, Any], np.ndarray]:
+    """Return the rows at increasing times and at the events, and the row behind each event.
+
+    See `explorer.runs.event_driven.run.Run.sample` for `exact`.
+    """
+    flow, head, hits, step_state = run.flow, run.events.head, run.hits, run.steps.state
+    n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(run.wrt)
+    block = n_x + 1
+    times = times[~np.isin(times, hits)]
+    y, dy, which = run.sample(times, exact=exact)
+    woven = _Weave(times, hits)
+    x_minus, x_plus = run.part("x_minus"), run.part("x_plus")
+    late = np.flatnonzero((head["rest"] > 0) & (hits <= run.t_last))
+    if len(late):  # the contact was closed a moment before its impacts have accumulated
+        jump = (x_minus - x_plus)[late]
+        x_minus, x_plus = x_minus.copy(), x_plus.copy()
+        x_plus[late] = run.sample(hits[late])[0][:, :block]
+        x_minus[late] = x_plus[late] + jump
+    xz = woven(y[:, :block], x_minus, x_plus)
+    rates = woven(dy[:, :block], run.part("f_minus"), run.part("f_plus"))
+    S = woven(y[:, block:], run.part("s_minus"), run.part("s_plus"))
+    S = S.reshape(len(S), p, block).transpose(0, 2, 1)
+    t, x = woven.t, xz[:, :n_x]
+    between = step_state[which, 0] if len(step_state) else np.zeros(len(times), int)
+    held = np.zeros((len(t), 2 * flow.rows - nc), np.int8)
+    impulses = np.zeros((len(t), flow.rows))
+    if nc and len(step_state):  # a run may fail at an event, or before its first step
+        of = woven(which, head["step"] - 1, head["step"])
+        held = step_state[np.clip(of, 0, len(step_state) - 1), 1 : 1 + held.shape[1]]
+        held = held.astype(np.int8)
+        impulses[woven.right] = run.part("p")
+    gap, gap_dot, slip = run.gaps(t, x)
+    lam = np.zeros((len(t), flow.rows))
+    if nc:
+        # of events that share a time the steps know the first and the last side only
+        shared = np.concatenate([woven.left, woven.right])
+        held[shared, :nc] &= np.abs(gap_dot[shared]) <= _RESTS
+        for k, c in enumerate(flow.rough):
+            held[shared, nc + k] &= np.abs(slip[shared, c]) <= _RESTS
+            held[:, nc + k] &= held[:, c]
+        lam = run.forces(t, x, held)
+    q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
+    return _friction_of(run, t, x, held, impulses, lam) | {
+        "t": t, "q": q, "v": v, "p": impulses[:, :nc], "gap": gap, "gap_dot": gap_dot,
+        "active": held[:, :nc], "slip": slip, "iterations": np.ones(len(t), np.int32),
+        "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam[:, :nc],
+        "z": xz[:, n_x], "S": S, "mode": woven(between, head["before"], head["after"]),
+    }, woven.right  # fmt: skip
+
+
+def _friction_of(
+    run: Run, t: np.ndarray, x: np.ndarray, held: np.ndarray, impulses: np.ndarray, lam: np.ndarray
+) -> dict[str, Any]:
+    """Return friction impulses and forces, the most that they can be, and which contacts stick."""
+    flow, nc = run.flow, run.flow.n_c
+    p_t, p_max, lam_t, lam_max = np.zeros((4, len(t), nc))
+    sticks = np.zeros((len(t), nc), bool)
+    if flow.rough:
+        rough, stuck = list(flow.rough), held[:, nc : flow.rows] == 1
+        p_t[:, rough], lam_t[:, rough] = impulses[:, nc:], lam[:, nc:]
+        mu = run.along(flow.bundles[1], t, x)[:, flow.rows * (flow.n + 3) :].reshape(len(t), 2, -1)
+        mu = np.where(stuck, mu[:, 1], mu[:, 0])
+        lam_max[:, rough], p_max[:, rough] = mu * lam[:, rough], mu * impulses[:, rough]
+        sticks[:, rough] = stuck
+    return {"p_t": p_t, "p_max": p_max, "lam_t": lam_t, "lam_max": lam_max, "sticks": sticks}
+
+
+def events_of(
+    run: Run,
+    right: np.ndarray,
+    gap_dot: np.ndarray,
+    meetings: dict[int, np.ndarray],
+    margins: np.ndarray,
+) -> list[LocatedEvent]:
+    """Return the events.
+
+    Parameters
+    ----------
+    run : Run
+    right : (events,) the row behind each
+    gap_dot : (n_t, n_c) of all rows
+    meetings : events at which the order may decide
+    margins : (events,) grazing margins
+    """
+    flow, n, head = run.flow, run.flow.n, run.events.head
+    names = [""] if flow.automaton is None else [m.name for m in flow.automaton.modes]
+    x_minus, x_plus, impulses = run.part("x_minus"), run.part("x_plus"), run.part("p")
+    located = []
+    for k, (kind, name) in enumerate(run.sequence):
+        who, i, event = int(head[k]["guard"]), int(right[k]), head[k]
+        before, after = x_minus[k, :-1], x_plus[k, :-1]
+        speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
+        impulse = float(impulses[k, who]) if flow.mechanical else 0.0
+        located.append(LocatedEvent(
+            float(event["t"] + event["rest"]), kind, name, who, i,
+            before[n:], after[n:], float(speeds[0]), float(speeds[1]), impulse,
+            before, after, float(event["D"]), int(event["together"]), names[event["before"]],
+            names[event["after"]], run.motion(k) if run.wrt else None,
+            int(event["how"]) == CHAINED, k in meetings, float(margins[k]),
+        ))  # fmt: skip
+    return located
