@@ -63,9 +63,15 @@ def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
         swept = _sweep(question, run)
     value = cost_of(question, run)
     found = Sensitivity(
-        "adjoint", run, question.wrt, value, swept.gradient, question, mu=swept.mu,
+        "adjoint",
+        run,
+        question.wrt,
+        value,
+        swept.gradient,
+        question,
+        mu=swept.mu,
         mu_ends=swept.ends,
-    )  # fmt: skip
+    )
     if not fine:
         found.solution = run
     if check:
@@ -152,11 +158,16 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
     stages = march.tableau.stages + 1
     slopes, states_of = np.zeros((2, stages, block))
     sweep = Sweep(
-        np.append(w_x, 1.0), np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places]),
-        np.zeros(p + 1), np.abs(steps.y[:, :block]).max(axis=0, initial=1e-300),
-        slopes, states_of, np.zeros((3 * stages, block)), np.zeros((3, block)),
+        np.append(w_x, 1.0),
+        np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places]),
+        np.zeros(p + 1),
+        np.abs(steps.y[:, :block]).max(axis=0, initial=1e-300),
+        slopes,
+        states_of,
+        np.zeros((3 * stages, block)),
+        np.zeros((3, block)),
         np.zeros((3, p)),
-    )  # fmt: skip
+    )
     ends = np.empty((2, block))
     ends[1] = sweep.mu
     if _backward(march, question.places, steps, jumps, walk, states, sweep) != 0:
@@ -166,15 +177,25 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
     size = np.abs(gradient).max(initial=0.0)
     error = sweep.errors[:p].max(initial=0.0) / size if size > 0 else 0.0
     return _Sweep(
-        gradient, ends, jumps.mu[:met], jumps.gains[:met], moved, events,
+        gradient,
+        ends,
+        jumps.mu[:met],
+        jumps.gains[:met],
+        moved,
+        events,
         float(error + sweep.errors[p]),
-    )  # fmt: skip
+    )
 
 
 def _backward(
-    march: Run, places: tuple[int, ...], steps: Steps, jumps: Any, walk: np.ndarray,
-    states: np.ndarray, sweep: Any,
-) -> int:  # fmt: skip
+    march: Run,
+    places: tuple[int, ...],
+    steps: Steps,
+    jumps: Any,
+    walk: np.ndarray,
+    states: np.ndarray,
+    sweep: Any,
+) -> int:
     """Call the kernel, with what it works on from a run before, if there is one."""
     from explorer.kernels.event_driven.adjoint import backward
 

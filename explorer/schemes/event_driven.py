@@ -218,15 +218,31 @@ class EventDriven(Picks, Scheme):
             most += newmark.steps(t_end, 2 + (1 + p) * (flow.n_x + flow.n + 1), flow.n)
             most = 1 << most.bit_length()  # few sizes, so that few are kept
         return Settings(
-            self.tableau, self.rtol, self.atol, h, grid, most, self.max_events, self.points,
+            self.tableau,
+            self.rtol,
+            self.atol,
+            h,
+            grid,
+            most,
+            self.max_events,
+            self.points,
             self.picked,
-        )  # fmt: skip
+        )
 
     def run(  # type: ignore[override]
-        self, compiled: Flow, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
-        x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] = (), seeds: Any = None,
+        self,
+        compiled: Flow,
+        rho: Any,
+        t_end: float,
+        q0: Any = None,
+        v0: Any = None,
+        *,
+        x0: Any = None,
+        t_eval: Any = None,
+        wrt: tuple[int, ...] = (),
+        seeds: Any = None,
         events_wrt: tuple[int, ...] = (),
-    ) -> Solution:  # fmt: skip
+    ) -> Solution:
         """Integrate from t = 0 to `t_end`.
 
         Parameters
@@ -264,9 +280,14 @@ class EventDriven(Picks, Scheme):
             x0[:n] = x0[:n] if q0 is None else q0
             x0[n:] = x0[n:] if v0 is None else v0
         march = kind(
-            compiled, self._settings(compiled, t_end, len(wrt)), np.asarray(rho, float), t_end, wrt,
-            slopes=len(events_wrt) > 0, scheme=self,
-        )  # fmt: skip
+            compiled,
+            self._settings(compiled, t_end, len(wrt)),
+            np.asarray(rho, float),
+            t_end,
+            wrt,
+            slopes=len(events_wrt) > 0,
+            scheme=self,
+        )
         march.go(x0, seeds)
         return march.trajectory(t_eval)
 

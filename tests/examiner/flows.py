@@ -74,7 +74,7 @@ def tolerance_of(run: Any, t0: float, t1: float) -> float:
     By their tolerances; a Newmark scheme promises none, and its steps are off by a few times what
     the change of the acceleration in each makes of the velocity.
     """
-    begins = run.march.steps[:, 0]
+    begins = run.march.steps.t
     steps = 2 + ((begins > t0) & (begins < t1)).sum()
     size = np.abs(run.x).max()
     allowed = float(STEPS_OFF * steps * (run.scheme.atol + run.scheme.rtol * size))

@@ -109,14 +109,14 @@ def excess(run: Any) -> tuple[float, float, float] | None:
                                       / (SHARE * size)).max()))  # fmt: skip
         met = _sequence(mine, t)
         if grown > 1e5 or not agree(met, several[0], NEAR * end):
-            steps = 1 + (mine.march.steps[:, 0] < t).sum()
+            steps = 1 + (mine.march.steps.t < t).sum()
             sure = grown * steps * (scheme.rtol + scheme.atol / size.min()) < 1e-4
             return (np.inf, t, grown) if sure and grown <= 1e5 else worst
         if _names(met) != _names(several[0]):
             break  # a jump more or less of an accumulation: what is at rest has another name
         if np.abs(hits - t).min() < NEAR * end:
             continue
-        steps = 1 + (mine.march.steps[:, 0] < t).sum()
+        steps = 1 + (mine.march.steps.t < t).sum()
         error = float((np.abs(_at(mine, times[[k]]) - _at(best, times[[k]])) / size).max())
         unit = grown * steps * (scheme.rtol + scheme.atol / size.min()) + 1e-11 * grown
         if error / unit > worst[0]:

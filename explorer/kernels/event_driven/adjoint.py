@@ -19,7 +19,7 @@ from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import evaluate, flow, restore
 from explorer.kernels.event_driven.records import CHAINED, STEP
 from explorer.kernels.event_driven.structures import Event, Events, Method, Problem, Saddle, Steps
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer, value_of
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, rows_of
 
 __all__ = [
@@ -82,7 +82,7 @@ def transposed_solve(A: Matrix, n: int, pivots: Integers, b: Vector) -> None:
             b[k], b[best] = b[best], b[k]
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def pull_back_cost(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
     """Add the part of the running cost g: bars gain g_x', weights of x' gain g_x''."""
     nx, wrt, out = problem.sizes.n_x, problem.wrt, problem.out
@@ -97,7 +97,7 @@ def pull_back_cost(problem: Problem, weights: Matrix, bars: Matrix, gains: Matri
             gains[r, k] += z * out[1 + 2 * nx + w] if w >= 0 else 0.0
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def pull_back_field(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
     """Add f_x' weight and f_rho' weight of an automaton."""
     nx, nr, wrt, out = problem.sizes.n_x, problem.sizes.n_rho, problem.wrt, problem.out
@@ -158,7 +158,7 @@ def pull_back(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) ->
                 gains[r, k] -= force * out[by_rho + row * nr + w] if w >= 0 else 0.0
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def leap(
     problem: Problem, event: Event, k: int, jumps: Jumps, sweep: Sweep, waiting: float, resets: bool
 ) -> float:
@@ -204,7 +204,7 @@ def leap(
     return waiting
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def counted(walk: WalkRows, r: int) -> int:
     """Return for how many steps the error of the one in row `r` stands, 0: it is not looked at.
 
@@ -216,7 +216,7 @@ def counted(walk: WalkRows, r: int) -> int:
     return EVERY if r % EVERY == 0 else 0
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def account(sweep: Sweep, nx: int, p: int, times: int) -> None:
     """Add what a step does to mu and the gradient, from the bars and gains of its stages.
 
@@ -253,8 +253,8 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
     long, order, saddle = problem.inp.size // many, problem.saddle.W.shape[1], problem.saddle
     first = stage * order
     return Problem(
-        problem.functions,
-        problem.sizes,
+        value_of(problem.functions),
+        value_of(problem.sizes),
         problem.wrt,
         problem.partner,
         problem.inp[stage * long : (stage + 1) * long],
@@ -272,7 +272,7 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
     )
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def step_back(
     problem: Problem, method: Method, steps: Steps, i: int, sweep: Sweep, times: int
 ) -> int:
@@ -333,6 +333,8 @@ def backward(
     states : of each of them the mode and held rows, as `restore` takes them
     sweep : mu, gradient, errors and scale, and what it works on
     """
+    problem, method, steps = refer(problem), refer(method), refer(steps)
+    jumps, sweep = refer(jumps), refer(sweep)
     waiting = 0.0
     for r in range(walk.size - 1, -1, -1):
         kind, i = walk[r].kind, walk[r].number

@@ -14,13 +14,13 @@ from explorer.kernels.event_driven.records import (
 )
 from explorer.kernels.event_driven.saltation import guard_gradient, largest
 from explorer.kernels.event_driven.structures import Automaton, Event, Problem, Search
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["rewatch"]
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def arm_contact(
     problem: Problem, search: Search, j: int, y: Vector, slope: Vector, slow: float, band: float
 ) -> bool:
@@ -62,7 +62,7 @@ def arm_contact(
     return False
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def arm_guard(
     problem: Problem,
     automaton: Automaton,

@@ -17,19 +17,21 @@ import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import VERTEX, solve
+from explorer.kernels.complementarity.structures import Lcp, LcpOptions
 from explorer.kernels.event_driven.flow import assemble, evaluate
 from explorer.kernels.event_driven.records import CONTACTS, DYNAMICS, IMPACT
 from explorer.kernels.event_driven.saltation import identity
 from explorer.kernels.event_driven.structures import Contacts, Event, Problem
 from explorer.kernels.friction.coefficients import IMPROPER, improper
 from explorer.kernels.friction.glocker_lcp import FREE, standard_form
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.references import kernel, value_of
 from explorer.kernels.structures import Vector
 
 __all__ = ["frictions", "impact", "settle"]
 
 UNCOUPLED = 1e-12  # an entry of G M^-1 G' this small beside the diagonal is round-off
+TOL, MOST = 1e-9, 1000  # of the complementarity problem: relative residual, sweeps
 HELD_BEFORE = 1e4  # times as fast may what has been held up to now part, close or slide
 
 
@@ -202,26 +204,10 @@ def coulomb(problem: Problem, contacts: Contacts, m: int, total: int, sticky: bo
     size = standard_form(contacts.D, order, m, place, ratio, sigma, contacts.w, B, force)
     for j in range(size):
         order[j] = j
-    status = solve(
-        VERTEX,
-        B,
-        order,
-        size,
-        size,
-        force,
-        1e-9,
-        1000,
-        contacts.z,
-        contacts.member,
-        contacts.T,
-        contacts.A,
-        contacts.pivots,
-        contacts.factored,
-        contacts.kept,
-        contacts.b,
-        contacts.residual,
-    )
-    contacts.kept[0] = -1
+    lcp = Lcp(B, order, force, contacts.z)
+    options = LcpOptions(VERTEX, TOL, MOST)
+    status, _ = solve(lcp, size, size, options, value_of(contacts.lcp))
+    contacts.lcp.kept[0].count = -1
     if status == SUCCESS:
         distribute(problem, contacts, m, free_mu)
     return status

@@ -6,7 +6,7 @@ from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import accelerate, flow, restore
 from explorer.kernels.event_driven.runge_kutta import advance, dense_value, interpolate
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step, Steps
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
 __all__ = ["evaluate", "forces"]
@@ -40,6 +40,7 @@ def evaluate(
     of its own, as exact as the run; unless `exact`, where several times lie in one step, they share
     that step's polynomial (order 7).
     """
+    problem, method, step, steps = refer(problem), refer(method), refer(step), refer(steps)
     nx, size, stage, new, K = problem.sizes.n_x, result.shape[1], step.stage, step.new, step.K
     width = size // (nx + 1) - 1
     k = 0
@@ -83,6 +84,7 @@ def evaluate(
 @kernel()
 def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matrix) -> None:
     """Write the forces (n_t, rows) of what is held at each row, NaN where they are not unique."""
+    problem = refer(problem)
     nx, n, nc, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
     inp, out, rows, partner = problem.inp, problem.out, problem.rows, problem.partner
     first, mu = problem.sizes.lam, count * (n + 3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from explorer.kernels.event_driven.records import CHAINED, WatchRows
 from explorer.kernels.event_driven.structures import Events, Steps
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["GRAZES", "MEETS", "NEAR", "Limits", "doubtful"]
@@ -69,6 +69,7 @@ def doubtful(
     limits : what they are judged by
     margins : (events,)
     """
+    events, limits = refer(events), refer(limits)
     band, head, doubts = limits.band, events.head, 0
     nx = events.at.x_plus - events.at.x_minus - 1
     for k in range(head.size):

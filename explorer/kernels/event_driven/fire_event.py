@@ -19,14 +19,14 @@ from explorer.kernels.event_driven.structures import (
     Workspace,
 )
 from explorer.kernels.event_driven.transition import GOES_ON, LONG_AGO, switch, touch
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, value_of
 
 __all__ = ["happen"]
 
 REPEATS = 60  # events at one time beside 30 a contact
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def approach(
     problem: Problem,
     automaton: Automaton,
@@ -56,7 +56,7 @@ def approach(
     return SUCCESS
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def depart(problem: Problem, options: Options, work: Workspace, event: Event, cause: Event) -> int:
     """Write what an event has behind it: f+ and S+; the march goes on from (x+, S+).
 
@@ -83,7 +83,7 @@ def time_back(events: Events, k: int, back: int) -> float:
     return events.head[k - back].t if k >= back else LONG_AGO
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def happen(
     problem: Problem,
     automaton: Automaton,
@@ -99,7 +99,7 @@ def happen(
 
     `how` it has come there: see EVENT.
     """
-    run, y, head, at, nc = work.run, work.y, events.head, events.at, problem.sizes.n_c
+    run, y, head, at, nc = work.run, work.y, events.head, value_of(events.at), problem.sizes.n_c
     t, k, block = run[0].t, run[0].events, problem.sizes.n_x + 1
     if k >= options.max_events:
         return EVENT_CAP

@@ -27,8 +27,9 @@ from explorer.kernels.event_driven.records import (
     FunctionRows,
 )
 from explorer.kernels.event_driven.structures import Automaton, Problem
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.jit import call
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Table, Vector
 
 PARAMETERLESS, BY_TIME = -1, -2  # in place of a parameter: a start value; the time
@@ -265,7 +266,7 @@ def held_guards(problem: Problem, values: Vector) -> int:
     return SUCCESS
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: Vector) -> int:
     """Write the guards of the present mode.
 

@@ -8,7 +8,7 @@ from explorer.kernels.event_driven.flow import guards
 from explorer.kernels.event_driven.records import SAMPLES
 from explorer.kernels.event_driven.runge_kutta import dense_value
 from explorer.kernels.event_driven.structures import Automaton, Polynomial, Problem, Search
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Matrix
 
 __all__ = ["NOISE", "Bracket", "Zero", "dip", "early", "leaves", "root", "turning", "value"]
@@ -65,7 +65,7 @@ def root(
     the place of one end (after Muller); if that goes on for long, every other time the middle. The
     slope at the zero is noted.
     """
-    low, high, g_low, g_high = bracket
+    low, high, g_low, g_high = bracket.low, bracket.high, bracket.g_low, bracket.g_high
     found = search.found
     found[0].slope = 0.0
     if low == 0.0 and not g_low > NOISE:  # it leaves zero at once: begin where it is positive
@@ -189,7 +189,7 @@ def early(
     return Bracket(-1.0, point, before, 0.0)
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def turning(
     problem: Problem,
     automaton: Automaton,

@@ -6,7 +6,7 @@ from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import evaluate
 from explorer.kernels.event_driven.records import CONTACTS, ProgressRow
 from explorer.kernels.event_driven.structures import Contacts, Options, Problem
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["begin"]

@@ -8,7 +8,7 @@ from explorer.kernels.event_driven.guard_zero import NOISE
 from explorer.kernels.event_driven.records import NEWMARK, UNARMED
 from explorer.kernels.event_driven.runge_kutta import advance
 from explorer.kernels.event_driven.structures import Automaton, Method, Problem, Search, Step
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["land"]
@@ -20,7 +20,7 @@ FAR = 1e-8  # a correction beyond this fraction of the step may pass other event
 SPARE = 16  # a row of K that no method uses
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def passes_another(problem: Problem, automaton: Automaton, search: Search, j: int) -> bool:
     """Whether an armed guard other than `j` is below its zero at the guards' values."""
     watch, values = search.watch, search.values
@@ -31,7 +31,7 @@ def passes_another(problem: Problem, automaton: Automaton, search: Search, j: in
     return far
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def shift_end(
     problem: Problem, method: Method, step: Step, t: float, move: float, width: int
 ) -> int:

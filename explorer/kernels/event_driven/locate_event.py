@@ -27,7 +27,7 @@ from explorer.kernels.event_driven.records import (
 )
 from explorer.kernels.event_driven.runge_kutta import dense_value
 from explorer.kernels.event_driven.structures import Automaton, Polynomial, Problem, Search
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Matrix
 
 __all__ = ["first_event", "flags_of"]
@@ -41,7 +41,7 @@ def flags_of(problem: Problem, automaton: Automaton, j: int) -> int:
     return automaton.guards[automaton.first[problem.state[0].mode] + j].flags
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def sample(
     problem: Problem, automaton: Automaton, polynomial: Polynomial, search: Search, count: int
 ) -> None:
@@ -78,7 +78,7 @@ def blurring(samples: Matrix, count: int, band: float) -> float:
     return worst
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def fires(
     problem: Problem,
     automaton: Automaton,

@@ -24,7 +24,7 @@ from explorer.kernels.event_driven.structures import (
     Workspace,
 )
 from explorer.kernels.friction.coefficients import IMPROPER
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 
 __all__ = ["AGAIN", "make_step"]
 
@@ -60,7 +60,7 @@ def is_lost(t: float, h: float) -> bool:
     return h <= 4e-16 * abs(t) or h < 1e-300
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def control(
     problem: Problem,
     surfaces: Surfaces,
@@ -113,7 +113,7 @@ def control(
     return SUCCESS, length * max(factor, 0.2)
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def locate(
     problem: Problem,
     automaton: Automaton,
@@ -163,7 +163,7 @@ def locate(
     return SUCCESS, reach
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def arrive(
     problem: Problem,
     automaton: Automaton,
@@ -209,7 +209,7 @@ def arrive(
     return SUCCESS
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def go_on(
     problem: Problem,
     automaton: Automaton,
@@ -241,7 +241,7 @@ def go_on(
     return SUCCESS
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def make_step(
     problem: Problem,
     automaton: Automaton,

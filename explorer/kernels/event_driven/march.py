@@ -35,12 +35,12 @@ from explorer.kernels.event_driven.structures import (
     Workspace,
 )
 from explorer.kernels.event_driven.transition import GOES_ON, LONG_AGO
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer
 
 __all__ = ["march"]
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def start(
     problem: Problem,
     automaton: Automaton,
@@ -56,10 +56,10 @@ def start(
     for j in range(automaton.last.size):
         last = automaton.last[j]
         last.first, last.second, last.third = LONG_AGO, LONG_AGO, LONG_AGO
-    contacts.member[:] = 0
+    contacts.lcp.member[:] = 0
     for c in range(contacts.rows.size):
         contacts.rows[c].prior = 0
-    contacts.kept[0] = -1  # nothing is factored
+    contacts.lcp.kept[0].count = -1  # nothing is factored
     for j in range(watch.size):
         watch[j].nearest = np.inf
     for j in range(surfaces.watch.size):
@@ -78,7 +78,7 @@ def start(
     return settle(problem, contacts, options.band, slow, -1)
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def begin_stretch(
     problem: Problem,
     automaton: Automaton,
@@ -131,6 +131,9 @@ def march(
     see `explorer.kernels.event_driven.contact_impact`; UNMADE: it comes to the mode run.at, which
     is to be compiled first; others below zero: see `explorer.kernels.event_driven.initial_state`.
     """
+    problem, automaton, surfaces = refer(problem), refer(automaton), refer(surfaces)
+    method, contacts, options = refer(method), refer(contacts), refer(options)
+    work, record = refer(work), refer(record)
     run, watch, values = work.run, work.search.watch, work.search.values
     status = start(problem, automaton, surfaces, contacts, options, work)
     if status != SUCCESS:

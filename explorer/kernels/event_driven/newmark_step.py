@@ -24,8 +24,8 @@ from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.event_driven.flow import assemble, evaluate, flow, tangent
 from explorer.kernels.event_driven.records import STEP
 from explorer.kernels.event_driven.structures import Method, Problem, Step
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 from explorer.kernels.time_stepping.newmark_error import local_error, middle
 

@@ -18,8 +18,8 @@ import numpy as np
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import flow
 from explorer.kernels.event_driven.structures import Method, Problem, Step
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
 MU = 3 + 3 ** (2 / 3) - 3 ** (1 / 3)
@@ -56,7 +56,7 @@ def newton_parts(method: Method, nx: int) -> Newton:
     )
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def jacobian(problem: Problem, step: Step, J: Matrix, t: float, y: Vector) -> int:
     """Write f_x at (t, y) by differences: it only has to make Newton's method converge."""
     nx, K, stage, new = problem.sizes.n_x, step.K, step.stage, step.new
@@ -74,7 +74,7 @@ def jacobian(problem: Problem, step: Step, J: Matrix, t: float, y: Vector) -> in
     return SUCCESS
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def factor(newton: Newton, A: Matrix, h: float, nx: int) -> bool:
     """Write the two matrices and factor them; return whether neither is singular."""
     lu, error, J = newton.matrix, newton.error, newton.J
@@ -93,7 +93,7 @@ def factor(newton: Newton, A: Matrix, h: float, nx: int) -> bool:
     return lu_factor(error, nx, nx - 1, nx - 1, newton.error_pivots) == 0
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def correct(
     method: Method, newton: Newton, K: Matrix, y: Vector, h: float, nx: int, width: int
 ) -> tuple[float, float]:
@@ -128,7 +128,7 @@ def correct(
     return change, off
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def estimate(newton: Newton, K: Matrix, h: float, nx: int, width: int) -> None:
     """Write the error over h to K[OFF]."""
     r = newton.r

@@ -15,7 +15,7 @@ from explorer.kernels.event_driven.newmark_step import newmark_step
 from explorer.kernels.event_driven.radau import radau_step
 from explorer.kernels.event_driven.records import DOP853, NEWMARK, RADAU
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 

@@ -19,11 +19,11 @@ from explorer.kernels.event_driven.flow import (
 )
 from explorer.kernels.event_driven.records import CONTACTS, GAPS_BY_RHO, STEP
 from explorer.kernels.event_driven.structures import Automaton, Event, Problem, Sizes
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def formula_gradient(problem: Problem, automaton: Automaton, j: int, event: Event) -> None:
     """Write the derivatives of a guard of an automaton."""
     nx, out, row, at = problem.sizes.n_x, problem.out, event.row, event.at
@@ -36,7 +36,7 @@ def formula_gradient(problem: Problem, automaton: Automaton, j: int, event: Even
         row[at.r_rho + k] = out[1 + nx + k]
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def gap_gradient(problem: Problem, j: int, event: Event) -> None:
     """Write the derivatives of the gap of open contact `j`."""
     n, nr, count = problem.sizes.n, problem.sizes.n_rho, problem.sizes.rows
@@ -52,7 +52,7 @@ def gap_gradient(problem: Problem, j: int, event: Event) -> None:
         row[r_x + n + i] = 0.0
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def speed_gradient(problem: Problem, j: int, event: Event) -> None:
     """Write the derivatives of the sliding velocity of tangent `j`, in its own direction."""
     n, nr, nc, count = problem.sizes.n, problem.sizes.n_rho, problem.sizes.n_c, problem.sizes.rows
@@ -73,7 +73,7 @@ def speed_gradient(problem: Problem, j: int, event: Event) -> None:
         row[r_x + n + i] = sigma * out[2 * count + j * n + i]
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def force_gradient(problem: Problem, j: int, held: int, event: Event) -> int:
     """Write the derivatives of a force lam, or of mu lam -+ lam_t: linear in the rows held."""
     nx, n, nc, nr = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_rho

@@ -23,7 +23,7 @@ from explorer.kernels.event_driven.structures import (
     Step,
     Surfaces,
 )
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, value_of
 from explorer.kernels.structures import Vector
 
 __all__ = ["FAILED", "HIDDEN", "NONE", "cross", "free", "release", "turn"]
@@ -177,13 +177,13 @@ def cross(
     for j in range(problem.sides.size):
         surfaces.samples[0, j] = out[j]
     watched = Problem(
-        surfaces.functions,
-        surfaces.sizes,
+        value_of(surfaces.functions),
+        value_of(surfaces.sizes),
         problem.wrt,
         problem.partner,
         problem.inp,
         out,
-        problem.saddle,
+        value_of(problem.saddle),
         surfaces.state,
         problem.rows,
         problem.sides,

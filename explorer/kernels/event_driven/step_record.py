@@ -1,7 +1,7 @@
 """The record of a step of the event-driven march."""
 
 from explorer.kernels.event_driven.structures import Problem, Steps
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["note"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from explorer.kernels.complementarity.structures import LcpWorkspace
 from explorer.kernels.event_driven.records import (
     NEWMARK,
     RADAU,
@@ -28,7 +29,7 @@ from explorer.kernels.event_driven.records import (
     SurfaceRows,
     WatchRows,
 )
-from explorer.kernels.structures import Flags, Integers, Matrix, Table, Vector
+from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
 
 class Functions(NamedTuple):
@@ -198,15 +199,8 @@ class Contacts(NamedTuple):
     ratio: Vector  # mu of what may stick, sigma mu of what slides
     force: Vector  # N or N s
     B: Matrix  # the problem in standard form
-    A: Matrix  # workspaces of `explorer.kernels.complementarity.lcp.solve`
-    T: Matrix
-    z: Vector
-    b: Vector
-    residual: Vector
-    pivots: Integers
-    factored: Integers
-    kept: Integers  # (3,) how many rows are factored, -1: none; their bandwidths
-    member: Flags
+    z: Vector  # its solution
+    lcp: LcpWorkspace
 
 
 class Options(NamedTuple):

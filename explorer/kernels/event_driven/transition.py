@@ -13,7 +13,7 @@ from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count
 from explorer.kernels.event_driven.records import CONTACTS, TERMINAL
 from explorer.kernels.event_driven.saltation import identity, largest, reset
 from explorer.kernels.event_driven.structures import Automaton, Contacts, Event, Options, Problem
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["switch", "touch"]
@@ -60,7 +60,7 @@ def branch(problem: Problem, automaton: Automaton, guard: int, picks: Integers) 
     return first if first >= 0 else chosen
 
 
-@kernel(inline=True)
+@kernel(inner=True)
 def accumulates(
     automaton: Automaton, guard: int, t: float, twelfth: float, rest: float
 ) -> tuple[bool, float]:

@@ -31,10 +31,14 @@ def ended(run: Run) -> Status:
     name = Status.of(code, 0, t).name
     if code in _UNSOLVED:
         found = _paradox(run)
-        why = found.words if found else (
-            "no contact forces are consistent with its accelerations: redundant or contradictory "
-            "contacts cause that"
-        )  # fmt: skip
+        why = (
+            found.words
+            if found
+            else (
+                "no contact forces are consistent with its accelerations: redundant or "
+                "contradictory contacts cause that"
+            )
+        )
         return _stopped(run, name, f"{why}. {_GOES_ON}")
     if code in _LOST and (why := _massless(run)):
         return _stopped(run, name, why)

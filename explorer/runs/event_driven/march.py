@@ -87,10 +87,21 @@ class March(Run):
         picks = np.full(_PICKS, -1)
         picks[: len(self.picks)] = self.picks[:_PICKS]
         return Options(
-            float(self.t_end), settings.h, settings.grid or self.t_end / 4, settings.grid, BAND,
-            REST_MAX, LOWEST, settings.max_steps, settings.max_events, len(self.wrt), self.slopes,
-            given_state, given_seeds, picks,
-        )  # fmt: skip
+            float(self.t_end),
+            settings.h,
+            settings.grid or self.t_end / 4,
+            settings.grid,
+            BAND,
+            REST_MAX,
+            LOWEST,
+            settings.max_steps,
+            settings.max_events,
+            len(self.wrt),
+            self.slopes,
+            given_state,
+            given_seeds,
+            picks,
+        )
 
     def _run(self, start: Any, seeds: np.ndarray | None) -> int:
         from explorer.kernels.event_driven.initial_state import UNMADE
@@ -107,9 +118,15 @@ class March(Run):
             options = self._options(start is not None, seeds is not None)
             begin = time.perf_counter()
             self.code = march(
-                lent.problem, lent.automaton, lent.surfaces, lent.method, lent.contacts, options,
-                work, lent.record,
-            )  # fmt: skip
+                lent.problem,
+                lent.automaton,
+                lent.surfaces,
+                lent.method,
+                lent.contacts,
+                options,
+                work,
+                lent.record,
+            )
             self.seconds = time.perf_counter() - begin
             progress = work.run[0]
             self.wanted = int(progress["at"])
@@ -117,9 +134,9 @@ class March(Run):
                 return self.code
             if self.code < 0:
                 self._refuse(lent)
-            self.counts = np.array([
-                progress[name] for name in ("steps", "events", "evaluations", "rejected")
-            ])  # fmt: skip
+            self.counts = np.array(
+                [progress[name] for name in ("steps", "events", "evaluations", "rejected")]
+            )
             taken, met = self.counts[:2].tolist()
             steps, events = lent.record
             self.steps = Steps(*(part[:taken].copy() for part in steps))
@@ -194,11 +211,16 @@ class March(Run):
     def _lazy(self, times: np.ndarray | int, exact: bool = True) -> Solution:
         system = self.flow.system
         return Solution(
-            lambda: self._rows(times, exact), system=system, scheme=self.scheme,
-            status=ended(self), observe=observe,
+            lambda: self._rows(times, exact),
+            system=system,
+            scheme=self.scheme,
+            status=ended(self),
+            observe=observe,
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=self.route, seconds=self.seconds, known={"march": self, **self._known()},
-        )  # fmt: skip
+            route=self.route,
+            seconds=self.seconds,
+            known={"march": self, **self._known()},
+        )
 
     def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
         if isinstance(times, int):

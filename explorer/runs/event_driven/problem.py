@@ -47,14 +47,20 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
     sides["place"] = flow.side_places
     return Problem(
         Functions(table, at["tlm"], at["guard"], at["guard_tlm"], at["reset"], cost),
-        _sizes(flow), np.array(wrt, np.int64), _partners(flow), np.tile(flow.input(0.0), many),
+        _sizes(flow),
+        np.array(wrt, np.int64),
+        _partners(flow),
+        np.tile(flow.input(0.0), many),
         np.empty(flow.most + 1),
         Saddle(
-            np.empty((many * order, order)), np.empty(many * order, np.int64),
+            np.empty((many * order, order)),
+            np.empty(many * order, np.int64),
             *np.empty((3, order)),
         ),
-        np.zeros(1, STATE), np.zeros(flow.rows, ROW), sides,
-    )  # fmt: skip
+        np.zeros(1, STATE),
+        np.zeros(flow.rows, ROW),
+        sides,
+    )
 
 
 def _sizes(flow: Flow) -> Sizes:
@@ -62,9 +68,17 @@ def _sizes(flow: Flow) -> Sizes:
     lam = rates + flow.n_x
     e = lam + flow.rows
     return Sizes(
-        flow.mechanical, flow.n_x, flow.n, flow.n_c, flow.n_rho, flow.rows,
-        rates=rates, lam=lam, e=e, sigma=e + flow.n_c,
-    )  # fmt: skip
+        flow.mechanical,
+        flow.n_x,
+        flow.n,
+        flow.n_c,
+        flow.n_rho,
+        flow.rows,
+        rates=rates,
+        lam=lam,
+        e=e,
+        sigma=e + flow.n_c,
+    )
 
 
 def _partners(flow: Flow) -> np.ndarray:
@@ -96,9 +110,11 @@ def automaton(flow: Flow) -> Automaton:
             branches.append((b.to, left, condition, condition + len(b.when)))
             condition += len(b.when)
     return Automaton(
-        first.astype(np.int64), np.array(guards, GUARD), np.array(branches, BRANCH),
+        first.astype(np.int64),
+        np.array(guards, GUARD),
+        np.array(branches, BRANCH),
         np.zeros(len(guards), LAST),
-    )  # fmt: skip
+    )
 
 
 def surfaces(flow: Flow) -> Surfaces:
@@ -110,11 +126,14 @@ def surfaces(flow: Flow) -> Surfaces:
     history["whole"] = [whole for _, whole in flow.sides.surfaces]
     sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, rows=0)
     return Surfaces(
-        Functions(table, 0, 0, 0, 0, -1), sizes,
+        Functions(table, 0, 0, 0, 0, -1),
+        sizes,
         Automaton(
             np.array([0, count]), np.zeros(count, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST)
         ),
-        np.zeros(1, STATE), np.zeros(count, WATCH), history,
+        np.zeros(1, STATE),
+        np.zeros(count, WATCH),
+        history,
         np.empty((SAMPLES + 3, max(count, 1))),
         inverse=len(flow.input(0.0)) - count,  # their sizes come last
-    )  # fmt: skip
+    )

@@ -128,11 +128,28 @@ def events_of(
         before, after = x_minus[k, :-1], x_plus[k, :-1]
         speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
         impulse = float(impulses[k, who]) if flow.mechanical else 0.0
-        located.append(LocatedEvent(
-            float(event["t"] + event["rest"]), kind, name, who, i,
-            before[n:], after[n:], float(speeds[0]), float(speeds[1]), impulse,
-            before, after, float(event["D"]), int(event["together"]), names[event["before"]],
-            names[event["after"]], run.motion(k) if run.wrt else None,
-            int(event["how"]) == CHAINED, k in meetings, float(margins[k]),
-        ))  # fmt: skip
+        located.append(
+            LocatedEvent(
+                float(event["t"] + event["rest"]),
+                kind,
+                name,
+                who,
+                i,
+                before[n:],
+                after[n:],
+                float(speeds[0]),
+                float(speeds[1]),
+                impulse,
+                before,
+                after,
+                float(event["D"]),
+                int(event["together"]),
+                names[event["before"]],
+                names[event["after"]],
+                run.motion(k) if run.wrt else None,
+                int(event["how"]) == CHAINED,
+                k in meetings,
+                float(margins[k]),
+            )
+        )
     return located

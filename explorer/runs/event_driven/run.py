@@ -115,10 +115,16 @@ class Run:
         if len(self.steps.t):
             with self.lent() as lent:
                 evaluate(
-                    lent.problem, lent.method, lent.work.step, self.steps,
-                    np.ascontiguousarray(times, float), which, exact or self.settings.grid > 0,
-                    result, rates,
-                )  # fmt: skip
+                    lent.problem,
+                    lent.method,
+                    lent.work.step,
+                    self.steps,
+                    np.ascontiguousarray(times, float),
+                    which,
+                    exact or self.settings.grid > 0,
+                    result,
+                    rates,
+                )
         else:
             result[:], rates[:] = self.y, 0.0
         return result, rates, which
@@ -129,8 +135,16 @@ class Run:
 
         n, out = self.flow.n, np.empty((len(t), native.size))
         q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
-        evaluate(native.address, native.data, np.ascontiguousarray(t, float), q, v,
-                 self.flow.input(self.rho), np.empty(native.size), out)  # fmt: skip
+        evaluate(
+            native.address,
+            native.data,
+            np.ascontiguousarray(t, float),
+            q,
+            v,
+            self.flow.input(self.rho),
+            np.empty(native.size),
+            out,
+        )
         return out
 
     # -- events -------------------------------------------------------------------------------
@@ -163,11 +177,21 @@ class Run:
 
         s_minus, s_plus = (part(s).reshape(p, n_x + 1).T for s in ("s_minus", "s_plus"))
         return Jump(
-            float(head["t"]), part("x_minus"), part("f_minus"), part("f_plus"), s_minus, s_plus,
-            part("dtau").copy(), float(head["D"]), part("r_x"), part("r_rho"),
-            part("h_x").reshape(n_x, n_x), part("h_t"), part("h_rho").reshape(n_x, -1),
+            float(head["t"]),
+            part("x_minus"),
+            part("f_minus"),
+            part("f_plus"),
+            s_minus,
+            s_plus,
+            part("dtau").copy(),
+            float(head["D"]),
+            part("r_x"),
+            part("r_rho"),
+            part("h_x").reshape(n_x, n_x),
+            part("h_t"),
+            part("h_rho").reshape(n_x, -1),
             int(head["how"]) == CHAINED,
-        )  # fmt: skip
+        )
 
     def motion(self, k: int) -> np.ndarray:
         """Event-time sensitivity; of an accumulation, the limit of those of its impacts."""

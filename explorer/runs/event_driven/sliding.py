@@ -132,9 +132,15 @@ class SwitchedMarch(March):
 
     def _known(self) -> dict[str, Any]:
         system, signs = self.flow.system, self._signs
-        met = np.unique(np.concatenate([
-            self.steps.state[:, 0], self.events.head["before"], self.events.head["after"],
-        ]))  # fmt: skip
+        met = np.unique(
+            np.concatenate(
+                [
+                    self.steps.state[:, 0],
+                    self.events.head["before"],
+                    self.events.head["after"],
+                ]
+            )
+        )
         met = met if len(met) else np.array([self.flow.start_mode(self.rho)])
         distinct, number = np.unique(signs[met], axis=0, return_inverse=True)
         self._number = np.zeros(len(signs), int)
@@ -155,8 +161,10 @@ class SwitchedMarch(March):
             both[here] = self.along(self.flow.active(int(mode)), rows["t"][here], rows["x"][here])
         alpha, c = np.hsplit(both, 2)
         return rows | {
-            "mode": self._number[modes], "alpha": np.clip(alpha, 0.0, 1.0), "c": c,
-        }  # fmt: skip
+            "mode": self._number[modes],
+            "alpha": np.clip(alpha, 0.0, 1.0),
+            "c": c,
+        }
 
     @property
     def _surfaces(self) -> list[int]:
@@ -181,8 +189,10 @@ class SwitchedMarch(March):
         for k, event in enumerate(self.events.head):
             was, now = signs[event["before"]], signs[event["after"]]
             found[k] = dataclasses.replace(
-                found[k], index=surfaces[k], together=max(int(np.count_nonzero(was != now)), 1),
+                found[k],
+                index=surfaces[k],
+                together=max(int(np.count_nonzero(was != now)), 1),
                 mode=system.mode_name(was.tolist()),  # type: ignore[attr-defined]
                 to=system.mode_name(now.tolist()),  # type: ignore[attr-defined]
-            )  # fmt: skip
+            )
         return found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import Flow
+from explorer.kernels.complementarity.structures import FACTORED, LcpWorkspace
 from explorer.kernels.event_driven.butcher import Tableau
 from explorer.kernels.event_driven.records import (
     COEFFICIENTS,
@@ -44,10 +45,21 @@ def parts_of(flow: Flow, p: int) -> Parts:
     """Return where the parts of an event begin, with p columns."""
     n_x, nr, block = flow.n_x, flow.n_rho, flow.n_x + 1
     sizes = Parts(
-        x_minus=block, x_plus=block, f_minus=block, f_plus=block, r_x=n_x, r_rho=nr, h_t=n_x,
-        h_x=n_x * n_x, h_rho=n_x * nr, dtau=p, p=flow.rows, s_minus=p * block, s_plus=p * block,
+        x_minus=block,
+        x_plus=block,
+        f_minus=block,
+        f_plus=block,
+        r_x=n_x,
+        r_rho=nr,
+        h_t=n_x,
+        h_x=n_x * n_x,
+        h_rho=n_x * nr,
+        dtau=p,
+        p=flow.rows,
+        s_minus=p * block,
+        s_plus=p * block,
         size=0,
-    )  # fmt: skip
+    )
     return Parts(*np.cumsum([0, *sizes[:-1]]).tolist())
 
 
@@ -56,10 +68,21 @@ def method_of(flow: Flow, tableau: Tableau) -> Method:
     order = max(flow.n + flow.rows, flow.n_x)
     shape, pivots = newton_memory(tableau.code, flow.n_x, order)
     return Method(
-        tableau.A, tableau.c, tableau.E, tableau.D, np.empty(shape), np.empty(pivots, np.int64),
-        np.zeros(1, COEFFICIENTS), tableau.code, tableau.stages, tableau.last, tableau.exponent,
-        tableau.stiff, rtol=0.0, atol=0.0,
-    )  # fmt: skip
+        tableau.A,
+        tableau.c,
+        tableau.E,
+        tableau.D,
+        np.empty(shape),
+        np.empty(pivots, np.int64),
+        np.zeros(1, COEFFICIENTS),
+        tableau.code,
+        tableau.stages,
+        tableau.last,
+        tableau.exponent,
+        tableau.stiff,
+        rtol=0.0,
+        atol=0.0,
+    )
 
 
 def contacts_of(flow: Flow) -> Contacts:
@@ -67,14 +90,36 @@ def contacts_of(flow: Flow) -> Contacts:
     nc, nr, rows = flow.n_c, flow.n_rho, flow.rows
     w = max(2 * rows - nc, 1)  # every tangent has two limits
     act, place, sigma, order, reached = np.zeros((5, w), np.int64)
-    right, ratio, force, z, b, residual = np.empty((6, w))
+    right, ratio, force, z, b = np.empty((5, w))
     B, A, D = np.empty((3, w, w))
-    pivots, factored = np.zeros((2, w), np.int64)
+    pivots, factored = np.zeros((2, max(w, 2)), np.int64)
+    lcp = LcpWorkspace(
+        np.zeros(w, np.int8),
+        np.zeros(1, FACTORED),
+        factored,
+        A,
+        pivots,
+        np.empty((w, 2 * w + 2)),
+        b,
+    )
     return Contacts(
-        np.zeros(nc), np.zeros((nc, nr)), np.zeros(nc), np.zeros(rows, HOLD), D, act, place, sigma,
-        order, reached, right, ratio, force, B, A, np.empty((w, 2 * w + 2)), z, b, residual,
-        pivots, factored, np.full(3, -1), np.zeros(w, np.int8),
-    )  # fmt: skip
+        np.zeros(nc),
+        np.zeros((nc, nr)),
+        np.zeros(nc),
+        np.zeros(rows, HOLD),
+        D,
+        act,
+        place,
+        sigma,
+        order,
+        reached,
+        right,
+        ratio,
+        force,
+        B,
+        z,
+        lcp,
+    )
 
 
 def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
@@ -87,13 +132,20 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
     stage, new = np.empty((2, size))
     values, when = np.empty((2, most))
     return Workspace(
-        np.zeros(size), Step(np.empty((17, size)), stage, new, np.empty((8, size))),
+        np.zeros(size),
+        Step(np.empty((17, size)), stage, new, np.empty((8, size))),
         Search(
-            x, rates, values, when, np.empty((SAMPLES + 3, max(guards, 1))),
-            np.zeros(max(guards, 1), WATCH), np.zeros(1, FOUND),
+            x,
+            rates,
+            values,
+            when,
+            np.empty((SAMPLES + 3, max(guards, 1))),
+            np.zeros(max(guards, 1), WATCH),
+            np.zeros(1, FOUND),
         ),
-        Event(np.zeros(1, EVENT), np.empty(at.size), at), np.zeros(1, PROGRESS),
-    )  # fmt: skip
+        Event(np.zeros(1, EVENT), np.empty(at.size), at),
+        np.zeros(1, PROGRESS),
+    )
 
 
 def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: int) -> Record:
@@ -102,11 +154,14 @@ def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: i
     state = 1 + 2 * flow.rows - flow.n_c + len(flow.side_places)
     return Record(
         Steps(
-            np.empty(steps), np.empty(steps), np.empty((steps, size)), np.empty((steps, carried)),
+            np.empty(steps),
+            np.empty(steps),
+            np.empty((steps, size)),
+            np.empty((steps, carried)),
             np.empty((steps, state), np.int64),
         ),
         Events(np.empty(events, EVENT), np.empty((events, at.size)), at),
-    )  # fmt: skip
+    )
 
 
 class Arguments:
