@@ -118,16 +118,30 @@ class Joint:
 
     def band(self, M: np.ndarray, m: int) -> Band:
         """Return what the kernel takes for a mass matrix and m multipliers."""
+        from explorer.kernels.complementarity.structures import FACTORED
         from explorer.kernels.time_stepping.euler_moreau_structures import Band
 
         N = self.place.size
         b, y, before, rhs = np.empty((4, N))
         f0, r0 = np.empty((2, N - m))
         return Band(
-            self.ptr, self.col, self.slots, self.place, M.reshape(-1)[self.mass],
-            np.empty(self.col.size), np.empty((N, self.columns)), np.zeros(N, np.int64),
-            np.zeros(1, np.int64), b, y, before, rhs, np.empty(m), f0, r0,
-        )  # fmt: skip
+            ptr=self.ptr,
+            col=self.col,
+            slots=self.slots,
+            place=self.place,
+            mass=M.reshape(-1)[self.mass],
+            val=np.empty(self.col.size),
+            W=np.empty((N, self.columns)),
+            pivots=np.zeros(N, np.int64),
+            kept=np.array([(-1, 0, 0)], FACTORED),
+            b=b,
+            y=y,
+            before=before,
+            rhs=rhs,
+            lam=np.empty(m),
+            f0=f0,
+            r0=r0,
+        )
 
 
 def joint(compiled: Any) -> Joint:

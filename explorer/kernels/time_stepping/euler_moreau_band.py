@@ -61,14 +61,14 @@ def solve_sides(band: Band, lower: Vector, upper: Vector, side: Flags, lam: Vect
     `side`, `lam` (m,): where lam is, to begin with where it was; its values.
     """
     ptr, col, place, val, W = band.ptr, band.col, band.place, band.val, band.W
-    b, y, before, rhs, factored = band.b, band.y, band.before, band.rhs, band.factored
+    b, y, before, rhs, kept = band.b, band.y, band.before, band.rhs, band.kept
     N, m, w = place.size, side.size, (W.shape[1] - 1) // 3
     n = N - m
     for _ in range(ROUNDS):
-        if factored[0] != 1:
+        if kept[0].count != N:
             if factor(band, side) != 0:
                 return np.nan
-            factored[0] = 1
+            kept[0].count = N
         for i in range(N):
             value = rhs[i] if i < n else -rhs[i]
             if i >= n and side[i - n] != 0:
@@ -98,7 +98,7 @@ def solve_sides(band: Band, lower: Vector, upper: Vector, side: Flags, lam: Vect
             for i in range(N):
                 rhs[i] = b[place[i]] if i < n else y[i]
             return worst / size if size > 1e-290 else worst
-        factored[0] = 0
+        kept[0].count = -1
     return np.nan
 
 
@@ -168,14 +168,14 @@ def march(model: Model, method: Method, options: Options, record: Record, band: 
     """March while sides are found; return the last row."""
     x, lam, s, rhs = record.x, record.lam, method.s, band.rhs
     n, m, last, assembled_h = x.shape[1], lam.shape[1], record.t.size - 1, 0.0
-    band.factored[0] = 0
+    band.kept[0].count = -1
     for i in range(last):
         h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
         at = record.t[i] + s * (t1 - record.t[i]) if s < 1.0 else t1
         right_side(model, method, record, band, i, h, t1, at)
         if options.kind == LINEAR or h != assembled_h:
             assemble(model, method, band, h, t1, at)
-            assembled_h, band.factored[0] = h, 0
+            assembled_h, band.kept[0].count = h, -1
         new = band.lam
         off = solve_sides(band, model.lower, model.upper, record.side[i + 1], new)
         record.residuals[i + 1, 0] = off

@@ -6,11 +6,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from explorer.kernels.complementarity.structures import Block, Box, Lemke, Sides, box_workspaces
+from explorer.kernels.complementarity.structures import (
+    Block,
+    Box,
+    Factored,
+    Lemke,
+    Sides,
+    box_workspaces,
+)
 from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Table, Vector
 
-__all__ = ["Band", "Linear", "Method", "Model", "Options", "Places", "Record", "State", "Workspace",
-           "workspace"]  # fmt: skip
+__all__ = [
+    "Band",
+    "Linear",
+    "Method",
+    "Model",
+    "Options",
+    "Places",
+    "Record",
+    "State",
+    "Workspace",
+    "workspace",
+]
 
 NONLINEAR, LINEAR, CONSTANT = 0, 1, 2  # kinds of systems; CONSTANT: independent of t, too
 
@@ -106,7 +123,7 @@ class Band(NamedTuple):
     val: Vector  # entries of the matrix
     W: Matrix  # (N, 3 w + 1) the band, factored
     pivots: Integers  # (N,)
-    factored: Integers  # (1,) 1: W is factored for the sides of the step before
+    kept: Factored  # (1,) count = N: W is factored for the sides of the step before; -1: it is not
     b: Vector  # (N,) right side and solution, in the order of the band
     y: Vector  # (N,) the new y, behind n places
     before: Vector  # (N,) x and lam at the start of the step
@@ -130,8 +147,8 @@ class Workspace(NamedTuple):
 def workspace(n: int, m: int, bounds: np.ndarray) -> Workspace:
     """Return the work arrays for n states and m multipliers with `bounds` (2, m)."""
     F, G0, V = np.zeros((3, n, n))
-    linear = Linear(F, np.zeros((m, n)), np.zeros((m, m)), G0, np.zeros((n, m)), V,
-                    np.zeros(n, np.int64), np.empty((n, m)))  # fmt: skip
+    H0, H1, G1, P = np.zeros((m, n)), np.zeros((m, m)), np.zeros((n, m)), np.empty((n, m))
+    linear = Linear(F, H0, H1, G0, G1, V, np.zeros(n, np.int64), P)
     f0, f1, r0, d, x, column = np.empty((6, n))
     lam, relation, new, y = np.empty((4, m))
     state = State(x, lam, f0, f1, r0, d, column, relation)
