@@ -106,3 +106,13 @@ def test_a_narrow_row_below_a_wide_one_does_not_narrow_the_band():
     A[2, 0] = A[1, 4] = 3.0
     dense.bandwidth(A, 6, found)
     assert found.tolist() == [2, 3]
+
+
+def test_a_row_that_equals_its_pivot_is_eliminated_too():
+    A, pivots, b = np.array([[2.0, 1, 0], [2, 3, 1], [0, 1, 4]]), np.zeros(3, int), np.ones(3)
+    rows, x, full = stored(A, 1), b.copy(), A.copy()
+    assert band.band_factor(rows, 3, 1, pivots) == dense.lu_factor(full, 3, 2, 2, pivots) == 0
+    dense.lu_solve(full, 3, 2, 2, pivots, b)
+    np.testing.assert_allclose(A @ b, 1, atol=1e-14)
+    band.band_solve(rows, 3, 1, np.arange(3), x)
+    np.testing.assert_allclose(x, b, atol=1e-14)

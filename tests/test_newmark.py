@@ -294,7 +294,7 @@ def test_a_step_above_the_limit_names_limit_and_mode():
 
 
 def test_what_it_cannot_take_is_said():
-    with pytest.raises(NotApplicable, match=r"takes smooth mechanical systems(.|\n)*MoreauJean"):
+    with pytest.raises(NotApplicable, match=r"accepts smooth mechanical systems(.|\n)*MoreauJean"):
         ex.simulate(models["bouncing_ball"](), Newmark())
     with pytest.raises(NotApplicable, match="with hysteresis"):
         ex.simulate(models["bilinear_oscillator"](), TIGHT)
