@@ -230,7 +230,7 @@ def test_what_is_not_covered_is_named():
         ex.simulate(ex.models.stick_slip(), ex.FESD())
     with pytest.raises(NotApplicable, match="no contact"):
         ex.simulate(ex.models.pendulum(), ex.FESD())
-    with pytest.raises(NotApplicable, match=r"exact rewriting: FESD"):
+    with pytest.raises(NotApplicable, match=r"exact reformulation: FESD"):
         ex.simulate(ex.models.bouncing_ball(), ex.Newmark())
 
 
