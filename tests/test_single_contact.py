@@ -130,3 +130,13 @@ def test_off_the_cone_nothing_is_hidden(place):
     values = np.array([1.0, 0.5, 0.3, 0.1, -0.2, 0.4, 0.1, 0.2, 0.3])
     values[place] = np.nan
     assert np.isnan(one.off_cone(*values))
+
+
+def test_directions_that_nothing_moves_stick_where_nothing_slides():
+    B = np.diag([2.0, 0.0, 0.0])
+    assert one.in_plane(B.ravel(), 0, 0.5, -1.0, 0.0, 0.0) == (0.5, 0, 0, STICK)
+    assert one.in_plane(B.ravel(), 0, 0.5, -1.0, 0.3, -0.4)[3] == NONE  # what slides has no mass
+    B[1, 1] = 1.0  # along the second direction nothing slows it down
+    P_n, P_1, P_2, doing = one.in_plane(B.ravel(), 0, 0.5, -1.0, 0.0, -2.0)
+    assert doing == 1
+    np.testing.assert_allclose([P_n, P_1, P_2], [0.5, 0.0, 0.25], atol=1e-6)
