@@ -149,7 +149,7 @@ class Selection:
         `first` is the number of the step that ends at t[1].
         """
         if self.recorder.times is None:
-            return (first + np.arange(len(t) - 1)) % self.recorder.every == 0
+            return np.equal((first + np.arange(len(t) - 1)) % self.recorder.every, 0)
         near = t * (1 + 1e-12)
         return np.diff(np.searchsorted(self.recorder.times, near, side="right")) > 0
 

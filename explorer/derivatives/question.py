@@ -15,7 +15,8 @@ from explorer.derivatives.cost import CompiledCost, Cost, compile_cost
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
-from explorer.dispatch.simulate import begin, choose, named_like_a_start
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import begin, named_like_a_start
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity

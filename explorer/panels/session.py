@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from explorer.dispatch.simulate import choose, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import simulate
 from explorer.errors import (
     BadValue,
     ExplorerError,

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from explorer.compiled import compile_system
-from explorer.dispatch.simulate import choose, schemes_for, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number

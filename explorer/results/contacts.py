@@ -104,7 +104,7 @@ class Contacts(Part):
         """Whether each contact sticks, (n_t, n_c) bool."""
         if self._located:
             return self._row("sticks")
-        return self.doing == STICK
+        return np.asarray(self.doing == STICK)
 
     @property
     def doing(self) -> np.ndarray:

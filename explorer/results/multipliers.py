@@ -99,7 +99,7 @@ class Multipliers(Part):
         """-1 lam at its lower bound, 0 in between (y = 0), 1 at its upper bound, (n_t, m) int8."""
         if self._by_laws:
             return self._row("side")
-        return self._row("patterns")[self._row("mode")].astype(np.int8)
+        return np.asarray(self._row("patterns")[self._row("mode")], np.int8)
 
     @property
     def alpha(self) -> np.ndarray:
@@ -179,12 +179,12 @@ class Multipliers(Part):
     @property
     def lam_n(self) -> np.ndarray:
         """Multipliers of alpha >= 0: the negative parts of c."""
-        return np.maximum(-self.c, 0.0)
+        return np.asarray(np.maximum(-self.c, 0.0))
 
     @property
     def lam_p(self) -> np.ndarray:
         """Multipliers of alpha <= 1: the positive parts of c."""
-        return np.maximum(self.c, 0.0)
+        return np.asarray(np.maximum(self.c, 0.0))
 
     @property
     def outputs(self) -> dict[str, np.ndarray]:

@@ -50,6 +50,8 @@ _OF_MOTION = (
     "v", "p", "gap", "gap_dot", "active", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks",
 )  # fmt: skip
 
+_INNER = {"concluded", "forget_rows", "kept", "recorded_row", "take"}  # for makers and parts
+
 
 class Solution(Marched, Certified):
     """Result of `explorer.simulate`.
@@ -163,7 +165,8 @@ class Solution(Marched, Certified):
     def __dir__(self) -> list[str]:
         parts = [part for part in PARTS.values() if part.answers(self)]
         found = {*super().__dir__(), *(k for part in parts for k in part.flat)}
-        return sorted(found | {k for k, part in PARTS.items() if not part.absence(self)})
+        found |= {k for k, part in PARTS.items() if not part.absence(self)}
+        return sorted(found - _INNER)
 
     __iter__ = None  # a run is no sequence: iteration would look for columns 0, 1, ...
 
@@ -314,10 +317,10 @@ class Solution(Marched, Certified):
     @cached_property
     def _energies(self) -> np.ndarray:
         if self.recorded is not None:
-            return self.recorded.energies
+            return np.asarray(self.recorded.energies)
         if self.observe is None:
             raise BadValue("This solution was built from arrays and has no equations to evaluate.")
-        return self.observe(self, "energy")
+        return np.asarray(self.observe(self, "energy"))
 
     @property
     def kinetic(self) -> np.ndarray:

@@ -103,7 +103,7 @@ class Switches(Part):
         if not isinstance(system, StepSystem):
             raise NotApplicable(f"'{system.name}' is a {system.kind}: it has no step functions.")
         if not self._by_laws:
-            return self._row("patterns")[self._row("mode")]
+            return np.asarray(self._row("patterns")[self._row("mode")])
         found = [law_steps.signs(self._run, row) for row in self._row("side")]
         return np.array(found, int).reshape(len(self._run.t), -1)
 

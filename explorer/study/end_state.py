@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from explorer.derivatives import sensitivity
-from explorer.dispatch.simulate import choose, schemes_for, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, LessonWarning, suggest
 from explorer.parameters import number
 from explorer.schemes import Scheme

@@ -22,7 +22,8 @@ import sympy as sp
 
 from explorer.derivatives.question import ask
 from explorer.derivatives.trust import Trust, trust
-from explorer.dispatch.simulate import choose, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import simulate
 from explorer.errors import BadModel, BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import number
 from explorer.results.event import LocatedEvent

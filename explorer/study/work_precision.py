@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from explorer.dispatch.simulate import choose, schemes_for, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity

@@ -18,7 +18,8 @@ import numpy as np
 from explorer.derivatives import Cost, Sensitivity, sensitivity
 from explorer.derivatives.direct import solve
 from explorer.derivatives.question import ask, event_names, locating
-from explorer.dispatch.simulate import choose, simulate
+from explorer.dispatch.choose import choose
+from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
