@@ -1,4 +1,4 @@
-"""A first-order system with relations and laws as the theta scheme takes it.
+"""A first-order system with relations and laws, compiled for the theta scheme.
 
 The input vector of every bundle is ``[t, x, lam, rho]``. Only entries of the Jacobians that are not
 identically zero are outputs; their places in the matrices are integer arrays.

@@ -43,7 +43,7 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
 
 
 def _instead(system: System) -> str:
-    """Return what takes a system, as it is or through an exact rewriting."""
+    """Return the schemes that accept a system, directly or after an exact reformulation."""
     found = schemes_for(system)
     if not found:
         return _nobody(system)

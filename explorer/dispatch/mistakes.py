@@ -1,7 +1,7 @@
 """Likely mistakes: what a system or a run suggests was not meant, one sentence each.
 
-Nothing here is an error: a system is taken as it is. A sentence is returned only where the numbers
-themselves are a symptom, so that a model that is meant as it is written is left in peace.
+These are not errors: the system is accepted. A warning is given only if the numbers themselves are
+a symptom, so that intended models cause no warnings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""NumPy's functions refuse a formula in a sentence that names what takes it.
+"""NumPy's functions refuse a formula; the message names the SymPy function to use.
 
 ``np.sin(q)`` asks the formula q for a method ``sin`` of its own and complains that there is none.
 SymPy leaves the hook for this, ``__array_ufunc__``, open; arithmetic goes on as without it.
