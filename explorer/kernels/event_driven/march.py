@@ -11,6 +11,8 @@ it ends at the first zero of a guard, where the flow changes. So a step may be r
 in an event of no length.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from explorer.codes import NOT_FINITE, SUCCESS
@@ -36,8 +38,9 @@ from explorer.kernels.event_driven.structures import (
 )
 from explorer.kernels.event_driven.transition import GOES_ON, LONG_AGO
 from explorer.kernels.references import kernel, refer
+from explorer.kernels.stored import Bytes, store, stored
 
-__all__ = ["march"]
+__all__ = ["Task", "bind", "march"]
 
 
 @kernel(inner=True)
@@ -111,18 +114,27 @@ def begin_stretch(
     return SUCCESS, guard
 
 
+class Task(NamedTuple):
+    """What a march works on, from run to run."""
+
+    problem: Problem
+    automaton: Automaton
+    surfaces: Surfaces
+    method: Method
+    contacts: Contacts
+    work: Workspace
+    record: Record
+
+
 @kernel()
-def march(
-    problem: Problem,
-    automaton: Automaton,
-    surfaces: Surfaces,
-    method: Method,
-    contacts: Contacts,
-    options: Options,
-    work: Workspace,
-    record: Record,
-) -> int:
-    """Integrate from t = 0 to t_end; return a status.
+def bind(task: Task, memory: Bytes) -> int:
+    """Store a task where `march` finds it, if there is room; return how many bytes it needs."""
+    return store(memory, task)
+
+
+@kernel()
+def march(memory: Bytes, options: Options) -> int:
+    """Integrate from t = 0 to t_end, with the task that `bind` has stored; return a status.
 
     SUCCESS: the end, or a terminal event; STEP_CAP, EVENT_CAP: the record is full; STIFF: the
     explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
@@ -131,9 +143,9 @@ def march(
     see `explorer.kernels.event_driven.contact_impact`; UNMADE: it comes to the mode run.at, which
     is to be compiled first; others below zero: see `explorer.kernels.event_driven.initial_state`.
     """
-    problem, automaton, surfaces = refer(problem), refer(automaton), refer(surfaces)
-    method, contacts, options = refer(method), refer(contacts), refer(options)
-    work, record = refer(work), refer(record)
+    task, options = stored(memory, Task), refer(options)
+    problem, automaton, surfaces = task.problem, task.automaton, task.surfaces
+    method, contacts, work, record = task.method, task.contacts, task.work, task.record
     run, watch, values = work.run, work.search.watch, work.search.values
     status = start(problem, automaton, surfaces, contacts, options, work)
     if status != SUCCESS:

@@ -116,17 +116,9 @@ class March(Run):
                 work.y.reshape(-1, n_x + 1)[1:, :n_x] = seeds.T
             lent.problem.state[0]["mode"] = self.start_mode(start)
             options = self._options(start is not None, seeds is not None)
+            memory = lent.bound()
             begin = time.perf_counter()
-            self.code = march(
-                lent.problem,
-                lent.automaton,
-                lent.surfaces,
-                lent.method,
-                lent.contacts,
-                options,
-                work,
-                lent.record,
-            )
+            self.code = march(memory, options)
             self.seconds = time.perf_counter() - begin
             progress = work.run[0]
             self.wanted = int(progress["at"])

@@ -171,6 +171,8 @@ class Arguments:
     ----------
     problem, automaton, surfaces, method, contacts, work, record
         See `explorer.kernels.event_driven.structures`.
+    memory : uint8 array
+        Where the kernel finds them: see `bound`.
     """
 
     def __init__(
@@ -178,6 +180,8 @@ class Arguments:
     ) -> None:
         p, at = len(wrt), parts_of(flow, len(wrt))
         self._idle = idle
+        self._bound: Method | None = None
+        self.memory = np.zeros(0, np.uint8)
         self.problem, self.automaton = problem(flow, wrt), automaton(flow)
         self.surfaces, self.contacts = surfaces(flow), contacts_of(flow)
         self.method = method_of(flow, settings.tableau)
@@ -186,6 +190,22 @@ class Arguments:
         self.record = record_of(flow, at, p, settings.max_steps, settings.max_events, carried)
         steps, events = self.record
         self.nbytes = sum(part.nbytes for part in (*steps, events.head, events.parts))
+
+    def bound(self) -> np.ndarray:
+        """Return the memory that tells the kernel of it, written anew if something changed."""
+        from explorer.kernels.event_driven.march import Task, bind
+
+        if self._bound is not self.method:
+            task = Task(
+                self.problem, self.automaton, self.surfaces, self.method, self.contacts, self.work,
+                self.record,
+            )  # fmt: skip
+            needed = bind(task, self.memory)
+            if needed > len(self.memory):
+                self.memory = np.zeros(needed, np.uint8)
+                bind(task, self.memory)
+            self._bound = self.method
+        return self.memory
 
     def __enter__(self) -> Arguments:
         return self
@@ -214,7 +234,8 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Any) -> Argu
         lent = Arguments(flow, settings, wrt, idle)
     if tableau.code == NEWMARK:
         lent.method.newmark[0] = (*tableau.newmark, 0.0, 0.0, 0.0)
-    lent.method = lent.method._replace(rtol=settings.rtol, atol=settings.atol)
+    if (lent.method.rtol, lent.method.atol) != (settings.rtol, settings.atol):
+        lent.method = lent.method._replace(rtol=settings.rtol, atol=settings.atol)
     given, sizes = lent.problem.inp, lent.problem.sizes
     given.fill(0.0)
     given[1 + sizes.n_x : sizes.rates] = rho
