@@ -228,7 +228,7 @@ def judge_elements(run: Any, cross: bool = True, *, tol: float = 1e-7) -> Iterat
         yield "elements do not follow each other"
     at_ends, at_stages = [], []
     worst = {}
-    turns = march.switches[1:, 0].astype(int) if cross else np.zeros(0, int)
+    turns = march.phases.switches["element"][1:] if cross else np.zeros(0, int)
     near = np.unique(np.r_[turns - 1, turns, np.linspace(0, len(times) - 1, 80).astype(int)])
     near = near[(near >= 0) & (near < len(times))]
     near = near[~np.isin(near, list(getattr(march, "struck", ())))]  # an impact, judged as one

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, STEP_CAP, STIFF
+from explorer.codes import (
+    LCP_ITERATIONS,
+    LCP_RAY,
+    NOT_FINITE,
+    SINGULAR,
+    STEP_CAP,
+    STIFF,
+    SUCCESS,
+)
 from explorer.compiled import compile_system
 from explorer.compiled.checks import check_mass
 from explorer.compiled.paradox import Paradox, paradox_at
@@ -26,6 +34,8 @@ def ended(run: Run) -> Status:
     from explorer.kernels.friction.coefficients import IMPROPER
 
     code, t = run.code, run.t_last
+    if code == SUCCESS:
+        return Status.of(code, len(run.steps.t), t)
     if code == IMPROPER:
         return _stopped(run, "improper_friction", _improper(run))
     name = Status.of(code, 0, t).name

@@ -12,6 +12,7 @@ from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
+from explorer.kernels.event_driven.records import PROGRESS
 from explorer.kernels.event_driven.structures import Events, Options, Steps
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
@@ -27,6 +28,13 @@ __all__ = ["March"]
 REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
+_FIRST = np.full(_PICKS, -1)
+
+
+def _first(records: np.ndarray, count: int | None = None) -> np.ndarray:
+    """Copy the first records as bytes: NumPy copies them field by field."""
+    many = None if count is None else count * records.itemsize
+    return records.view(np.uint8)[:many].copy().view(records.dtype)
 
 
 class March(Run):
@@ -84,8 +92,10 @@ class March(Run):
 
     def _options(self, given_state: bool, given_seeds: bool) -> Options:
         settings = self.settings
-        picks = np.full(_PICKS, -1)
-        picks[: len(self.picks)] = self.picks[:_PICKS]
+        picks = _FIRST
+        if self.picks:
+            picks = _FIRST.copy()
+            picks[: len(self.picks)] = self.picks[:_PICKS]
         return Options(
             float(self.t_end),
             settings.h,
@@ -120,20 +130,18 @@ class March(Run):
             begin = time.perf_counter()
             self.code = march(memory, options)
             self.seconds = time.perf_counter() - begin
-            progress = work.run[0]
-            self.wanted = int(progress["at"])
+            progress = dict(zip(PROGRESS.names, work.run.tolist()[0], strict=True))
+            self.wanted = progress["at"]
             if self.code == UNMADE:
                 return self.code
             if self.code < 0:
                 self._refuse(lent)
-            self.counts = np.array(
-                [progress[name] for name in ("steps", "events", "evaluations", "rejected")]
-            )
-            taken, met = self.counts[:2].tolist()
+            taken, met = progress["steps"], progress["events"]
+            self.counts = np.array([taken, met, progress["evaluations"], progress["rejected"]])
             steps, events = lent.record
             self.steps = Steps(*(part[:taken].copy() for part in steps))
-            self.events = Events(events.head[:met].copy(), events.parts[:met].copy(), events.at)
-            self.y, self.watch = work.y.copy(), work.search.watch.copy()
+            self.events = Events(_first(events.head, met), events.parts[:met].copy(), events.at)
+            self.y, self.watch = work.y.copy(), _first(work.search.watch)
             self.e = lent.contacts.e.copy()
         return self.code
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from explorer.kernels.event_driven.butcher import Tableau
 
 __all__ = ["Settings"]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(NamedTuple):
     """The numbers of a run.
 
     Attributes
