@@ -138,7 +138,7 @@ def test_moreau_jean_takes_sparse_matrices_as_they_are():
 def test_who_needs_full_matrices_says_up_to_where():
     system = LinearMechanicalSystem("large", sparse.eye_array(2001), H=sparse.eye_array(1, 2001))
     system.start(v=[1.0] * 2001)
-    with pytest.raises(BadValue, match="up to 2000 coordinates, and 'large' has 2001; MoreauJean"):
+    with pytest.raises(BadValue, match="up to 2000 coordinates, but 'large' has 2001; MoreauJean"):
         ex.simulate(system, ex.NonsmoothGeneralizedAlpha(h=0.01), t_end=0.1)
     assert ex.simulate(system, MoreauJean(h=0.01), t_end=0.1).status.ok
 

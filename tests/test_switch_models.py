@@ -46,7 +46,7 @@ def test_the_two_fold_ends_what_is_determined():
     assert 0.7 < fold < 0.4**0.5 / 1.5 + 1 - 0.4**0.5
     for rule, end in {"plus": 2.4, "minus": -9.0, "slide": 0.0}.items():
         run = ex.simulate(system, ex.FESD(rule=rule), x0=[0.2, 0], t_end=2)
-        assert run.march.switches[0, 3] == 3
+        assert run.march.phases.switches["consistent"][0] == 3
         x = {"plus": 2.2, "minus": 4.2, "slide": 3.2}[rule]
         assert run.x[-1] == pytest.approx([x, -(x**2 - 0.04) / 4 if rule == "minus" else end])
 
