@@ -130,7 +130,7 @@ class March(Run):
             begin = time.perf_counter()
             self.code = march(memory, options)
             self.seconds = time.perf_counter() - begin
-            progress = dict(zip(PROGRESS.names, work.run.tolist()[0], strict=True))
+            progress = dict(zip(PROGRESS.names or (), work.run.tolist()[0], strict=True))
             self.wanted = progress["at"]
             if self.code == UNMADE:
                 return self.code
