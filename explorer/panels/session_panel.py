@@ -12,6 +12,7 @@ from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.registry import Registry
+from explorer.views.explore import explore as view
 
 __all__ = ["SessionPanel", "panel", "panels"]
 
@@ -48,8 +49,8 @@ class SessionPanel(LivePanel):
 
     @classmethod
     def figure(cls, session: Any) -> Any:
-        """Return the plain figure of a session, for static pages."""
-        raise NotImplementedError
+        """Return the plain figure of a session, for static pages: by default that of its run."""
+        return view(session.solution)
 
     @classmethod
     def shown(cls, session: Session) -> Any:

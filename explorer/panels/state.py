@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,32 @@ from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
 
-__all__ = ["OWN", "START", "States"]
+__all__ = ["OWN", "START", "States", "saved"]
 
 OWN = "own"
 START = ("q0", "v0", "x0", "mode0")
 State = dict[str, Any]
 Ranges = dict[str, list[tuple[float, float]]]
+
+
+@contextmanager
+def saved(text: str | Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what a saved state holds; say so if it cannot be read as one.
+
+    Raises
+    ------
+    ExplorerError
+        If the text is no saved state, or what it holds does not fit together.
+    """
+    try:
+        given = json.loads(text) if isinstance(text, str) else dict(text)
+        if not isinstance(given, dict) or given.get("format") != 1:
+            raise BadValue('This is not a saved state (JSON with "format": 1).')
+        yield given
+    except ExplorerError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
+        raise BadValue(f"This is not a saved state ({type(error).__name__}: {error}).") from None
 
 
 def _around(values: np.ndarray) -> tuple[float, float]:
@@ -220,10 +241,7 @@ class States:
         ExplorerError
             If it is no such state.
         """
-        try:
-            given = json.loads(text) if isinstance(text, str) else dict(text)
-            if not isinstance(given, dict) or given.get("format") != 1:
-                raise BadValue('This is not a saved state (JSON with "format": 1).')
+        with saved(text) as given:
             states, model = self, given["model"]
             if isinstance(model, dict):
                 states, model = type(self)(from_spec(model)), OWN
@@ -242,10 +260,4 @@ class States:
                     coordinates = states.system(state).coordinates
                     found = dict(zip(coordinates, values, strict=True))
                     state = states.change(state, key, found[name])
-            return states, state
-        except ExplorerError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise BadValue(
-                f"This is not a saved state ({type(error).__name__}: {error})."
-            ) from None
+        return states, state

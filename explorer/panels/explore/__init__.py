@@ -6,17 +6,12 @@ from typing import Any
 
 from explorer.panels.session import Session
 from explorer.panels.session_panel import SessionPanel, panel
-from explorer.views.explore import explore as view
 
 __all__ = ["ExplorePanel", "explore"]
 
 
 class ExplorePanel(SessionPanel):
     """The panel on any session."""
-
-    @classmethod
-    def figure(cls, session: Session) -> Any:
-        return view(session.solution)
 
 
 @panel(ExplorePanel)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,7 +19,7 @@ from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
-from explorer.panels.state import State, States
+from explorer.panels.state import State, States, saved
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.schemes.euler_moreau import EulerMoreau
@@ -137,13 +136,10 @@ class OrderStates(States):
 
     def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
         """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
-        try:
-            given = json.loads(text) if isinstance(text, str) else dict(text)
+        with saved(text) as given:
             see = dict(given.pop("see", None) or {})
             knobs = {k: x for k, x in given["knobs"].items() if f"knob.{k}" in KNOBS}
             given |= {"scheme": "FESD", "knobs": knobs if given["scheme"] == "FESD" else {}}
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-            return super().from_json(text)  # says what is wrong with it
         states, state = super().from_json(given)
         for name, value in see.items():
             if f"see.{name}" in states.keys(state):

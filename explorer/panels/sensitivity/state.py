@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,7 +23,7 @@ from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Session
-from explorer.panels.state import START, State, States
+from explorer.panels.state import START, State, States, saved
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.schemes import schemes
@@ -172,15 +171,12 @@ class SensitivityStates(States):
 
     def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
         """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
-        try:
-            given = json.loads(text) if isinstance(text, str) else dict(text)
+        with saved(text) as given:
             more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
             if not schemes[str(given["scheme"])].located:
                 model = given["model"]
                 of = from_spec(model) if isinstance(model, dict) else models[str(model)]()
                 given |= {"scheme": locating(of).__name__, "knobs": {}}
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-            return super().from_json(text)  # says what is wrong with it
         states, state = super().from_json(given)
         for group, values in more.items():
             for name, value in values.items():

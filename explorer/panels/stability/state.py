@@ -10,16 +10,15 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from explorer.errors import BadValue, ExplorerError, suggest
+from explorer.errors import BadValue, suggest
 from explorer.panels.code import called
 from explorer.panels.session import Session
-from explorer.panels.state import State, States
+from explorer.panels.state import State, States, saved
 from explorer.parameters import Param, number
 from explorer.results.solution import Solution
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
@@ -162,22 +161,13 @@ class StabilityStates(States):
 
     def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
         """Return what `to_json` wrote; nothing in it is ever executed."""
-        try:
-            given = json.loads(text) if isinstance(text, str) else dict(text)
-            if not isinstance(given, dict) or given.get("format") != 1:
-                raise BadValue('This is not a saved state (JSON with "format": 1).')
+        with saved(text) as given:
             state = self.change(self.fresh("oscillator"), "scheme", given["scheme"])
             for name, value in given["knobs"].items():
                 state = self.change(state, self.key(state, f"knob.{name}"), value)
             for name in ("xi", "omega_h", "compare"):
                 state = self.change(state, name, given[name])
-            return self, state
-        except ExplorerError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as error:
-            raise BadValue(
-                f"This is not a saved state of this panel ({type(error).__name__}: {error})."
-            ) from None
+        return self, state
 
 
 class StabilitySession(Session):
