@@ -16,7 +16,7 @@ from explorer.moved import moved
 
 EXPLORER = Path(__file__).parent.parent / "explorer"
 ORDER = (
-    "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
+    "types", "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
     "dispatch", "derivatives", "study", "optimise", "models", "views", "panels",
@@ -228,6 +228,7 @@ EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most 
 OVERSIZED = 11  # other functions beyond 12 arguments or 100 lines; may only fall
 MOST_ARGUMENTS = 48  # of one function; may only fall, to 12
 LONGEST = 335  # lines of one function; may only fall, to 100
+ANY = 1129  # lines where `Any` stands as a type; may only fall, to 99
 SLOTS = 262  # numbered slots of kernels; may only fall, to 0
 
 
@@ -261,6 +262,24 @@ def test_few_functions_have_many_arguments_or_lines():
     assert max(sizes)[0] <= MOST_ARGUMENTS, max(sizes)
     longest = max(sizes, key=lambda one: one[1])
     assert longest[1] <= LONGEST, longest
+
+
+def anys(source: str) -> set[int]:
+    """Return the lines of a source text on which `Any` is a type; imports do not count."""
+    names = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+    return {node.lineno for node in names if node.id == "Any"}
+
+
+def test_few_types_are_any():
+    """A type says what a thing is; the number of lines that leave it open only falls."""
+    counts = {path: len(anys(path.read_text())) for path in SOURCES}
+    assert sum(counts.values()) <= ANY, max(counts, key=lambda path: counts[path])
+
+
+def test_an_open_type_is_seen():
+    """The check itself is checked."""
+    source = "from typing import Any\ndef f(x: Any, y: list[Any]) -> int:\n    z: Any = x\n"
+    assert anys(source) == {2, 3}
 
 
 def slots(source: str) -> list[str]:
