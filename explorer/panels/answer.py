@@ -175,7 +175,7 @@ class SessionAnswer:
         film = frames(run, 1.0 if pinned is None else 0.6)
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
             ghost = frames(pinned, 0.4)
-            film["ghost"] = ghost and {k: ghost[k] for k in ("t", "xy")}
+            film["ghost"] = None if ghost is None else {"t": ghost["t"], "xy": ghost["xy"]}
         return {
             "values": values(session),
             "errors": dict(session.errors),
@@ -296,7 +296,7 @@ class SessionAnswer:
 
 def _much(picture: Picture) -> int:
     """Return about how many bytes the curves of a picture take."""
-    sizes = {id(t[k]): len(t[k]) for t in picture.data for k in "xy"}
+    sizes = {id(a): len(a) for t in picture.data for a in (t["x"], t["y"])}
     return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
 
 

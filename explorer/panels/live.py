@@ -21,9 +21,9 @@ from typing import Any, Protocol
 
 import anywidget
 import numpy as np
-from IPython.display import display
 
 from explorer.progress import shown_by
+from explorer.views.drawing.display import display
 from explorer.views.drawing.still import mark, placeholder
 
 _FRONT = Path(__file__).parent / "front"

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import html
 import re
-from typing import Any
+from typing import TypeVar
 
 from explorer.views.drawing.picture import label, prose
+from explorer.views.events import Table
 
 __all__ = ["beside", "choice_name", "news", "plain", "prose", "prose_rows"]
 
+Rows = TypeVar("Rows", bound=Table)
 _CHOICES = {
     "radau_iia": "Radau IIA", "lobatto_iiic": "Lobatto IIIC", "gauss": "Gauss", "q_star": "q*",
     "dop853": "Dormand-Prince 8(5,3)", "dopri5": "Dormand-Prince 5(4)", "radau": "Radau IIA",
@@ -40,10 +42,12 @@ def news(text: str) -> str:
     return f"{', '.join(gone)} → {', '.join(come)}" if arrow[0] and gone and come else text
 
 
-def prose_rows(table: dict[str, Any]) -> dict[str, Any]:
+def prose_rows(table: Rows) -> Rows:
     """Return a table whose words are `prose`, a change of mode with what changes."""
     rows = [[prose(news(x)) if isinstance(x, str) else x for x in row] for row in table["rows"]]
-    return {**table, "rows": rows}
+    shown = table.copy()
+    shown["rows"] = rows
+    return shown
 
 
 def choice_name(value: str) -> str:

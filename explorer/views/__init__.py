@@ -5,11 +5,9 @@ panel draws the same `Picture` without ever building a figure object. A view is 
 in this folder with the decorator `explorer.views.drawing.view.view`.
 """
 
-from typing import Any
-
 from explorer.errors import NoSuchName
 from explorer.views.drawing.picture import Picture
-from explorer.views.drawing.view import views
+from explorer.views.drawing.view import View, views
 from explorer.views.events import event_table
 
 views.discover()
@@ -24,5 +22,5 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> View:
     raise NoSuchName("explorer.views", name, lambda: __all__)

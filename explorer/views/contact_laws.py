@@ -8,8 +8,6 @@ Coulomb, between forces and the state.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.results.solution import Solution
@@ -17,6 +15,7 @@ from explorer.views.drawing.decimate import Rows, few
 from explorer.views.drawing.lanes import bars
 from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Plot, curve, extent
+from explorer.views.drawing.traces import Trace
 
 __all__ = ["DOING", "contact_law_plot", "doing", "doing_plot", "friction_law_plot"]
 
@@ -39,7 +38,8 @@ def _loaded(solution: Solution) -> list[int]:
     total = solution.p.sum(axis=0)
     if solution.has("march"):
         total = total + solution.lam.sum(axis=0)
-    return np.sort(np.argsort(-total, kind="stable")[: min(_MOST, count)]).tolist()
+    most: np.ndarray = np.sort(np.argsort(-total, kind="stable")[: min(_MOST, count)])
+    return list(map(int, most))
 
 
 def doing(solution: Solution) -> np.ndarray:
@@ -158,15 +158,13 @@ def _some_of(chosen: list[int], count: int) -> str:
     return f", {len(chosen)} of {count} contacts" if len(chosen) < count else ""
 
 
-def _graph(corners: np.ndarray) -> dict[str, Any]:
+def _graph(corners: np.ndarray) -> Trace:
     return curve(
         corners[0], corners[1], GREY, name="law", line={"width": 5}, opacity=0.4, hoverinfo="skip"
     )
 
 
-def _dots(
-    x: np.ndarray, y: np.ndarray, k: int, name: str, text: str, t: np.ndarray
-) -> dict[str, Any]:
+def _dots(x: np.ndarray, y: np.ndarray, k: int, name: str, text: str, t: np.ndarray) -> Trace:
     colour = COLOURS[k % len(COLOURS)]
     return curve(
         x,

@@ -18,6 +18,7 @@ from explorer.views.drawing.picture import (
     titled,
 )
 from explorer.views.drawing.slopes import per
+from explorer.views.drawing.traces import Line
 from explorer.views.drawing.view import view
 
 __all__ = ["end_state"]
@@ -53,7 +54,7 @@ def end_state(found: EndState) -> Picture:
         traces, colours = [], iter(np.resize(COLOURS, len(drawn)))
         for c, y in zip(found.curves, drawn, strict=True):
             exact = c.name == "exact"
-            line = {"width": 5, "color": GREY} if exact else {}
+            line: Line = {"width": 5, "color": GREY} if exact else {}
             if read == "slope" and not exact:
                 line |= {"shape": "hvh"}  # it jumps between two values
             traces.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from explorer.verification.energy_balance import energy_balance as study
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, rows
 from explorer.views.drawing.picture import COLOURS, GREY, TIME, Picture, Plot, curve, extent
+from explorer.views.drawing.traces import Line, Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["energy_balance"]
@@ -43,7 +44,7 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     found = solution if isinstance(solution, EnergyBalance) else study(solution)
     points, span = rows(found.solution), (0.0, float(found.t[-1]))
 
-    def drawn(values: np.ndarray, colour: str, name: str, **line: Any) -> dict:
+    def drawn(values: np.ndarray, colour: str, name: str, **line: Unpack[Line]) -> Trace:
         text = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>"
         return curve(
             points.t,

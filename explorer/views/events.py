@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 
 from explorer.quantities import column, number, unit
+from explorer.results.event import Event, LocatedEvent, Switch
 from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.systems.units import event_unit
@@ -24,14 +25,58 @@ from explorer.views.drawing.picture import (
     nice,
     titled,
 )
+from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 
-__all__ = ["cell", "event_table", "impulses", "impulses_plot", "shown_time", "slope_title"]
+__all__ = [
+    "EventTable",
+    "Table",
+    "cell",
+    "event_table",
+    "impulses",
+    "impulses_plot",
+    "shown_time",
+    "slope_title",
+]
 
 _DOTS = 100  # as many as stand side by side
 _UNITS = 100  # events whose slopes say what unit a column of them has
 _ZERO = 1e-9  # of its unit: less in a table is round-off
 _LANE = 0.04  # of the height, between two bars
+
+
+Kind = TypeVar("Kind", bound=Event)
+
+
+class TimeFormat(TypedDict):
+    """How a column shows times."""
+
+    factor: float  # for the unit in the head
+    digits: int  # decimals
+
+
+class ShownTime(TimeFormat):
+    """The same with the unit."""
+
+    unit: str
+
+
+class Table(TypedDict):
+    """A table of events as the panel shows it."""
+
+    columns: list[str]
+    rows: list[list[str | float]]
+    time_column: int
+    note: str
+    time: TimeFormat
+
+
+class EventTable(Table):
+    """A page of the table of all events."""
+
+    page: int
+    pages: int
+    by: list[int | bool]  # the column that orders the rows, and whether they fall
 
 
 def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
@@ -43,7 +88,8 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
         if merged
         else [(c.name, a) for a, c in enumerate(contacts)]
     )
-    traces, top = [], 0.0
+    traces: list[Trace] = []
+    top = 0.0
     end = solution.t[-1] if pinned is None else max(solution.t[-1], pinned.t[-1])
     if pinned is not None:
         t, p = _impacts(pinned, None, end)
@@ -118,7 +164,7 @@ def _closed(
 
 def event_table(
     solution: Solution, most: int = 100, page: int = 0, by: tuple[int, bool] = (0, False)
-) -> dict[str, Any]:
+) -> EventTable:
     """Return the events as a table: columns, rows of numbers and text, and a note.
 
     Parameters
@@ -137,11 +183,11 @@ def event_table(
         Times are in `system.time_unit`; "time" says how they are shown: by what they are
         multiplied for the unit in the head, and with how many decimals.
     """
-    every: list[Any] = solution.events
+    every = list(solution.events)
     system = solution.system
     time = shown_time(float(solution.t[-1]), system.time_unit)
-    columns, keys, write = (_moded if solution.mode_names else _struck)(solution)
-    columns = [f"t ({time.pop('unit')})", "event", *columns]
+    heads, keys, write = (_moded if solution.mode_names else _struck)(solution)
+    columns = [f"t ({time['unit']})", "event", *heads]
     place, falling = by if 0 < by[0] < len(columns) else (0, by[1])
     if place:
         every = sorted(every, key=keys[place - 1], reverse=falling)
@@ -149,30 +195,43 @@ def event_table(
         every = every[::-1]
     pages = max(-(-len(every) // most), 1)
     page = min(max(page, 0), pages - 1)
-    table = [
+    table: list[list[str | float]] = [
         [float(f"{e.t:.5g}"), keys[0](e), *write(e)] for e in every[page * most : (page + 1) * most]
     ]
-    leaf = (len(every), page * most, page, pages)
-    return _titled(columns, table, leaf) | {"time": time, "by": [place, falling]}
+    return {
+        "columns": columns,
+        "rows": table,
+        "time_column": 0,
+        "note": _note(len(every), page * most, len(table), pages),
+        "page": page,
+        "pages": pages,
+        "time": {"factor": time["factor"], "digits": time["digits"]},
+        "by": [place, falling],
+    }
 
 
-Columns = tuple[list[str], list[Callable[[Any], Any]], Callable[[Any], list[str]]]
+class Columns(NamedTuple, Generic[Kind]):
+    """The columns of a table of events behind the time and the event."""
+
+    heads: list[str]
+    keys: list[Callable[[Kind], str | float]]  # what each column but the time is ordered by
+    cells: Callable[[Kind], list[str]]  # of one event
 
 
-def _struck(solution: Solution) -> Columns:
-    """Return the further columns of impacts: heads, what all but time are ordered by, the cells."""
+def _struck(solution: Solution) -> Columns[Event]:
+    """Return the columns of impacts."""
     single = len(solution.system.contacts) == 1
     sides = (x for e in solution.events for x in (e.gap_dot_minus, e.gap_dot_plus))
     (v, speed), (p, impulse) = (
         column(sides, "m/s"),
         column((e.impulse for e in solution.events), "N s"),
     )
-    keys: list[Callable[[Any], Any]] = [
+    keys: list[Callable[[Event], str | float]] = [
         lambda e: e.kind if single else f"{e.kind} {e.contact}",
         lambda e: abs(e.gap_dot_minus),
         lambda e: e.impulse,
     ]
-    return (
+    return Columns(
         [f"v− → v+ ({speed})", f"p ({impulse})"],
         keys,
         lambda e: [
@@ -182,20 +241,27 @@ def _struck(solution: Solution) -> Columns:
     )
 
 
-def _moded(solution: Solution) -> Columns:
-    """Return those of changes of mode: what changed, the modes, dr/dt if it is known."""
-    keys: list[Callable[[Any], Any]] = [
-        lambda e: ("" if e.kind == "event" else f"{e.kind} ") + e.contact,
-        lambda e: e.mode if e.mode == e.to else f"{e.mode} → {e.to}",
-    ]
+def _moded(solution: Solution) -> Columns[Switch] | Columns[LocatedEvent]:
+    """Return the columns of changes of mode: what changed, the modes, dr/dt if it is known."""
     if not solution.has("march"):
-        return ["mode"], keys, lambda e: [keys[1](e)]
+        of_switch: list[Callable[[Switch], str | float]] = [_changed, _modes]
+        return Columns(["mode"], of_switch, lambda e: [_modes(e)])
     slope = slope_title(solution.system, solution.events[:_UNITS])
-    keys.append(lambda e: e.slope)
-    return ["mode", slope], keys, lambda e: [keys[1](e), cell(e.slope)]
+    keys: list[Callable[[LocatedEvent], str | float]] = [_changed, _modes, lambda e: e.slope]
+    return Columns(["mode", slope], keys, lambda e: [_modes(e), cell(e.slope)])
 
 
-def shown_time(end: float, measure: str) -> dict[str, Any]:
+def _changed(event: Switch | LocatedEvent) -> str:
+    """Return which guard or law changed, and how."""
+    return ("" if event.kind == "event" else f"{event.kind} ") + event.contact
+
+
+def _modes(event: Switch | LocatedEvent) -> str:
+    """Return the mode, or the modes before and after."""
+    return event.mode if event.mode == event.to else f"{event.mode} → {event.to}"
+
+
+def shown_time(end: float, measure: str) -> ShownTime:
     """Return the unit in which the times of a run are read, and the decimals that tell them."""
     factor, shown = column([end], measure)
     digits = 3 - math.floor(math.log10(factor * end * (1 - 1e-9))) if end > 0 else 3
@@ -211,7 +277,7 @@ def cell(x: float) -> str:
     return "0" if abs(x) < _ZERO else number(x, 3).replace("-", "−")
 
 
-def slope_title(system: System, events: Sequence[Any]) -> str:
+def slope_title(system: System, events: Sequence[LocatedEvent]) -> str:
     """Return the name of dr/dt with its unit, if it is known and the same for all events."""
     found = {event_unit(system, e.kind, e.contact) for e in events if e.kind != "zeno"}
     if len(found) == 1:
@@ -219,16 +285,11 @@ def slope_title(system: System, events: Sequence[Any]) -> str:
     return "dr/dt" if None in found or system.time_unit != "s" or not found else "dr/dt (SI)"
 
 
-def _titled(
-    columns: list[str], table: list[list[Any]], leaf: tuple[int, int, int, int]
-) -> dict[str, Any]:
-    count, first, page, pages = leaf
+def _note(count: int, first: int, shown: int, pages: int) -> str:
+    """Return how many events there are, and which of them are shown."""
     events = f"{count} event{'s' * (count != 1)}" if count else "No events"
-    more = ""
-    if pages > 1:
-        more = f", {first + 1} to {first + len(table)} shown"
-    return {"columns": columns, "rows": table, "time_column": 0, "note": f"{events}{more}.",
-            "page": page, "pages": pages}  # fmt: skip
+    more = f", {first + 1} to {first + shown} shown" if pages > 1 else ""
+    return f"{events}{more}."
 
 
 @view(of="contacts")

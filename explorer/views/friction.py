@@ -9,6 +9,7 @@ from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
 from explorer.views.drawing.parts import has_friction
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, TIME, Picture, Plot, curve, nice
+from explorer.views.drawing.traces import Line
 from explorer.views.drawing.view import view
 
 __all__ = ["cone_plot", "friction", "friction_plot", "slip_plot"]
@@ -31,7 +32,7 @@ def friction_plot(
         force = _forces(ghost, _size(ghost.lam_t)[:, _loaded(ghost)])
         top, gaps = float(np.nanmax(np.abs(force), initial=0.0)), _events(ghost)
         for k in range(force.shape[1]):
-            ghostly = {"dash": "dot", "width": 1.2}
+            ghostly: Line = {"dash": "dot", "width": 1.2}
             traces.append(
                 curve(
                     ghost.t,
@@ -53,18 +54,17 @@ def friction_plot(
         colour, name = COLOURS[k % len(COLOURS)], solution.system.contacts[a].name
         name += f" (1 of {many})" if len(rough) < many else ""
         bound, own = bounds[:, a], force[:, a]
-        edge = {"width": 1}
+        edge: Line = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
-        said = {"showlegend": k == 0}
         traces += [
             curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6, breaks=gaps,
-                  hoverinfo="skip", **said),
+                  hoverinfo="skip", showlegend=k == 0),
             *([curve(t, -bound, colour, name="− μ λ", line=edge, opacity=0.6, breaks=gaps,
                      hoverinfo="skip")] if depth else []),
             curve(t, own, colour, name=name, breaks=gaps,
                   hovertemplate=text, showlegend=many > 1),
             curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
-                  line={"width": 5}, hoverinfo="name", **said),
+                  line={"width": 5}, hoverinfo="name", showlegend=k == 0),
         ]  # fmt: skip
     end = max(solution.t[-1], 0.0 if ghost is None else ghost.t[-1])
     span = (-(depth + 0.2) * top, 1.1 * top)
@@ -146,7 +146,7 @@ def _loaded(solution: Solution) -> list[int]:
     rough = np.array(solution.system.rough)
     if len(rough) > _CONTACTS:
         rough = np.sort(rough[np.argsort(-solution.lam_max[:, rough].sum(axis=0))[:1]])
-    return rough.tolist()
+    return list(map(int, rough))
 
 
 def _events(solution: Solution) -> np.ndarray:

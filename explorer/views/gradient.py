@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from explorer.derivatives import Sensitivity
+from explorer.optimise.cost_curve import CostCurve
 from explorer.quantities import unit
 from explorer.views.drawing.picture import GREY, OFF, Plot, curve, extent, nice, titled
 from explorer.views.drawing.slopes import SLOPE, STATE, parameter
+from explorer.views.drawing.traces import Trace
 
-__all__ = ["cost_plot"]
+__all__ = ["Along", "cost_plot"]
+
+Along: TypeAlias = CostCurve | tuple[np.ndarray, np.ndarray]  # a parameter and the cost over it
 
 
-def cost_plot(sens: Sensitivity, j: int, along: Any | None) -> Plot:
+def cost_plot(sens: Sensitivity, j: int, along: Along | None) -> Plot:
     """Draw psi over the parameter, and the gradient as an arrow uphill along the tangent."""
     by, by_unit = parameter(sens, j)
     question = sens.question
@@ -41,7 +46,7 @@ def cost_plot(sens: Sensitivity, j: int, along: Any | None) -> Plot:
     arrow = _float([*x, np.nan, *head[0]]), _float([*y, np.nan, *head[1]])
     far = np.array([low, high])
     u, cost_unit = unit(by_unit), unit(sens.question.cost.units[1] or "")
-    traces = [
+    traces: list[Trace] = [
         curve(line[0], line[1], GREY, name="cost ψ",
               hovertemplate=f"%{{x:.4g}}: ψ = %{{y:.5g}} {cost_unit}<extra></extra>"),
         curve(_float(far), _float(psi + slope * (far - here)), SLOPE,
@@ -56,11 +61,11 @@ def cost_plot(sens: Sensitivity, j: int, along: Any | None) -> Plot:
     return Plot(traces, *titles, (low, high), (bottom, top), time=False)
 
 
-def _marked(along: Any, cost_unit: str) -> dict[str, Any]:
+def _marked(along: Along | None, cost_unit: str) -> Trace:
     """Return the trace of the jumps and kinks: a dotted line between the two limits."""
-    breaks = along[2] if along is not None and len(along) > 2 else ()
-    x: list[Any] = []
-    y: list[Any] = []
+    breaks = along.breaks if isinstance(along, CostCurve) else ()
+    x: list[float] = []
+    y: list[float] = []
     words: list[str] = []
     for b in breaks:
         x += [b.value, b.value, np.nan]
@@ -75,7 +80,7 @@ def _marked(along: Any, cost_unit: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _float(values: Any) -> np.ndarray:
+def _float(values: ArrayLike) -> np.ndarray:
     found = np.array(values, np.float32)
     found[np.isinf(found)] = np.nan  # a cost may grow beyond what can be drawn
     return found
@@ -86,7 +91,9 @@ def _start(sens: Sensitivity, name: str) -> float:
     return float(sens.question.start()[0][states.index(name)])
 
 
-def _head(x: list[float], y: list[float], wide: float, tall: float) -> tuple[list, list]:
+def _head(
+    x: list[float], y: list[float], wide: float, tall: float
+) -> tuple[list[float], list[float]]:
     """Return the two strokes of an arrow's head, as seen on axes of these lengths (2 : 1)."""
     dx, dy = (x[1] - x[0]) / wide, (y[1] - y[0]) / tall
     size = np.hypot(dx, dy) or 1.0

@@ -7,11 +7,12 @@ looked at.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from explorer.results.solution import Solution
+from explorer.types import Bounds
 from explorer.views.contact_laws import contact_law_plot, friction_law_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, few, fine, rows
@@ -30,6 +31,7 @@ from explorer.views.drawing.view import view
 
 __all__ = ["law_plot", "laws", "one_step_problem", "quantities", "quantity_plots"]
 
+Named: TypeAlias = tuple[str, str]  # a name and its unit
 _MOST = 6  # laws drawn
 _MARKS = 400  # points of a run on a law
 
@@ -68,7 +70,7 @@ def _in(unit: str) -> str:
     return f" ({unit})" if unit else ""
 
 
-def _named(solution: Solution) -> list[tuple[Any, Any, tuple[float, float]]]:
+def _named(solution: Solution) -> list[tuple[Named, Named, Bounds]]:
     """Return (name, unit) of y and of lam and the bounds of lam, of each law."""
     found = []
     for law in solution.laws:
@@ -161,7 +163,7 @@ def one_step_problem(solution: Solution) -> Picture:
     NotApplicable
         A run without multipliers and laws, or one of a mechanical system that locates its events.
     """
-    run: Any = solution
+    run = solution
     mechanical = not run.has("laws")
     t, end = run.t, float(run.t[-1])
     traces = [

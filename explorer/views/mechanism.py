@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NotRequired, TypedDict
 
 import numpy as np
 
@@ -10,14 +10,41 @@ from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot
+from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 
-__all__ = ["frames", "mechanism"]
+__all__ = ["Film", "Ghost", "frames", "mechanism"]
 
 _BYTES = 5600
 
 
-def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
+class Item(TypedDict):
+    """A shape of a sketch."""
+
+    kind: str
+    role: str
+    n: int  # points
+    closed: bool
+    radius: float  # m, 0 unless a circle
+
+
+class Ghost(TypedDict):
+    """The frames of another run, of the same shapes."""
+
+    t: np.ndarray  # (k,) float32
+    xy: np.ndarray  # (k, points, 2) float32, m
+
+
+class Film(Ghost):
+    """The frames of a run."""
+
+    box: list[float]  # x0, x1, y0, y1
+    unit: str
+    items: list[Item]
+    ghost: NotRequired[Ghost | None]
+
+
+def frames(solution: Solution, share: float = 1.0) -> Film | None:
     """Return the animation of a solution, or None if its system has no sketch.
 
     `share` of the usual number of frames is made.
@@ -52,7 +79,7 @@ def frames(solution: Solution, share: float = 1.0) -> dict[str, Any] | None:
             high = np.maximum(high, part.max(axis=(0, 1)) + radius)
         k += len(shape.points)
     pad = 0.04 * max(*(high - low), 1e-9)
-    items = [
+    items: list[Item] = [
         {"kind": s.kind, "role": s.role, "n": len(s.points), "closed": s.closed, "radius": float(r)}
         for s, r in zip(shapes, radii, strict=True)
     ]
@@ -90,7 +117,7 @@ class _Part:
 def mechanism(solution: Solution, t: float = 0.0) -> Picture:
     """Draw the mechanism at time `t` (an empty picture if the system has no sketch)."""
     film = frames(solution)
-    traces = []
+    traces: list[Trace] = []
     if film is not None:
         now = film["xy"][int(np.abs(film["t"] - t).argmin())]
         k = 0
@@ -114,9 +141,10 @@ def mechanism(solution: Solution, t: float = 0.0) -> Picture:
                     "line": {"color": colour},
                     "showlegend": False,
                     "hoverinfo": "skip",
-                    **({"fill": "toself"} if item["closed"] else {}),
                 }
             )
+            if item["closed"]:
+                traces[-1]["fill"] = "toself"
     picture = compose([[Plot(traces, "x (m)", "y (m)", time=False)]], [1])
     picture.layout["yaxis"]["scaleanchor"] = "x"
     return picture

@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.study.modes import Modes
 from explorer.views.drawing.picture import COLOURS, Plot, curve, extent
+from explorer.views.drawing.traces import Trace
 
 __all__ = ["shapes_plot"]
 
@@ -16,7 +17,8 @@ _NAMES = 12  # more coordinates than these have no mark each
 def shapes_plot(found: Modes) -> Plot:
     """Draw a line through the entries of each shape, the largest of each being 1."""
     names, count = found.system.coordinates, len(found.q)
-    x, traces, seen = np.arange(1, count + 1), [], [np.array([-1.0, 1.0])]
+    traces: list[Trace] = []
+    x, seen = np.arange(1, count + 1), [np.array([-1.0, 1.0])]
     for k, shape in enumerate(found.shapes.T[:_MOST]):
         y = shape / np.abs(shape).max()
         square = found.squares[k]

@@ -6,8 +6,6 @@ what its sides weigh, do so too. On a slide they share: there the areas move.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.results.solution import Solution
@@ -81,9 +79,11 @@ def _lanes(
                     showlegend=named,
                 )
             )
-    ticks: Any = {count - 1 - k + unit / 2: n for k, n in enumerate(names[:count])}
+    ticks = None
     if count == 1:
-        title, ticks = (names[0] if names[0][0] == "α" else "θ"), None
+        title = names[0] if names[0][0] == "α" else "θ"
+    else:
+        ticks = {count - 1 - k + unit / 2: name for k, name in enumerate(names[:count])}
     limits = (-0.02, 1.02) if count == 1 else (-_ROOM, float(count))
     share = min(0.55 + 0.15 * count, 1.2)
     return Plot(

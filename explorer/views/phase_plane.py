@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.systems import StepSystem, System
+from explorer.types import Bounds, Numbers
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import NONE, Rows, fine, rows
 from explorer.views.drawing.picture import GREY, INK, Picture, Plot, curve, extent, label
@@ -89,19 +89,19 @@ def phase_plane_plot(
     )
 
 
-def _titles(system: Any, i: int, j: int, when: str, what: str = "flow") -> tuple[str, str]:
+def _titles(system: StepSystem, i: int, j: int, when: str, what: str = "flow") -> tuple[str, str]:
     """Return what stands at the axes of two states: units, and when `what` is as drawn."""
     units = [f" ({u})" if (u := system.units[k]) else "" for k in (i, j)]
     across, up = (label(system.coordinates[k]) + u for k, u in zip((i, j), units, strict=True))
     return across + (f" · {what} at {when}" if _varies(system) else ""), up
 
 
-def _varies(system: Any) -> bool:
+def _varies(system: StepSystem) -> bool:
     """Whether the flow in the plane of two states is another from time to time."""
     return system.n > 2 or any(system.t in g.free_symbols for g in system.f)
 
 
-def _usual(system: Any) -> tuple[int, int]:
+def _usual(system: StepSystem) -> tuple[int, int]:
     """Return two states: first those in the switching functions, in their order."""
     moving = dict.fromkeys(
         k for s in system.switches for k, x in enumerate(system.x) if x in s.c.free_symbols
@@ -116,7 +116,7 @@ def _slides(solution: Solution, i: int, j: int) -> tuple[np.ndarray, np.ndarray]
     return np.where(slides, solution.x[:, i], np.nan), solution.x[:, j]
 
 
-def _pair(system: Any, x: str, y: str) -> tuple[int, int]:
+def _pair(system: StepSystem, x: str, y: str) -> tuple[int, int]:
     """Return the two states that are named; where none is, those of `_usual`."""
     if system.n < 2:
         raise NotApplicable(f"'{system.name}' has one state: views.phase draws its rate over it.")
@@ -167,10 +167,10 @@ def regions(
     x: str = "",
     y: str = "",
     *,
-    within: Any = None,
+    within: Sequence[Sequence[float]] | np.ndarray | None = None,
     t: float = 0.0,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> Picture:
     """Draw the plane of two states before anything has run: regions, their fields, the surfaces.
 
@@ -225,7 +225,7 @@ def _square(ground: Regions, x: float, y: float) -> tuple[tuple[float, float], t
     return extent(x + wide), extent(y + wide)
 
 
-def _box(within: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+def _box(within: Sequence[Sequence[float]] | np.ndarray) -> tuple[Bounds, Bounds]:
     try:
         (left, right), (low, high) = ([number(x, "within") for x in pair] for pair in within)
     except (TypeError, ValueError) as error:

@@ -6,20 +6,31 @@ cost z; red adds, blue takes away, white is nothing.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from explorer.derivatives import Saltation, Sensitivity
 from explorer.quantities import quantity
 from explorer.views.drawing.picture import Picture, label
+from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 from explorer.views.events import cell
 
 __all__ = ["matrix", "saltation"]
 
-_SCALE = [[0.0, "#0072B2"], [0.5, "#FFFFFF"], [1.0, "#D55E00"]]
+_SCALE = [(0.0, "#0072B2"), (0.5, "#FFFFFF"), (1.0, "#D55E00")]
 _MOST = 6  # states beyond these would be written too small to be read
+
+
+class MatrixTable(TypedDict):
+    """[Xi | Pi] as a table."""
+
+    rows: list[str]
+    columns: list[str]
+    split: int  # columns of Xi
+    values: list[list[float]]
+    shades: list[list[float]]  # in [-1, 1]
 
 
 def names(salt: Saltation) -> list[str]:
@@ -30,7 +41,7 @@ def names(salt: Saltation) -> list[str]:
     ]
 
 
-def matrix(salt: Saltation) -> dict[str, Any]:
+def matrix(salt: Saltation) -> MatrixTable:
     """Return [Xi | Pi] as a table: rows, columns, cells of number and shade in [-1, 1].
 
     The shade is that of sign(x) log(1 + |x|), so that small entries are seen beside large ones. Of
@@ -72,11 +83,12 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     text = [[cell(x) for x in row] for row in table["values"]]
     columns = table["columns"]
     head = [f"{c}<sup>−</sup>" for c in columns[:n]] + [f"Π: {c}" for c in columns[n:]]
-    heat = {
+    across, along = list(range(len(columns))), list(range(len(table["rows"])))
+    heat: Trace = {
         "type": "heatmap", "z": np.array(table["shades"]), "zmin": -1, "zmax": 1,
         "colorscale": _SCALE, "showscale": False, "xgap": 2, "ygap": 2, "text": text,
         "texttemplate": "%{text}", "hovertemplate": "%{y} ← %{x}: %{text}<extra></extra>",
-        "x": list(range(len(columns))), "y": list(range(len(table["rows"]))),
+        "x": np.array(across), "y": np.array(along),
         "textfont": {"size": 14},
     }  # fmt: skip
     axis = {"showgrid": False, "zeroline": False}
@@ -85,9 +97,9 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     )
     layout = {
         "title": {"text": f"S<sup>+</sup> = Ξ S<sup>−</sup> + Π   ({said})", "font": {"size": 15}},
-        "xaxis": axis | {"tickvals": heat["x"], "ticktext": head, "side": "top"},
+        "xaxis": axis | {"tickvals": across, "ticktext": head, "side": "top"},
         "yaxis": axis | {
-            "tickvals": heat["y"], "autorange": "reversed",
+            "tickvals": along, "autorange": "reversed",
             "ticktext": [f"{r}<sup>+</sup>" for r in table["rows"]],
         },
         "shapes": [{

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -28,8 +28,9 @@ from explorer.views.drawing.slopes import (
     slope_plot,
     value_plot,
 )
+from explorer.views.drawing.traces import Line
 from explorer.views.drawing.view import view
-from explorer.views.gradient import cost_plot
+from explorer.views.gradient import Along, cost_plot
 from explorer.views.twins import LOW, Twins, column, pair, zoom
 
 __all__ = ["as_csv", "sensitivity", "twins"]
@@ -48,7 +49,7 @@ def sensitivity(
     window: tuple[float, float] | None = None,
     twin: Twins | None = None,
     twinned: bool = True,
-    along: Any | None = None,
+    along: Along | None = None,
     pinned: Sensitivity | None = None,
     arrows: float | None = None,
     look: Look = STATIC,
@@ -152,7 +153,7 @@ def twins(
 
 
 def _verticals(
-    columns: list[list[Plot]], t: Sequence[float], name: str, colour: str, **line: Any
+    columns: list[list[Plot]], t: Sequence[float], name: str, colour: str, **line: Unpack[Line]
 ) -> None:
     """Add a thin line through all plots at each of some times."""
     for plots in columns:

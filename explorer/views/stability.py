@@ -9,7 +9,7 @@ it runs the oscillator with that step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from explorer.study.stability import stability as study
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent
 from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.traces import Line, Meta, Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["stability"]
@@ -27,6 +28,8 @@ __all__ = ["stability"]
 _STEP = "step ωh (rad)"
 _HIDDEN = (np.ones(1, np.float32), OFF[1])  # as OFF, on a logarithmic axis
 _FAR = 12.0  # of a growing run so much is shown
+Shown: TypeAlias = tuple[Stability, str, str, Line]  # a scheme, its colour, name and line
+Grids: TypeAlias = dict[int, np.ndarray]  # omega h as drawn, by the identity of the array
 _FEW = 120  # more steps than these are no marks
 _CURVES = (  # attribute, what it is, what of it is shown at most, what is shown at least
     ("radius", "spectral radius", (0.0, 1.5), (0.0, 1.5)),
@@ -77,7 +80,7 @@ def stability(
         )
     if at is not None and not runs:
         runs = [oscillation(one.scheme, one.xi, at) for one in found]
-    shown: list[tuple[Stability, str, str, dict[str, str]]] = [
+    shown: list[Shown] = [
         (one, COLOURS[i % len(COLOURS)], (names or [f.name for f in found])[i], {})
         for i, one in enumerate(found)
     ]
@@ -99,7 +102,11 @@ def stability(
 
 
 def _over_step(
-    row: int, shown: list, grids: dict, span: tuple[float, float], marks: Sequence[Stability]
+    row: int,
+    shown: list[Shown],
+    grids: Grids,
+    span: tuple[float, float],
+    marks: Sequence[Stability],
 ) -> Plot:
     """Draw one quantity over omega h, the limits as verticals, the step of the run as marks."""
     quantity, title, most, least = _CURVES[row]
@@ -152,7 +159,7 @@ def _values(one: Stability, quantity: str) -> list[np.ndarray]:
     return [np.where(grows, np.nan, x) for x in (one.overshoot_d, one.overshoot_v)]
 
 
-def _locus(shown: list, grids: dict, marks: Sequence[Stability]) -> Plot:
+def _locus(shown: list[Shown], grids: Grids, marks: Sequence[Stability]) -> Plot:
     """Draw the roots in the complex plane: small for all steps, large for the step of the run."""
     turn = np.linspace(0, 2 * np.pi, 73)
     traces = [
@@ -161,7 +168,7 @@ def _locus(shown: list, grids: dict, marks: Sequence[Stability]) -> Plot:
     ]  # fmt: skip
     for one, colour, name, _ in reversed(shown):
         roots = one.roots.ravel()
-        where = {"key": "omega_h", "at": grids[id(one.omega_h)], "each": one.roots.shape[1]}
+        where: Meta = {"key": "omega_h", "at": grids[id(one.omega_h)], "each": one.roots.shape[1]}
         traces.append(_dots(roots.real, roots.imag, colour, 3, name) | {"meta": where})
     for point, (_, colour, name, _) in reversed([*zip(marks, shown, strict=False)]):
         roots = point.roots.ravel()
@@ -170,7 +177,7 @@ def _locus(shown: list, grids: dict, marks: Sequence[Stability]) -> Plot:
     return Plot(traces, across, along, (-1.5, 1.5), (-1.5, 1.5), time=False, share=1.4)
 
 
-def _dots(x: Any, y: Any, colour: str, size: int, name: str) -> dict[str, Any]:
+def _dots(x: np.ndarray, y: np.ndarray, colour: str, size: int, name: str) -> Trace:
     x, y = (np.asarray(a, np.float32) for a in (x, y))
     text = f"%{{x:.4g}}, %{{y:.5g}}<extra>{name}</extra>"
     return {
@@ -197,7 +204,6 @@ def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
         rows = np.arange(len(t) if not far.size else far[0] + 1)
         if rows.size > 400:
             rows = rows[:: -(-rows.size // 400)]
-        few = {"mode": "lines+markers", "marker": {"size": 5}} if rows.size <= _FEW else {}
         traces.append(
             curve(
                 np.asarray(t[rows], np.float32),
@@ -205,9 +211,10 @@ def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
                 colour,
                 name="powers of the amplification matrix" if run.grows else "by the scheme",
                 hovertemplate="ωt = %{x:.4g}: d = %{y:.5g}<extra></extra>",
-                **few,
             )
         )
+        if rows.size <= _FEW:
+            traces[-1] |= {"mode": "lines+markers", "marker": {"size": 5}}
         seen.append(np.clip(d[rows], -_FAR, _FAR))
     return Plot(
         traces, "time ωt (rad)", "displacement d / d(0)", (0.0, span), extent(*seen), time=False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from explorer.views.drawing.picture import (
     time_title,
 )
 from explorer.views.drawing.recorded import recorded
+from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 from explorer.views.modes import modes_plot
 
@@ -51,7 +51,7 @@ def unit_of(
 
 def _curves(
     solution: Solution, points: Rows, ghost: bool, dot: bool, which: Sequence[int] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     names = solution.system.coordinates
     several = len(names) > 1
     values, time = points.v if dot else points.q, solution.system.time_unit
@@ -76,9 +76,10 @@ def _curves(
                 name=f"pinned {text}" if ghost else text,
                 line={"dash": "dot", "width": 1.2} if ghost else {},
                 hovertemplate=hover,
-                **({} if ghost else {"meta": {"t": points.t}}),
             )
         )
+        if not ghost:
+            traces[-1]["meta"] = {"t": points.t}
         if not ghost and several and not dot:
             traces[-1]["showlegend"] = True
     if not ghost and not dot and len(traces) < len(of):

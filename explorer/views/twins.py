@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.results.solution import Solution
 from explorer.views.drawing.one_sided import Sides, apart, arcs, event_times, sides
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
+from explorer.views.drawing.traces import Trace
 
 __all__ = ["Twins", "band", "column", "difference", "pair", "twin_curves", "zoom"]
 
@@ -167,7 +167,7 @@ def _parting(low: Solution, high: Solution, end: float) -> float:
     return end
 
 
-def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[dict[str, Any]]:
+def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[Trace]:
     """Return the curves of component `i` of both runs, dashed."""
     found = []
     for run, end, colour, dash in zip(
@@ -189,16 +189,17 @@ def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[di
     return found
 
 
-def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> dict[str, Any]:
+def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> Trace:
     """Return the first-order prediction of where the twins run, shaded between the events."""
+    gap = np.array([np.nan])
     edges = [at.drawn(values + end * twin.delta * slopes) for end in twin.ends]
-    x: list[Any] = []
-    y: list[Any] = []
+    x: list[np.ndarray] = []
+    y: list[np.ndarray] = []
     for first, last in itertools.pairwise([-1, *np.flatnonzero(at.gap), len(at.t)]):
         part = slice(first + 1, last)
         if last - first > 2:
-            x += [at.t[part], at.t[part][::-1], [np.nan]]
-            y += [edges[0][part], edges[1][part][::-1], [np.nan]]
+            x += [at.t[part], at.t[part][::-1], gap]
+            y += [edges[0][part], edges[1][part][::-1], gap]
     if not x:
         x, y = [OFF[0]], [OFF[1]]
     return curve(
@@ -213,7 +214,7 @@ def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> dict
     )
 
 
-def difference(twin: Twins, i: int, name: str) -> dict[str, Any]:
+def difference(twin: Twins, i: int, name: str) -> Trace:
     """Return the finite difference of component `i` of (x, z) while the events are the same."""
     kept, time = twin.t < twin.until, twin.low.rows.system.time_unit
     if not kept.any():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, GREY, INK, Picture, Plot, curve, titled
 from explorer.views.drawing.polyline import STATIC, Look
+from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["work_precision"]
@@ -137,7 +137,7 @@ def _decades(values: np.ndarray) -> tuple[float, float]:
 
 def _guides(
     span: tuple[float, float], errors: tuple[float, float], found: WorkPrecision, grows: bool
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     """Return thin lines of the orders that occur, from the upper corner of the coarsest step."""
     orders = sorted({round(c.order) for c in found.curves if 0.5 < c.order < 8.5})
     begin, end = span[::-1] if grows else span
@@ -158,6 +158,7 @@ def _guides(
         )
         up = last != end  # it ends at the lower edge: its name stands beside it, not below
         place = f"{'top' if up else 'bottom'} {'left' if up == grows else 'right'}"
-        text = {"text": ["", f" order {p} "], "textposition": place}
-        lines.append(drawn | text | {"textfont": {"color": GREY, "size": 11}})
+        drawn |= {"text": ["", f" order {p} "], "textposition": place}
+        drawn["textfont"] = {"color": GREY, "size": 11}
+        lines.append(drawn)
     return lines

@@ -15,7 +15,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.systems.units import event_unit
 from explorer.views.drawing.picture import label, titled
 from explorer.views.drawing.slopes import parameter, per, slope_unit
-from explorer.views.events import cell, shown_time, slope_title
+from explorer.views.events import Table, cell, shown_time, slope_title
 from explorer.views.saltation import matrix
 
 __all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
@@ -88,13 +88,13 @@ def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) 
     }
 
 
-def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
+def shift_table(sens: Sensitivity, most: int) -> Table:
     """Return the events with their sensitivities as a table."""
     events, (by, by_unit) = sens.events, parameter(sens, 0)
     time = sens.question.system.time_unit
     shift = titled(f"dt/d{by}", per(time, by_unit))
     plain = len({e.contact for e in events}) <= 1
-    rows = []
+    rows: list[list[str | float]] = []
     for k, e in enumerate(events[:most]):
         slope = 0.0 if e.dt_drho is None else float(e.dt_drho[0])
         what = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
@@ -103,15 +103,14 @@ def shift_table(sens: Sensitivity, most: int) -> dict[str, Any]:
     count, clock = len(events), shown_time(float(sens.solution.t[-1]), time)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
-    return prose_rows(
-        {
-            "columns": ["", f"t ({clock.pop('unit')})", "event", shift, margin],
-            "rows": rows,
-            "time_column": 1,
-            "time": clock,
-            "note": f"{note}{more}.",
-        }
-    )
+    table: Table = {
+        "columns": ["", f"t ({clock['unit']})", "event", shift, margin],
+        "rows": rows,
+        "time_column": 1,
+        "time": {"factor": clock["factor"], "digits": clock["digits"]},
+        "note": f"{note}{more}.",
+    }
+    return prose_rows(table)
 
 
 def cost_along(sens: Sensitivity, j: int) -> CostCurve | None:

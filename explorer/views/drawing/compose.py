@@ -12,13 +12,14 @@ import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from explorer.quantities import prefixable
+from explorer.types import Plain
 from explorer.views.drawing.picture import HEIGHT, Picture, Plot
-from explorer.views.drawing.polyline import STATIC, Axis, Box, Look, draw
+from explorer.views.drawing.polyline import STATIC, Axis, Box, Look, Shared, draw
+from explorer.views.drawing.traces import Trace
 
 __all__ = ["compose", "plain"]
 
@@ -65,7 +66,7 @@ def compose(
         look = replace(look, height=height)
     tall = (height or HEIGHT) - top - _BOTTOM
     margin = {"l": beside[0], "r": _RIGHT, "t": top, "b": _BOTTOM, "autoexpand": False}
-    layout: dict[str, Any] = {
+    layout: Plain = {
         "showlegend": True,
         "margin": margin,
         "hovermode": "closest",
@@ -74,7 +75,7 @@ def compose(
         **({} if height is None or look.narrow else {"height": height}),
     }
     picture = Picture([], layout)
-    shared: dict[Any, Any] = {}
+    shared = Shared()
     seen = (look.width - beside[0] - _RIGHT, look.height - top - _BOTTOM)  # px
     time_axes: list[list[str]] = []
     k, left = 0, 0.0
@@ -116,8 +117,9 @@ def compose(
             for trace in drawn[c][i]:
                 number = k + trace.pop("below", 0)
                 named = trace.get("showlegend") and number > 1
-                place = {"legend": f"legend{number}"} if named else {}
-                picture.data.append(trace | place | {"xaxis": x, "yaxis": y})
+                if named:
+                    trace["legend"] = f"legend{number}"
+                picture.data.append(trace | {"xaxis": x, "yaxis": y})
             high = low - gaps[i]
         left = right
     layout["meta"] = {"time_axes": time_axes} | ({"height": height} if look.narrow else {})
@@ -130,23 +132,21 @@ def _needed(column: Sequence[Plot], lines: list[int]) -> int:
     return round(_TALL * sum(plot.share for plot in column) + sum(gaps))
 
 
-def _scale(
-    axis: dict[str, Any], zoomed: tuple[float, float] | None, size: float, log: bool
-) -> Axis:
+def _scale(axis: Plain, zoomed: tuple[float, float] | None, size: float, log: bool) -> Axis:
     """Return the scale of an axis, in the window that is looked at."""
     low, high = zoomed or axis.get("range") or (0.0, 1.0)
     return Axis(float(low), float(high), max(size, 10.0), log)
 
 
-def _traces(plot: Plot) -> list[dict[str, Any]]:
+def _traces(plot: Plot) -> list[Trace]:
     ground = plot.ground is not None and plot.x_range and plot.y_range
     under = plot.ground(plot.x_range, plot.y_range) if ground else []  # type: ignore[misc,arg-type]
-    return [dict(trace) for trace in (*under, *plot.traces)]
+    return [trace.copy() for trace in (*under, *plot.traces)]
 
 
 def _legends(
     column: Sequence[Plot],
-    drawn: list[list[dict[str, Any]]],
+    drawn: list[list[Trace]],
     room: float,
     first: float = 0.0,
     most: int = _MOST_LINES,
@@ -156,7 +156,7 @@ def _legends(
     Plotly would take the width of the whole figure; it stacks what is in one group. Above the
     `first` plot there may be more room.
     """
-    entries: list[list[dict[str, Any]]] = [[] for _ in column]
+    entries: list[list[Trace]] = [[] for _ in column]
     for i, traces in enumerate(drawn):
         for trace in traces:
             if trace.pop("legend", "") == "next" and i + 1 < len(column):
@@ -179,7 +179,7 @@ def _wide(widths: list[float], lines: int) -> float:
     return sum(max(widths[k : k + lines]) for k in range(0, len(widths), lines))
 
 
-def _legend(left: float, bottom: float, lines: int) -> dict[str, Any]:
+def _legend(left: float, bottom: float, lines: int) -> Plain:
     stacked = {"traceorder": "grouped", "tracegroupgap": 0, "groupclick": "toggleitem"}
     return {
         "orientation": "h",
@@ -192,11 +192,11 @@ def _legend(left: float, bottom: float, lines: int) -> dict[str, Any]:
     }
 
 
-def _axes(plot: Plot, shown: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
     """Return the axes of a plot; `shown`: whether x has its labels and its title."""
     common = {"zeroline": False, "showgrid": True}
-    across: dict[str, Any] = common | {"showticklabels": shown}
-    up: dict[str, Any] = common | {"title": {"text": plot.y_title, "standoff": 4, "font": _TITLE}}
+    across: Plain = common | {"showticklabels": shown}
+    up: Plain = common | {"title": {"text": plot.y_title, "standoff": 4, "font": _TITLE}}
     if shown:
         across["title"] = {"text": plot.x_title, "standoff": 6, "font": _TITLE}
     if isinstance(plot.ticks, dict):
@@ -241,7 +241,7 @@ def _far(limits: tuple[float, float]) -> bool:
     return bool(size > 0) and not _NEAR_ONE[0] <= size < _NEAR_ONE[1]
 
 
-def _say(traces: list[dict[str, Any]], plot: Plot) -> None:
+def _say(traces: list[Trace], plot: Plot) -> None:
     """Give what is shown on hovering over values far from one the prefix of their unit."""
     for axis, limits, title in (
         ("x", plot.x_range, plot.x_title),

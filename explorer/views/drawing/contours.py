@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Protocol, cast
 
 import contourpy
 import numpy as np
@@ -37,10 +37,21 @@ def lines(x: np.ndarray, y: np.ndarray, g: np.ndarray) -> list[np.ndarray]:
     return [straightened(line) for line in _generator(x, y, g).lines(0.0)]
 
 
-def _generator(x: np.ndarray, y: np.ndarray, g: np.ndarray) -> Any:
-    return contourpy.contour_generator(
+class _Contours(Protocol):
+    """What contourpy makes with these types of lines and areas."""
+
+    def filled(self, lower: float, upper: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return the points of each area, and the offsets of its boundaries among them."""
+
+    def lines(self, level: float) -> list[np.ndarray]:
+        """Return the points of each line."""
+
+
+def _generator(x: np.ndarray, y: np.ndarray, g: np.ndarray) -> _Contours:
+    generator = contourpy.contour_generator(
         x, y, np.ma.masked_invalid(g), line_type="Separate", fill_type="OuterOffset"
     )
+    return cast(_Contours, generator)  # its own types are those of all line and area types
 
 
 def straightened(line: np.ndarray) -> np.ndarray:
@@ -52,4 +63,5 @@ def straightened(line: np.ndarray) -> np.ndarray:
         return line
     step = np.diff(scaled, axis=0)
     bend = np.abs(step[1:, 0] * step[:-1, 1] - step[1:, 1] * step[:-1, 0])
-    return line[np.concatenate([[True], bend > 1e-12, [True]])]
+    corners: np.ndarray = line[np.concatenate([[True], bend > 1e-12, [True]])]
+    return corners

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,10 +65,10 @@ def fine(
     asked = (window, width, zoom)
     if asked == _WHOLE and "_looked" in solution.__dict__:
         return solution
-    kept: Any = solution.__dict__.get("_fine")
+    kept: Solution | None = solution.__dict__.get("_fine")
     if kept is not None and kept.__dict__["_looked"] == asked:
         return kept
-    whole = solution.__dict__.get("_whole", solution)
+    whole: Solution = solution.__dict__.get("_whole", solution)
     kept = whole.march.rows(whole, _times(whole, *asked))
     kept.__dict__.update(_looked=asked, _fine=kept, _whole=whole)
     whole.__dict__["_fine"] = kept
@@ -84,7 +83,9 @@ def seen(solution: Solution, look: Look) -> Solution:
     return fine(solution, window, look.width if window else 0.0, look.zoom)
 
 
-def _times(run: Any, window: tuple[float, float] | None, width: float, zoom: float) -> np.ndarray:
+def _times(
+    run: Solution, window: tuple[float, float] | None, width: float, zoom: float
+) -> np.ndarray:
     """Return where a run is read: even times, and more where the line between two misses it."""
     march, end = run.march, float(run.t[-1])
     own, hits = march.knots, march.hits
@@ -132,7 +133,7 @@ def _drawn(names: tuple[str, ...], most: int) -> np.ndarray:
     each = next((k for k in range(1, MOST_CURVES + 1) if heads == (heads[:k] * n)[:n]), 1)
     each = each if n % each == 0 else 1
     bodies = _spread(n // each, MOST_CURVES // each)
-    shown = (each * bodies[:, None] + np.arange(each)).ravel()
+    shown: np.ndarray = (each * bodies[:, None] + np.arange(each)).ravel()
     shown = shown[_spread(len(shown), most)]
     shown.flags.writeable = False  # it is shared
     return shown

@@ -7,12 +7,12 @@ interrupted there: an open marker is the left limit, a closed one the right limi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from explorer.results.solution import Solution
 from explorer.views.drawing.picture import COLOURS, OFF, curve
+from explorer.views.drawing.traces import Marker, Trace
 
 __all__ = ["LIMITS", "Sides", "apart", "arcs", "event_times", "limits", "shifts", "sides"]
 
@@ -48,14 +48,15 @@ class Sides:
 
     def drawn(self, values: np.ndarray) -> np.ndarray:
         """Return (k,) float32 of values (rows,), NaN at the gaps."""
-        found = values[self.pick].astype(np.float32)
-        found[self.gap] = np.nan
-        return found
+        points: np.ndarray = values[self.pick].astype(np.float32)
+        points[self.gap] = np.nan
+        return points
 
 
 def event_times(run: Solution) -> np.ndarray:
     """Return the times of all events in s; no row has to be made for it."""
-    return run.march.hits
+    times: np.ndarray = run.march.hits
+    return times
 
 
 def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> list[int]:
@@ -121,7 +122,7 @@ def sides(
     return Sides(rows, rows.t[pick].astype(np.float32), pick, gap, right, shown)
 
 
-def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[dict[str, Any]]:
+def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[Trace]:
     """Return a curve of `values` (rows,): the line, the left limits (open), the right (closed)."""
     y = at.drawn(values)
     hover = f"t = %{{x:.4g}} {at.rows.system.time_unit}<br>{name} = %{{y:.5g}}<extra></extra>"
@@ -132,7 +133,7 @@ def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[dict[s
     found = [curve(at.t, y, colour, name=name, hovertemplate=hover, meta={"t": at.t})]
     for side, limit, symbol in zip(LIMITS, (left, right), ("circle-open", "circle"), strict=True):
         x, level = (t, limit[jumps].astype(np.float32)) if len(t) else OFF
-        marker = {"color": colour, "size": 7, "symbol": symbol}
+        marker: Marker = {"color": colour, "size": 7, "symbol": symbol}
         mark = curve(x, level, colour, name=side, hoverinfo="x+y+name")
         found.append({**mark, "mode": "markers", "marker": marker})
     return found
@@ -140,7 +141,7 @@ def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[dict[s
 
 def shifts(
     at: Sides, dt_drho: np.ndarray, level: float, height: float, scale: float, name: str
-) -> list[dict[str, Any]]:
+) -> list[Trace]:
     """Return arrows along the time axis, from each event to where it moves with the parameter.
 
     Parameters
@@ -168,7 +169,7 @@ def shifts(
     traces = [curve(shaft[0], shaft[1], colour, name=name, line={"width": 2}, hoverinfo="skip",
                     showlegend=True, legend="next")]  # fmt: skip
     for (x, y), symbol in zip(heads, ("triangle-right", "triangle-left"), strict=True):
-        marker = {"color": colour, "size": 8, "symbol": symbol}
+        marker: Marker = {"color": colour, "size": 8, "symbol": symbol}
         traces.append(
             {
                 **curve(x, y, colour, name=name, hoverinfo="skip"),

@@ -12,11 +12,14 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from explorer.systems import System
+from explorer.types import Plain
+from explorer.views.drawing.traces import Figure, Style, Trace
 
 __all__ = [
     "COLOURS",
@@ -97,7 +100,7 @@ def titled(name: str, u: str) -> str:
     return f"{name} ({u})" if u else name
 
 
-def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
+def curve(x: np.ndarray, y: np.ndarray, colour: str, **more: Unpack[Style]) -> Trace:
     """Return a line trace.
 
     With `breaks`, the rows before which it is interrupted (none: an empty array), x, y and
@@ -110,13 +113,13 @@ def curve(x: Any, y: Any, colour: str, **more: Any) -> dict[str, Any]:
         "mode": more.pop("mode", "lines"),
         "x": x,
         "y": y,
-        "line": {"color": colour, "width": 1.8} | more.pop("line", {}),
+        "line": {"color": colour, "width": 1.8, **more.pop("line", {})},
         "showlegend": False,
         **more,
     }
 
 
-def left_out(shown: int, count: int) -> dict[str, Any]:
+def left_out(shown: int, count: int) -> Trace:
     """Return an entry of a legend, without a line: how many of how many curves are shown."""
     return curve(
         *OFF,
@@ -128,7 +131,7 @@ def left_out(shown: int, count: int) -> dict[str, Any]:
     )
 
 
-Ground = Callable[[tuple[float, float], tuple[float, float]], list[dict[str, Any]]]
+Ground = Callable[[tuple[float, float], tuple[float, float]], list[Trace]]
 
 
 @dataclass
@@ -157,7 +160,7 @@ class Plot:
         Of the curves' own times, if the x axis is not time.
     """
 
-    traces: list[dict[str, Any]]
+    traces: list[Trace]
     x_title: str
     y_title: str
     x_range: tuple[float, float] | None = None
@@ -175,11 +178,11 @@ class Plot:
 class Picture:
     """Traces (arrays as NumPy) and a layout; `grounds`: (first trace, axes, what draws them)."""
 
-    data: list[dict[str, Any]]
-    layout: dict[str, Any] = field(default_factory=dict)
+    data: list[Trace]
+    layout: Plain = field(default_factory=dict)
     grounds: list[tuple[int, str, str, Ground]] = field(default_factory=list)
 
-    def within(self, layout: dict[str, Any]) -> Picture:
+    def within(self, layout: Plain) -> Picture:
         """Return the same picture on axes of other ranges: what fills them is drawn anew."""
         data = list(self.data)
         for first, x, y, ground in self.grounds:
@@ -190,7 +193,7 @@ class Picture:
                     data[k] = {**data[k], "x": trace["x"], "y": trace["y"]}
         return Picture(data, layout, self.grounds)
 
-    def figure(self, template: str | None = None) -> Any:
+    def figure(self, template: str | None = None) -> Figure:
         """Return a plain ``plotly.graph_objects.Figure``.
 
         Without one of plotly's templates it has no ground of its own, and its ink is legible on
@@ -200,9 +203,8 @@ class Picture:
 
         layout = {"height": HEIGHT, "modebar": {"remove": list(_UPLOADS)}}
         layout |= {k: v for k, v in self.layout.items() if k != "meta"}
-        data = [{k: v for k, v in trace.items() if k != "meta"} for trace in self.data]
-        if template is None:
-            data = [_neutral(trace) for trace in data]
+        traces = self.data if template else [_neutral(trace) for trace in self.data]
+        data = [{k: v for k, v in trace.items() if k != "meta"} for trace in traces]
         return go.Figure(data, layout | {"template": template or _template()})
 
     def page(self) -> str:
@@ -211,7 +213,7 @@ class Picture:
         return str(figure.to_html(config={"showSendToCloud": False, "displaylogo": False}))
 
 
-def _neutral(trace: dict[str, Any]) -> dict[str, Any]:
+def _neutral(trace: Trace) -> Trace:
     """Return a trace without black, which a dark page would hide; bold, among lines in grey."""
     line, marker = trace.get("line", {}), trace.get("marker", {})
     if line.get("color") == INK:
@@ -222,7 +224,7 @@ def _neutral(trace: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def _template() -> dict[str, Any]:
+def _template() -> Plain:
     """Return a plotly template without a ground; one that a user sets later takes its place."""
     clear = "rgba(0,0,0,0)"
     axis = {
@@ -266,7 +268,7 @@ def span(values: np.ndarray) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if known.size else (math.nan, math.nan)
 
 
-def extent(*arrays: Any) -> tuple[float, float]:
+def extent(*arrays: ArrayLike) -> tuple[float, float]:
     """Return a nice range over all finite values."""
     ends = np.array([span(np.asarray(a)) for a in arrays])
     if np.isnan(ends).all():
@@ -275,9 +277,7 @@ def extent(*arrays: Any) -> tuple[float, float]:
     return nice(float(np.nanmin(ends[:, 0])), float(np.nanmax(ends[:, 1])))
 
 
-def steady(
-    layout: dict[str, Any], before: dict[str, Any] | None, *, moving: bool = False
-) -> dict[str, Any]:
+def steady(layout: Plain, before: Plain | None, *, moving: bool = False) -> Plain:
     """Keep the axis ranges of `before` where they serve: axes grow at once and shrink late.
 
     An axis that moves with every picture hides what really moves, and costs plotly a new layout.

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from explorer.views.drawing.picture import OFF, span
+from explorer.views.drawing.traces import Trace
 
-__all__ = ["PANEL", "STATIC", "Box", "Look", "draw"]
+__all__ = ["PANEL", "STATIC", "Box", "Look", "Shared", "draw"]
 
 # px, of curves over time and of portraits: an arc shows no corners on any screen
 TOLERANCE, ROUND = 0.2, 0.15
@@ -123,9 +123,21 @@ class Box:
     coarse: float = 1.0
 
 
-def draw(
-    traces: list[dict[str, Any]], box: Box, shared: dict[Any, Any], *, double: bool = False
-) -> float | None:
+@dataclass
+class Shared:
+    """What the plots of a picture share.
+
+    Attributes
+    ----------
+    rows : where the rows of curves with the same x lie, by that x and its axis
+    columns : x of the curves that are given by their extremes, by its axis and its ends
+    """
+
+    rows: dict[tuple[int, Axis, bool], _Across] = field(default_factory=dict)
+    columns: dict[tuple[Axis, float, float, int], np.ndarray] = field(default_factory=dict)
+
+
+def draw(traces: list[Trace], box: Box, shared: Shared, *, double: bool = False) -> float | None:
     """Give the curves among the traces of a plot the points to draw, in place.
 
     Parameters
@@ -133,8 +145,7 @@ def draw(
     traces : list
         Those made by `picture.curve` with `breaks`.
     box : Box
-    shared : dict
-        What several plots of a picture share.
+    shared : Shared
     double : bool
         Whether single precision is too coarse for the window.
 
@@ -183,26 +194,26 @@ class _Across:
     starts: np.ndarray
 
 
-def _across(x: np.ndarray, box: Box, shared: dict[Any, Any]) -> _Across:
+def _across(x: np.ndarray, box: Box, shared: Shared) -> _Across:
     """Return that of some rows; curves that share their x share it too."""
     key = (id(x), box.x, box.over_time)
-    if key not in shared:
+    if key not in shared.rows:
         none, axis = np.empty(0), box.x
         if box.over_time and len(x) > _ROWS * axis.size and not axis.log:
             ends = float(x[0]), float(x[-1])
             first, last = axis.pixels(np.array(ends))
             columns = axis.values(np.arange(math.floor(first) + 1, math.floor(last) + 1), ends)
             starts = np.concatenate([[0], np.searchsorted(x, columns), [len(x)]])
-            shared[key] = _Across(x, none, starts)
+            shared.rows[key] = _Across(x, none, starts)
         else:
-            shared[key] = _Across(x, np.ascontiguousarray(axis.pixels(x)), none)
-    return shared[key]
+            shared.rows[key] = _Across(x, np.ascontiguousarray(axis.pixels(x)), none)
+    return shared.rows[key]
 
 
 class _Chosen:
     """The points to draw of one curve: rows for x and y, and where the pen is lifted before."""
 
-    def __init__(self, trace: dict[str, Any], box: Box, rows: _Across) -> None:
+    def __init__(self, trace: Trace, box: Box, rows: _Across) -> None:
         from explorer.kernels.drawing.polyline import thin
 
         self.x, self.y, self.box = trace["x"], trace["y"], box
@@ -256,9 +267,7 @@ class _Chosen:
                 for pair in zip(first, (self.across, self.up, self.lift), strict=True)
             )
 
-    def points(
-        self, shared: dict[Any, Any], kind: type
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def points(self, shared: Shared, kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return x, y and the times of the points to draw, NaN where the pen is lifted."""
         if self.box.over_time and len(self.across) > _MANY * self.box.x.size and self._crowded:
             return self._extremes(shared, kind)
@@ -288,9 +297,7 @@ class _Chosen:
             covered |= narrow[part] & (low[part] < ends[0] + 1) & (high[part] > ends[1] - 1)
         return bool(covered.all())
 
-    def _extremes(
-        self, shared: dict[Any, Any], kind: type
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _extremes(self, shared: Shared, kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the two extremes in each column of a pixel, on an x that all such curves share."""
         from explorer.kernels.drawing.polyline import envelope
 
@@ -299,8 +306,9 @@ class _Chosen:
         ends = np.empty((max(math.ceil(right - left), 1), 2))
         envelope(self.px - left, self.y[up].astype(float), lift, ends)
         key = (axis, float(self.x[across[0]]), float(self.x[across[-1]]), len(self.x))
-        if key not in shared:
+        if key not in shared.columns:
             at = left + np.add.outer(np.arange(len(ends)), [0.25, 0.75]).ravel()
             at[0] = left
-            shared[key] = np.interp(np.minimum(at, right), self.px, self.x[across]).astype(kind)
-        return shared[key], ends.ravel().astype(kind), shared[key]
+            x = np.interp(np.minimum(at, right), self.px, self.x[across]).astype(kind)
+            shared.columns[key] = x
+        return shared.columns[key], ends.ravel().astype(kind), shared.columns[key]

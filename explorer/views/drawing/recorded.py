@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from explorer.errors import NotApplicable
+from explorer.recorder import Recorded
 from explorer.results.solution import Solution
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import MOST_CURVES, NONE, drawn, few
@@ -21,6 +21,7 @@ from explorer.views.drawing.picture import (
     left_out,
     time_title,
 )
+from explorer.views.drawing.traces import Marker
 
 __all__ = ["recorded"]
 
@@ -35,8 +36,9 @@ def recorded(solution: Solution, what: Sequence[str]) -> Picture:
     NotApplicable
         Nothing of it was kept.
     """
-    kept: Any = solution.recorded
-    plots = [_plot(solution, k) for k in what if kept.kept(k)]
+    kept = solution.recorded
+    assert kept is not None
+    plots = [_plot(solution, kept, k) for k in what if kept.kept(k)]
     if not plots:
         raise NotApplicable(
             f"Nothing of {' and '.join(what)} was recorded: {kept.recorder!r} keeps none of it."
@@ -44,9 +46,8 @@ def recorded(solution: Solution, what: Sequence[str]) -> Picture:
     return compose([plots], [1])
 
 
-def _plot(solution: Solution, what: str) -> Plot:
-    kept: Any = solution.recorded
-    names, dot = list(kept.kept(what)), what == "v"
+def _plot(solution: Solution, kept: Recorded, what: str) -> Plot:
+    names, dot = list(kept.kept(what) or ()), what == "v"
     values, t = getattr(solution, what), solution.t
     unit = dict(zip(solution.system.coordinates, solution.system.units, strict=True))
     time = solution.system.time_unit
@@ -55,9 +56,6 @@ def _plot(solution: Solution, what: str) -> Plot:
     for rank, j in enumerate(shown):
         y, marks = np.ascontiguousarray(values[:, j]), few(np.arange(len(t)), _MARKS)
         text = label(names[j], dot=dot)
-        more: dict[str, Any] = {"breaks": NONE, "meta": {"t": t}}
-        if kept.thinned:
-            more = {"mode": "markers", "marker": {"color": COLOURS[rank], "size": 4}}
         of = t[marks] if kept.thinned else t
         traces.append(
             curve(
@@ -67,9 +65,13 @@ def _plot(solution: Solution, what: str) -> Plot:
                 name=text,
                 showlegend=True,
                 hovertemplate=f"t = %{{x:.4g}} {time}<br>{text} = %{{y:.5g}}<extra></extra>",
-                **more,
             )
         )
+        if kept.thinned:
+            marker: Marker = {"color": COLOURS[rank], "size": 4}
+            traces[-1] |= {"mode": "markers", "marker": marker}
+        else:
+            traces[-1] |= {"breaks": NONE, "meta": {"t": t}}
     if len(shown) < len(names):
         traces.append(left_out(len(shown), len(names)))
     units = [u + (f"/{time}" if dot and u else "") for u in dict.fromkeys(unit[x] for x in names)]

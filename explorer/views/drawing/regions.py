@@ -8,14 +8,16 @@ both lead towards it (sliding), both lead away (escaping: no unique solution), o
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from explorer.compiled import Switched
 from explorer.runs.fesd.formulas import Formulas
+from explorer.systems import FilippovSystem
 from explorer.views.drawing.contours import areas, lines, straightened
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
+from explorer.views.drawing.traces import Trace
 
 __all__ = ["SIDES", "Regions", "beside", "region_colours", "tint"]
 
@@ -39,7 +41,7 @@ def beside(function: str, side: int) -> str:
     return f"{function} &{'gt' if side > 0 else 'lt'}; 0"
 
 
-def region_colours(system: Any) -> list[str]:
+def region_colours(system: FilippovSystem) -> list[str]:
     """Return the colours of the regions of a `FilippovSystem`, subsystem by subsystem.
 
     A region on the minus side of a single function has the colour of that side.
@@ -73,7 +75,7 @@ class Regions:
     def __init__(
         self,
         compiled: Switched,
-        rho: Any,
+        rho: Sequence[float],
         base: np.ndarray,
         across: int,
         up: int,
@@ -91,9 +93,8 @@ class Regions:
         ]
         # cells: lists of (sign of each function, or 0), with a name and a colour
         self.cells: list[tuple[str, str, list[np.ndarray]]] = []
-        subsystems: Any = getattr(system, "subsystems", ())
-        if len(subsystems) == 1:
-            one = subsystems[0]
+        if isinstance(system, FilippovSystem) and len(system.subsystems) == 1:
+            one = system.subsystems[0]
             for r, (region, colour) in enumerate(
                 zip(one.regions, region_colours(system), strict=True)
             ):
@@ -112,7 +113,7 @@ class Regions:
             pattern[shown] = sides
             self.cells.append((text, _REGIONS[b], [pattern]))
 
-    def __call__(self, x: tuple[float, float], y: tuple[float, float]) -> list[dict[str, Any]]:
+    def __call__(self, x: tuple[float, float], y: tuple[float, float]) -> list[Trace]:
         """Return the traces over these ranges; always as many, some of them empty."""
         across, up = (np.linspace(*limits, _GRID) for limits in (x, y))
         c = self._functions(*self._grid(across, up)).reshape(_GRID, _GRID, -1)
@@ -120,8 +121,18 @@ class Regions:
         for name, colour, signs in self.cells:
             inside = functools.reduce(np.maximum, [_least(c, one) for one in signs])
             x_drawn, y_drawn = _joined(_areas(x, y, inside.tobytes()))
-            look = {"fill": "toself", "fillcolor": tint(colour, 0.14), "line": {"width": 0}}
-            traces.append(curve(x_drawn, y_drawn, colour, name=name, hoverinfo="skip", **look))
+            traces.append(
+                curve(
+                    x_drawn,
+                    y_drawn,
+                    colour,
+                    name=name,
+                    hoverinfo="skip",
+                    fill="toself",
+                    fillcolor=tint(colour, 0.14),
+                    line={"width": 0},
+                )
+            )
         traces += self._arrows(x, y)
         lines: dict[str, list[np.ndarray]] = {"crossing": [], "sliding": [], "escaping": []}
         for k in self.functions:
@@ -175,7 +186,7 @@ class Regions:
             part = straightened(line[first : after + 1])
             lines[("crossing", "sliding", "escaping")[kind[first]]].append(part)
 
-    def _arrows(self, x: tuple[float, float], y: tuple[float, float]) -> list[dict[str, Any]]:
+    def _arrows(self, x: tuple[float, float], y: tuple[float, float]) -> list[Trace]:
         """Return the direction of the flow as arrows, in the colour of the region."""
         wide, tall = x[1] - x[0], y[1] - y[0]
         middle = (np.arange(_ARROWS) + 0.5) / _ARROWS
@@ -193,7 +204,7 @@ class Regions:
             a[:, None] + size * part
             for a, size, part in zip(at, (wide, tall), np.moveaxis(arrows, 2, 0), strict=True)
         ]
-        found: list[dict[str, Any]] = []
+        found: list[Trace] = []
         named = self.named or len(self.cells) <= 2  # beside a run more names would not fit
         for name, colour, signs in self.cells:
             here = np.any([_least(c, one) > 0 for one in signs], axis=0) & known
@@ -246,7 +257,8 @@ def _dense(line: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float
 def _least(c: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Return a function that is positive where all functions have these signs."""
     shown = np.flatnonzero(signs)
-    return (c[..., shown] * signs[shown]).min(axis=-1)
+    least: np.ndarray = (c[..., shown] * signs[shown]).min(axis=-1)
+    return least
 
 
 def _joined(lines: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

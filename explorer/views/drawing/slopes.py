@@ -7,13 +7,13 @@ with clean jumps beside the finite difference; both names carry their units.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, suggest
 from explorer.quantities import unit
+from explorer.systems import LagrangianSystem, StateSpaceSystem
 from explorer.systems.units import product
 from explorer.views.drawing.one_sided import LIMITS, Sides, limits, shifts
 from explorer.views.drawing.picture import (
@@ -27,6 +27,7 @@ from explorer.views.drawing.picture import (
     time_title,
     titled,
 )
+from explorer.views.drawing.traces import Trace
 from explorer.views.twins import Twins, band, difference, twin_curves
 
 __all__ = [
@@ -80,7 +81,7 @@ def slope_unit(u: str, by: str) -> str:
 def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
     """Return how a parameter, or the start of a state, is written, and its unit."""
     name = sens.wrt[j]
-    system: Any = sens.question.system
+    system = _system(sens)
     if name in system.parameters:
         return label(name), system.parameters[name].unit
     rate = name.startswith("v_") and name not in system.coordinates
@@ -89,8 +90,14 @@ def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
     return f"{text}(0)", f"{u}/s" if rate and u else u
 
 
+def _system(sens: Sensitivity) -> LagrangianSystem | StateSpaceSystem:
+    system = sens.question.system
+    assert isinstance(system, LagrangianSystem | StateSpaceSystem)
+    return system
+
+
 def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity]:
-    system: Any = sens.question.system
+    system = _system(sens)
     names = list(system.coordinates)
     n = len(names)
     if isinstance(coordinate, str) and coordinate not in names:
@@ -181,7 +188,7 @@ def slope_plot(
     return Plot([*traces, *own], time, title, span, _roomy(at.drawn(values), spiky))
 
 
-def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> dict[str, Any]:
+def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> Trace:
     return curve(
         ghost[1].t,
         ghost[1].drawn(values),

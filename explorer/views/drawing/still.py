@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from explorer.errors import NotApplicable
 from explorer.quantities import number
+from explorer.types import Bounds, Plain
+from explorer.views.drawing.display import display
 from explorer.views.drawing.still_marks import cells, lines, marks, numbers, words
+from explorer.views.drawing.traces import Figure
 
 __all__ = ["MOST", "image", "mark", "placeholder", "show", "still"]
 
@@ -29,14 +32,14 @@ _TICKS = {"x": 70, "y": 34}  # px from one tick to the next, at least
 class _Axis:
     """One axis: values to pixels, ticks and their labels."""
 
-    def __init__(self, name: str, axis: dict[str, Any], span: tuple[float, float]) -> None:
+    def __init__(self, name: str, axis: Plain, span: Bounds) -> None:
         low, high = axis.get("domain") or (0, 1)
         self.across, self.axis = name[0] == "x", axis
         self.from_, self.to = (span[0] + p * (span[1] - span[0]) for p in (low, high))
         self.log = axis.get("type") == "log"
         self.range = (0.0, 1.0)
 
-    def __call__(self, values: Any) -> np.ndarray:
+    def __call__(self, values: ArrayLike | Plain) -> np.ndarray:
         with np.errstate(all="ignore"):
             values = np.log10(numbers(values)) if self.log else numbers(values)
             low, high = self.range
@@ -81,7 +84,7 @@ class _Axis:
         return [(float(p), t) for p, t, i in zip(places, text, inside, strict=True) if i]
 
 
-def still(figure: Any, *, most: int = MOST) -> str:
+def still(figure: Figure | Plain, *, most: int = MOST) -> str:
     """Return a figure as SVG of at most about `most` bytes.
 
     Parameters
@@ -108,7 +111,7 @@ def still(figure: Any, *, most: int = MOST) -> str:
     return drawn
 
 
-def _drawn(data: list[dict[str, Any]], layout: dict[str, Any], slack: float) -> str:
+def _drawn(data: list[Plain], layout: Plain, slack: float) -> str:
     height = layout.get("height") or _HEIGHT
     margin = {"l": 80, "r": 20, "t": 60, "b": 60} | (layout.get("margin") or {})
     sides = {"x": (margin["l"], _WIDTH - margin["r"]), "y": (height - margin["b"], margin["t"])}
@@ -145,7 +148,7 @@ def _drawn(data: list[dict[str, Any]], layout: dict[str, Any], slack: float) -> 
     )
 
 
-def _values(trace: dict[str, Any], a: str) -> np.ndarray:
+def _values(trace: Plain, a: str) -> np.ndarray:
     if trace.get("type") == "heatmap":
         return np.array([-0.5, len(trace[a]) - 0.5])
     return numbers(trace[a]) if trace.get(a) is not None else np.empty(0)
@@ -188,7 +191,7 @@ def _frame(x: _Axis, y: _Axis, k: int) -> str:
     )
 
 
-def _trace(trace: dict[str, Any], x: _Axis, y: _Axis, slack: float) -> str:
+def _trace(trace: Plain, x: _Axis, y: _Axis, slack: float) -> str:
     if trace.get("visible") in (False, "legendonly"):
         return ""
     if trace.get("type") == "heatmap":
@@ -207,7 +210,7 @@ def _trace(trace: dict[str, Any], x: _Axis, y: _Axis, slack: float) -> str:
     return found
 
 
-def _shape(shape: dict[str, Any], axes: dict[str, _Axis]) -> str:
+def _shape(shape: Plain, axes: dict[str, _Axis]) -> str:
     """Return a straight line between values."""
     x, y = axes.get(shape.get("xref") or "x"), axes.get(shape.get("yref") or "y")
     if shape.get("type") != "line" or x is None or y is None:
@@ -219,9 +222,9 @@ def _shape(shape: dict[str, Any], axes: dict[str, _Axis]) -> str:
     return f'<path d="{path}" stroke="{ink}" stroke-width="{width}"/>'
 
 
-def _legends(data: list[dict[str, Any]], layout: dict[str, Any], sides: dict[str, Any]) -> str:
+def _legends(data: list[Plain], layout: Plain, sides: dict[str, Bounds]) -> str:
     """Return the names of curves above their plots, in as many lines as are needed."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[Plain]] = {}
     for trace in data:
         named = trace.get("showlegend", len(data) > 1) and trace.get("name")
         if named and trace.get("visible", True) is True and trace.get("type") != "heatmap":
@@ -232,7 +235,8 @@ def _legends(data: list[dict[str, Any]], layout: dict[str, Any], sides: dict[str
     for group, traces in groups.items():
         left, bottom = lefts[group], _part(sides["y"], min(places[group].get("y", 1), 1))
         end = min([v for v in lefts.values() if v > left + 40], default=_WIDTH) - 4
-        rows, at = [[]], left  # type: list[list[tuple[float, dict[str, Any]]]], float
+        rows: list[list[tuple[float, Plain]]] = [[]]
+        at = left
         for trace in sorted(traces, key=lambda t: t.get("legendrank", 1000)):
             wide = 34 + 6.2 * len(re.sub("<[^>]*>|&[^;]*;", "", trace["name"]))
             if at + wide > end and rows[-1]:
@@ -249,11 +253,11 @@ def _legends(data: list[dict[str, Any]], layout: dict[str, Any], sides: dict[str
     return found
 
 
-def _part(side: tuple[float, float], part: float) -> float:
+def _part(side: Bounds, part: float) -> float:
     return side[0] + part * (side[1] - side[0])
 
 
-def _sign(trace: dict[str, Any], x: float, y: float) -> str:
+def _sign(trace: Plain, x: float, y: float) -> str:
     short = {k: v for k, v in trace.items() if k not in ("x", "y", "fill")}
     mode = trace.get("mode") or "lines"
     if trace.get("fill"):
@@ -270,18 +274,18 @@ def _sign(trace: dict[str, Any], x: float, y: float) -> str:
     return f'<g transform="scale(.1)" fill="none">{drawn}</g>'
 
 
-def image(figure: Any) -> str:
+def image(figure: Figure | Plain) -> str:
     """Return the still of a figure as the address of an image, without a network."""
     return "data:image/svg+xml," + quote(still(figure), safe=" =:/,;()-+.'!*@$?|[]~_")
 
 
-def mark(figure: Any, hides: str = "") -> str:
+def mark(figure: Figure | Plain, hides: str = "") -> str:
     """Return the still as HTML; it takes the place of the `placeholder` of the same name."""
     css = f'<style>[data-nsx-still="{hides}"]{{display:none}}</style>' if hides else ""
     return f'{css}<img alt="Picture of the figure" style="max-width:100%" src="{image(figure)}">'
 
 
-def placeholder(figure: Any, name: str) -> str:
+def placeholder(figure: Figure | Plain, name: str) -> str:
     """Return the still as HTML that hides where a live panel, or `mark`, shows the same."""
     if not isinstance(figure, dict):
         figure = figure.to_plotly_json()
@@ -293,13 +297,12 @@ def placeholder(figure: Any, name: str) -> str:
     )
 
 
-def show(figure: Any) -> None:
+def show(figure: Figure) -> None:
     """Display a plotly figure in a notebook as plotly does, with its still in the same output.
 
     No button of it uploads the figure, unless its own layout or the renderer asks for one.
     """
     import plotly.io as pio
-    from IPython.display import display
 
     bundle = figure._repr_mimebundle_() if pio.renderers.default else {}
     if not bundle or not pio.renderers.render_on_display:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import html
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from explorer.types import Plain
 
 __all__ = ["cells", "lines", "marks", "numbers", "words", "written"]
 
+Scale: TypeAlias = Callable[[np.ndarray], np.ndarray]  # from values to pixels
 _DASH = {"dot": "1.5,3", "dash": "7,5", "longdash": "12,6", "dashdot": "7,3,1.5,3"}
 _MOST_MARKS = 300
 # paths about the origin, r = 1; of a symbol that is not here a dot is drawn
@@ -25,7 +30,7 @@ _SYMBOLS = {
 }
 
 
-def numbers(values: Any) -> np.ndarray:
+def numbers(values: ArrayLike | Plain) -> np.ndarray:
     """Return an array of floats; plotly may hold it as ``{"dtype", "bdata"}``."""
     if isinstance(values, dict):
         raw = np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"])
@@ -74,7 +79,7 @@ def _path(x: np.ndarray, y: np.ndarray) -> str:
     return first + "".join(f"l{a},{b}" for a, b in steps.tolist()) + ("h0" if len(x) == 1 else "")
 
 
-def lines(trace: dict[str, Any], x: np.ndarray, y: np.ndarray, slack: float) -> str:
+def lines(trace: Plain, x: np.ndarray, y: np.ndarray, slack: float) -> str:
     """Return the curve of a trace, and its area if it has one."""
     line = trace.get("line") or {}
     if line.get("shape") in ("hv", "vh", "hvh"):
@@ -101,20 +106,19 @@ def lines(trace: dict[str, Any], x: np.ndarray, y: np.ndarray, slack: float) -> 
     return found
 
 
-def marks(trace: dict[str, Any], x: np.ndarray, y: np.ndarray) -> str:
+def marks(trace: Plain, x: np.ndarray, y: np.ndarray) -> str:
     """Return the points of a trace."""
     marker = trace.get("marker") or {}
     seen = np.isfinite(x) & np.isfinite(y) & (np.abs(x) < 3e3) & (np.abs(y) < 3e3)
     rows = np.flatnonzero(seen)[:: max(1, int(seen.sum()) // _MOST_MARKS)]
-    size, colour = marker.get("size", 6), marker.get("color", "#797979")
-    symbol = marker.get("symbol", "circle")
+    sizes, colours = numbers(marker.get("size", 6)), marker.get("color", "#797979")
+    symbols = marker.get("symbol", "circle")
 
-    def of(value: Any, k: int) -> Any:
-        return value if isinstance(value, str) or np.ndim(value) == 0 else value[k]
-
-    groups: dict[tuple, list[int]] = {}
+    groups: dict[tuple[str, float, str], list[int]] = {}
     for k in rows.tolist():
-        groups.setdefault((of(colour, k), float(of(size, k)), of(symbol, k)), []).append(k)
+        wide = float(sizes if sizes.ndim == 0 else sizes[k])
+        look = str(_own(colours, k)), wide, str(_own(symbols, k))
+        groups.setdefault(look, []).append(k)
     found = ""
     for (ink, wide, sign), here in groups.items():
         places = np.rint(10 * np.column_stack([x[here], y[here]])).astype(int).tolist()
@@ -134,11 +138,20 @@ def marks(trace: dict[str, Any], x: np.ndarray, y: np.ndarray) -> str:
     return found
 
 
+def _own(values: object, k: int) -> object:
+    """Return the entry of point `k`, or the one that all points share."""
+    if isinstance(values, (list, tuple, np.ndarray)) and np.ndim(values):
+        return values[k]
+    return values
+
+
 def _scaled(shape: str, r: int) -> str:
     return re.sub(r"-?\d*\.?\d+", lambda m: f"{r * float(m[0]):.0f}", shape)
 
 
-def cells(trace: dict[str, Any], x: Any, y: Any) -> str:
+def cells(
+    trace: Plain, x: Callable[[np.ndarray], np.ndarray], y: Callable[[np.ndarray], np.ndarray]
+) -> str:
     """Return the cells of a heat map with their texts; `x`, `y` turn values into pixels."""
     shades, text = numbers(trace["z"]), trace.get("text")
     low, high = trace.get("zmin", np.nanmin(shades)), trace.get("zmax", np.nanmax(shades))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast, get_args, get_type_hints, overload
+from typing import Protocol, cast, get_args, get_type_hints, overload
 
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, NotApplicable, suggest
@@ -15,6 +15,7 @@ from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.views.drawing.parts import PARTS
 from explorer.views.drawing.picture import Picture
+from explorer.views.drawing.traces import Figure
 
 __all__ = ["View", "view", "views"]
 
@@ -38,10 +39,10 @@ class View(Protocol):
     of: tuple[str, ...]
     recorded: str
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Figure:
         """Draw."""
 
-    def draws(self, solution: Any) -> bool:
+    def draws(self, solution: object) -> bool:
         """Whether this is a view of such a result."""
 
 
@@ -54,7 +55,7 @@ def view(function: Draw, /) -> View: ...
 def view(*, of: str | Sequence[str] = (), recorded: str = "") -> Callable[[Draw], View]: ...
 def view(
     function: Draw | None = None, /, *, of: str | Sequence[str] = (), recorded: str = ""
-) -> Any:
+) -> View | Callable[[Draw], View]:
     """Offer a function that returns a Picture as ``views.<its name>``, which returns a figure.
 
     The type of its first argument says what it draws. ``.picture`` is the function itself.
@@ -81,17 +82,17 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     takes, parts = _taken(function), [PARTS[part].there for part in of]
 
     @functools.wraps(function)
-    def drawn(*args: Any, **kwargs: Any) -> Any:
+    def drawn(*args: object, **kwargs: object) -> Figure:
         _check(offered, args)
         return picture(*args, **kwargs).figure()
 
     @functools.wraps(function)
-    def picture(*args: Any, **kwargs: Any) -> Picture:
+    def picture(*args: object, **kwargs: object) -> Picture:
         if args and isinstance(args[0], Solution) and not offered.draws(args[0]):
             raise NotApplicable(_lacking(offered, args[0]))
         return function(*args, **kwargs)
 
-    def draws(result: Any) -> bool:
+    def draws(result: object) -> bool:
         if not parts or not isinstance(result, Solution):
             return isinstance(result, takes)
         return any(there(result) for there in parts)
@@ -100,7 +101,8 @@ def _offered(function: Draw, of: tuple[str, ...], recorded: str) -> View:
     signature = inspect.signature(function).replace(return_annotation="plotly.graph_objects.Figure")
     own = {"picture": picture, "takes": takes, "of": of, "recorded": recorded, "draws": draws}
     vars(drawn).update(own, __signature__=signature)
-    return views.register(offered)
+    views.register(offered)
+    return offered
 
 
 def _taken(function: Draw) -> tuple[type, ...]:
@@ -117,7 +119,7 @@ def _lacking(view: View, solution: Solution) -> str:
     return f"views.{name} draws {texts}. The run of '{solution.system.name}' by {scheme} has none."
 
 
-def _check(view: View, args: Sequence[Any]) -> None:
+def _check(view: View, args: Sequence[object]) -> None:
     """Refuse what is of another kind than the first parameter (of ``*found``: each) says.
 
     Raises
