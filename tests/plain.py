@@ -25,12 +25,13 @@ def plain(name: str) -> SimpleNamespace:
     path = Path(importlib.util.find_spec(ROOM + name).origin)
     tree = ast.parse(path.read_text("utf-8"))
     space: dict = {"__name__": f"plain.{name}", "kernel": kernel}
+    space |= dict.fromkeys(("refer", "value_of"), lambda structure: structure)
     rest = []
     for node in tree.body:
         source = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and source.startswith(ROOM):
             used = source.removeprefix(ROOM)
-            if used == "jit":
+            if used in ("jit", "references"):
                 continue
             if "@kernel" in Path(importlib.util.find_spec(source).origin).read_text("utf-8"):
                 given = vars(plain(used))

@@ -71,14 +71,14 @@ def test_cholesky_factors_are_numpys_and_exist_where_its_do(n):
         A = rng.normal(size=(n, n))
         A = A @ A.T + shift * np.eye(n)
         L = np.full((n, n), 7.0)  # what is above the diagonal is left alone
-        assert dense.positive_definite(A, n, L) == 1
+        assert dense.positive_definite(A, n, L)
         np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-12, atol=1e-12)
     for k in range(n):
         values = rng.uniform(1, 2, n)
         values[k] *= -1
         Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
-        assert dense.positive_definite(Q * values @ Q.T, n, np.zeros((n, n))) == 0
-    assert dense.positive_definite(np.zeros((n, n)), n, np.zeros((n, n))) == 0
+        assert not dense.positive_definite(Q * values @ Q.T, n, np.zeros((n, n)))
+    assert not dense.positive_definite(np.zeros((n, n)), n, np.zeros((n, n)))
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
@@ -89,9 +89,8 @@ def test_dense_factors_are_exact_to_rounding(n, kl, ku):
     A = np.triu(np.tril(rng.normal(size=(n, n)), ku), -kl)
     if not (kl and ku):
         A[np.diag_indices(n)] = 2.0
-    found = np.zeros(2, int)
-    dense.bandwidth(A, n, found)
-    assert found.tolist() == [min(kl, n - 1), min(ku, n - 1)]
+    found = dense.bandwidth(A, n)
+    assert found == (min(kl, n - 1), min(ku, n - 1))
     factors, pivots, x = A.copy(), np.zeros(n, int), rng.normal(size=n)
     b = A @ x
     assert dense.lu_factor(factors, n, *found, pivots) == 0
@@ -102,10 +101,9 @@ def test_dense_factors_are_exact_to_rounding(n, kl, ku):
 
 
 def test_a_narrow_row_below_a_wide_one_does_not_narrow_the_band():
-    A, found = np.eye(6), np.zeros(2, int)
+    A = np.eye(6)
     A[2, 0] = A[1, 4] = 3.0
-    dense.bandwidth(A, 6, found)
-    assert found.tolist() == [2, 3]
+    assert dense.bandwidth(A, 6) == (2, 3)
 
 
 def test_a_row_that_equals_its_pivot_is_eliminated_too():

@@ -9,23 +9,22 @@ import pytest
 from explorer.kernels.linear_algebra import dense_lu as linalg
 
 
-@numba.njit("int64(float64[:, ::1], float64[::1], int64[::1], int64[::1])")
-def solve(A, b, pivots, band):
+@numba.njit("Tuple((int64, UniTuple(int64, 2)))(float64[:, ::1], float64[::1], int64[::1])")
+def solve(A, b, pivots):
     """Factor with the bandwidth found and solve; the kernels have no Python wrapper of their own."""
     n = b.size
-    linalg.bandwidth(A, n, band)
-    info = linalg.lu_factor(A, n, band[0], band[1], pivots)
+    below, above = linalg.bandwidth(A, n)
+    info = linalg.lu_factor(A, n, below, above, pivots)
     if info == 0:
-        linalg.lu_solve(A, n, band[0], band[1], pivots, b)
-    return info
+        linalg.lu_solve(A, n, below, above, pivots, b)
+    return info, (below, above)
 
 
 def run(A: np.ndarray, b: np.ndarray) -> tuple[int, np.ndarray, tuple[int, int]]:
     """Return info, solution and bandwidths; the arguments stay as they are."""
     A, x = np.array(A, order="C"), np.array(b)
-    band = np.zeros(2, np.int64)
-    info = solve(A, x, np.zeros(max(len(b), 2), np.int64), band)
-    return info, x, (int(band[0]), int(band[1]))
+    info, band = solve(A, x, np.zeros(len(b), np.int64))
+    return info, x, band
 
 
 def banded(rng: np.random.Generator, n: int, kl: int, ku: int) -> np.ndarray:
@@ -59,10 +58,8 @@ def test_bandwidth_is_that_of_the_leading_block():
     """Entries outside of the block or equal to zero do not widen it."""
     A = np.diag(np.ones(6))
     A[4, 1] = A[0, 2] = 7.0
-    band = np.zeros(2, np.int64)
     assert run(A, np.ones(6))[2] == (3, 2)
-    linalg.bandwidth.py_func(A, 4, band)
-    assert band.tolist() == [0, 2]
+    assert linalg.bandwidth.py_func(A, 4) == (0, 2)
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e-9, 1.0, 1e9])

@@ -41,6 +41,7 @@ __all__ = [
 
 # what is factored: A, M, M + c C; what x, w and the jump of v are per unit of each z
 SMOOTH, MASS, JUMP = 0, 1, 2
+BELOW, ABOVE = 0, 1  # columns of `Responses.band`
 
 
 class Rows(NamedTuple):
@@ -104,17 +105,16 @@ def factor(system: Matrices, m: float, c: float, k: float, responses: Responses,
     for i in range(n):
         for j in range(n):
             LU[i, j] = m * M[i, j] + (c * C[i, j] + k * K[i, j])
-    band[0] = band[1] = n - 1
-    if n > 8:
-        bandwidth(LU, n, band)
-    return SUCCESS if lu_factor(LU, n, band[0], band[1], pivots) == 0 else SINGULAR
+    below, above = bandwidth(LU, n) if n > 8 else (n - 1, n - 1)
+    band[BELOW], band[ABOVE] = below, above
+    return SUCCESS if lu_factor(LU, n, below, above, pivots) == 0 else SINGULAR
 
 
 @kernel(inline=True)
 def solve_with(responses: Responses, which: int, b: Vector) -> None:
     """Overwrite b by the solution with the matrix in the place of `which`."""
     band, n = responses.band[which], responses.LU.shape[1]
-    lu_solve(responses.LU[which], n, band[0], band[1], responses.pivots[which], b)
+    lu_solve(responses.LU[which], n, band[BELOW], band[ABOVE], responses.pivots[which], b)
 
 
 @kernel(inner=True)
@@ -180,8 +180,9 @@ def complement(
     `span` bounds the bandwidth of D.
     """
     if m == 1:
-        a = problem.act[0]
-        done, off = solve_one(options.method, problem.M[a, a], problem.q[0], problem.z)
+        k = m - 1
+        a = problem.act[k]
+        done, problem.z[k], off = solve_one(options.method, problem.M[a, a], problem.q[k])
         if done:
             return SUCCESS, off
     return solve(problem, m, min(span, m), options, work)

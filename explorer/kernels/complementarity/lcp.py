@@ -209,8 +209,7 @@ def solve_block(problem: Lcp, m: int, work: LcpWorkspace) -> bool:
         for i in range(n):
             for j in range(n):
                 A[i, j] = M[rows[i], rows[j]]
-        bandwidth(A, n, pivots)
-        kept[0].below, kept[0].above = pivots[0], pivots[1]
+        kept[0].below, kept[0].above = bandwidth(A, n)
         kept[0].count = -1
         if lu_factor(A, n, kept[0].below, kept[0].above, pivots) != 0:
             return False
@@ -265,15 +264,15 @@ def block_pivot(problem: Lcp, m: int, band: int, work: LcpWorkspace) -> int:
 
 
 @kernel(inline=True)
-def solve_one(method: int, diagonal: float, q: float, z: Vector) -> tuple[bool, float]:
-    """Solve a problem of one row in closed form; whether that is done, and the residual.
+def solve_one(method: int, diagonal: float, q: float) -> tuple[bool, float, float]:
+    """Solve a problem of one row in closed form; whether that is done, z and the residual.
 
     Most steps with contact are of this kind, and handing them to `solve` costs more than they do.
     """
     if method != LEMKE or not diagonal > 0.0:
-        return False, 0.0
-    z[0] = -q / diagonal if q < 0.0 else 0.0
-    return True, abs(min(z[0] * diagonal, diagonal * z[0] + q))
+        return False, 0.0, 0.0
+    z = -q / diagonal if q < 0.0 else 0.0
+    return True, z, abs(min(z * diagonal, diagonal * z + q))
 
 
 @kernel(inner=True)

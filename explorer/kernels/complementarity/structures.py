@@ -50,7 +50,7 @@ class LcpWorkspace(NamedTuple):
     kept: Factored  # (1,) of how many rows the block is factored; count = -1 if M has changed
     rows: Integers  # (m,) these rows
     A: Matrix  # (m, m) the factors of their block of M
-    pivots: Integers  # (m,) at least 2
+    pivots: Integers  # (m,)
     T: Matrix  # (m, 2 m + 2) tableau of Lemke's method
     b: Vector  # (m,)
 

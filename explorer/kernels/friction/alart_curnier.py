@@ -31,8 +31,8 @@ from explorer.kernels.friction.cone_blocks import (
     residual,
 )  # fmt: skip
 from explorer.kernels.friction.structures import Cones
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.references import kernel
 
 __all__ = ["WEDGED", "approach", "harden", "polish"]
 
@@ -49,7 +49,7 @@ def newton(cones: Cones, soft: float) -> bool:
     A little is added to the diagonal, for contacts that are redundant. vec[DP] = D P, with what is
     soft, is read; False if the matrix is singular.
     """
-    B, graph, m, mu, vec, A = cones
+    B, graph, m, mu, vec, A = cones.B, cones.graph, cones.m, cones.mu, cones.vec, cones.A
     x, b, d, y, hard = vec[P], vec[RIGHT], vec[DP], vec[Y], 1.0 - soft
     n, band = 3 * m, 2
     for k in range(m):

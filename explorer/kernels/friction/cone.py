@@ -53,7 +53,7 @@ from explorer.kernels.friction.single_contact import (
     on_line,
 )
 from explorer.kernels.friction.structures import Cones, ConeWorkspace, Contacts
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer
 
 __all__ = ["GAUSS_SEIDEL", "in_space"]
 
@@ -67,7 +67,7 @@ VANISHES = 1e-100  # beside the largest: squares of what is smaller are no numbe
 @kernel(inner=True)
 def sweep(cones: Cones) -> bool:
     """Solve contact by contact, the others held, once; False if one has no solution."""
-    B, graph, m, mu, vec, _ = cones
+    B, graph, m, mu, vec = cones.B, cones.graph, cones.m, cones.mu, cones.vec
     x, b = vec[P], vec[RIGHT]
     for k in range(m):
         i, at = 3 * k, 9 * (graph[AT, k] + k - graph[LOW, k])
@@ -151,7 +151,7 @@ def descend(cones: Cones, L: float) -> float:
 @kernel(inner=True)
 def curvature(cones: Cones) -> tuple[float, float]:
     """Set vec[DP] = D P; return (P - Y)' D (P - Y) and (P - Y)' SIZE (P - Y)."""
-    B, graph, m, _, vec, _ = cones
+    B, graph, m, vec = cones.B, cones.graph, cones.m, cones.vec
     x, y, d, dy, size = vec[P], vec[Y], vec[DP], vec[DY], vec[SIZE]
     bent, length = 0.0, 0.0
     for k in range(m):
@@ -239,7 +239,7 @@ def projected_gradient(cones: Cones, tol: float, max_iter: int) -> int:
 @kernel(inner=True)
 def load(contacts: Contacts, cones: Cones, size: float) -> None:
     """Take q and P to three entries a contact; what is no number when squared becomes zero."""
-    B, graph, m, _, vec, _ = cones
+    B, graph, m, vec = cones.B, cones.graph, cones.m, cones.vec
     place, P_of, q = contacts.place, contacts.P, contacts.q
     x, b = vec[P], vec[RIGHT]
     for k in range(m):
@@ -285,7 +285,8 @@ def in_space(
     number, or contacts wedge and have no solution; LCP_ITERATIONS: none was found.
     """
     m, act, q, graph, kept = contacts.m, contacts.act, contacts.q, work.graph, work.kept
-    cones = Cones(work.blocks.reshape(work.blocks.size), graph, m, contacts.mu, work.vec, work.A)
+    blocks = work.blocks.reshape(work.blocks.size)
+    cones = refer(Cones(blocks, graph, m, contacts.mu, work.vec, work.A))
     same = kept[0].contacts == m
     for k in range(m):
         same = same and graph[LISTED, k] == act[k]

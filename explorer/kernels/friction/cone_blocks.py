@@ -8,7 +8,7 @@ import numpy as np
 
 from explorer.kernels.friction.single_contact import off_cone
 from explorer.kernels.friction.structures import Cones, Contacts
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Table, Vector
 
 __all__ = ["gather", "moved", "residual"]
@@ -75,7 +75,7 @@ def residual(cones: Cones, soft: float) -> float:
 
     `soft` : is added to D, times the size of each contact: a compliance
     """
-    B, graph, m, mu, vec, _ = cones
+    B, graph, m, mu, vec = cones.B, cones.graph, cones.m, cones.mu, cones.vec
     worst = 0.0
     x, b, d = vec[P], vec[RIGHT], vec[DP]
     for k in range(m):

@@ -32,8 +32,8 @@ from explorer.kernels.friction.structures import (
     FrictionWorkspace,
     Glocker,
 )
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.references import kernel, value_of
 from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["STICK", "coulomb", "count_coefficients"]
@@ -83,7 +83,7 @@ def solve_set(contacts: Contacts, work: ActiveSet) -> int:
     """
     D, act, m, place, mu = contacts.D, contacts.act, contacts.m, contacts.place, contacts.mu
     q, mode = contacts.q, contacts.mode
-    A, b, x, chosen, pivots, band = work
+    A, b, x, chosen, pivots = work.A, work.b, work.x, work.chosen, work.pivots
     n = unknowns(mode, act, place, m, chosen)
     steps, shift = 1, 0.0
     while True:
@@ -99,10 +99,8 @@ def solve_set(contacts: Contacts, work: ActiveSet) -> int:
                     A[r, c] -= sign * D[act[chosen[r]], act[place[j]]]
             trace += abs(A[c, c])
             A[c, c] += shift
-        band[0] = band[1] = n - 1
-        if n > 8:
-            bandwidth(A, n, band)
-        if lu_factor(A, n, band[0], band[1], pivots) == 0:
+        below, above = bandwidth(A, n) if n > 8 else (n - 1, n - 1)
+        if lu_factor(A, n, below, above, pivots) == 0:
             break
         if steps > 1:
             return -1
@@ -112,7 +110,7 @@ def solve_set(contacts: Contacts, work: ActiveSet) -> int:
     for _ in range(steps):
         for c in range(n):
             b[c] = shift * x[c] - q[chosen[c]]
-        lu_solve(A, n, band[0], band[1], pivots, b)
+        lu_solve(A, n, below, above, pivots, b)
         for c in range(n):
             x[c] = b[c]
     return n
@@ -184,7 +182,8 @@ def complementarity(contacts: Contacts, options: LcpOptions, work: Glocker) -> i
     for i in range(size):
         order[i] = i
     work.work.kept[0].count = -1
-    status, _ = solve(Lcp(work.B, order, work.g, x), size, size, options, work.work)
+    problem = Lcp(work.B, order, work.g, x)
+    status, _ = solve(problem, size, size, value_of(options), value_of(work.work))
     at = m
     for k in range(m):
         t = place[k]
@@ -207,11 +206,12 @@ def one_on_line(contacts: Contacts, method: int) -> bool:
     if contacts.m != 1 or contacts.rows != 2 or method != LEMKE:
         return False
     D, act, q, z = contacts.D, contacts.act, contacts.q, contacts.P
-    a, c = act[0], act[1]
-    P_n, P_t, what = on_line(D[a, a], D[a, c], D[c, a], D[c, c], contacts.mu[0], q[0], q[1])
+    k, t = contacts.m - 1, contacts.rows - 1  # the normal, the tangent
+    a, c = act[k], act[t]
+    P_n, P_t, what = on_line(D[a, a], D[a, c], D[c, a], D[c, c], contacts.mu[k], q[k], q[t])
     if what == NONE:
         return False
-    z[0], z[1], contacts.mode[a] = P_n, P_t, int(what)
+    z[k], z[t], contacts.mode[a] = P_n, P_t, int(what)
     return True
 
 

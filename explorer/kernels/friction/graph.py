@@ -46,7 +46,7 @@ from explorer.kernels.friction.graph_structures import (
 )
 from explorer.kernels.friction.single_contact import MARGIN, OPEN, STICK
 from explorer.kernels.friction.structures import Contacts, Friction
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["GRAPH_WORK", "INTS", "VECTORS", "WIDE", "WIDEST", "on_graph"]
@@ -97,7 +97,9 @@ def measure(graph: Graph, compliance: Vector, ht: float) -> tuple[float, float]:
 
     compliance : (nc,) of the contacts in m/N; ht : h^2 theta in s2
     """
-    ptr, col, val, inverse, act, m, rows, place, _, q, P, _, unit, cross, soft, _ = graph
+    ptr, col, val, inverse, act = graph.ptr, graph.col, graph.val, graph.inverse, graph.act
+    m, rows, place, q, P, unit = graph.m, graph.rows, graph.place, graph.q, graph.P, graph.unit
+    cross, soft = graph.cross, graph.soft
     size, lowest = 0.0, 0.0
     for k in range(rows):
         a = act[k]
@@ -242,25 +244,27 @@ def on_graph(
     step : number of the time step: a contact that was active in the last one begins where it was
     steady : whether G and h are those of the last call
     """
-    named = parts(work)
+    named = refer(parts(work))
     act, m, rows, mode, P = contacts.act, contacts.m, contacts.rows, contacts.mode, contacts.P
-    graph = Graph(
-        G.ptr,
-        G.col,
-        G.val,
-        inverse,
-        act,
-        m,
-        rows,
-        contacts.place,
-        contacts.mu,
-        contacts.q,
-        P,
-        mode,
-        named.unit,
-        named.cross,
-        named.soft,
-        named.u,
+    graph = refer(
+        Graph(
+            G.ptr,
+            G.col,
+            G.val,
+            inverse,
+            act,
+            m,
+            rows,
+            contacts.place,
+            contacts.mu,
+            contacts.q,
+            P,
+            mode,
+            named.unit,
+            named.cross,
+            named.soft,
+            named.u,
+        )
     )
     last, listed = named.last, named.listed
     if not steady:

@@ -12,8 +12,8 @@ from explorer.kernels.friction.graph_gauss_seidel import follow
 from explorer.kernels.friction.graph_newton import assemble
 from explorer.kernels.friction.graph_structures import Exchange, Graph
 from explorer.kernels.friction.single_contact import OPEN
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers
 
 __all__ = ["WIDEST", "exchange"]
@@ -88,7 +88,8 @@ def solve_set(graph: Graph, work: Exchange, steady: bool) -> int:
 @kernel(inner=True)
 def judge(graph: Graph, wanted: Integers, size: float) -> tuple[int, int]:
     """Set what each contact should do; return how many do something else, and the last of them."""
-    ptr, col, val, _, act, m, _, place, mu, q, P, mode, _, _, _, u = graph
+    ptr, col, val, act, m, place = graph.ptr, graph.col, graph.val, graph.act, graph.m, graph.place
+    mu, q, P, mode, u = graph.mu, graph.q, graph.P, graph.mode, graph.u
     wrong, last = 0, 0
     for k in range(m):
         what, t, w, sizes, P_t = mode[act[k]], place[k], 0.0, 0.0, 0.0

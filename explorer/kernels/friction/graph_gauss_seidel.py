@@ -11,7 +11,7 @@ from explorer.codes import LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.delassus import along
 from explorer.kernels.friction.graph_structures import Graph, Sweeps
 from explorer.kernels.friction.single_contact import NONE, OPEN, STICK, on_line
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["coupling", "follow", "residual", "sweeps"]
@@ -52,7 +52,8 @@ def follow(graph: Graph) -> None:
 @kernel(inner=True)
 def residual(graph: Graph) -> float:
     """Return the largest natural residual of a normal or a tangent, in the unit of q; u is new."""
-    ptr, col, val, _, act, m, _, place, mu, q, P, _, unit, _, soft, u = graph
+    ptr, col, val, act, m, place = graph.ptr, graph.col, graph.val, graph.act, graph.m, graph.place
+    mu, q, P, unit, soft, u = graph.mu, graph.q, graph.P, graph.unit, graph.soft, graph.u
     worst = 0.0
     follow(graph)
     for k in range(m):
@@ -73,7 +74,9 @@ def residual(graph: Graph) -> float:
 @kernel(inner=True)
 def sweep(graph: Graph) -> int:
     """Go through all contacts, there and back; LCP_RAY: one of them has no solution."""
-    ptr, col, val, inverse, act, m, _, place, mu, q, P, mode, unit, cross, soft, u = graph
+    ptr, col, val, inverse, act = graph.ptr, graph.col, graph.val, graph.inverse, graph.act
+    m, place, mu, q, P, mode = graph.m, graph.place, graph.mu, graph.q, graph.P, graph.mode
+    unit, cross, soft, u = graph.unit, graph.cross, graph.soft, graph.u
     for turn in range(2):
         for step in range(m):
             k = step if turn == 0 else m - 1 - step
@@ -110,7 +113,7 @@ def sweeps(
     change and the share of the last direction, which the next call takes; 0 at the beginning.
     """
     rows, P, unit = graph.rows, graph.P, graph.unit
-    direction, change = work
+    direction, change = work.direction, work.change
     for _ in range(count):
         if share > 0.0:
             for k in range(rows):

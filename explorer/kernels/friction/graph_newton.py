@@ -17,8 +17,8 @@ from explorer.kernels.friction.alart_curnier import WEDGED
 from explorer.kernels.friction.graph_gauss_seidel import residual
 from explorer.kernels.friction.graph_structures import Band, Graph, Newton
 from explorer.kernels.friction.single_contact import OPEN, STICK
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["assemble", "harden", "newton"]
@@ -110,7 +110,8 @@ def linearise(graph: Graph, work: Newton, n: int, w: int) -> None:
 
     D stands in the second half of the rows of A, its bandwidth is `w`.
     """
-    ptr, col, val, _, act, m, _, place, mu, q, P, _, unit, _, soft, u = graph
+    ptr, col, val, act, m, place = graph.ptr, graph.col, graph.val, graph.act, graph.m, graph.place
+    mu, q, P, unit, soft, u = graph.mu, graph.q, graph.P, graph.unit, graph.soft, graph.u
     A, d = work.band.A, work.d
     half = A.shape[0] // 2
     for r in range(n):

@@ -21,8 +21,8 @@ from explorer.kernels.friction.graph_velocities import (
     number_coordinates,
 )
 from explorer.kernels.friction.single_contact import OPEN, STICK
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
+from explorer.kernels.references import kernel
 
 __all__ = ["along_path", "answer", "include", "prepare", "renew", "stiffen"]
 
@@ -64,7 +64,8 @@ def renew(graph: Graph) -> None:
 @kernel(inner=True)
 def begin(graph: Graph, path: Path) -> None:
     """Find b and what each contact does: P solves the problem with q + b, and no case is close."""
-    ptr, col, val, _, act, m, _, place, mu, q, P, mode, _, _, soft, u = graph
+    ptr, col, val, act, m, place = graph.ptr, graph.col, graph.val, graph.act, graph.m, graph.place
+    mu, q, P, mode, soft, u = graph.mu, graph.q, graph.P, graph.mode, graph.soft, graph.u
     off, start = path.off, path.start
     for k in range(m):
         a, t = act[k], place[k]

@@ -23,7 +23,7 @@ from explorer.kernels.friction.graph_path import (
 )
 from explorer.kernels.friction.graph_structures import Graph, Path
 from explorer.kernels.friction.single_contact import OPEN, STICK
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 
 __all__ = ["approach"]
 
@@ -43,7 +43,9 @@ POLISH = 8  # proximal steps with the last set
 @kernel(inner=True)
 def polish(graph: Graph, path: Path) -> int:
     """Solve for the set in `mode` by proximal steps; LCP_ITERATIONS if it has no solution."""
-    ptr, col, val, _, act, m, rows, place, mu, q, P, mode, unit, _, soft, u = graph
+    ptr, col, val, act, m, rows = graph.ptr, graph.col, graph.val, graph.act, graph.m, graph.rows
+    place, mu, q, P, mode, unit = graph.place, graph.mu, graph.q, graph.P, graph.mode, graph.unit
+    soft, u = graph.soft, graph.u
     off, change, size, before = path.off, path.change, 0.0, np.inf
     for j in range(rows):
         size = max(size, unit[j] * abs(P[j]))

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numba import from_dtype
 
-from explorer.kernels.jit import kernel
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
 __all__ = [
@@ -157,7 +157,7 @@ class Parts(NamedTuple):
 @kernel(inline=True)
 def parts(work: GraphWorkspace) -> Parts:
     """Name the rows of the workspace."""
-    A, vec, ints, near = work
+    A, vec, ints, near = work.A, work.vectors, work.integers, work.near
     state = ints[4][:5].view(BAND)
     band = Band(A, near, ints[0], ints[1], ints[2], state)
     path = Path(

@@ -13,8 +13,8 @@ at most, so the factors of one set serve others in which up to `SPARE` contacts 
 
 from explorer.kernels.friction.graph_structures import SPARE, Graph, Path
 from explorer.kernels.friction.single_contact import OPEN, STICK
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["add_column", "assemble_band", "correct", "number_coordinates"]
@@ -191,8 +191,8 @@ def correct(graph: Graph, path: Path, changed: int) -> bool:
         t = place[k]
         firm_t = firm[t] if t >= 0 else 0.0
         normal, mixed, tangent = share(mode[act[k]], mu[k], firm[k], firm_t)
-        was = share(path.was[k], mu[k], firm[k], firm_t)
-        normal, mixed, tangent = normal - was[0], mixed - was[1], tangent - was[2]
+        normal_was, mixed_was, tangent_was = share(path.was[k], mu[k], firm[k], firm_t)
+        normal, mixed, tangent = normal - normal_was, mixed - mixed_was, tangent - tangent_was
         for j in range(size + 1):
             z = Z[j] if j < size else b
             z_n = along_band(graph, act[k], where, z)

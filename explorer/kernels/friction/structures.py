@@ -65,7 +65,6 @@ class ActiveSet(NamedTuple):
     x: Vector  # (rows,) solution
     chosen: Integers  # (rows,) rows of the list that are unknowns
     pivots: Integers  # (rows,)
-    band: Integers  # (2,) lower and upper bandwidth
 
 
 class Glocker(NamedTuple):

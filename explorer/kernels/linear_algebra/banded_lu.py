@@ -6,14 +6,15 @@ step k stand side by side in row k.
 """
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["band_factor", "band_solve"]
 
 LARGER = 10.0
 
 
-@kernel("int64(float64[:, ::1], int64, int64, int64[::1])", inner=True)
-def band_factor(A, n, w, pivots):
+@kernel(inner=True)
+def band_factor(A: Matrix, n: int, w: int, pivots: Integers) -> int:
     """Factor in place; return 0, or k + 1 if pivot k vanishes to rounding beside U above it.
 
     Rows are exchanged only where another entry is `LARGER` times the diagonal: U stays narrow.
@@ -51,8 +52,8 @@ def band_factor(A, n, w, pivots):
     return 0
 
 
-@kernel("void(float64[:, ::1], int64, int64, int64[::1], float64[::1])", inner=True)
-def band_solve(A, n, w, pivots, b):
+@kernel(inner=True)
+def band_solve(A: Matrix, n: int, w: int, pivots: Integers, b: Vector) -> None:
     """Overwrite `b` by the solution, `A` factored by `band_factor`."""
     reach = w
     for k in range(n):

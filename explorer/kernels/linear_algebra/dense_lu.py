@@ -6,28 +6,29 @@ loops serve a full matrix (kl = ku = n - 1) and a tridiagonal one, the latter in
 """
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["bandwidth", "lu_factor", "lu_solve", "positive_definite"]
 
 
-@kernel("void(float64[:, ::1], int64, int64[::1])", inner=True)
-def bandwidth(A, n, band):
-    """Set ``band[0], band[1]`` to the lower and upper bandwidth of the leading n x n block."""
-    band[0] = 0
-    band[1] = 0
+@kernel(inner=True)
+def bandwidth(A: Matrix, n: int) -> tuple[int, int]:
+    """Return the lower and the upper bandwidth of the leading n x n block."""
+    below, above = 0, 0
     for i in range(n):
-        for j in range(i - band[0]):
+        for j in range(i - below):
             if A[i, j] != 0.0:
-                band[0] = i - j
+                below = i - j
                 break
-        for j in range(n - 1, i + band[1], -1):
+        for j in range(n - 1, i + above, -1):
             if A[i, j] != 0.0:
-                band[1] = j - i
+                above = j - i
                 break
+    return below, above
 
 
-@kernel("int64(float64[:, ::1], int64, int64, int64, int64[::1])", inner=True)
-def lu_factor(A, n, kl, ku, pivots):
+@kernel(inner=True)
+def lu_factor(A: Matrix, n: int, kl: int, ku: int, pivots: Integers) -> int:
     """Factor the leading n x n block of `A` in place.
 
     Returns 0, or k + 1 if pivot k vanishes to rounding beside the column of U above it.
@@ -60,8 +61,8 @@ def lu_factor(A, n, kl, ku, pivots):
     return 0
 
 
-@kernel("void(float64[:, ::1], int64, int64, int64, int64[::1], float64[::1])", inline=True)
-def lu_solve(A, n, kl, ku, pivots, b):
+@kernel(inline=True)
+def lu_solve(A: Matrix, n: int, kl: int, ku: int, pivots: Integers, b: Vector) -> None:
     """Overwrite `b` by the solution of A x = b, `A` factored by `lu_factor`."""
     for k in range(n):
         best = pivots[k]
@@ -78,8 +79,8 @@ def lu_solve(A, n, kl, ku, pivots, b):
         b[k] = total / A[k, k]
 
 
-@kernel("int64(float64[:, ::1], int64, float64[:, ::1])", inner=True)
-def positive_definite(A, n, L):
+@kernel(inner=True)
+def positive_definite(A: Matrix, n: int, L: Matrix) -> bool:
     """Whether the leading n x n block of the symmetric `A` has a Cholesky factor (kept in `L`)."""
     for j in range(n):
         for i in range(j, n):
@@ -91,5 +92,5 @@ def positive_definite(A, n, L):
             elif total > 0.0:
                 L[j, j] = total**0.5
             else:
-                return 0
-    return 1
+                return False
+    return True

@@ -141,19 +141,19 @@ def right_side(
 @kernel(inline=True)
 def assemble(model: Model, method: Method, band: Band, h: float, t1: float, at: float) -> None:
     """Set the entries of [[V, -h a G1], [s H0, H1]]."""
-    inp, out, places = model.inp, model.out, model.places
+    out, places = model.out, model.places
     val, slots, mass = band.val, band.slots, band.mass
     sizes = (places.H0.size, places.H1.size, places.G0.size, places.G1.size)
     val[:] = 0.0
     for k in range(mass.size):
         val[slots[k]] += mass[k]
     first = mass.size
-    inp[0] = t1
+    model.inp[0] = t1
     evaluate(model, FORCE_X)
     for k in range(places.F.size):
         val[slots[first + k]] -= h * method.theta * out[k]
     first += places.F.size
-    inp[0] = at
+    model.inp[0] = at
     evaluate(model, RELATION_X)
     start = 0
     for part in range(4):  # H0, H1, G0, G1

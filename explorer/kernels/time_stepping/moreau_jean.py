@@ -231,7 +231,6 @@ def run(
             elif not many and h != h_made:
                 width = step_delassus(
                     gap_ptr, gap_col, gap_val, factors, N, rows, nc, flex, h * ht, cc[0], rhs,
-                    ints[6],
                 )  # fmt: skip
                 h_made = h
                 forget(ints)

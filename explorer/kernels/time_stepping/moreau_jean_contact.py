@@ -58,8 +58,8 @@ def forget(ints: Table) -> None:
     kept[0].count = cones_kept[0].contacts = -1
 
 
-@kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1], int64[::1])", inner=True)
-def step_delassus(ptr, col, val, factors, N, rows, nc, flex, hht, D, rhs, band):
+@kernel(f"int64({RESPONSE}, float64[:, ::1], float64[::1])", inner=True)
+def step_delassus(ptr, col, val, factors, N, rows, nc, flex, hht, D, rhs):
     """Fill in D of all rows from the factors of a constant W; return its bandwidth."""
     for a in range(rows):
         for j in range(N):
@@ -69,8 +69,7 @@ def step_delassus(ptr, col, val, factors, N, rows, nc, flex, hht, D, rhs, band):
         for c in range(rows):
             D[c, a] = along(ptr, col, val, c, rhs)
         give(flex, a, nc, hht, D)
-    bandwidth(D, rows, band)
-    return max(band[0], band[1])
+    return max(bandwidth(D, rows))
 
 
 @kernel(
@@ -148,7 +147,7 @@ def step_impulses(
     if held > m and D.size > 0:
         glocker = LcpWorkspace(member, glocker_kept, ints[14], cc[1], ints[13], T, vec[16])
         work = FrictionWorkspace(
-            ActiveSet(cc[1], vec[16], vec[17], ints[9], ints[10], ints[11]),
+            ActiveSet(cc[1], vec[16], vec[17], ints[9], ints[10]),
             Glocker(cc[2], vec[18], vec[19], ints[9], ints[12], glocker),
             ConeWorkspace(cc[1], cc[2], ints[9:], vec[25:], cones_kept),
         )
@@ -167,9 +166,9 @@ def step_impulses(
             contacts, friction, nc, options, G, inverse, stiff, hht, step, steady, shared
         )
         return status
-    a = act[0]
+    a, k = act[0], m - 1
     if m == 1:
-        done, off = solve_one(method, D[a, a], w[0], z)
+        done, z[k], off = solve_one(method, D[a, a], w[k])
         if done:
             found[0] = off
             return SUCCESS

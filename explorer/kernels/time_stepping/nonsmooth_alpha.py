@@ -119,8 +119,8 @@ def run(
     kept[0].count = kept_jump[0].count = -1
     below = above = n - 1
     if not moves:
-        bandwidth(M, n, band[MASS])
-        below, above = band[MASS, 0], band[MASS, 1]
+        below, above = bandwidth(M, n)
+        band[MASS, 0], band[MASS, 1] = below, above
 
     fill(inp, t[0], q[0], v[0], n)
     force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
@@ -164,10 +164,7 @@ def run(
                     code = jump(nc, every, G, system, damping, responses, DJ)
                 if code != SUCCESS:
                     return code
-                bandwidth(D, nc, act)
-                span = max(act[0], act[1])
-                bandwidth(DJ, nc, act)
-                span_jump = max(act[0], act[1])
+                span, span_jump = max(bandwidth(D, nc)), max(bandwidth(DJ, nc))
                 kept[0].count = kept_jump[0].count = -1
         m = 0
         for c in range(nc):
