@@ -142,13 +142,13 @@ def _show_with_regions() -> None:
     formatters = getattr(shell, "display_formatter", None)
     if formatters is not None:
 
-        def show(system: Any) -> None:
+        def show(system: object) -> None:
             importlib.import_module("explorer.views.drawing.notebook").show(system)
 
         formatter = formatters.ipython_display_formatter
         formatter.for_type_by_name("explorer.systems.step", "StepSystem", show)
 
-        def show_figure(figure: Any) -> None:
+        def show_figure(figure: object) -> None:
             importlib.import_module("explorer.views.drawing.still").show(figure)
 
         formatter.for_type_by_name("plotly.graph_objs._figure", "Figure", show_figure)

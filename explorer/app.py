@@ -21,7 +21,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from explorer.server import TourServer
 
 __all__ = ["main"]
 
@@ -109,7 +112,7 @@ def _check(given: argparse.Namespace, folder: Path) -> int:
     return 0
 
 
-def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = False) -> Any:
+def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = False) -> TourServer:
     """Run the server until it is stopped; return it."""
     from explorer.server import TourServer, configuration
 

@@ -9,18 +9,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
 
 from explorer.errors import BadArgument, suggest
+from explorer.types import Plain
 
-__all__ = ["Checked", "Named", "a", "checked", "entries", "items", "mapping"]
+__all__ = ["Checked", "Named", "a", "checked", "entries", "items", "mapping", "several"]
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 @functools.lru_cache(maxsize=512)
-def _taken(function: Any) -> tuple[tuple[str, ...], int | None, bool]:
+def _taken(function: Callable[..., object]) -> tuple[tuple[str, ...], int | None, bool]:
     """Return what can be named, how many may stand without a name, whether any name will do."""
     found = inspect.signature(function).parameters.values()
     kinds = {p.kind for p in found}
@@ -33,7 +38,9 @@ def _taken(function: Any) -> tuple[tuple[str, ...], int | None, bool]:
     )
 
 
-def _check(function: Any, what: str, count: int, names: Iterable[str], more: str = "") -> None:
+def _check(
+    function: Callable[..., object], what: str, count: int, names: Iterable[str], more: str = ""
+) -> None:
     known, most, any_name = _taken(function)
     for name in names:
         if not any_name and name not in known:
@@ -55,7 +62,7 @@ class Checked(type):
         given = list(own.parameters.values())[1:]
         return own.replace(parameters=given, return_annotation=inspect.Signature.empty)
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> object:
         """Return an instance."""
         _check(cls, cls.__name__, len(args), kwargs)
         return super().__call__(*args, **kwargs)
@@ -77,7 +84,7 @@ class Named(Checked):
         rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in found.values()]
         return inspect.Signature([*first, *rest])
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+    def __call__(cls, *args: object, **kwargs: object) -> object:
         """Return an instance.
 
         Raises
@@ -97,18 +104,18 @@ class Named(Checked):
         return super().__call__(**dict(zip((cls.leading,), args, strict=False)), **kwargs)
 
 
-def checked(function: F, more: str = "") -> F:
+def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
     """Return a function that refuses unknown arguments with a sentence; `more` ends it."""
 
     @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
         _check(function, function.__name__, len(args), kwargs, more)
         return function(*args, **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call
 
 
-def a(value: Any, kind: type, what: str, example: str) -> None:
+def a(value: object, kind: type, what: str, example: str) -> None:
     """Refuse what is not of a class.
 
     Raises
@@ -119,7 +126,7 @@ def a(value: Any, kind: type, what: str, example: str) -> None:
         raise BadArgument(f"{value!r} is not {what}: write {example}.")
 
 
-def mapping(value: Any, what: str, example: str) -> dict[str, Any]:
+def mapping(value: object, what: str, example: str) -> Plain:
     """Return a dict with its keys as text; None is an empty one.
 
     Raises
@@ -132,7 +139,7 @@ def mapping(value: Any, what: str, example: str) -> dict[str, Any]:
     return {str(k): x for k, x in (value or {}).items()}
 
 
-def entries(value: Any, function: Any, what: str, example: str) -> dict[str, Any]:
+def entries(value: object, function: Callable[..., object], what: str, example: str) -> Plain:
     """Return a dict whose entries are arguments of `function`.
 
     Raises
@@ -163,3 +170,10 @@ def items(value: Any, what: str, *kinds: type) -> list[Any]:
     except TypeError:
         pass
     raise BadArgument(f"{what} must be a list, not {value!r}.")
+
+
+def several(values: T | Sequence[T] | np.ndarray, count: int) -> list[T]:
+    """Return the values; a single one stands for all `count`."""
+    if np.ndim(values) == 0:  # type: ignore[arg-type]  # a formula is a single value
+        return [values] * count  # type: ignore[list-item]
+    return list(values)  # type: ignore[arg-type]

@@ -6,10 +6,10 @@ with a message. If it makes the run useless, it becomes the reason for a failed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Protocol
 
 from explorer.quantities import quantity
 
@@ -130,9 +130,27 @@ class Certificate:
         return "\n".join([f"Certificate({self.summary})", *lines])
 
 
+class _Checking(Protocol):
+    """A scheme that checks its own runs."""
+
+    certify: Callable[..., Iterable[Check]]
+
+
+class _Checked(Protocol):
+    """A record whose checks were made while the run went on."""
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all steps."""
+
+
 class Certified:
     """Base of results with a certificate."""
 
+    recorded: _Checked | None
+    observe: Callable[..., object] | None
+    scheme: _Checking
+    status: Status
     warned: tuple[str, ...] = ()  # what was warned of before and while it ran
 
     @cached_property
@@ -141,10 +159,9 @@ class Certified:
 
         Empty for a result built from arrays, which has no equations to evaluate.
         """
-        own = cast(Any, self)
-        if (recorded := getattr(own, "recorded", None)) is not None:
+        if (recorded := getattr(self, "recorded", None)) is not None:
             return Certificate(recorded.checks)
-        return Certificate(() if own.observe is None else tuple(own.scheme.certify(own)))
+        return Certificate(() if self.observe is None else tuple(self.scheme.certify(self)))
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -154,7 +171,6 @@ class Certified:
     @property
     def outcome(self) -> str:
         """Name of the status, with the cautions if there are any."""
-        status: Status = cast(Any, self).status
-        said = self.cautions if status.ok else ()
+        said = self.cautions if self.status.ok else ()
         many = f", {len(said)} caution{'s' * (len(said) != 1)}: " if said else ""
-        return status.name + many + " ".join(said)
+        return self.status.name + many + " ".join(said)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from explorer import reformulations
 from explorer.derivatives import Sensitivity
@@ -21,7 +20,7 @@ _SOFTWARE = "nonsmooth-explorer"
 Part = tuple[str, tuple[str, ...]]
 
 
-def cite(subject: Any = None, /) -> Citation:
+def cite(subject: object = None, /) -> Citation:
     """Return the sources to cite: as text, as BibTeX (`.bibtex`) and as links in a notebook.
 
     Parameters
@@ -59,7 +58,7 @@ def cite(subject: Any = None, /) -> Citation:
     return Citation(name, parts)
 
 
-def _sources(subject: Any) -> tuple[str, list[Part]]:
+def _sources(subject: object) -> tuple[str, list[Part]]:
     """Return the name and the parts of a subject."""
     if subject is None:
         return _SOFTWARE, [_software()]
@@ -135,7 +134,7 @@ def _reformulation(name: str, system: System | None = None) -> Part:
     return f"reformulation {name}", reformulations.REFERENCES.get(name, ())
 
 
-def _reformulations() -> dict[str, Callable[..., Any]]:
+def _reformulations() -> dict[str, Callable[..., object]]:
     return {name: getattr(reformulations, name) for name in reformulations.REFERENCES}
 
 

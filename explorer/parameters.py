@@ -11,12 +11,14 @@ import math
 import numbers
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TypeVar
 
 from explorer.arguments import Checked
 from explorer.errors import BadValue, ModelWarning
 
 __all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"]
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Knob:
 
 
 def knob(
-    default: Any,
+    default: T,
     low: float | None = None,
     high: float | None = None,
     unit: str = "",
@@ -106,7 +108,7 @@ def knob(
     strict: bool = False,
     minor: bool = False,
     types: Sequence[type] = (),
-) -> Any:
+) -> T:
     """Declare an option of a scheme: a field of its dataclass, and a control in panels.
 
     Parameters
@@ -132,13 +134,13 @@ def knob(
     return dataclasses.field(default=default, metadata={"knob": meta})
 
 
-def knobs_of(scheme: Any) -> dict[str, tuple[Any, Knob]]:
+def knobs_of(scheme: object) -> dict[str, tuple[object, Knob]]:
     """Return ``{field name: (default, Knob)}`` of a scheme class or instance."""
     return _knobs(scheme if isinstance(scheme, type) else type(scheme))
 
 
 @functools.cache
-def _knobs(scheme: type) -> dict[str, tuple[Any, Knob]]:
+def _knobs(scheme: type) -> dict[str, tuple[object, Knob]]:
     return {
         f.name: (f.default, f.metadata["knob"])
         for f in dataclasses.fields(scheme)
@@ -146,7 +148,7 @@ def _knobs(scheme: type) -> dict[str, tuple[Any, Knob]]:
     }
 
 
-def check_knobs(scheme: Any) -> None:
+def check_knobs(scheme: object) -> None:
     """Check every knob of a frozen dataclass against its declaration; set the converted value.
 
     Raises
@@ -184,7 +186,7 @@ def check_knobs(scheme: Any) -> None:
         object.__setattr__(scheme, name, value)
 
 
-def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> float:
+def number(value: object, what: str, unit: str = "", *, positive: bool = False) -> float:
     """Return `value` as a finite float; the message of a refusal begins with `what`.
 
     Text is read as a number; a decimal comma and a simple fraction are accepted.
@@ -199,7 +201,7 @@ def number(value: Any, what: str, unit: str = "", *, positive: bool = False) -> 
         elif isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real):
             raise TypeError  # NumPy would drop the imaginary part
         else:
-            result = float(value)
+            result = float(value)  # type: ignore[arg-type]  # raises TypeError of what is no number
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         result = math.nan
     if not math.isfinite(result):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from explorer.arguments import Checked
 from explorer.certificate import Check
 from explorer.errors import BadValue, suggest
+from explorer.types import Plain
 
 __all__ = ["MOST_BYTES", "PER_STEP", "Recorded", "Recorder", "Selection"]
 
@@ -21,6 +22,7 @@ MOST_BYTES = 2**30  # of the record of one run
 PER_STEP = 16  # numbers that are kept of every step of a run with a `Recorder`, and their sums
 
 _WHAT = ("q", "v", "a")
+Chosen: TypeAlias = str | int | Iterable[str | int] | None  # coordinates, or "all"
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,10 @@ class Recorder(metaclass=Checked):
     """
 
     every: int = 1
-    times: Any = None
-    q: Any = "all"
-    v: Any = "all"
-    a: Any = "all"
+    times: Sequence[float] | None = None
+    q: Chosen = "all"
+    v: Chosen = "all"
+    a: Chosen = "all"
 
     def __post_init__(self) -> None:
         if isinstance(self.every, bool) or self.every != int(self.every) or self.every < 1:
@@ -79,7 +81,7 @@ class Recorder(metaclass=Checked):
         given = [f"{k}={getattr(self, k)!r}" for k, x in usual.items() if getattr(self, k) != x]
         return f"Recorder({', '.join(given)})"
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Plain:
         """Return its arguments as plain data (JSON)."""
         kept = {k: getattr(self, k) for k in _WHAT}
         kept = {k: x if isinstance(x, str) else [*map(_plain, x or ())] for k, x in kept.items()}
@@ -98,11 +100,11 @@ class Recorder(metaclass=Checked):
         return Selection(self, tuple(coordinates), **found)
 
 
-def _plain(name: Any) -> Any:
+def _plain(name: str | int) -> str | int:
     return name if isinstance(name, str) else int(name)
 
 
-def _places(what: str, asked: Any, coordinates: Sequence[str]) -> np.ndarray:
+def _places(what: str, asked: Chosen, coordinates: Sequence[str]) -> np.ndarray:
     """Return the numbers of coordinates, in the order in which they were asked for."""
     if isinstance(asked, str):
         asked = range(len(coordinates)) if asked == "all" else [asked]
@@ -190,14 +192,14 @@ class Recorded:
         works = {f"recorded_{name}": work for name, work in self.works.items()}
         return {"recorded_energies": self.energies, **works}
 
-    def to_plain(self) -> dict[str, Any]:
+    def to_plain(self) -> Plain:
         """Return what is saved of it as plain data (JSON)."""
         plain = {k: getattr(self, k) for k in ("q", "v", "a", "steps", "start")}
         checks = [vars(check) for check in self.checks]
         return plain | {"recorder": self.recorder.to_plain(), "checks": checks}
 
     @classmethod
-    def read(cls, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Recorded:
+    def read(cls, plain: Plain, arrays: Mapping[str, np.ndarray]) -> Recorded:
         """Return what `to_plain` and `arrays` have said."""
         names = {k: tuple(plain[k]) for k in _WHAT}
         works = {k.removeprefix("recorded_"): x for k, x in arrays.items()}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
-from collections.abc import Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Generic, TypeVar, overload
 
 from explorer.errors import BadValue, suggest
 
@@ -31,11 +32,17 @@ class Registry(Mapping[str, T], Generic[T]):
         self._package = package
         self._entries: dict[str, T] = {}
 
-    def register(self, entry: Any, /) -> Any:
+    @overload
+    def register(self, entry: str, /) -> Callable[[T], T]: ...
+
+    @overload
+    def register(self, entry: T, /) -> T: ...
+
+    def register(self, entry: T | str, /) -> T | Callable[[T], T]:
         """Register a class or function under its ``__name__``, or under the string given."""
         if isinstance(entry, str):
-            return lambda thing: self._add(entry, thing)
-        return self._add(entry.__name__, entry)
+            return functools.partial(self._add, entry)
+        return self._add(getattr(entry, "__name__", ""), entry)
 
     def _add(self, name: str, entry: T) -> T:
         self._entries[name] = entry

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 from jupyter_server.serverapp import ServerApp
@@ -26,6 +27,8 @@ from jupyter_server.utils import ensure_async, url_path_join
 from tornado.httpclient import AsyncHTTPClient
 from tornado.httputil import url_concat
 from traitlets.config import Config
+
+from explorer.types import Plain
 
 __all__ = ["TourServer", "configuration", "without_nagle"]
 
@@ -48,7 +51,7 @@ def without_nagle(handler: Any) -> None:
         return
 
     @functools.wraps(opened)
-    async def open(self: Any, *args: Any, **kwargs: Any) -> None:
+    async def open(self: Any, *args: str, **kwargs: str) -> None:
         try:
             self.set_nodelay(True)
         except Exception as error:
@@ -72,7 +75,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
     return [{"module": "explorer.server"}]
 
 
-def _quiet_page(handler: Any, page: dict[str, Any]) -> dict[str, Any]:
+def _quiet_page(handler: object, page: Plain) -> Plain:
     """Settle the browser's side: no question about news, no check whether to build anew."""
     off = [*page.get("disabledExtensions", ()), *UNWANTED]
     # the check would start a busy node process where node is installed
@@ -143,7 +146,7 @@ class TourServer(ServerApp):
     def init_signal(self) -> None:
         """One Ctrl-C stops, without a question; a second one does not wait for the kernels."""
 
-        def stop(number: int, frame: Any) -> None:
+        def stop(number: int, frame: FrameType | None) -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self.stop(from_signal=True)
 

@@ -6,8 +6,8 @@ to their reader. SymPy is imported by its users, not here, so that a quick start
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -16,15 +16,30 @@ if TYPE_CHECKING:
     import sympy as sp
     from scipy import sparse
 
-__all__ = ["Array", "Bounds", "Formulas", "Matrix", "Numbers", "Plain", "Settings", "Value"]
+__all__ = [
+    "Array", "Bounds", "Formula", "FormulaMatrix", "FormulaVector", "Formulas", "Matrix",
+    "MatrixLike", "Numbers", "Plain", "Settings", "Sparse", "Value", "is_sparse",
+]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[np.float64]  # real numbers, of any shape
-Matrix: TypeAlias = "np.ndarray | sparse.sparray"  # dense or sparse
+Sparse: TypeAlias = "sparse.sparray"
+Matrix: TypeAlias = "np.ndarray | Sparse"
+MatrixLike: TypeAlias = "npt.ArrayLike | Sparse"  # as users write it
 Bounds: TypeAlias = tuple[float, float]  # lower and upper
 Numbers: TypeAlias = Mapping[str, float]  # parameters and their values
 
-Value: TypeAlias = "float | str | sp.Expr"  # a number or a formula, as users write it
+# what users write; the constructor or the method that takes it reads it at once
+Value: TypeAlias = "float | str | sp.Expr"
 Formulas: TypeAlias = "Mapping[str, Value]"  # with their names
+FormulaVector: TypeAlias = "Sequence[Value] | Formulas | np.ndarray | sp.MatrixBase | Value"
+FormulaMatrix: TypeAlias = "Sequence[Sequence[Value]] | np.ndarray | sp.MatrixBase | Value"
+# a field of a declaration: text or a number until a system takes it, from then on an expression
+Formula: TypeAlias = "sp.Expr"
 
 Plain: TypeAlias = dict[str, Any]  # plain data, as JSON writes and reads them
 Settings: TypeAlias = Mapping[str, Any]  # keyword arguments and their values
+
+
+def is_sparse(A: Matrix) -> TypeGuard[Sparse]:
+    """Whether a matrix is stored by rows or columns, as csr_array and csc_array are."""
+    return hasattr(A, "indptr")
