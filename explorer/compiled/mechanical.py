@@ -259,7 +259,7 @@ class Compiled:
     def recorded(self, t: np.ndarray, rho: Sequence[float]) -> np.ndarray:
         """Return the sampled forces at times t (n_t,) in s: (n_t, n)."""
         records = self.system.records
-        values = [np.interp(t, r.dt * np.arange(r.values.size), r.values) for r in records]
+        values = [np.interp(t, r.dt * np.arange(len(r.values)), r.values) for r in records]
         along = self._along(self.input(rho)).reshape(len(records), self.n)
         return np.reshape(values, (len(records), -1)).T @ along
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from explorer.quantities import number, quantity
-from explorer.systems.massless import filled
+from explorer.systems.massless import filled, full
 
 if TYPE_CHECKING:
     from explorer.compiled.mechanical import Compiled
@@ -97,7 +97,7 @@ def lifting(
 
     if compiled.linear:
         M = filled(compiled.matrices(compiled.input(rho))[0])
-        M = np.broadcast_to(M.toarray() if hasattr(M, "indptr") else M, (count, n, n))
+        M = np.broadcast_to(full(M), (count, n, n))
     else:
         M = np.zeros((count, n * n))
         M[:, compiled.place_M] = along("mass")

@@ -230,7 +230,7 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
         normal = sp.Matrix([contact.gap.diff(x) for x in system.q])
         along = sp.zeros(n, 1)
         if contact.slip is not None:
-            along = sp.Matrix([contact.slip.diff(x) for x in system.v])
+            along = sp.Matrix([contact.slips[0].diff(x) for x in system.v])
         touching.append((contact, normal, along))
     columns = [system.force, *(x for _, normal, along in touching for x in (normal, along))]
     solved = [now(x) for x in _solve(system.mass, columns)]

@@ -49,7 +49,10 @@ __all__ = ["EventDriven"]
 _LAXER = 100.0  # the error of a run over the sum of those of its steps
 _COARSE = 1e-2  # where the user sets a step and no tolerance
 _MOST = 1_000_000  # rows besides the events
-_NEWMARK = {"newmark": Newmark, "generalized-alpha": GeneralizedAlpha}
+_NEWMARK: dict[str, type[Newmark] | type[GeneralizedAlpha]] = {
+    "newmark": Newmark,
+    "generalized-alpha": GeneralizedAlpha,
+}
 _CHOICES = (*METHODS, *_NEWMARK)
 
 

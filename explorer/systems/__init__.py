@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from explorer.errors import BadModel, suggest
 from explorer.systems import numpy_functions  # noqa: F401  (a refusal of SymPy formulas)
 from explorer.systems.base import System, check_system
+from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.discs import DiscSystem
 from explorer.systems.filippov import FilippovSystem
 from explorer.systems.first_order import FirstOrderSystem
 from explorer.systems.hybrid import HybridSystem
-from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
+from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.linear import LinearMechanicalSystem
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.systems.record import Record
+from explorer.systems.springs import BilinearSpring
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.systems.step import StepSystem
+from explorer.types import Plain
 
 __all__ = [
     "SYSTEMS",
@@ -40,7 +40,8 @@ __all__ = [
     "from_spec",
 ]
 
-SYSTEMS: dict[str, Any] = {
+
+SYSTEMS: dict[str, type[System]] = {
     c.__name__: c
     for c in (
         MechanicalSystem,
@@ -54,7 +55,7 @@ SYSTEMS: dict[str, Any] = {
 }
 
 
-def from_spec(spec: Mapping[str, Any]) -> System:
+def from_spec(spec: Plain) -> System:
     """Build a system from the plain data of its ``to_spec()``."""
     kind = spec.get("type")
     if kind not in SYSTEMS:

@@ -7,20 +7,26 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import sympy as sp
 
 from explorer.arguments import Checked, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
 from explorer.parameters import Param, number
+from explorer.systems.constraints import Constraint
+from explorer.systems.contacts import Contact
 from explorer.systems.expressions import Names, check_name, expression
+from explorer.systems.record import Record
 from explorer.systems.sketch import Shape
+from explorer.systems.springs import BilinearSpring
+from explorer.types import Formula, Plain, Settings, Value
 
 __all__ = ["System", "check_system"]
 
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
 
 
-def _none(x: Any) -> bool:
+def _none(x: Value) -> bool:
     """Whether it is zero; 0.0 != 0 for SymPy."""
     return sp.sympify(x).is_zero is True
 
@@ -33,11 +39,11 @@ def _symbols(names: tuple[str, ...]) -> dict[str, sp.Symbol]:
 class Made(Checked):
     """Metaclass of systems: after construction, only existing attributes can be set."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         """Return an instance."""
-        made = super().__call__(*args, **kwargs)
-        made._made = True
-        return made
+        system = super().__call__(*args, **kwargs)
+        object.__setattr__(system, "_made", True)
+        return system
 
 
 class System(metaclass=Made):
@@ -70,10 +76,10 @@ class System(metaclass=Made):
 
     kind = "system"
     needs: ClassVar[frozenset[str]] = frozenset()  # features of every system of this kind
-    contacts: tuple[Any, ...] = ()
-    constraints: tuple[Any, ...] = ()
-    springs: tuple[Any, ...] = ()
-    records: tuple[Any, ...] = ()
+    contacts: tuple[Contact, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    springs: tuple[BilinearSpring, ...] = ()
+    records: tuple[Record, ...] = ()
     references: str | tuple[str, ...] = ()
     without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
     started = False  # whether a start was set
@@ -87,8 +93,8 @@ class System(metaclass=Made):
         self.text = text
         self.t = sp.Symbol("t")
         self.parameters: dict[str, Param] = {}
-        self.presets: dict[str, dict[str, Any]] = {}
-        self.exact: Callable[..., dict[str, Any]] | None = None
+        self.presets: dict[str, Plain] = {}
+        self.exact: Callable[..., dict[str, np.ndarray]] | None = None
         self.published: dict[str, tuple[float, float, str]] = {}
         self.sizes: dict[str, Param] = {}
         self.shapes: tuple[Shape, ...] = ()
@@ -96,7 +102,7 @@ class System(metaclass=Made):
         self.revision = 0
         self.made: dict[str, Any] = {}  # of its equations, on demand: rewritten, compiled
 
-    def _set(self, name: str, value: Any) -> None:
+    def _set(self, name: str, value: object) -> None:
         """Set an attribute; of a system that is made only one that there is.
 
         Raises
@@ -143,7 +149,7 @@ class System(metaclass=Made):
         return tuple(k for k, c in enumerate(self.contacts) if c.slip is not None)
 
     @property
-    def tangents(self) -> tuple[tuple[int, int, Any], ...]:
+    def tangents(self) -> tuple[tuple[int, int, Formula], ...]:
         """Contact, number of its direction (0 or 1) and sliding velocity of each tangent."""
         return tuple((k, d, s) for k, c in enumerate(self.contacts) for d, s in enumerate(c.slips))
 
@@ -157,9 +163,20 @@ class System(metaclass=Made):
         self.revision += 1
         self.made = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what copies and pickles take: what was made is made anew on demand."""
         return self.__dict__ | {"made": {}}
+
+    # -- specification ------------------------------------------------------------------------
+
+    def to_spec(self) -> Plain:
+        """Return everything that defines the system as plain data (JSON)."""
+        raise BadModel(f"{type(self).__name__} cannot be written down.")
+
+    @classmethod
+    def from_spec(cls, spec: Plain) -> System:
+        """Build the system that `to_spec` described."""
+        raise BadModel(f"{cls.__name__} cannot be built from plain data.")
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -179,18 +196,18 @@ class System(metaclass=Made):
         self.touch()
         return tuple(sp.Symbol(name) for name in declared)
 
-    def _parameters(self, given: Any) -> dict[str, Any]:
+    def _parameters(self, given: object) -> Plain:
         """Return what `params` takes."""
         return mapping(given, f"params of '{self.name}'", '{"m": 1.0}')
 
-    def _begin(self, given: Any) -> None:
+    def _begin(self, given: Settings | None) -> None:
         """Start as a dict says: arguments of `start`."""
         if given is not None:
             start = self.start  # type: ignore[attr-defined]
             example = f"dict({next(iter(inspect.signature(start).parameters))}=[...], t_end=3.0)"
             start(**entries(given, start, f"start of '{self.name}'", example))
 
-    def rho(self, changes: Mapping[str, Any] | None = None) -> list[float]:
+    def rho(self, changes: Mapping[str, object] | None = None) -> list[float]:
         """Return the parameter vector, the defaults with `changes` by name.
 
         Raises
@@ -242,7 +259,7 @@ class System(metaclass=Made):
         )  # fmt: skip
         self.touch()
 
-    def preset(self, name: str, text: str = "", **settings: Any) -> None:
+    def preset(self, name: str, text: str = "", **settings: object) -> None:
         """Add a named setting; `settings` are arguments of `Session.set`."""
         self.presets[name] = {"text": text, **settings}
 
@@ -250,7 +267,7 @@ class System(metaclass=Made):
         return f"{type(self).__name__}({self.name!r})"
 
 
-def check_system(system: Any) -> None:
+def check_system(system: object) -> None:
     """Refuse an argument that is not a system, such as the name of a model.
 
     Raises

@@ -10,13 +10,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Protocol
 
 import sympy as sp
 
 from explorer.errors import BadModel
+from explorer.types import Formula, Value
 
 __all__ = ["deflection", "flexible", "multiplier", "named", "split"]
+
+
+class Yielding(Protocol):
+    """A contact with a name and a compliance."""
+
+    @property
+    def name(self) -> str:
+        """Shown in event lists."""
+
+    @property
+    def compliance(self) -> Formula:
+        """Displacement by the own force, in m/N."""
+
 
 _ROUND_OFF = 1e-12  # of the largest entry of D
 
@@ -26,7 +40,7 @@ def multiplier(name: str) -> sp.Symbol:
     return sp.Symbol(f"lam_{re.sub(r'[^A-Za-z0-9]+', '_', name)}")
 
 
-def named(gap: Any) -> bool:
+def named(gap: Value) -> bool:
     """Whether a gap as it is given, text or expression, may hold multipliers."""
     if isinstance(gap, str):
         return "lam_" in gap
@@ -60,7 +74,7 @@ def split(
     return rigid, given
 
 
-def deflection(contacts: Sequence[Any], gives: Mapping[int, sp.Expr], a: int) -> sp.Expr:
+def deflection(contacts: Sequence[Yielding], gives: Mapping[int, sp.Expr], a: int) -> sp.Expr:
     """Return d of contact `a` as a formula of multipliers; 0 if it is rigid.
 
     gives : d of those contacts for which it is more than their compliance times their force
@@ -71,7 +85,7 @@ def deflection(contacts: Sequence[Any], gives: Mapping[int, sp.Expr], a: int) ->
 
 
 def flexible(
-    system: str, contacts: Sequence[Any], gives: Mapping[int, sp.Expr]
+    system: str, contacts: Sequence[Yielding], gives: Mapping[int, sp.Expr]
 ) -> dict[tuple[int, int], sp.Expr]:
     """Return the entries of D in the rows of `gives`, by contacts, found to make sense.
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sympy as sp
 
 from explorer.arguments import Checked
 from explorer.errors import BadModel
 from explorer.systems.compliance import split
-from explorer.systems.expressions import expression, text
+from explorer.systems.expressions import Aliases, expression, text
 from explorer.systems.moving import Moving
+from explorer.types import Formula, Plain, Value
 
 __all__ = ["Contact", "checked", "coefficient", "written"]
 
@@ -51,17 +51,17 @@ class Contact(metaclass=Checked):
         a common support see `MechanicalSystem.compliance`.
     """
 
-    gap: Any
-    e: Any = None
+    gap: Formula
+    e: Formula | None = None
     name: str = ""
-    mu: Any = None
-    slip: Any = None
-    mu_s: Any = None
-    e_t: Any = 0
-    compliance: Any = 0
+    mu: Formula | None = None
+    slip: Formula | Sequence[Formula] | None = None
+    mu_s: Formula | None = None
+    e_t: Formula = 0
+    compliance: Formula = 0
 
     @property
-    def slips(self) -> tuple[Any, ...]:
+    def slips(self) -> tuple[Formula, ...]:
         """The sliding velocities: none without friction, one, or two in space."""
         if self.slip is None:
             return ()
@@ -69,7 +69,7 @@ class Contact(metaclass=Checked):
 
 
 def checked(
-    contact: Contact, system: Moving, label: str, aliases: Mapping[Any, Any],
+    contact: Contact, system: Moving, label: str, aliases: Aliases,
     lam: Sequence[sp.Symbol] = (),
 ) -> tuple[Contact, sp.Expr]:  # fmt: skip
     """Return a contact of `system` called `label`, its formulas read and found to make sense.
@@ -119,7 +119,9 @@ def checked(
     return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t), given
 
 
-def coefficient(value: Any, names: Any, what: str, aliases: Any = None) -> sp.Expr:
+def coefficient(
+    value: Value, names: Mapping[str, sp.Expr], what: str, aliases: Aliases | None = None
+) -> sp.Expr:
     """Return a formula as `expression` does; a zero is the integer, for 0.0 != 0 in SymPy."""
     found = expression(value, names, what, aliases)
     return sp.Integer(0) if found.is_zero else found
@@ -150,9 +152,9 @@ def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:
         )
 
 
-def written(contact: Contact) -> dict[str, Any]:
+def written(contact: Contact) -> Plain:
     """Return a contact that has been read as plain data, the arguments of `Contact` as text."""
-    plain: dict[str, Any] = {"gap": text(contact.gap), "e": text(contact.e), "name": contact.name}
+    plain: Plain = {"gap": text(contact.gap), "e": text(contact.e), "name": contact.name}
     if contact.compliance != 0:
         plain["compliance"] = text(contact.compliance)
     if contact.slip is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import sympy as sp
 
@@ -20,6 +19,7 @@ from explorer.systems import display
 from explorer.systems.contacts import Contact
 from explorer.systems.expressions import expression, text, vector
 from explorer.systems.mechanical import MechanicalSystem
+from explorer.types import Plain, Settings, Value
 
 __all__ = ["DiscSystem"]
 
@@ -57,9 +57,9 @@ class DiscSystem(MechanicalSystem):
         count: int,
         *,
         params: Mapping[str, Param | float] | None = None,
-        start: Mapping[str, Any] | None = None,
+        start: Settings | None = None,
         text: str = "",
-        **discs: Any,
+        **discs: object,
     ) -> None:
         if not isinstance(count, numbers.Integral) or not count > 0:
             raise BadModel(
@@ -77,8 +77,8 @@ class DiscSystem(MechanicalSystem):
         return super().features | self.needs
 
     def discs(
-        self, radius: Any, *, mass: Any = 1, walls: Sequence[Sequence[Any]] = (),
-        gravity: Any = 9.81, e: Any = 0, mu: Any = 0,
+        self, radius: Value | Sequence[Value], *, mass: Value | Sequence[Value] = 1,
+        walls: Sequence[Sequence[Value]] = (), gravity: Value = 9.81, e: Value = 0, mu: Value = 0,
     ) -> None:  # fmt: skip
         """Define the discs and their walls.
 
@@ -129,7 +129,7 @@ class DiscSystem(MechanicalSystem):
     def _repr_markdown_(self) -> str:
         return display.discs(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         spec = super().to_spec()
         law = self.contacts[0]
@@ -145,7 +145,7 @@ class DiscSystem(MechanicalSystem):
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> DiscSystem:
+    def from_spec(cls, spec: Plain) -> DiscSystem:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         given = {k: spec[k] for k in spec if k not in ("type", "name", "count", "params")}
         params = {k: Param(**p) for k, p in spec["params"].items()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy as sp
 
 from explorer.quantities import number, quantity
@@ -83,7 +84,7 @@ def _records(records: Any) -> list[str]:
         shown.append(
             rf"$$F \mathrel{{+}}= {along}\, r_{{{k + 1}}}(t)\qquad\text{{({r.name}: "
             rf"{len(r.values)} samples every {quantity(r.dt, 's')}, at most "
-            rf"{number(abs(r.values).max(), 4)})}}$$"
+            rf"{number(np.abs(r.values).max(), 4)})}}$$"
         )
     return shown
 

@@ -12,20 +12,24 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from explorer.errors import BadModel, suggest
+from explorer.types import FormulaMatrix, FormulaVector, Value
 
 __all__ = [
-    "FUNCTIONS", "Names", "by_name", "check_name", "expression", "matrix", "names_of", "parse",
-    "real", "text", "vector",
+    "FUNCTIONS", "Aliases", "Names", "by_name", "check_name", "expression", "matrix", "names_of",
+    "parse", "real", "text", "vector",
 ]  # fmt: skip
 
-FUNCTIONS: dict[str, Any] = {
+Aliases: TypeAlias = Mapping[sp.Basic, sp.Basic]  # replaced in this order: q(t) by q
+Case: TypeAlias = tuple[sp.Expr, sp.Basic]  # a value and when it holds
+FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
     **{name: getattr(sp, name) for name in (
         "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
         "acosh", "atanh", "exp", "log", "sqrt", "sign", "Abs", "Min", "Max", "Heaviside",
@@ -73,7 +77,7 @@ class Names(dict[str, sp.Symbol]):
         return name not in self and name in self._known()
 
 
-def check_name(name: Any, what: str, taken: Iterable[str] = ()) -> str:
+def check_name(name: object, what: str, taken: Iterable[str] = ()) -> str:
     """Return a name that formulas can use; `what` it names is said in the refusal.
 
     Raises
@@ -95,7 +99,7 @@ def check_name(name: Any, what: str, taken: Iterable[str] = ()) -> str:
     return label
 
 
-def names_of(value: Any, what: str) -> list[Any]:
+def names_of(value: str | Iterable[str | sp.Expr], what: str) -> list[str | sp.Expr]:
     """Return names given in one string or as a list.
 
     Raises
@@ -145,7 +149,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         For anything but arithmetic on known names and functions.
     """
 
-    def walk(node: ast.AST) -> Any:
+    def walk(node: ast.AST) -> sp.Basic:
         match node:
             case ast.Expression(body=body):
                 return walk(body)
@@ -185,11 +189,11 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
                 return FUNCTIONS[name](*map(walk, args))
         raise BadModel(f"{what}: {text!r} contains something that is not arithmetic.")
 
-    def case(pair: Any) -> Any:
+    def case(pair: sp.Basic | Case) -> Case:
         """A value alone is what holds in all other cases."""
         return pair if isinstance(pair, tuple) else (pair, sp.true)
 
-    def power(base: Any, exponent: Any) -> Any:
+    def power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         """Exact arithmetic on 9**9**9 would never end: large powers of numbers are refused."""
         numbers = getattr(base, "is_Number", False) and getattr(exponent, "is_Number", False)
         if numbers and (abs(exponent) > 400 or abs(base) > 1e300):
@@ -225,7 +229,7 @@ def text(expr: sp.Expr) -> str:
 
 
 def expression(
-    value: Any, names: Mapping[str, sp.Expr], what: str, replace: Mapping | None = None
+    value: Value, names: Mapping[str, sp.Expr], what: str, replace: Aliases | None = None
 ) -> sp.Expr:
     """Return `value` as a real expression in the symbols of `names`, ready to be compiled.
 
@@ -244,7 +248,7 @@ def expression(
     BadModel
         An unknown symbol or function, a complex or infinite number, no expression at all.
     """
-    if type(value) in (int, float) and math.isfinite(value):
+    if isinstance(value, int | float) and type(value) in (int, float) and math.isfinite(value):
         return sp.sympify(value)
     if isinstance(value, str):
         expr = parse(value, names, what)
@@ -281,12 +285,18 @@ def expression(
     return expr
 
 
-def _joined(when: Any, first: Any, second: Any) -> Any:
+def _joined(when: sp.Basic, first: sp.Basic, second: sp.Basic) -> sp.Basic:
     """Return what SymPy makes of cases within a condition, by and, or, not."""
     return sp.Or(sp.And(when, first), sp.And(sp.Not(when), second))
 
 
-def vector(value: Any, n: int, names: Mapping, what: str, replace: Mapping | None = None) -> tuple:
+def vector(
+    value: FormulaVector,
+    n: int,
+    names: Mapping[str, sp.Expr],
+    what: str,
+    replace: Aliases | None = None,
+) -> tuple[sp.Expr, ...]:
     """Return `n` expressions; a scalar stands for a vector of length one.
 
     Raises
@@ -308,7 +318,7 @@ def vector(value: Any, n: int, names: Mapping, what: str, replace: Mapping | Non
     )
 
 
-def real(value: Any, what: str, kind: str = "numbers") -> np.ndarray:
+def real(value: npt.ArrayLike, what: str, kind: str = "numbers") -> np.ndarray:
     """Return an array of finite real numbers.
 
     Raises
@@ -330,9 +340,9 @@ def real(value: Any, what: str, kind: str = "numbers") -> np.ndarray:
 
 
 def by_name(
-    value: Any, labels: Sequence[str], what: str, rest: Sequence[Any] | None = None,
+    value: FormulaVector, labels: Sequence[str], what: str, rest: Sequence[Value] | None = None,
     kind: str = "state",
-) -> Any:  # fmt: skip
+) -> FormulaVector:  # fmt: skip
     """Return formulas in the order of `labels` where they are given as a dict, else `value`.
 
     Parameters
@@ -358,9 +368,9 @@ def by_name(
 
 
 def matrix(
-    value: Any, n: int, names: Mapping, what: str, replace: Mapping | None = None,
-    columns: int | None = None,
-) -> tuple:  # fmt: skip
+    value: FormulaMatrix, n: int, names: Mapping[str, sp.Expr], what: str,
+    replace: Aliases | None = None, columns: int | None = None,
+) -> tuple[tuple[sp.Expr, ...], ...]:  # fmt: skip
     """Return an n x n (n x columns) tuple of rows; a scalar stands for a 1 x 1 matrix.
 
     Raises

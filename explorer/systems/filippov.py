@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import sympy as sp
@@ -23,10 +23,13 @@ from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import text
 from explorer.systems.rewriting import multilinear
-from explorer.systems.step import StepSystem
+from explorer.systems.sketch import Shape
+from explorer.systems.step import StepSystem, Switching
+from explorer.types import Formulas, FormulaVector, Plain, Settings, Value
 
 __all__ = ["FilippovSystem", "Region", "Subsystem"]
 
+Regions: TypeAlias = Iterable[str | Iterable[int] | int]  # rows of S
 _MOST = 10  # switching functions of one subsystem: their signs are listed
 
 
@@ -97,13 +100,13 @@ class FilippovSystem(StepSystem):
         name: str,
         x: str | Sequence[str],
         *,
-        modes: Mapping[str, Any] | None = None,
-        c: Mapping[str, Any] | Sequence[Any] = (),
-        S: Any = None,
-        subsystems: Iterable[Mapping[str, Any]] = (),
+        modes: Mapping[str, FormulaVector] | None = None,
+        c: Formulas | Sequence[Value] = (),
+        S: Regions | None = None,
+        subsystems: Iterable[Settings] = (),
         params: Mapping[str, Param | float] | None = None,
-        start: Mapping[str, Any] | None = None,
-        sketch: Iterable[Any] = (),
+        start: Settings | None = None,
+        sketch: Iterable[Shape] = (),
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
@@ -119,7 +122,10 @@ class FilippovSystem(StepSystem):
             self.sketch(*sketch)
 
     def subsystem(
-        self, modes: Mapping[str, Any], c: Mapping[str, Any] | Sequence[Any], S: Any = None
+        self,
+        modes: Mapping[str, FormulaVector],
+        c: Formulas | Sequence[Value],
+        S: Regions | None = None,
     ) -> Subsystem:
         """Add regions, each with its field; x' is the sum over the subsystems.
 
@@ -196,7 +202,10 @@ class FilippovSystem(StepSystem):
         return made
 
     def _cells(
-        self, regions: Sequence[Region], inside: Sequence[Sequence[bool]], before: Sequence[Any]
+        self,
+        regions: Sequence[Region],
+        inside: Sequence[Sequence[bool]],
+        before: Sequence[Switching],
     ) -> tuple[int, ...]:
         """Return the region of each pattern of signs; a point where there are two or none."""
         count = len(self.switches) - len(before)
@@ -219,7 +228,9 @@ class FilippovSystem(StepSystem):
             )
         return tuple(cells)
 
-    def _points(self, wrong: Mapping[int, list[int]], first: int) -> Iterator[tuple[Any, Any]]:
+    def _points(
+        self, wrong: Mapping[int, list[int]], first: int
+    ) -> Iterator[tuple[list[int], dict[str, float]]]:
         """Yield of each pattern that some state has its owners and that state."""
         if not wrong:
             return
@@ -268,7 +279,7 @@ class FilippovSystem(StepSystem):
     def _repr_markdown_(self) -> str:
         return display.filippov(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         return self._spec() | {
             "subsystems": [
@@ -282,7 +293,9 @@ class FilippovSystem(StepSystem):
         }
 
 
-def _region(row: Any, names: Sequence[str], what: str) -> tuple[str, Any]:
+def _region(
+    row: str | Iterable[int] | int, names: Sequence[str], what: str
+) -> tuple[str, Callable[[Mapping[str, int]], bool]]:
     """Return a region as text, and whether it holds a pattern ``{name: 0 or 1}``."""
     if not isinstance(row, str):
         signs = list(row) if isinstance(row, Iterable) else [row]

@@ -15,7 +15,6 @@ Simulation for Switched Circuits*, 2011).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -27,7 +26,9 @@ from explorer.systems import display
 from explorer.systems.expressions import Names, by_name, matrix, vector
 from explorer.systems.expressions import text as written
 from explorer.systems.laws import Law, Output
+from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
+from explorer.types import FormulaMatrix, FormulaVector, Plain, Settings, Value
 
 __all__ = ["FirstOrderSystem"]
 
@@ -86,22 +87,22 @@ class FirstOrderSystem(StateSpaceSystem):
         x: str | Sequence[str],
         *,
         params: Mapping[str, Param | float] | None = None,
-        mass: Any = None,
-        f: Any = None,
-        A: Any = None,
-        b: Any = None,
-        laws: Mapping[str, Any] | None = None,
-        y: Any = None,
-        r: Any = None,
-        C: Any = None,
-        D: Any = None,
-        F: Any = None,
-        z: Any = None,
-        e: Any = None,
-        B: Any = None,
-        outputs: Mapping[str, Any] | None = None,
-        start: Mapping[str, Any] | None = None,
-        sketch: Iterable[Any] = (),
+        mass: FormulaMatrix | None = None,
+        f: FormulaVector | None = None,
+        A: FormulaMatrix | None = None,
+        b: FormulaVector | None = None,
+        laws: Mapping[str, str | Settings] | None = None,
+        y: FormulaVector | None = None,
+        r: FormulaVector | None = None,
+        C: FormulaMatrix | None = None,
+        D: FormulaMatrix | None = None,
+        F: FormulaMatrix | None = None,
+        z: FormulaVector | None = None,
+        e: FormulaVector | None = None,
+        B: FormulaMatrix | None = None,
+        outputs: Mapping[str, Value | tuple[Value, str]] | None = None,
+        start: Settings | None = None,
+        sketch: Iterable[Shape] = (),
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
@@ -136,7 +137,7 @@ class FirstOrderSystem(StateSpaceSystem):
         if sketch:
             self.sketch(*sketch)
 
-    def _once(self, one: Mapping[str, Any], other: Mapping[str, Any]) -> None:
+    def _once(self, one: Mapping[str, object], other: Mapping[str, object]) -> None:
         """Refuse formulas and matrices that say the same thing: one would undo the other."""
         first, second = ([k for k, x in some.items() if x is not None] for some in (one, other))
         if first and second:
@@ -152,8 +153,8 @@ class FirstOrderSystem(StateSpaceSystem):
         lam: str,
         kind: str = "complementarity",
         *,
-        lb: Any = None,
-        ub: Any = None,
+        lb: Value | None = None,
+        ub: Value | None = None,
         unit: str = "",
         y_name: str = "",
         y_unit: str = "",
@@ -184,7 +185,7 @@ class FirstOrderSystem(StateSpaceSystem):
         self.touch()
         return made.lam
 
-    def _law(self, lam: str, given: Any) -> None:
+    def _law(self, lam: str, given: str | Settings) -> None:
         """Add a law given by its kind, or by a dict of the arguments of `law`."""
         if isinstance(given, str):
             given = {"kind": given}
@@ -205,7 +206,7 @@ class FirstOrderSystem(StateSpaceSystem):
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *self.guard_names)
 
-    def output(self, name: str, formula: Any, unit: str = "") -> None:
+    def output(self, name: str, formula: Value, unit: str = "") -> None:
         """Define an output, a formula of t, states, multipliers and parameters.
 
         Raises
@@ -216,7 +217,7 @@ class FirstOrderSystem(StateSpaceSystem):
         self.outputs = (*self.outputs, Output.checked(self, name, formula, unit))
         self.touch()
 
-    def _output(self, name: str, given: Any) -> None:
+    def _output(self, name: str, given: Value | tuple[Value, str]) -> None:
         """Name a quantity given by its formula, or by (formula, unit)."""
         parts = given if isinstance(given, (tuple, list)) else (given,)
         if not 0 < len(parts) < 3:
@@ -234,7 +235,7 @@ class FirstOrderSystem(StateSpaceSystem):
         return self._mass
 
     @mass.setter
-    def mass(self, value: Any) -> None:
+    def mass(self, value: FormulaMatrix) -> None:
         self._mass = matrix(value, self.n, self.symbols(state=False), f"M of '{self.name}'")
         self.touch()
 
@@ -252,13 +253,13 @@ class FirstOrderSystem(StateSpaceSystem):
         return self._f
 
     @f.setter
-    def f(self, value: Any) -> None:
+    def f(self, value: FormulaVector) -> None:
         known = {k: s for k, s in self.symbols().items() if k not in self.guard_names}
         names = Names(known, lambda: self.guard_names)
         self._f = self._vector(value, f"f of '{self.name}'", names=names)
         self.touch()
 
-    def affine(self, A: Any = None, b: Any = None) -> None:
+    def affine(self, A: FormulaMatrix | None = None, b: FormulaVector | None = None) -> None:
         """Set f = A x + b, formulas of t and the parameters."""
         n = self.n
         rows = self._block(A, n, n, "A")
@@ -274,7 +275,7 @@ class FirstOrderSystem(StateSpaceSystem):
         return self._y
 
     @y.setter
-    def y(self, value: Any) -> None:
+    def y(self, value: FormulaVector) -> None:
         what = f"y of '{self.name}'"
         value = by_name(value, self.guard_names, what, self._known, "multiplier")
         self._y = vector(value, len(self.laws), self.symbols(), what) if self.laws else ()
@@ -290,15 +291,21 @@ class FirstOrderSystem(StateSpaceSystem):
         return self._r
 
     @r.setter
-    def r(self, value: Any) -> None:
+    def r(self, value: FormulaVector) -> None:
         zero = (sp.Integer(0),) * self.n
         self._r = self._vector(value, f"r of '{self.name}'", zero, self.symbols())
         self.touch()
 
     def linear(
-        self, *, C: Any = None, D: Any = None, F: Any = None, z: Any = None, e: Any = None,
-        B: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        C: FormulaMatrix | None = None,
+        D: FormulaMatrix | None = None,
+        F: FormulaMatrix | None = None,
+        z: FormulaVector | None = None,
+        e: FormulaVector | None = None,
+        B: FormulaMatrix | None = None,
+    ) -> None:
         """Set y = C x + D lam + F z + e and r = B lam, formulas of t and the parameters.
 
         Parameters
@@ -313,20 +320,22 @@ class FirstOrderSystem(StateSpaceSystem):
             raise BadModel(
                 f"F and z of '{self.name}' are the two factors of F z: give both, or neither."
             )
-        width = 1 if z is None or np.ndim(z) == 0 else len(list(z))
+        width = 1 if z is None else np.array(z, object).size
         given = self._block(z, width, 1, "z")
         more = self._block(F, m, width, "F")
         const = self._block(e, m, 1, "e")
         rows = zip(self._block(C, m, n, "C"), self._block(D, m, m, "D"), more, const, strict=True)
         zs = [row[0] for row in given]
 
-        def dot(row: Sequence[Any], values: Sequence[Any]) -> Any:
+        def dot(row: Sequence[sp.Expr], values: Sequence[sp.Expr]) -> sp.Expr:
             return sum((a * s for a, s in zip(row, values, strict=True)), sp.Integer(0))
 
         self.y = [dot(c, self.x) + dot(d, self.lam) + dot(k, zs) + a[0] for c, d, k, a in rows]
         self.r = [dot(row, self.lam) for row in self._block(B, n, m, "B")]
 
-    def _block(self, value: Any, rows: int, columns: int, what: str) -> list[list[sp.Expr]]:
+    def _block(
+        self, value: FormulaMatrix | None, rows: int, columns: int, what: str
+    ) -> list[list[sp.Expr]]:
         """Return rows x columns formulas of t and the parameters; None is zero."""
         if value is None:
             return [[sp.Integer(0)] * columns for _ in range(rows)]
@@ -360,7 +369,7 @@ class FirstOrderSystem(StateSpaceSystem):
     def _repr_markdown_(self) -> str:
         return display.first_order(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         return self._spec() | {
             "mass": [[written(k) for k in row] for row in self.mass],

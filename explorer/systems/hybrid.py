@@ -11,7 +11,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import sympy as sp
 
@@ -20,7 +20,9 @@ from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
+from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
+from explorer.types import FormulaVector, Plain, Settings, Value
 
 __all__ = ["Branch", "Guard", "HybridSystem", "Mode"]
 
@@ -103,6 +105,13 @@ class Guard:
         return more if self.when is None else (self.when, *more)
 
 
+# each mode that may follow, and what must be > 0 for it
+Conditions: TypeAlias = (
+    "Mapping[str, Value | Sequence[Value]] | Mapping[Mode, Value | Sequence[Value]]"
+    " | Mapping[Mode | str, Value | Sequence[Value]]"
+)
+
+
 class HybridSystem(StateSpaceSystem):
     """A system of modes with guards and resets.
 
@@ -156,10 +165,10 @@ class HybridSystem(StateSpaceSystem):
         x: str | Sequence[str],
         *,
         params: Mapping[str, Param | float] | None = None,
-        modes: Mapping[str, Any] | None = None,
-        guards: Iterable[Mapping[str, Any]] = (),
-        start: Mapping[str, Any] | None = None,
-        sketch: Iterable[Any] = (),
+        modes: Mapping[str, FormulaVector] | None = None,
+        guards: Iterable[Settings] = (),
+        start: Settings | None = None,
+        sketch: Iterable[Shape] = (),
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
@@ -185,7 +194,7 @@ class HybridSystem(StateSpaceSystem):
 
     # -- equations ----------------------------------------------------------------------------
 
-    def mode(self, name: str, flow: Any) -> Mode:
+    def mode(self, name: str, flow: FormulaVector) -> Mode:
         """Add a mode and return it.
 
         Parameters
@@ -210,16 +219,16 @@ class HybridSystem(StateSpaceSystem):
 
     def guard(
         self,
-        mode: Any,
-        r: Any,
+        mode: Mode | str | list[Mode | str] | tuple[Mode | str, ...],
+        r: Value,
         *,
-        to: Any = None,
+        to: Mode | str | Conditions | None = None,
         direction: int = -1,
-        reset: Any = None,
-        when: Any = None,
+        reset: FormulaVector | None = None,
+        when: Value | None = None,
         name: str = "",
         terminal: bool = False,
-        zeno: Any = None,
+        zeno: Mode | str | None = None,
         leaves: str = "",
     ) -> None:
         """Add a guard to one or several modes.
@@ -266,8 +275,8 @@ class HybridSystem(StateSpaceSystem):
             self.check()
             watched = list(self.modes)
         else:
-            several = isinstance(mode, (list, tuple))
-            watched = [self._mode(m, f"guard {label!r}") for m in (mode if several else [mode])]
+            several = mode if isinstance(mode, (list, tuple)) else [mode]
+            watched = [self._mode(m, f"guard {label!r}") for m in several]
         what = f"r of guard {label!r}"
         event = expression(r, self.symbols(), what)
         if not event.free_symbols & {self.t, *self.x}:
@@ -301,8 +310,8 @@ class HybridSystem(StateSpaceSystem):
         self.touch()
 
     def start(
-        self, x: Any = None, mode: Any = None, *, t_end: float | None = None,
-        h: float | None = None, time_unit: str | None = None,
+        self, x: FormulaVector | None = None, mode: Mode | str | Conditions | None = None, *,
+        t_end: float | None = None, h: float | None = None, time_unit: str | None = None,
     ) -> None:  # fmt: skip
         """Set the initial state (formulas of the parameters) and mode; time span and step.
 
@@ -335,7 +344,7 @@ class HybridSystem(StateSpaceSystem):
         if not self.modes:
             raise BadModel(f"'{self.name}' has no mode yet: add one with .mode(name, flow).")
 
-    def _branches(self, to: Mapping[Any, Any], what: str) -> tuple[Branch, ...]:
+    def _branches(self, to: Conditions, what: str) -> tuple[Branch, ...]:
         if not to:
             raise BadModel(f"{what}: no mode is given.")
         found = []
@@ -345,7 +354,7 @@ class HybridSystem(StateSpaceSystem):
             found.append(Branch(self._mode(mode, what).index, formulas))
         return tuple(found)
 
-    def _mode(self, mode: Any, what: str) -> Mode:
+    def _mode(self, mode: Mode | str, what: str) -> Mode:
         if isinstance(mode, Mode) and mode in self.modes:
             return mode
         found = {m.name: m for m in self.modes}
@@ -361,12 +370,12 @@ class HybridSystem(StateSpaceSystem):
     def _repr_markdown_(self) -> str:
         return display.hybrid(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         names = [mode.name for mode in self.modes]
         shared = self._spec()
 
-        def several(branches: tuple[Branch, ...], one: int) -> Any:
+        def several(branches: tuple[Branch, ...], one: int) -> dict[str, list[str]] | str | None:
             found = {names[b.to]: [text(w) for w in b.when] for b in branches}
             return found or (names[one] if names else None)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 __all__ = ["SHARP", "sharp_formulas"]
@@ -13,7 +11,7 @@ SHARP = (
 )  # fmt: skip
 
 
-def sharp_formulas(system: Any) -> list[sp.Expr]:
+def sharp_formulas(system: object) -> list[sp.Expr]:
     """Return the formulas of a system's motion that may jump or have a kink.
 
     What a `StepSystem` rewrites to step functions has none left.

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 
-from explorer.arguments import Checked, a, items
+from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import number
 from explorer.systems.base import System
 from explorer.systems.compliance import flexible, multiplier, named
+from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.contacts import checked as checked_contact
 from explorer.systems.expressions import (
@@ -27,45 +28,9 @@ from explorer.systems.expressions import (
     vector,
 )
 from explorer.systems.record import Record, checked
+from explorer.types import FormulaMatrix, FormulaVector, Plain, Value
 
-__all__ = ["BilinearSpring", "Constraint", "LagrangianSystem"]
-
-
-@dataclass(frozen=True)
-class Constraint(metaclass=Checked):
-    """A bilateral constraint phi(t, q) = 0: a joint, a rod, a track.
-
-    Parameters
-    ----------
-    phi : formula
-        The expression that stays zero, in m (or rad); may depend on t, q and parameters.
-    name : str
-        "constraint 1", ... if empty.
-    """
-
-    phi: Any
-    name: str = ""
-
-
-@dataclass(frozen=True)
-class BilinearSpring(metaclass=Checked):
-    """A spring that yields: stiffness k up to the force f_y, b k beyond (kinematic hardening).
-
-    Parameters
-    ----------
-    elongation : formula
-        In m (or rad), linear in the coordinates.
-    k, f_y, b : formula
-        Stiffness > 0, yield force > 0, hardening ratio in [0, 1); may depend on parameters.
-    name : str
-        "spring 1", ... if empty.
-    """
-
-    elongation: Any
-    k: Any
-    f_y: Any
-    b: Any = 0
-    name: str = ""
+__all__ = ["LagrangianSystem"]
 
 
 class LagrangianSystem(System):
@@ -83,7 +48,9 @@ class LagrangianSystem(System):
         Initial state, formulas of the parameters.
     """
 
-    _replace: Mapping[Any, sp.Symbol] = MappingProxyType({})  # what formulas may call them, too
+    _replace: Mapping[sp.Basic, sp.Symbol] = MappingProxyType(
+        {}
+    )  # what formulas may call them, too
 
     def __init__(
         self, name: str, coordinates: Sequence[str], units: str | Sequence[str], text: str
@@ -111,10 +78,6 @@ class LagrangianSystem(System):
     def n(self) -> int:
         """Number of coordinates."""
         return len(self.coordinates)
-
-    def to_spec(self) -> dict[str, Any]:
-        """Return everything that defines the system as plain data (JSON)."""
-        raise BadModel(f"{type(self).__name__} cannot be written down.")
 
     def _state_names(self) -> tuple[str, ...]:
         return (*self.coordinates, *(f"v_{c}" for c in self.coordinates))
@@ -171,7 +134,7 @@ class LagrangianSystem(System):
         return D
 
     @compliance.setter
-    def compliance(self, value: Any) -> None:
+    def compliance(self, value: FormulaMatrix) -> None:
         what, nc = f"compliance of '{self.name}'", len(self.contacts)
         if not nc:
             raise BadModel(f"'{self.name}' has no contacts, so it has no {what}.")
@@ -199,7 +162,7 @@ class LagrangianSystem(System):
             for k, c in enumerate(self.contacts)
         ]
 
-    def constraint(self, constraint: Any) -> None:
+    def constraint(self, constraint: Constraint | Value) -> None:
         """Add a constraint: a `Constraint`, or a formula of t, q and parameters that stays zero.
 
         Raises
@@ -235,7 +198,11 @@ class LagrangianSystem(System):
         self.touch()
 
     def ground_motion(
-        self, dt: float, values: Any, influence: Any = None, name: str = "ground"
+        self,
+        dt: float,
+        values: Sequence[float] | np.ndarray,
+        influence: npt.ArrayLike | None = None,
+        name: str = "ground",
     ) -> None:
         """Shake the ground with a sampled acceleration a_g; coordinates are relative to it.
 
@@ -265,12 +232,17 @@ class LagrangianSystem(System):
             )
         self.forcing(Record(dt, values, self._inertia(-iota), name))
 
-    def _inertia(self, a: np.ndarray) -> Any:
+    def _inertia(self, a: np.ndarray) -> Sequence[sp.Expr] | np.ndarray:
         """Return M a."""
         raise BadModel(f"{type(self).__name__} has no mass matrix.")
 
     def start(
-        self, q: Any = None, v: Any = None, *, t_end: float | None = None, h: float | None = None
+        self,
+        q: FormulaVector | None = None,
+        v: FormulaVector | None = None,
+        *,
+        t_end: float | None = None,
+        h: float | None = None,
     ) -> None:
         """Set the initial state (formulas of the parameters), and the time span and step in s.
 
@@ -297,7 +269,7 @@ class LagrangianSystem(System):
         self.h = self.h if h is None else number(h, "h", "s", positive=True)
         self.touch()
 
-    def _start_spec(self) -> dict[str, Any]:
+    def _start_spec(self) -> Plain:
         """Return start, time span and step as plain data."""
         return {
             "q": [text(x) for x in self.start_q],

@@ -7,12 +7,13 @@ y > 0 -> lam = lb and y < 0 -> lam = ub.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import sympy as sp
 
 from explorer.errors import BadModel, suggest
-from explorer.systems.expressions import check_name, expression
+from explorer.systems.expressions import Names, check_name, expression
+from explorer.types import Value
 
 if TYPE_CHECKING:
     from explorer.systems.base import System
@@ -22,7 +23,7 @@ __all__ = ["Law", "Output"]
 _KINDS = ("complementarity", "equality", "relay")
 
 
-def _is_infinite(bound: Any, sign: str = "") -> bool:
+def _is_infinite(bound: Value, sign: str = "") -> bool:
     return str(bound).replace(" ", "") in (f"{sign}oo", f"{sign}inf")
 
 
@@ -40,9 +41,16 @@ class Law:
 
     @classmethod
     def checked(
-        cls, system: System, lam: str, kind: str, lb: Any, ub: Any, unit: str, y_name: str,
+        cls,
+        system: System,
+        lam: str,
+        kind: str,
+        lb: Value | None,
+        ub: Value | None,
+        unit: str,
+        y_name: str,
         y_unit: str,
-    ) -> Law:  # fmt: skip
+    ) -> Law:
         """Return a law of `system`.
 
         Raises
@@ -87,6 +95,21 @@ class Law:
         return f"{self.name} = {lb}", f"{self.y_name} = 0", f"{self.name} = {ub}"
 
 
+class Observed(Protocol):
+    """A system with named outputs."""
+
+    @property
+    def name(self) -> str:
+        """Its title."""
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """Those that there are."""
+
+    def symbols(self) -> Names:
+        """Return the symbols by name."""
+
+
 @dataclass(frozen=True)
 class Output:
     """A named quantity that is looked at: a formula of t, x, lam and the parameters."""
@@ -96,7 +119,7 @@ class Output:
     unit: str
 
     @classmethod
-    def checked(cls, system: Any, name: str, formula: Any, unit: str) -> Output:
+    def checked(cls, system: Observed, name: str, formula: Value, unit: str) -> Output:
         """Return an output of `system`.
 
         Raises

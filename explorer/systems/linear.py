@@ -11,24 +11,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from scipy.sparse import coo_array, csr_array
 
-from explorer.arguments import items
+from explorer.arguments import items, several
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact, coefficient, written
 from explorer.systems.expressions import by_name, expression, real, text
-from explorer.systems.lagrangian import Constraint, LagrangianSystem
+from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.record import Record, listed
+from explorer.types import (
+    FormulaMatrix,
+    FormulaVector,
+    Matrix,
+    MatrixLike,
+    Plain,
+    Settings,
+    Sparse,
+    Value,
+    is_sparse,
+)
 
 __all__ = ["LinearMechanicalSystem"]
 
 _ROWS, _OFFSETS = ("H", "T", "J"), ("b", "c")
+Each: TypeAlias = "Value | Sequence[Value] | np.ndarray"  # of all contacts, or one for each
 _LAW = ("e", "mu", "mu_s", "e_t", "compliance")  # of each contact
 
 
@@ -77,27 +91,27 @@ class LinearMechanicalSystem(LagrangianSystem):
     def __init__(
         self,
         name: str,
-        M: Any,
-        K: Any = None,
-        C: Any = None,
-        f: Sequence[Any] | None = None,
+        M: MatrixLike,
+        K: MatrixLike | None = None,
+        C: MatrixLike | None = None,
+        f: FormulaVector | None = None,
         *,
-        H: Any = None,
-        b: Any = 0.0,
-        e: Any = 0.0,
-        T: Any = None,
-        mu: Any = None,
-        mu_s: Any = None,
-        e_t: Any = 0.0,
-        compliance: Any = 0.0,
-        J: Any = None,
-        c: Any = 0.0,
+        H: MatrixLike | None = None,
+        b: npt.ArrayLike = 0.0,
+        e: Each = 0.0,
+        T: MatrixLike | None = None,
+        mu: Each | None = None,
+        mu_s: Each | None = None,
+        e_t: Each = 0.0,
+        compliance: Each | FormulaMatrix = 0.0,
+        J: MatrixLike | None = None,
+        c: npt.ArrayLike = 0.0,
         names: Sequence[str] = (),
         contacts: Iterable[Contact] = (),
-        constraints: Iterable[Any] = (),
+        constraints: Iterable[Constraint | Value] = (),
         records: Iterable[Record] = (),
         params: Mapping[str, Param | float] | None = None,
-        start: Mapping[str, Any] | None = None,
+        start: Settings | None = None,
         units: str | Sequence[str] = "m",
         text: str = "",
     ) -> None:
@@ -115,10 +129,11 @@ class LinearMechanicalSystem(LagrangianSystem):
             for A, what in ((K, "K"), (C, "C"))
         )
         self.params(**self._parameters(params))
-        zero = [0] * n
-        given = zero if f is None else f
-        given = by_name(given, self.coordinates, f"f of '{name}'", zero, "coordinate")
-        given = [given] if np.ndim(given) == 0 else list(given)
+        zero: list[Value] = [0] * n
+        loads = by_name(
+            zero if f is None else f, self.coordinates, f"f of '{name}'", zero, "coordinate"
+        )
+        given = several(loads, 1)
         if len(given) != n:
             raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
         known = self.symbols(state=False, time=True)
@@ -132,15 +147,15 @@ class LinearMechanicalSystem(LagrangianSystem):
         slips = [sp.Integer(0)] * nc if T is None else slips
         labels = list(names) or [f"contact {i + 1}" for i in range(nc)]
         self._check_rows(labels, gaps, slips, phis)
-        compliance = compliance.tolist() if hasattr(compliance, "tolist") else compliance
-        given_rows = compliance if isinstance(compliance, (list, tuple)) else ()
-        coupled = any(isinstance(x, (list, tuple)) for x in given_rows)
+        listed = getattr(compliance, "tolist", lambda: compliance)()
+        D = listed if isinstance(listed, (list, tuple)) else ()
+        coupled = any(isinstance(x, (list, tuple)) for x in D)
         given_each = {
             "e": e,
             "mu": mu,
             "mu_s": mu_s,
             "e_t": e_t,
-            "compliance": 0 if coupled else compliance,
+            "compliance": 0 if coupled else listed,
         }
         each = {k: self._each(k, value, nc) for k, value in given_each.items()}
         self.contacts = tuple(
@@ -150,18 +165,18 @@ class LinearMechanicalSystem(LagrangianSystem):
         self.constraints = tuple(
             Constraint(phi, f"constraint {i + 1}") for i, phi in enumerate(phis)
         )
-        if coupled and len(compliance) == nc:
-            self.compliance = compliance
+        if coupled and len(D) == nc:
+            self.compliance = D
         self.contact(*items(contacts, f"contacts of '{name}'", Contact))
-        if coupled and len(compliance) != nc:
-            self.compliance = compliance
+        if coupled and len(D) != nc:
+            self.compliance = D
         for more in items(constraints, f"constraints of '{name}'", Constraint, str, sp.Expr):
             self.constraint(more)
         for record in items(records, f"records of '{name}'", Record):
             self.forcing(record)
         self._begin(start)
 
-    def _check_friction(self, T: Any, mu: Any, count: int) -> None:
+    def _check_friction(self, T: MatrixLike | None, mu: Each | None, count: int) -> None:
         """Refuse friction without sliding velocities, and these without coefficients.
 
         Raises
@@ -221,12 +236,19 @@ class LinearMechanicalSystem(LagrangianSystem):
         return self.M @ a
 
     def _forms(
-        self, what: str, A: Any, which: str, offsets: Any, state: tuple[sp.Symbol, ...]
-    ) -> tuple[Any, np.ndarray, list[sp.Expr]]:
+        self,
+        what: str,
+        A: MatrixLike | None,
+        which: str,
+        offsets: npt.ArrayLike,
+        state: tuple[sp.Symbol, ...],
+    ) -> tuple[Matrix, np.ndarray, list[sp.Expr]]:
         """Return A (no rows if None), its offsets, and A state + offsets as formulas."""
-        sparse = hasattr(A, "tocsr")
-        A = np.zeros((0, self.n)) if A is None else self._array(A, what, (None, self.n), sparse)
-        count = A.shape[0]
+        if A is None:
+            rows: Matrix = np.zeros((0, self.n))
+        else:
+            rows = self._array(A, what, (None, self.n), hasattr(A, "tocsr"))
+        count = rows.shape[0]
         name = f"{which} of '{self.name}'"
         given = real(offsets, name)
         try:
@@ -235,21 +257,25 @@ class LinearMechanicalSystem(LagrangianSystem):
             raise BadModel(
                 f"{name} must be a number or {count} numbers, but {np.size(offsets)} are given."
             ) from None
-        terms: list[list] = [[sp.Float(x)] if x else [] for x in added]
-        for (i, j), value in _cells(A).items():
+        terms: list[list[sp.Expr]] = [[sp.Float(x)] if x else [] for x in added]
+        for (i, j), value in _cells(rows).items():
             terms[i].append(value * state[j])
-        return A, added, [sp.Add(*row) for row in terms]
+        return rows, added, [sp.Add(*row) for row in terms]
 
-    def _each(self, what: str, given: Any, count: int) -> list:
+    def _each(
+        self, what: str, given: Each | FormulaMatrix | None, count: int
+    ) -> list[Value | None]:
         """Return one value a contact."""
-        values = [given] * count if np.ndim(given) == 0 else list(given)
+        values = several(given, count)
         if len(values) != count:
             raise BadModel(
                 f"{what} of '{self.name}' needs {count} entries, but {len(values)} given."
             )
         return values
 
-    def _contact(self, gap: sp.Expr, slip: sp.Expr, label: str, given: dict[str, Any]) -> Contact:
+    def _contact(
+        self, gap: sp.Expr, slip: sp.Expr, label: str, given: Mapping[str, Value | None]
+    ) -> Contact:
         known = self.symbols(state=False)
         law = {
             k: coefficient(_plain(x), known, f"{k} of {label!r}")
@@ -259,12 +285,18 @@ class LinearMechanicalSystem(LagrangianSystem):
         law = {"mu": sp.Integer(0)} | law
         return Contact(gap=gap, name=label, slip=None if slip == 0 else slip, **law)
 
-    def _array(self, value: Any, what: str, shape: tuple | None, sparse: bool) -> Any:
+    def _array(
+        self,
+        value: MatrixLike | Matrix,
+        what: str,
+        shape: tuple[int | None, int] | None,
+        sparse: bool,
+    ) -> Matrix:
         """Return a checked matrix: csr_array without zeros if `sparse`, else an array."""
         name = f"{what} of '{self.name}'"
-        if hasattr(value, "tocsr"):
+        if _is_sparse(value):
             value = value.tocsr() if sparse else value.toarray()
-        if hasattr(value, "tocsr"):
+        if _is_sparse(value):
             parts = (real(value.data, name, "a matrix of numbers"), value.indices, value.indptr)
             array = csr_array(parts, value.shape, copy=True)
         else:
@@ -284,11 +316,13 @@ class LinearMechanicalSystem(LagrangianSystem):
     def _repr_markdown_(self) -> str:
         return display.linear(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         nr = len(self.b)
         rows, others = self.contacts[:nr], self._as_given()[nr:]
-        given: dict[str, list] = {k: [_written(getattr(c, k)) for c in rows] for k in _LAW}
+        given: dict[str, list[str | None] | list[list[str]]] = {
+            k: [_written(getattr(c, k)) for c in rows] for k in _LAW
+        }
         if any(k < nr for k in self._gives):
             across = any(min(place) < nr <= max(place) for place in self._D)
             if across:
@@ -314,7 +348,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> LinearMechanicalSystem:
+    def from_spec(cls, spec: Plain) -> LinearMechanicalSystem:
         """Build the system that `to_spec` described."""
         M, K, C = (_matrix(spec[k]) for k in ("M", "K", "C"))
         rows = {k: _matrix(spec[k]) for k in _ROWS if k in spec and np.size(spec[k])}
@@ -329,29 +363,32 @@ class LinearMechanicalSystem(LagrangianSystem):
         )  # fmt: skip
 
 
-def _written(x: Any) -> str | None:
+def _is_sparse(A: MatrixLike) -> TypeGuard[Sparse]:
+    return hasattr(A, "tocsr")
+
+
+def _written(x: Value | None) -> str | None:
     return None if x is None else text(sp.sympify(x))
 
 
-def _cells(A: Any) -> dict[tuple[int, int], float]:
+def _cells(A: Matrix) -> dict[tuple[int, int], float]:
     """Return what is not zero in a matrix, by row and column."""
-    A = coo_array(A)
-    return dict(
-        zip(zip(*(k.tolist() for k in A.coords), strict=True), A.data.tolist(), strict=True)
-    )
+    entries = coo_array(A)
+    places = zip(*(k.tolist() for k in entries.coords), strict=True)
+    return dict(zip(places, entries.data.tolist(), strict=True))
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Value) -> Value:
     return x.item() if isinstance(x, np.generic) else x
 
 
-def _listed(A: Any) -> Any:
-    if not hasattr(A, "indptr"):
+def _listed(A: Matrix) -> list[Any] | Plain:
+    if not is_sparse(A):
         return A.tolist()
     return {"shape": A.shape} | {k: getattr(A, k).tolist() for k in ("data", "indices", "indptr")}
 
 
-def _matrix(listed: Any) -> Any:
+def _matrix(listed: list[Any] | Plain) -> MatrixLike:
     if not isinstance(listed, Mapping):
         return listed
     parts = tuple(listed[k] for k in ("data", "indices", "indptr"))

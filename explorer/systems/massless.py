@@ -15,17 +15,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from explorer.errors import BadModel
+from explorer.types import Matrix, Sparse, is_sparse
 
 __all__ = [
     "Massless",
     "condensed",
     "filled",
+    "full",
     "has_mass",
     "massless",
     "pivots",
@@ -39,7 +40,7 @@ _RANK = 1e-12  # the same of a matrix that need not be symmetric
 _MOST = 2000  # coordinates of which a direction without mass may be a combination
 
 
-def pivots(A: Any) -> np.ndarray:
+def pivots(A: Sparse) -> np.ndarray:
     """Return the pivots D of A = P L D L' P' for a symmetric sparse matrix; NaN if one is zero.
 
     As many are negative as A has negative eigenvalues.
@@ -53,14 +54,14 @@ def pivots(A: Any) -> np.ndarray:
     return lu.U.diagonal()
 
 
-def has_mass(M: Any) -> bool:
+def has_mass(M: Matrix) -> bool:
     """Whether a matrix is soon known to be regular: a positive diagonal and nothing else."""
     diagonal = M.diagonal()
-    entries = M.nnz if hasattr(M, "indptr") else np.count_nonzero(M)
+    entries = M.nnz if is_sparse(M) else np.count_nonzero(M)
     return bool(entries == len(diagonal) and diagonal.min() > 0)
 
 
-def without_mass(M: Any) -> Any:
+def without_mass(M: Matrix) -> Matrix:
     """Return orthonormal columns N (n, k) with M N = 0, sparse if M is; k = 0 if M is regular.
 
     Parameters
@@ -72,7 +73,7 @@ def without_mass(M: Any) -> Any:
     BadModel
         More than 2000 coordinates have mass, and M is singular still.
     """
-    sparse, n = hasattr(M, "indptr"), M.shape[0]
+    sparse, n = is_sparse(M), M.shape[0]
     bare = _bare(M)
     rest = np.flatnonzero(~bare)
     found = [_columns(np.flatnonzero(bare), n, sparse)]
@@ -83,7 +84,7 @@ def without_mass(M: Any) -> Any:
                 f"combinations are found among at most {_MOST}. Use coordinates of which some have "
                 "no mass at all."
             )
-        part = _full(M[rest][:, rest])
+        part = full(M[rest][:, rest])
         size = np.sqrt(part.diagonal())
         squares, shapes = scipy.linalg.eigh(part / np.outer(size, size))
         null = np.zeros((n, int((squares <= _ROUND).sum())))
@@ -92,7 +93,7 @@ def without_mass(M: Any) -> Any:
     return _beside(found)
 
 
-def filled(M: Any) -> Any:
+def filled(M: Matrix) -> Matrix:
     """Return a regular matrix that is M where there is mass, and does not couple the rest to it."""
     if has_mass(M):
         return M
@@ -100,7 +101,7 @@ def filled(M: Any) -> Any:
     return M + abs(M).max() * (N @ N.T) if N.shape[1] else M
 
 
-def plainly_singular(M: Any) -> bool:
+def plainly_singular(M: Matrix) -> bool:
     """Whether some coordinates have no entry in M, and M is positive definite on the others."""
     bare = _bare(M)
     rest = np.flatnonzero(~bare)
@@ -109,15 +110,15 @@ def plainly_singular(M: Any) -> bool:
     )
 
 
-def _bare(A: Any) -> np.ndarray:
+def _bare(A: Matrix) -> np.ndarray:
     """Return which rows are zero, (n,) bool."""
     return np.asarray(np.asarray(abs(A).sum(axis=1)).ravel() == 0)
 
 
-def _regular(M: Any) -> bool:
+def _regular(M: Matrix) -> bool:
     """Whether a symmetric matrix with a positive diagonal is positive definite."""
     size = np.sqrt(M.diagonal())
-    if hasattr(M, "indptr"):
+    if is_sparse(M):
         return bool((pivots(M.multiply(1 / size).multiply(1 / size[:, None])) > _ROUND).all())
     try:
         scaled = np.linalg.cholesky(M / np.outer(size, size))
@@ -140,15 +141,15 @@ class Massless:
         Solve with N2' K N2 and with N1' C N1.
     """
 
-    damped: Any
-    free: Any
-    C: Any
-    K: Any
+    damped: Matrix
+    free: Matrix
+    C: Matrix
+    K: Matrix
     places: Callable[[np.ndarray], np.ndarray]
     rates: Callable[[np.ndarray], np.ndarray]
 
     @property
-    def all(self) -> Any:
+    def all(self) -> Matrix:
         """All directions without mass, (n, k)."""
         return _beside([self.damped, self.free])
 
@@ -172,7 +173,9 @@ class Massless:
         return a + self.place(F_tt - (self.K @ a.T).T)
 
 
-def massless(name: str, coordinates: Sequence[str], M: Any, C: Any, K: Any) -> Massless | None:
+def massless(
+    name: str, coordinates: Sequence[str], M: Matrix, C: Matrix, K: Matrix
+) -> Massless | None:
     """Return the directions without mass of M a + C v + K q = f; None if M is regular.
 
     Raises
@@ -210,7 +213,7 @@ def massless(name: str, coordinates: Sequence[str], M: Any, C: Any, K: Any) -> M
     return Massless(damped, free, C, K, _solver(S), _solver(damped.T @ C @ damped))
 
 
-def condensed(M: Any, K: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def condensed(M: Matrix, K: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return M and K of the coordinates with mass, full, and T (n, k): q = T y.
 
     The rest follows at rest: N' K q = 0 (static condensation, Guyan, AIAA J. 3 (1965) 380).
@@ -221,7 +224,7 @@ def condensed(M: Any, K: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         N' K N is singular.
     """
     N = without_mass(M)
-    R, N, M, K = _full(_complement(N)), _full(N), _full(M), _full(K)
+    R, N, M, K = full(_complement(N)), full(N), full(M), full(K)
     S = N.T @ K @ N
     if _null(S, "The stiffness of what has no mass").shape[1]:
         raise BadModel(
@@ -251,15 +254,15 @@ def state_matrix(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> np.ndarray:
     return np.vstack([R.T @ v.T, N1.T @ v.T, np.linalg.solve(R.T @ M @ R, R.T @ F.T)])
 
 
-def _along(N: Any, solve: Callable, F: np.ndarray) -> np.ndarray:
+def _along(N: Matrix, solve: Callable[[np.ndarray], np.ndarray], F: np.ndarray) -> np.ndarray:
     """Return N solve(N' F), of one F (n,) or of rows (n_t, n)."""
     return np.asarray((N @ solve(N.T @ F.T)).T) if N.shape[1] else np.zeros_like(F)
 
 
-def _solver(A: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _solver(A: Matrix) -> Callable[[np.ndarray], np.ndarray]:
     if not A.shape[0]:
         return lambda b: b
-    if hasattr(A, "indptr"):
+    if is_sparse(A):
         from scipy.sparse.linalg import splu
 
         found: Callable[[np.ndarray], np.ndarray] = splu(A.tocsc()).solve
@@ -268,7 +271,7 @@ def _solver(A: Any) -> Callable[[np.ndarray], np.ndarray]:
     return lambda b: scipy.linalg.lu_solve(factors, b)
 
 
-def _null(A: Any, what: str) -> Any:
+def _null(A: Matrix, what: str) -> Matrix:
     """Return orthonormal columns W (k, m) with A W = 0, sparse if A is.
 
     Raises
@@ -276,26 +279,29 @@ def _null(A: Any, what: str) -> Any:
     BadModel
         More than 2000 rows, none of which is zero, that are singular.
     """
-    sparse, k = hasattr(A, "indptr"), A.shape[0]
+    sparse, k = is_sparse(A), A.shape[0]
     bare = _bare(A) & _bare(A.T)
     rest = np.flatnonzero(~bare)
     found = [_columns(np.flatnonzero(bare), k, sparse)]
     part = A[rest][:, rest]
     by_row = _largest(part)
-    part = (part.T * (1 / by_row)).T if not sparse else part.multiply(1 / by_row[:, None]).tocsr()
+    if is_sparse(part):
+        part = part.multiply(1 / by_row[:, None]).tocsr()
+    else:
+        part = (part.T * (1 / by_row)).T
     by_column = _largest(part.T)
-    part = part / by_column if not sparse else part.multiply(1 / by_column).tocsr()
+    part = part.multiply(1 / by_column).tocsr() if is_sparse(part) else part / by_column
     if len(rest) and not _clear(part):
         if len(rest) > _MOST:
             raise BadModel(f"{what} is singular in a combination of {len(rest)} coordinates.")
-        _, d, V = np.linalg.svd(_full(part))
+        _, d, V = np.linalg.svd(full(part))
         null = np.zeros((k, int((d <= _RANK * d[0]).sum())))
         null[rest] = V[d <= _RANK * d[0]].T / by_column[:, None]
         found.append(_like(np.linalg.qr(null)[0], sparse))
     return _beside(found)
 
 
-def _largest(A: Any) -> np.ndarray:
+def _largest(A: Matrix) -> np.ndarray:
     """Return the largest modulus of each row, 1 where all are zero."""
     found = np.zeros(A.shape[0])
     if A.shape[1]:
@@ -304,9 +310,9 @@ def _largest(A: Any) -> np.ndarray:
     return np.where(found > 0, found, 1.0)
 
 
-def _clear(A: Any) -> bool:
+def _clear(A: Matrix) -> bool:
     """Whether a matrix with rows and columns of size 1 is regular beyond doubt, by its pivots."""
-    if hasattr(A, "indptr"):
+    if is_sparse(A):
         from scipy.sparse.linalg import splu
 
         try:
@@ -318,14 +324,14 @@ def _clear(A: Any) -> bool:
     return bool(d.min() > np.sqrt(_RANK) * d.max())
 
 
-def _complement(N: Any) -> Any:
+def _complement(N: Matrix) -> Matrix:
     """Return orthonormal columns that are orthogonal to those of N, all together a basis."""
     n, k = N.shape
-    if hasattr(N, "indptr"):
+    if is_sparse(N):
         used = np.asarray(abs(N).sum(axis=1)).ravel() > 0
         if N.nnz == k == used.sum():
             return _columns(np.flatnonzero(~used), n, True)
-        return _like(_complement(_full(N)), True)
+        return _like(_complement(full(N)), True)
     used = np.abs(N).sum(axis=1) > 0
     if used.sum() == k:
         return _columns(np.flatnonzero(~used), n, False)
@@ -335,15 +341,15 @@ def _complement(N: Any) -> Any:
 _rest = _complement
 
 
-def _named(direction: Any, coordinates: Sequence[str]) -> str:
+def _named(direction: Matrix, coordinates: Sequence[str]) -> str:
     """Return the coordinates that a direction moves, the largest first."""
-    size = np.abs(_full(direction)).ravel()
+    size = np.abs(full(direction)).ravel()
     moved = np.argsort(-size, kind="stable")[: int((size > 1e-6 * size.max()).sum())]
     names = [repr(coordinates[i]) for i in moved[:3]]
     return " with ".join(names) + (" and others" if len(moved) > 3 else "")
 
 
-def _columns(places: np.ndarray, n: int, sparse: bool) -> Any:
+def _columns(places: np.ndarray, n: int, sparse: bool) -> Matrix:
     """Return the unit vectors of some coordinates as columns."""
     if sparse:
         from scipy.sparse import csr_array
@@ -353,15 +359,15 @@ def _columns(places: np.ndarray, n: int, sparse: bool) -> Any:
     return np.eye(n)[:, places]
 
 
-def _beside(parts: list[Any]) -> Any:
-    if hasattr(parts[0], "indptr"):
+def _beside(parts: list[Matrix]) -> Matrix:
+    if is_sparse(parts[0]):
         from scipy.sparse import csr_array, hstack
 
         return csr_array(hstack(parts))
     return np.hstack(parts)
 
 
-def _like(A: np.ndarray, sparse: bool) -> Any:
+def _like(A: np.ndarray, sparse: bool) -> Matrix:
     if sparse:
         from scipy.sparse import csr_array
 
@@ -369,5 +375,6 @@ def _like(A: np.ndarray, sparse: bool) -> Any:
     return A
 
 
-def _full(A: Any) -> np.ndarray:
-    return np.asarray(A.toarray() if hasattr(A, "indptr") else A)
+def full(A: Matrix) -> np.ndarray:
+    """Return a matrix as an array."""
+    return np.asarray(A.toarray() if is_sparse(A) else A)

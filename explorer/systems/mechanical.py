@@ -10,22 +10,31 @@ velocity `slip`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import sympy as sp
 
 from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact, written
 from explorer.systems.expressions import by_name, expression, matrix, names_of, text, vector
-from explorer.systems.lagrangian import BilinearSpring, Constraint, LagrangianSystem
+from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.record import Record, listed
+from explorer.systems.sketch import Shape
+from explorer.systems.springs import BilinearSpring
+from explorer.types import FormulaMatrix, FormulaVector, Plain, Settings, Value
+
+if TYPE_CHECKING:
+    from sympy.physics.mechanics import KanesMethod, LagrangesMethod
 
 __all__ = ["MechanicalSystem"]
 
 _MOST = 2000
+Coordinate: TypeAlias = str | sp.Expr  # its name, its symbol or q(t)
 
 
 class MechanicalSystem(LagrangianSystem):
@@ -64,20 +73,20 @@ class MechanicalSystem(LagrangianSystem):
     def __init__(
         self,
         name: str,
-        q: str | int | Sequence[Any],
+        q: str | int | Sequence[Coordinate],
         *,
-        u: Sequence[Any] = (),
+        u: Sequence[sp.Expr] = (),
         params: Mapping[str, Param | float] | None = None,
-        mass: Any = None,
-        force: Any = None,
-        potential: Any = None,
+        mass: FormulaMatrix | None = None,
+        force: FormulaVector | None = None,
+        potential: Value | None = None,
         contacts: Iterable[Contact] = (),
-        compliance: Any = None,
-        constraints: Iterable[Any] = (),
+        compliance: FormulaMatrix | None = None,
+        constraints: Iterable[Constraint | Value] = (),
         springs: Iterable[BilinearSpring] = (),
         records: Iterable[Record] = (),
-        start: Mapping[str, Any] | None = None,
-        sketch: Iterable[Any] = (),
+        start: Settings | None = None,
+        sketch: Iterable[Shape] = (),
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
@@ -123,7 +132,7 @@ class MechanicalSystem(LagrangianSystem):
         return sp.Matrix(self._mass)
 
     @mass.setter
-    def mass(self, value: Any) -> None:
+    def mass(self, value: FormulaMatrix) -> None:
         what = f"mass of '{self.name}'"
         self._mass = matrix(value, self.n, self.symbols(), what, self._replace)
         allowed = {*self.q, *self.symbols(state=False).values()}
@@ -151,7 +160,7 @@ class MechanicalSystem(LagrangianSystem):
         return sp.Matrix(self._force)
 
     @force.setter
-    def force(self, value: Any) -> None:
+    def force(self, value: FormulaVector) -> None:
         what = f"force of '{self.name}'"
         given = by_name(value, self.coordinates, what, [sp.Integer(0)] * self.n, "coordinate")
         self._force = vector(given, self.n, self.symbols(), what, self._replace)
@@ -163,7 +172,7 @@ class MechanicalSystem(LagrangianSystem):
         return self._potential if self._potential is not None else self._derived_potential()
 
     @potential.setter
-    def potential(self, value: Any) -> None:
+    def potential(self, value: Value) -> None:
         what = f"potential of '{self.name}'"
         self._potential = expression(value, self.symbols(), what, self._replace)
         self.touch()
@@ -214,12 +223,12 @@ class MechanicalSystem(LagrangianSystem):
         self.springs = (*self.springs, BilinearSpring(u, k, f_y, b, label))
         self.touch()
 
-    def _inertia(self, a: Any) -> Any:
+    def _inertia(self, a: np.ndarray) -> Sequence[sp.Expr] | np.ndarray:
         return list(self.mass * sp.Matrix([int(x) if x == int(x) else x for x in a]))
 
     # -- sympy.physics.mechanics --------------------------------------------------------------
 
-    def _dynamic(self, items: list[Any], speeds: list[Any]) -> dict[Any, sp.Symbol]:
+    def _dynamic(self, items: list[Coordinate], speeds: list[sp.Expr]) -> dict[sp.Basic, sp.Symbol]:
         """Map q'(t), Kane's u(t) and q(t) to our symbols, derivatives first."""
         pairs = list(zip(items, self.q, self.v, strict=True))
         if speeds and len(speeds) != len(items):
@@ -232,7 +241,9 @@ class MechanicalSystem(LagrangianSystem):
         )
 
     @classmethod
-    def from_mechanics(cls, name: str, method: Any, **declared: Any) -> MechanicalSystem:
+    def from_mechanics(
+        cls, name: str, method: LagrangesMethod | KanesMethod, **declared: Any
+    ) -> MechanicalSystem:
         """Build a system from a `LagrangesMethod` or `KanesMethod` whose equations are formed.
 
         Parameters
@@ -272,7 +283,7 @@ class MechanicalSystem(LagrangianSystem):
     def _repr_markdown_(self) -> str:
         return display.mechanical(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         return {
             "type": "MechanicalSystem",
@@ -295,7 +306,7 @@ class MechanicalSystem(LagrangianSystem):
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> MechanicalSystem:
+    def from_spec(cls, spec: Plain) -> MechanicalSystem:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         return cls(
             spec["name"], spec["q"], text=spec["text"], units=spec["units"],
@@ -320,7 +331,7 @@ def _expandable(f: sp.Expr) -> bool:
     )
 
 
-def _coordinate(item: Any) -> str:
+def _coordinate(item: Coordinate) -> str:
     if isinstance(item, (str, sp.Symbol)):
         return str(item)
     if isinstance(item, sp.Function) and len(item.args) == 1:

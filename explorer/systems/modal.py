@@ -9,16 +9,17 @@ spectrum, whose place is proved by the signs of the pivots of L D L' (Sylvester'
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array, diags_array
 
+from explorer.arguments import several
 from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.quantities import quantity
-from explorer.systems.massless import condensed, has_mass, pivots, state_matrix, without_mass
+from explorer.systems.massless import condensed, full, has_mass, pivots, state_matrix, without_mass
+from explorer.types import Matrix, MatrixLike, is_sparse
 
 _HALF = 1e-7  # what eigenvalues that meet round to
 _FULL = 200  # coordinates up to which all eigenvalues are looked for
@@ -38,7 +39,7 @@ _DENSE = 300  # below, LAPACK is quicker than any iteration
 
 
 def natural_modes(
-    M: Any, K: Any, count: int | None = None, *, highest: bool = False
+    M: Matrix | None, K: Matrix, count: int | None = None, *, highest: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return omega^2 (k,) in 1/s2, lowest first, and the shapes (n, k) with phi' M phi = 1.
 
@@ -58,35 +59,35 @@ def natural_modes(
     N = np.empty((n, 0)) if M is None or has_mass(M) else without_mass(M)
     bare = N.shape[1]
     count = n - bare if count is None else min(count, n - bare)
-    by_few = hasattr(K, "indptr") and n > _DENSE and count < n // 4
+    by_few = is_sparse(K) and n > _DENSE and count < n // 4
     if bare and not (by_few and not highest and (pivots(N.T @ K @ N) > 0).all()):
         M, K, T = condensed(M, K)
         squares, shapes = natural_modes(M, K, count, highest=highest)
         return squares, T @ shapes
-    if hasattr(K, "indptr"):
+    if is_sparse(K):
         if by_few:
             unit = diags_array(np.ones(n), format="csr")
             top = largest_square(M, K) if bare else 0.0
             return _lanczos(unit if M is None else M, K, count, highest, top)
-        M, K = None if M is None else M.toarray(), K.toarray()
+        M, K = None if M is None else full(M), full(K)
     part = None if count == n else [n - count, n - 1] if highest else [0, count - 1]
     return scipy.linalg.eigh(K, M, subset_by_index=part)
 
 
-def largest_square(M: Any, K: Any) -> float:
+def largest_square(M: Matrix, K: Matrix) -> float:
     """Return a bound of the size of omega^2 in 1/s2 where there is mass, by the diagonals."""
     mass = M.diagonal()
     with_mass = mass > 0
     return float((abs(K.diagonal())[with_mass] / mass[with_mass]).max(initial=0.0))
 
 
-def lowest_square(M: Any, K: Any) -> float:
+def lowest_square(M: Matrix, K: Matrix) -> float:
     """Return the lowest omega^2 in 1/s2 if it is clearly negative, else 0 (that is soon known)."""
     top = largest_square(M, K)
     if not top > 0:
         return 0.0
     lifted = K + 1e-9 * top * M
-    if hasattr(K, "indptr"):
+    if is_sparse(K):
         positive = (pivots(lifted) > 0).all()
     else:
         positive = scipy.linalg.lapack.dpotrf(lifted)[1] == 0
@@ -94,7 +95,7 @@ def lowest_square(M: Any, K: Any) -> float:
 
 
 def _lanczos(
-    M: Any, K: Any, count: int, highest: bool, top: float
+    M: Matrix, K: Matrix, count: int, highest: bool, top: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Do as `natural_modes`; `top` is the size of the largest omega^2, 0: look for it."""
     from scipy.sparse.linalg import eigsh
@@ -109,7 +110,9 @@ def _lanczos(
     return squares[order], shapes[:, order]
 
 
-def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, float, Any]:
+def rayleigh(
+    M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float], frequencies: Sequence[float]
+) -> tuple[float, float, Matrix]:
     """Return a0 (1/s), a1 (s) and C = a0 M + a1 K with two damping ratios at two frequencies.
 
     Parameters
@@ -151,21 +154,21 @@ def rayleigh(M: Any, K: Any, ratios: Any, frequencies: Any) -> tuple[float, floa
     return a0, a1, a0 * M + a1 * K
 
 
-def _alike(M: Any, K: Any) -> tuple[Any, Any]:
+def _alike(M: MatrixLike, K: MatrixLike) -> tuple[Matrix, Matrix]:
     """Return both as arrays, or both as csr_array if one is sparse."""
     if hasattr(M, "tocsr") or hasattr(K, "tocsr"):
         return csr_array(M, dtype=float), csr_array(K, dtype=float)
     return np.array(M, float, ndmin=2), np.array(K, float, ndmin=2)
 
 
-def _pair(values: Any, what: str) -> np.ndarray:
-    items = [values, values] if np.ndim(values) == 0 else list(values)
+def _pair(values: float | Sequence[float], what: str) -> np.ndarray:
+    items = several(values, 2)
     if len(items) != 2:
         raise BadValue(f"Rayleigh damping is fitted to two points, but {len(items)} are given.")
     return np.array([number(x, f"A {what}") for x in items])
 
 
-def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray:
+def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float]) -> np.ndarray:
     """Return the damping matrix C (n, n) in which mode k has the damping ratio ``ratios[k]``.
 
     Parameters
@@ -193,7 +196,7 @@ def modal_damping(M: Any, K: Any, ratios: float | Sequence[float]) -> np.ndarray
             f"Modal damping of {n} coordinates would fill a matrix of {8e-9 * n * n:.3g} GB; "
             "rayleigh damping stays as sparse as M and K."
         )
-    items = [ratios] * n if np.ndim(ratios) == 0 else list(ratios)  # type: ignore[arg-type]
+    items = several(ratios, n)
     if len(items) > n:
         raise BadValue(f"{len(items)} damping ratios are given for {n} modes.")
     xi = np.array([number(x, f"ratios[{k}]") for k, x in enumerate(items)])
@@ -222,7 +225,7 @@ def own_growth(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> float:
     return largest if largest > _HALF * np.abs(values).max() else 0.0
 
 
-def driven_growth(M: Any, K: Any, C: Any) -> float:
+def driven_growth(M: Matrix, K: Matrix, C: Matrix) -> float:
     """Return `own_growth` if C is indefinite or K not symmetric, else 0; of few coordinates."""
     if K.shape[0] > _FULL:
         return 0.0

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 import sympy as sp
 
 from explorer.systems.expressions import Names
 
 __all__ = ["Moving"]
+
+
+class Labelled(Protocol):
+    """What has a name."""
+
+    @property
+    def name(self) -> str:
+        """Shown in lists."""
 
 
 class Moving(Protocol):
@@ -23,7 +32,9 @@ class Moving(Protocol):
     def n(self) -> int:
         """Number of coordinates."""
 
-    records: tuple[Any, ...]
+    @property
+    def records(self) -> Sequence[Labelled]:
+        """Sampled forces."""
 
     def symbols(self, *, state: bool = True) -> Names:
         """Return the symbols by name, those of the state too or not."""

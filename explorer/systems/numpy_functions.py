@@ -6,8 +6,6 @@ SymPy leaves the hook for this, ``__array_ufunc__``, open; arithmetic goes on as
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import sympy as sp
 
@@ -21,7 +19,9 @@ _NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan
           "maximum": "Max", "absolute": "Abs"}  # fmt: skip
 
 
-def _apply(self: Any, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+def _apply(
+    self: sp.Expr, ufunc: np.ufunc, method: str, *inputs: object, **options: object
+) -> object:
     """Return what the function gives of objects, or say what does take a formula."""
     given = [np.asarray(x, object) if isinstance(x, sp.Expr) else x for x in inputs]
     try:

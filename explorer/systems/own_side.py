@@ -13,11 +13,24 @@ which is the same off the surface, and on it too, for there the root vanishes.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import sympy as sp
 
 __all__ = ["own_side", "sided"]
+
+
+class Switched(Protocol):
+    """A switching function and its multiplier."""
+
+    @property
+    def c(self) -> sp.Expr:
+        """Function of t, x and rho."""
+
+    @property
+    def alpha(self) -> sp.Symbol:
+        """1 where c > 0, 0 where c < 0."""
+
 
 _LEAST = sp.Float(1e-40)  # max(c, 0), but with a logarithm and a finite slope of its root
 
@@ -53,12 +66,12 @@ def own_side(expr: sp.Expr, c: sp.Expr, side: int, moving: set[sp.Symbol]) -> sp
     )
 
 
-def sided(expr: sp.Expr, switches: Iterable[Any], moving: set[sp.Symbol]) -> sp.Expr:
+def sided(expr: sp.Expr, switches: Iterable[Switched], moving: set[sp.Symbol]) -> sp.Expr:
     """Return a right-hand side with multipliers in which every root is kept to its own side.
 
     Parameters
     ----------
-    switches : objects with a switching function `c` and its multiplier `alpha`
+    switches : switching functions with their multipliers
     moving : states and t
     """
     for switch in switches:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from explorer.parameters import number
 from explorer.quantities import quantity
 from explorer.systems.expressions import text, vector
 from explorer.systems.moving import Moving
+from explorer.types import Formula, Plain
 
 __all__ = ["Record", "check_span", "checked", "listed"]
 
@@ -35,8 +35,8 @@ class Record(metaclass=Checked):
     """
 
     dt: float
-    values: Any
-    along: Any
+    values: Sequence[float] | np.ndarray
+    along: Sequence[Formula] | np.ndarray
     name: str = ""
 
     @property
@@ -113,9 +113,14 @@ def check_span(records: Sequence[Record], t_end: float) -> None:
             )
 
 
-def listed(records: Sequence[Record]) -> list[dict[str, Any]]:
+def listed(records: Sequence[Record]) -> list[Plain]:
     """Return records as plain data."""
     return [
-        {"dt": r.dt, "values": r.values.tolist(), "along": list(map(text, r.along)), "name": r.name}
+        {
+            "dt": r.dt,
+            "values": np.asarray(r.values).tolist(),
+            "along": list(map(text, r.along)),
+            "name": r.name,
+        }
         for r in records
     ]

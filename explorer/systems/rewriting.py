@@ -10,7 +10,6 @@ disjoint sets only, the printed difference alpha_1 - alpha_2 only for nested one
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import sympy as sp
 
@@ -55,7 +54,7 @@ def jump(expr: sp.Expr, v: Iterable[sp.Symbol]) -> sp.Expr | None:
     return None
 
 
-def indicator(condition: Any, step: Step, what: str) -> sp.Expr:
+def indicator(condition: sp.Basic, step: Step, what: str) -> sp.Expr:
     """Return the indicator of a condition, a polynomial in multipliers.
 
     Parameters
@@ -72,7 +71,7 @@ def indicator(condition: Any, step: Step, what: str) -> sp.Expr:
         An equation: it holds on a surface only.
     """
 
-    def walk(e: Any) -> sp.Expr:
+    def walk(e: sp.Basic) -> sp.Expr:
         if e in (sp.true, sp.false):
             return sp.Integer(bool(e))
         if isinstance(e, (sp.Gt, sp.Ge)):
@@ -95,7 +94,7 @@ def indicator(condition: Any, step: Step, what: str) -> sp.Expr:
 
 
 def rewrite(
-    expr: sp.Expr, moving: set[sp.Symbol], step: Step, what: str, seen: dict[Any, sp.Expr]
+    expr: sp.Expr, moving: set[sp.Symbol], step: Step, what: str, seen: dict[sp.Expr, sp.Expr]
 ) -> sp.Expr:
     """Return `expr` with step functions for what is nonsmooth in it.
 
@@ -117,7 +116,7 @@ def rewrite(
         What cannot be rewritten, by name.
     """
 
-    def sharp(e: Any) -> bool:
+    def sharp(e: sp.Basic) -> bool:
         return bool(e.free_symbols & moving) and e.has(*_SHARP)
 
     def alpha(u: sp.Expr) -> sp.Expr:
@@ -153,7 +152,7 @@ def rewrite(
             found.append((u, alpha(u - others if isinstance(e, sp.Max) else others - u)))
         return [*found, (rest[0], one)]
 
-    def walk(e: Any) -> Any:
+    def walk(e: sp.Basic) -> sp.Basic:
         if isinstance(e, (sp.floor, sp.ceiling, sp.Mod)) and e.free_symbols & moving:
             raise BadModel(
                 f"{what}: {e} has infinitely many jumps, which no finite number of step functions "

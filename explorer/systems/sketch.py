@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
+
+from explorer.types import Formula, Value
 
 __all__ = ["Shape", "arrow", "circle", "ground", "line", "spring"]
+
+
+Point: TypeAlias = "tuple[Formula, Formula]"
 
 
 @dataclass(frozen=True)
@@ -26,33 +31,33 @@ class Shape:
         Of a circle.
     """
 
-    points: tuple[tuple[Any, Any], ...]
+    points: tuple[Point, ...]
     kind: str = "line"
     role: str = "body"
     closed: bool = False
-    radius: Any = 0
+    radius: Formula = 0
 
 
-def line(*points: tuple[Any, Any], role: str = "link", closed: bool = False) -> Shape:
+def line(*points: Point, role: str = "link", closed: bool = False) -> Shape:
     """Return a polyline through `points`; closed polygons are filled."""
     return Shape(points, "line", "body" if closed and role == "link" else role, closed)
 
 
-def circle(x: Any, y: Any, radius: Any, role: str = "body") -> Shape:
+def circle(x: Value, y: Value, radius: Value, role: str = "body") -> Shape:
     """Return a circle around (x, y)."""
     return Shape(((x, y),), "circle", role, True, radius)
 
 
-def spring(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+def spring(start: Point, end: Point) -> Shape:
     """Return a zigzag from `start` to `end`."""
     return Shape((start, end), "line", "spring")
 
 
-def arrow(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+def arrow(start: Point, end: Point) -> Shape:
     """Return a direction, from `start` to its head at `end`."""
     return Shape((start, end), "line", "arrow")
 
 
-def ground(start: tuple[Any, Any], end: tuple[Any, Any]) -> Shape:
+def ground(start: Point, end: Point) -> Shape:
     """Return a hatched line; the solid is on its right-hand side, walking from start to end."""
     return Shape((start, end), "line", "ground")

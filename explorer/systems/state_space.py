@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Self
 
 import sympy as sp
 
@@ -13,6 +13,7 @@ from explorer.parameters import Param, number
 from explorer.systems.base import System
 from explorer.systems.expressions import by_name, check_name, names_of, vector
 from explorer.systems.expressions import text as written
+from explorer.types import FormulaVector, Plain
 
 __all__ = ["StateSpaceSystem"]
 
@@ -57,7 +58,7 @@ class StateSpaceSystem(System):
         return self.coordinates
 
     def start(
-        self, x: Any = None, *, t_end: float | None = None, h: float | None = None,
+        self, x: FormulaVector | None = None, *, t_end: float | None = None, h: float | None = None,
         time_unit: str | None = None,
     ) -> None:  # fmt: skip
         """Set the initial state (formulas of the parameters), the time span and the step.
@@ -92,14 +93,14 @@ class StateSpaceSystem(System):
         self.touch()
 
     def _vector(
-        self, value: Any, what: str, rest: tuple[sp.Expr, ...] = (),
+        self, value: FormulaVector, what: str, rest: tuple[sp.Expr, ...] = (),
         names: Mapping[str, sp.Expr] | None = None,
-    ) -> tuple:  # fmt: skip
+    ) -> tuple[sp.Expr, ...]:  # fmt: skip
         """Return n formulas; a dict by state takes the others from `rest`."""
         names = self.symbols() if names is None else names
         return vector(by_name(value, self.coordinates, what, rest or None), self.n, names, what)
 
-    def _spec(self) -> dict[str, Any]:
+    def _spec(self) -> Plain:
         """Return what every specification begins with, and the start."""
         time = {} if self.time_unit == "s" else {"time_unit": self.time_unit}
         start = {"x": [written(x) for x in self.start_x], "t_end": self.t_end, "h": self.h}
@@ -114,7 +115,7 @@ class StateSpaceSystem(System):
         }
 
     @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Any:
+    def from_spec(cls, spec: Plain) -> Self:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         given = {k: v for k, v in spec.items() if k not in ("type", "name", "x", "params")}
         params = {k: Param(**p) for k, p in spec["params"].items()}

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sympy as sp
 
@@ -21,7 +20,9 @@ from explorer.systems import display
 from explorer.systems.expressions import expression, text
 from explorer.systems.own_side import sided
 from explorer.systems.rewriting import rewrite
+from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
+from explorer.types import Formulas, FormulaVector, Plain, Settings, Value
 
 __all__ = ["StepSystem", "Switching"]
 
@@ -82,17 +83,17 @@ class StepSystem(StateSpaceSystem):
         x: str | Sequence[str],
         *,
         params: Mapping[str, Param | float] | None = None,
-        c: Mapping[str, Any] | Sequence[Any] = (),
-        f: Any = None,
-        start: Mapping[str, Any] | None = None,
-        sketch: Iterable[Any] = (),
+        c: Formulas | Sequence[Value] = (),
+        f: FormulaVector | None = None,
+        start: Settings | None = None,
+        sketch: Iterable[Shape] = (),
         units: str | Sequence[str] = "",
         text: str = "",
     ) -> None:
         super().__init__(name, x, units, text)
         self.h = 0.05
         self.switches: tuple[Switching, ...] = ()
-        self.rewritten: dict[Any, sp.Expr] = {}
+        self.rewritten: dict[sp.Expr, sp.Expr] = {}
         self._flow: tuple[sp.Expr, ...] | None = None
         self._given: tuple[sp.Expr, ...] = ()
         self.params(**self._parameters(params))
@@ -108,7 +109,7 @@ class StepSystem(StateSpaceSystem):
 
     # -- equations ----------------------------------------------------------------------------
 
-    def switch(self, c: Any, *, name: str = "") -> sp.Symbol:
+    def switch(self, c: Value, *, name: str = "") -> sp.Symbol:
         """Add a switching function and return its multiplier alpha.
 
         Raises
@@ -133,7 +134,7 @@ class StepSystem(StateSpaceSystem):
 
     def _corner(self, formula: sp.Expr, what: str) -> sp.Expr | None:
         """Return a nonsmooth term of a formula, or None."""
-        seen: dict[Any, sp.Expr] = {}
+        seen: dict[sp.Expr, sp.Expr] = {}
         rewrite(formula, {self.t, *self.x}, lambda u: sp.Symbol("_"), what, seen)
         return next(iter(seen), None)
 
@@ -178,7 +179,7 @@ class StepSystem(StateSpaceSystem):
         return self._flow
 
     @f.setter
-    def f(self, value: Any) -> None:
+    def f(self, value: FormulaVector) -> None:
         what = f"f of '{self.name}'"
         declared = tuple(s for s in self.switches if s.declared)
         if declared != self.switches[: len(declared)]:
@@ -208,7 +209,7 @@ class StepSystem(StateSpaceSystem):
     def _repr_markdown_(self) -> str:
         return display.step(self)
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
         return self._spec() | {
             "c": {s.name: text(s.c) for s in self.switches if s.declared},
