@@ -19,8 +19,8 @@ from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.remade import Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
-from explorer.systems.filippov import Subsystem
 from explorer.systems.own_side import own_side
+from explorer.systems.regions import Subsystem
 
 __all__ = ["Switched", "compile_switched"]
 

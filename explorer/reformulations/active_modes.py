@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import sympy as sp
 
 from explorer.systems import HybridSystem, StepSystem
-from explorer.systems.hybrid import Branch, Guard, Mode
+from explorer.systems.modes import Branch, Guard, Mode
 
 __all__ = ["SIDE", "Conditions", "Modes", "coupled", "modes_of"]
 

@@ -127,7 +127,7 @@ class DiscSystem(MechanicalSystem):
         self.touch()
 
     def _repr_markdown_(self) -> str:
-        return display.discs(self)
+        return display.discs(self, self.count, self.gravity, self.walls)
 
     def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""

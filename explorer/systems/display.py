@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
 
 from explorer.quantities import number, quantity
+from explorer.systems.base import System
 from explorer.systems.compliance import multiplier
-
-if TYPE_CHECKING:
-    from explorer.systems.base import System
+from explorer.systems.contacts import Contact
+from explorer.systems.lagrangian import LagrangianSystem
+from explorer.systems.laws import Law, Output
+from explorer.systems.modes import Branch, Guard, Mode
+from explorer.systems.record import Record
+from explorer.systems.regions import Subsystem, Switching
+from explorer.systems.springs import BilinearSpring
+from explorer.systems.state_space import StateSpaceSystem
+from explorer.types import Formula
 
 __all__ = [
     "discs",
@@ -27,7 +34,7 @@ __all__ = [
 _LARGE = 6
 
 
-def latex(expr: Any) -> str:
+def latex(expr: object) -> str:
     """Return LaTeX with velocities written as dotted coordinates and short numbers."""
     names = {}
     for symbol in getattr(expr, "free_symbols", ()):
@@ -49,14 +56,14 @@ def _parameters(system: System) -> list[str]:
     return ["\n".join([head, *rows])]
 
 
-def _column(items: Any) -> str:
+def _column(items: Iterable[Formula]) -> str:
     items = list(items)
     if len(items) == 1:
         return latex(items[0])
     return latex(sp.Matrix(items))
 
 
-def _contacts(system: Any) -> list[str]:
+def _contacts(system: LagrangianSystem) -> list[str]:
     contacts = system.contacts
     shown = [
         rf"$$\text{{contact {c.name}:}}\quad 0 \le {latex(c.gap)}{_compliance(system, k)} "
@@ -68,7 +75,7 @@ def _contacts(system: Any) -> list[str]:
     return shown + ([f"… and {more} more contacts of this kind."] if more > 0 else [])
 
 
-def _springs(springs: Any) -> list[str]:
+def _springs(springs: Sequence[BilinearSpring]) -> list[str]:
     return [
         rf"$$\text{{{s.name}:}}\quad u = {latex(s.elongation)},\; k = {latex(s.k)},\; "
         rf"f_y = {latex(s.f_y)},\; b = {latex(s.b)}$$"
@@ -76,7 +83,7 @@ def _springs(springs: Any) -> list[str]:
     ]
 
 
-def _records(records: Any) -> list[str]:
+def _records(records: Sequence[Record]) -> list[str]:
     """Return a line for each sampled force."""
     shown = []
     for k, r in enumerate(records):
@@ -89,7 +96,7 @@ def _records(records: Any) -> list[str]:
     return shown
 
 
-def _compliance(system: Any, k: int) -> str:
+def _compliance(system: LagrangianSystem, k: int) -> str:
     """Return by how far a contact gives way, its multipliers numbered."""
     contacts = system.contacts
     if k not in system._gives:
@@ -99,7 +106,7 @@ def _compliance(system: Any, k: int) -> str:
     return rf" + {latex(system._gives[k].xreplace(numbered))}"
 
 
-def _friction(contact: Any, k: int) -> str:
+def _friction(contact: Contact, k: int) -> str:
     if contact.slip is None:
         return ""  # Sgn of a vector is its direction, at zero the unit disc
     sticks = "" if contact.mu_s is None else rf",\; \mu_s = {latex(contact.mu_s)}"
@@ -110,7 +117,7 @@ def _friction(contact: Any, k: int) -> str:
     )
 
 
-def mechanical(system: Any) -> str:
+def mechanical(system: LagrangianSystem) -> str:
     """Return equations of motion, contacts, parameters with units, and the initial state."""
     q = system.q
     parts = [f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")]
@@ -144,7 +151,9 @@ def mechanical(system: Any) -> str:
     return "\n\n".join(parts)
 
 
-def discs(system: Any) -> str:
+def discs(
+    system: LagrangianSystem, count: int, gravity: sp.Expr, walls: Sequence[Sequence[sp.Expr]]
+) -> str:
     """Return the law of every contact, the walls, and the parameters of a system of discs."""
     law = system.contacts[0]
     parts = [
@@ -152,7 +161,7 @@ def discs(system: Any) -> str:
         r"$$m_i \ddot x_i = G^{\top} \lambda,\quad "
         r"m_i \ddot y_i = -m_i\, g + G^{\top} \lambda,\quad "
         r"\tfrac12 m_i R_i^2\, \ddot\varphi_i = H^{\top} \lambda^t,\qquad "
-        rf"i = 1 \ldots {system.count},\quad g = {latex(system.gravity)}$$",
+        rf"i = 1 \ldots {count},\quad g = {latex(gravity)}$$",
         r"$$0 \le |c_i - c_j| - R_i - R_j \;\perp\; \lambda \ge 0, \qquad "
         r"\lambda^t \in -\mu\, \lambda\, "
         rf"\mathrm{{Sgn}}(\mathrm{{slip}}),\qquad \text{{restitution }} {latex(law.e)},\; "
@@ -161,12 +170,12 @@ def discs(system: Any) -> str:
     parts += [
         rf"$$0 \le {latex(n_x * sp.Symbol('x_i') + n_y * sp.Symbol('y_i') - c)} - R_i "
         r"\;\perp\; \lambda \ge 0$$"
-        for n_x, n_y, c in system.walls
+        for n_x, n_y, c in walls
     ]
     return "\n\n".join([*parts, *_parameters(system)])
 
 
-def linear(system: Any) -> str:
+def linear(system: LagrangianSystem) -> str:
     """Return the general equation with its sizes, contacts, constraints, parameters."""
     more = r" + T^{\top} \lambda^t" if system.rough else ""
     more += r" - J^{\top} \lambda^\varphi" if system.constraints else ""
@@ -185,31 +194,44 @@ def linear(system: Any) -> str:
     return "\n\n".join(parts + _records(system.records) + _parameters(system))
 
 
-def hybrid(system: Any) -> str:
+def hybrid(
+    system: StateSpaceSystem,
+    modes: Sequence[Mode],
+    guards: Sequence[Guard],
+    start_mode: int,
+    start_branches: Sequence[Branch],
+) -> str:
     """Return the flow of each mode, the guards as a table, parameters, and the initial state."""
     parts = [_titled(system)]
-    parts += [f"mode *{mode.name}*: {_rates(system, mode.flow)}" for mode in system.modes]
-    parts += _guards(system)
+    parts += [f"mode *{mode.name}*: {_rates(system, mode.flow)}" for mode in modes]
+    parts += _guards(system.x, modes, guards)
     parts += _parameters(system)
-    where = f", mode *{system.modes[system.start_mode].name}*" if system.modes else ""
-    where = ", in the mode whose conditions hold" if system.start_branches else where
+    where = f", mode *{modes[start_mode].name}*" if modes else ""
+    where = ", in the mode whose conditions hold" if start_branches else where
     return "\n\n".join([*parts, _start(system) + where])
 
 
-def step(system: Any) -> str:
+def step(
+    system: StateSpaceSystem,
+    f: Sequence[sp.Expr],
+    switches: Sequence[Switching],
+    rewritten: Mapping[sp.Expr, sp.Expr],
+) -> str:
     """Return x' with its multipliers, the switching functions, and what was rewritten to them."""
-    parts = [_titled(system), _rates(system, system.f), *_switches(system)]
-    if system.rewritten:
-        rows = [rf"{_plain(old)} &\to {_plain(new)}" for old, new in system.rewritten.items()]
+    parts = [_titled(system), _rates(system, f), *_switches(switches)]
+    if rewritten:
+        rows = [rf"{_plain(old)} &\to {_plain(new)}" for old, new in rewritten.items()]
         parts.append(f"rewritten: $${_aligned(rows)}$$")
     return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
 
-def filippov(system: Any) -> str:
+def filippov(
+    system: StateSpaceSystem, subsystems: Sequence[Subsystem], switches: Sequence[Switching]
+) -> str:
     """Return the field of each region, its multiplier, the switching functions, and the rest."""
     parts = [_titled(system)]
-    several = len(system.subsystems) > 1
-    for k, one in enumerate(system.subsystems):
+    several = len(subsystems) > 1
+    for k, one in enumerate(subsystems):
         if several:
             parts.append(f"subsystem {k + 1} (they add up):")
         parts += [
@@ -217,18 +239,23 @@ def filippov(system: Any) -> str:
             rf"$$\theta = {_plain(r.theta)}$$ {_rates(system, r.field)}"
             for r in one.regions
         ]
-    return "\n\n".join([*parts, *_switches(system), *_parameters(system), _start(system)])
+    return "\n\n".join([*parts, *_switches(switches), *_parameters(system), _start(system)])
 
 
-def first_order(system: Any) -> str:
+def first_order(
+    system: StateSpaceSystem,
+    equations: tuple[Sequence[Sequence[sp.Expr]], Sequence[sp.Expr], Sequence[sp.Expr]],
+    relation: Sequence[tuple[Law, sp.Expr]],
+    outputs: Sequence[Output],
+) -> str:
     """Return M x' = f + r, the relation with its laws, named outputs, parameters, and the start."""
     rates = sp.Matrix([sp.Symbol(rf"\dot{{{sp.latex(x)}}}") for x in system.x])
-    M, r = sp.Matrix(system.mass), sp.Matrix(system.r)
+    M, f, r = map(sp.Matrix, equations)
     left = sp.latex(rates) if sp.eye(system.n) == M else rf"{sp.latex(M)}\,{sp.latex(rates)}"
     pull = "" if r.is_zero_matrix else rf" + {_plain(r)}"
-    parts = [_titled(system), rf"$${left} = {_plain(sp.Matrix(system.f))}{pull}$$"]
+    parts = [_titled(system), rf"$${left} = {_plain(f)}{pull}$$"]
     rows = []
-    for law, y in zip(system.laws, system.y, strict=True):
+    for law, y in relation:
         name, lam = sp.latex(sp.Symbol(law.y_name)), sp.latex(law.lam)
         said = {
             "complementarity": rf"0 \le {name} \;\perp\; {lam} \ge 0",
@@ -237,23 +264,23 @@ def first_order(system: Any) -> str:
         }[law.kind]
         rows.append(rf"{name} &= {_plain(y)}, && {said}")
     parts += [f"$${_aligned(rows)}$$"] if rows else []
-    shown = [rf"{sp.latex(sp.Symbol(o.name))} &= {_plain(o.formula)}" for o in system.outputs]
+    shown = [rf"{sp.latex(sp.Symbol(o.name))} &= {_plain(o.formula)}" for o in outputs]
     parts += [f"looked at: $${_aligned(shown)}$$"] if shown else []
     return "\n\n".join([*parts, *_parameters(system), _start(system)])
 
 
-def _titled(system: Any) -> str:
+def _titled(system: System) -> str:
     return f"**{system.name}** — {system.kind}" + (f". {system.text}" if system.text else "")
 
 
-def _start(system: Any) -> str:
+def _start(system: StateSpaceSystem) -> str:
     start = r",\; ".join(
         rf"{sp.latex(x)}(0) = {_plain(a)}" for x, a in zip(system.x, system.start_x, strict=True)
     )
     return f"start: ${start}$"
 
 
-def _rates(system: Any, flow: Any) -> str:
+def _rates(system: StateSpaceSystem, flow: Sequence[sp.Expr]) -> str:
     rows = [rf"\dot{{{sp.latex(x)}}} &= {_plain(f)}" for x, f in zip(system.x, flow, strict=True)]
     return f"$${_aligned(rows)}$$"
 
@@ -262,37 +289,37 @@ def _aligned(rows: list[str]) -> str:
     return r"\begin{aligned}" + r" \\ ".join(rows) + r"\end{aligned}"
 
 
-def _switches(system: Any) -> list[str]:
+def _switches(switches: Sequence[Switching]) -> list[str]:
     rows = [
         rf"{sp.latex(s.alpha)} &\in \mathrm{{step}}\left({_plain(s.c)}\right)"
         rf" && \text{{({s.name})}}"
-        for s in system.switches
+        for s in switches
     ]
     return [f"$${_aligned(rows)}$$"] if rows else []
 
 
-def _plain(expr: Any) -> str:
+def _plain(expr: object) -> str:
     """Return LaTeX in which v_x stays a state: x' = v_x is an equation here, not a name."""
     return sp.latex(expr, full_prec=False)
 
 
-def _guards(system: Any) -> list[str]:
-    if not system.guards:
+def _guards(x: Sequence[sp.Symbol], modes: Sequence[Mode], guards: Sequence[Guard]) -> list[str]:
+    if not guards:
         return []
 
-    def inline(expr: Any) -> str:
+    def inline(expr: object) -> str:
         return f"${_plain(expr)}$".replace("|", r"\vert{}")  # a bar would end the cell
 
     how = {-1: "falls through 0", 0: "crosses 0", 1: "rises through 0"}
-    names = [mode.name for mode in system.modes]
+    names = [mode.name for mode in modes]
     rows = []
-    for guard in system.guards:
+    for guard in guards:
         event = f"{inline(guard.r)} {how[guard.direction]}"
         event += "" if guard.when is None else f", while {inline(guard.when)} > 0"
         jumps = [
-            f"{inline(x)} := {inline(after)}"
-            for x, after in zip(system.x, guard.reset, strict=True)
-            if after != x
+            f"{inline(state)} := {inline(after)}"
+            for state, after in zip(x, guard.reset, strict=True)
+            if after != state
         ]
         to = "the run ends" if guard.terminal else names[guard.to]
         if guard.branches:

@@ -105,7 +105,6 @@ def names_of(value: str | Iterable[str | sp.Expr], what: str) -> list[str | sp.E
     Raises
     ------
     BadModel
-        If it is neither.
     """
     if isinstance(value, str):
         return value.replace(",", " ").split()

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -22,44 +21,16 @@ from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import text
+from explorer.systems.regions import Region, Subsystem, Switching
 from explorer.systems.rewriting import multilinear
 from explorer.systems.sketch import Shape
-from explorer.systems.step import StepSystem, Switching
+from explorer.systems.step import StepSystem
 from explorer.types import Formulas, FormulaVector, Plain, Settings, Value
 
-__all__ = ["FilippovSystem", "Region", "Subsystem"]
+__all__ = ["FilippovSystem"]
 
 Regions: TypeAlias = Iterable[str | Iterable[int] | int]  # rows of S
 _MOST = 10  # switching functions of one subsystem: their signs are listed
-
-
-@dataclass(frozen=True)
-class Region:
-    """A region: its name, its field, its definition as text, its multiplier theta(alpha)."""
-
-    name: str
-    field: tuple[sp.Expr, ...]
-    where: str
-    theta: sp.Expr
-
-
-@dataclass(frozen=True)
-class Subsystem:
-    """Regions that fill the space.
-
-    Attributes
-    ----------
-    first, count : int
-        Its switching functions among those of the system.
-    regions : tuple of Region
-    cells : tuple of int
-        The region of each pattern of signs (bit j set: c_j > 0), -1 where no state has it.
-    """
-
-    first: int
-    count: int
-    regions: tuple[Region, ...]
-    cells: tuple[int, ...]
 
 
 class FilippovSystem(StepSystem):
@@ -277,7 +248,7 @@ class FilippovSystem(StepSystem):
         return ", ".join(parts)
 
     def _repr_markdown_(self) -> str:
-        return display.filippov(self)
+        return display.filippov(self, self.subsystems, self.switches)
 
     def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""

@@ -367,7 +367,9 @@ class FirstOrderSystem(StateSpaceSystem):
     # -- display and specification ------------------------------------------------------------
 
     def _repr_markdown_(self) -> str:
-        return display.first_order(self)
+        equations = self.mass, self.f, self.r
+        relation = list(zip(self.laws, self.y, strict=True))
+        return display.first_order(self, equations, relation, self.outputs)
 
     def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""

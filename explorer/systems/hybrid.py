@@ -10,99 +10,19 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
-
-import sympy as sp
 
 from explorer.arguments import entries, items, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
+from explorer.systems.modes import Branch, Guard, Mode
 from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.types import FormulaVector, Plain, Settings, Value
 
-__all__ = ["Branch", "Guard", "HybridSystem", "Mode"]
-
-
-@dataclass(frozen=True)
-class Mode:
-    """A mode: its name, its place in `HybridSystem.modes`, its right-hand side f(t, x, rho)."""
-
-    name: str
-    index: int
-    flow: tuple[sp.Expr, ...]
-
-
-@dataclass(frozen=True)
-class Branch:
-    """A possible next mode, and its conditions > 0: formulas of t, x and rho."""
-
-    to: int
-    when: tuple[sp.Expr, ...]
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A guard of one mode.
-
-    Attributes
-    ----------
-    mode, to : int
-        The mode of the guard, and the mode after the event (the first of several).
-    r : sympy.Expr
-        Event function of t, x and rho.
-    direction : int
-        -1: r falls through zero, +1: it rises, 0: both.
-    reset : tuple of sympy.Expr
-        The state after the event, formulas of t, the state before it and rho, length n.
-    jumps : bool
-        Whether `reset` is not the identity.
-    when : sympy.Expr or None
-        Condition > 0 under which the event counts.
-    name : str
-    terminal : bool
-        Whether the run ends at this event.
-    zeno : int
-        Mode that follows where events of this guard accumulate; -1: the run stops there.
-    branches : tuple of Branch
-        The possible next modes, if the state decides: the first one whose conditions hold.
-    leaves : str
-        Guard of the next mode that is zero at the event. It does not trigger there again, however
-        slowly the state leaves it.
-    """
-
-    mode: int
-    r: sp.Expr
-    to: int
-    direction: int
-    reset: tuple[sp.Expr, ...]
-    jumps: bool
-    when: sp.Expr | None
-    name: str
-    terminal: bool
-    zeno: int
-    branches: tuple[Branch, ...] = ()
-    leaves: str = ""
-
-    @property
-    def bounds(self) -> bool:
-        """Whether the mode stays on one side: r >= 0 for direction -1, r <= 0 for +1."""
-        ends = self.jumps or any(to != self.mode for to in self.targets)
-        return self.direction != 0 and ends
-
-    @property
-    def targets(self) -> tuple[int, ...]:
-        """The possible next modes."""
-        return tuple(b.to for b in self.branches) or (self.to,)
-
-    @property
-    def conditions(self) -> tuple[sp.Expr, ...]:
-        """The formulas that decide whether the event counts, and what follows."""
-        more = tuple(w for b in self.branches for w in b.when)
-        return more if self.when is None else (self.when, *more)
+__all__ = ["HybridSystem"]
 
 
 # each mode that may follow, and what must be > 0 for it
@@ -368,7 +288,7 @@ class HybridSystem(StateSpaceSystem):
     # -- display and specification ------------------------------------------------------------
 
     def _repr_markdown_(self) -> str:
-        return display.hybrid(self)
+        return display.hybrid(self, self.modes, self.guards, self.start_mode, self.start_branches)
 
     def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""

@@ -232,6 +232,16 @@ class LagrangianSystem(System):
             )
         self.forcing(Record(dt, values, self._inertia(-iota), name))
 
+    @property
+    def mass(self) -> sp.Matrix:
+        """Mass matrix M(q, rho), (n, n)."""
+        raise BadModel(f"{type(self).__name__} has no mass matrix.")
+
+    @property
+    def force(self) -> sp.Matrix:
+        """All forces F(t, q, v, rho) on the right-hand side, (n,)."""
+        raise BadModel(f"{type(self).__name__} has no forces.")
+
     def _inertia(self, a: np.ndarray) -> Sequence[sp.Expr] | np.ndarray:
         """Return M a."""
         raise BadModel(f"{type(self).__name__} has no mass matrix.")

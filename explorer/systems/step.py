@@ -9,7 +9,6 @@ the solution on the surface. As a dynamic complementarity system, eq. (10): c = 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import sympy as sp
 
@@ -19,24 +18,15 @@ from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.expressions import expression, text
 from explorer.systems.own_side import sided
+from explorer.systems.regions import Switching
 from explorer.systems.rewriting import rewrite
 from explorer.systems.sketch import Shape
 from explorer.systems.state_space import StateSpaceSystem
 from explorer.types import Formulas, FormulaVector, Plain, Settings, Value
 
-__all__ = ["StepSystem", "Switching"]
+__all__ = ["StepSystem"]
 
 _MOST = 30  # switching functions; their signs are the bits of a number
-
-
-@dataclass(frozen=True)
-class Switching:
-    """A switching function c(t, x, rho), its name, its multiplier alpha, and its origin."""
-
-    name: str
-    c: sp.Expr
-    alpha: sp.Symbol
-    declared: bool
 
 
 class StepSystem(StateSpaceSystem):
@@ -207,7 +197,7 @@ class StepSystem(StateSpaceSystem):
     # -- display and specification ------------------------------------------------------------
 
     def _repr_markdown_(self) -> str:
-        return display.step(self)
+        return display.step(self, self.f, self.switches, self.rewritten)
 
     def to_spec(self) -> Plain:
         """Return everything that defines the system as plain data (JSON)."""
