@@ -34,6 +34,7 @@ from numba.core.caching import UserProvidedCacheLocator
 from numba.extending import intrinsic
 
 from explorer import cache
+from explorer.kernels.linking import symbol
 from explorer.kernels.structures import signature_of
 from explorer.progress import show
 
@@ -78,7 +79,7 @@ def _needs(module: str) -> frozenset[str]:
 @functools.cache
 def _digest(modules: frozenset[str]) -> str:
     """Digest of the sources, of numba and of the target processor."""
-    sources = [*map(_path, sorted(modules)), _FOLDER.parent / "codes.py"]
+    sources = [*map(_path, sorted({*modules, "linking"})), _FOLDER.parent / "codes.py"]
     text = b"".join(path.read_bytes() for path in sources)
     target = f"{numba.__version__}-{config.CPU_NAME}-{config.CPU_FEATURES}-{config.DISABLE_JIT}"
     return hashlib.sha256(text + target.encode()).hexdigest()[:16]
@@ -123,24 +124,31 @@ def kernel(
         if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
-        folder = functools.partial(_folder, module)
-        before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
-        config.CACHE_DIR = str(folder())
-        config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
+        numba_compiles = njit(typed, **options)
         try:
-            compiled = njit(typed, **options)(function)
+            compiled = _cached(module, function, numba_compiles)
         except Exception:  # a damaged index raises whatever pickle pleases
-            shutil.rmtree(folder(), ignore_errors=True)
-            config.CACHE_DIR = str(folder())
-            compiled = njit(typed, **options)(function)
-        finally:
-            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+            shutil.rmtree(_folder(module), ignore_errors=True)
+            compiled = _cached(module, function, numba_compiles)
         _compiled.append(compiled)
         if wait:
             show(wait[0] + 1, wait[1], function.__name__, _WHAT)
         return compiled
 
     return decorate
+
+
+def _cached(module: str, function: Callable, numba_compiles: Callable) -> Callable:
+    """Compile a function into the folder of its module, or load it from there."""
+    folder = _folder(module)
+    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+    config.CACHE_DIR = str(folder)
+    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
+    try:
+        with symbol(f"{folder.name}.{module}.{function.__name__}"):
+            return numba_compiles(function)
+    finally:
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
 
 
 def _call(typingctx, address, data, out, inp):
@@ -169,7 +177,7 @@ call: Any = intrinsic(_call)
 def _modules() -> list[str]:
     found = pkgutil.walk_packages([str(_FOLDER)], f"{__package__}.")
     names = (m.name.removeprefix(f"{__package__}.") for m in found if not m.ispkg)
-    return [name for name in names if name != "jit"]
+    return [name for name in names if name not in ("jit", "linking")]
 
 
 def _wait(module: str, name: str) -> tuple[int, int] | None:

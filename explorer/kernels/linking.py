@@ -1,0 +1,73 @@
+"""Each kernel is compiled by itself: its callers refer to its symbol and take no copy of its code.
+
+numba copies what a function calls, at any depth, into the module of the caller, and optimises all
+of it again. Our kernels call each other ten deep, so that most of their compilation was spent on
+copies. Here a kernel with `inner` is a symbol of the process; only `inline` kernels are copied. A
+caller in the cache must find the symbol, however the callee was made: so its name follows from the
+sources, where numba counts the functions of the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import llvmlite.binding as llvm
+from numba.core.bytecode import FunctionIdentity
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import cpu_target
+
+__all__ = ["number_of", "symbol"]
+
+_OURS = "_ZN8explorer7kernels"  # how the names of our functions begin
+# A numba that has no such parts compiles as it always does: slower, to the same code.
+_CAN = hasattr(FunctionIdentity, "_unique_ids") and hasattr(
+    JITCodeLibrary, "_get_module_for_linking"
+)
+
+
+def number_of(kernel: str) -> int:
+    """Return what stands in the symbol of a kernel where numba has its count of functions."""
+    return int(hashlib.sha256(kernel.encode()).hexdigest()[:12], 16)
+
+
+class _Library(JITCodeLibrary):
+    """The code of a function; a caller gets none of it where it is a symbol."""
+
+    def _get_module_for_linking(self) -> llvm.ModuleRef:
+        self._ensure_finalized()
+        if self._shared_module is None and self._is_symbol():
+            nothing = self._codegen._create_empty_module(self.name)
+            self._shared_module = llvm.parse_assembly(str(nothing))
+        return super()._get_module_for_linking()
+
+    def _is_symbol(self) -> bool:
+        """Whether this is one of our kernels, without a wrapper for Python and not `inline`."""
+        own = [
+            function
+            for function in self._final_module.functions
+            if not function.is_declaration and function.linkage == llvm.Linkage.external
+        ]
+        return (
+            len(own) == 1
+            and own[0].name.startswith(_OURS)
+            and not any(b"alwaysinline" in attributes for attributes in own[0].attributes)
+        )
+
+
+@contextmanager
+def symbol(kernel: str) -> Iterator[None]:
+    """Compile or load a function as the symbol that its unique name gives."""
+    if not _CAN:
+        yield
+        return
+    codegen = cpu_target.target_context.codegen()
+    before = codegen._library_class, FunctionIdentity._unique_ids
+    codegen._library_class = _Library
+    FunctionIdentity._unique_ids = itertools.count(number_of(kernel))
+    try:
+        yield
+    finally:
+        codegen._library_class, FunctionIdentity._unique_ids = before

@@ -1,0 +1,40 @@
+"""A kernel is compiled by itself, and its callers find it by a name that never changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.kernels import jit, linking
+from explorer.kernels.complementarity import lcp
+from explorer.kernels.linear_algebra import dense_lu
+
+
+def compiled(kernel):
+    """Return what numba keeps of a kernel."""
+    return next(iter(kernel.overloads.values()))
+
+
+def copied(kernel):
+    """Return the functions that a caller of this kernel takes into its own code."""
+    module = compiled(kernel).library._get_module_for_linking()
+    return [function.name for function in module.functions if not function.is_declaration]
+
+
+def test_callers_take_no_copy_of_an_inner_kernel():
+    assert copied(lcp.cascade) == copied(lcp.enumerate_) == copied(dense_lu.lu_factor) == []
+
+
+def test_callers_take_a_copy_of_an_inline_kernel():
+    names = copied(lcp.solve_one)
+    assert any("solve_one" in name for name in names)
+
+
+@pytest.mark.parametrize("kernel", [lcp.cascade, lcp.solve, dense_lu.lu_factor])
+def test_the_symbol_follows_from_the_sources(kernel):
+    """So a caller of the cache finds what another process has compiled."""
+    function = kernel.py_func
+    module = jit._own_name(function)
+    unique = f"{jit._folder(module).name}.{module}.{function.__name__}"
+    about = compiled(kernel).fndesc
+    assert about.uid == linking.number_of(unique)
+    assert str(about.uid) in about.llvm_func_name
