@@ -39,6 +39,8 @@ SWAPS: dict[type, type] = {
 }  # fmt: skip
 # Numbers that belong to a formula; a tolerance or a width that doubles is another choice, no error.
 PARTS = (0, 0.5, 1, 2, 3)
+# Nor is it an error that a value which lies on a tolerance counts on the other side of it.
+EDGES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Mutants that no test can kill: the file, the line as it becomes, and why.
 EQUIVALENT = {
     ("kernels/linear_algebra/dense_lu.py", "last = min(n, k + kl + 2)"):
@@ -72,8 +74,31 @@ class Mutant(NamedTuple):
 
 def named(target: ast.expr) -> bool:
     """Whether a constant of a module is assigned: a code, a limit, a tolerance."""
-    ones = target.elts if isinstance(target, ast.Tuple) else [target]
-    return all(isinstance(one, ast.Name) and one.id.strip("_").isupper() for one in ones)
+    return all(isinstance(one, ast.Name) and one.id.strip("_").isupper() for one in entries(target))
+
+
+def widths(tree: ast.Module) -> set[str]:
+    """Return the constants of a module that are real numbers: tolerances, not counts or codes."""
+    found = set()
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and named(node.targets[0]):
+            for target, value in zip(*map(entries, (node.targets[0], node.value)), strict=False):
+                if isinstance(getattr(value, "value", None), float):
+                    found.add(ast.unparse(target))
+    return found
+
+
+def entries(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def tolerance(node: ast.expr, known: set[str]) -> bool:
+    """Whether a number is small, or one of those known, or a sum or multiple of such a number."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
+        return tolerance(node.left, known) or tolerance(node.right, known)
+    if isinstance(node, ast.Constant):
+        return type(node.value) is float and 0 < node.value < 1e-3
+    return isinstance(node, ast.Name) and node.id in known
 
 
 def expressions(tree: ast.AST) -> Iterator[ast.expr]:
@@ -95,8 +120,8 @@ def expressions(tree: ast.AST) -> Iterator[ast.expr]:
             yield from expressions(node)
 
 
-def changed(node: ast.expr) -> ast.expr | None:
-    """Return another expression in the place of this one, or None."""
+def changed(node: ast.expr, known: set[str]) -> ast.expr | None:
+    """Return another expression in the place of this one, or None; `known` are tolerances."""
     if isinstance(node, ast.BinOp | ast.BoolOp) and type(node.op) in SWAPS:
         texts = (ast.Constant, ast.JoinedStr)
         sides = node.values if isinstance(node, ast.BoolOp) else (node.left, node.right)
@@ -114,6 +139,10 @@ def changed(node: ast.expr) -> ast.expr | None:
         new.op = SWAPS[type(node.op)]()
         return new
     if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        if isinstance(node.ops[0], EDGES) and any(
+            tolerance(side, known) for side in (node.left, *node.comparators)
+        ):
+            return None
         new = ast.Compare(node.left, [SWAPS[type(node.ops[0])](), *node.ops[1:]], node.comparators)
         return ast.copy_location(new, node)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
@@ -127,8 +156,10 @@ def mutants(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of a file whose expression stands on one line."""
     source = path.read_text("utf-8")
     lines = source.splitlines(keepends=True)
-    for node in expressions(ast.parse(source)):
-        new = changed(node)
+    tree = ast.parse(source)
+    known = widths(tree)
+    for node in expressions(tree):
+        new = changed(node, known)
         if new is None or node.lineno != node.end_lineno:
             continue
         text = lines[node.lineno - 1].encode()

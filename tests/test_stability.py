@@ -287,7 +287,9 @@ def test_a_scheme_that_loses_something_says_so():
     assert "first order" in text
     assert "not stable for every step" in text
     assert "Lost" not in stability("average acceleration")._repr_markdown_()
-    assert "none" in stability("average acceleration", 2.0)._repr_markdown_()
+    for xi in (1.0, 2.0):
+        assert "| none | none |" in stability("average acceleration", xi)._repr_markdown_()
+    assert "| none | none |" not in stability("average acceleration", 0.99)._repr_markdown_()
 
 
 @pytest.mark.parametrize(

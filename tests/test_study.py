@@ -293,6 +293,7 @@ def test_newton_halves_its_step_until_the_residual_falls(start):
                  "to": "on", "name": "tick", "when": "1"}],
     )  # fmt: skip
     cycle = limit_cycle(jump, period=1.0)
+    assert cycle.trajectory.t[-1] == cycle.period == 1.0
 
     def size(u):
         return abs(np.arctan(u)) / (1 + abs(u))

@@ -259,6 +259,7 @@ def fit(
     waiting.close()
     ends = [s for s, _, _ in tried]
     best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]
+    tried[best][1].at(tried[best][2].x)  # the last trial may have been elsewhere
     return _told(ends, *tried[best][1:], best, sigma is not None, sum(m.runs for _, m, _ in tried))
 
 
