@@ -4,14 +4,15 @@ A study is a function with the decorator `study` in a file of this folder; the c
 returns has the decorator too. Both are then names of ``explorer.study``.
 """
 
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from explorer.errors import NoSuchName
 from explorer.registry import Registry
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Callable[..., object])
 
-studies: Registry[Any] = Registry("study", __name__)
+studies: Registry[Callable[..., object]] = Registry("study", __name__)
 
 
 def study(entry: T) -> T:
@@ -32,5 +33,5 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., object]:
     raise NoSuchName("explorer.study", name, lambda: __all__)

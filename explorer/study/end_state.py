@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,9 @@ from explorer.errors import BadValue, LessonWarning, suggest
 from explorer.parameters import number
 from explorer.schemes import Scheme
 from explorer.study import study
-from explorer.systems import StateSpaceSystem, check_system
+from explorer.study.asked import Run, Schemes
+from explorer.systems import StateSpaceSystem, System, check_system
+from explorer.types import Numbers
 
 __all__ = ["EndCurve", "EndState", "end_state"]
 
@@ -56,7 +57,7 @@ class EndState:
         "exact" first, if the model has a closed form.
     """
 
-    system: Any
+    system: StateSpaceSystem
     t_end: float
     of: str
     by: str
@@ -77,15 +78,15 @@ class EndState:
 
 @study
 def end_state(
-    system: Any,
-    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    system: System,
+    schemes: Schemes = None,
     by: str | None = None,
     of: str | None = None,
     *,
     values: Sequence[float] | None = None,
     t_end: float | None = None,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> EndState:
     """Run schemes for many values of a parameter; return the final state and its derivative.
 
@@ -135,7 +136,7 @@ def end_state(
     at = _values(system, by, values)
     i = starts.index(of)
 
-    def asked(value: float) -> dict[str, Any]:
+    def asked(value: float) -> Run:
         if by in known:
             return {"t_end": span, "rho": {**given, by: value}}
         x0 = choose(system, None).compile(system).start(system.rho(given))[0]
@@ -169,12 +170,14 @@ def _curve(name: str, ends: np.ndarray) -> EndCurve:
     return EndCurve(name, ends[:, 0], (ends[:, 1] - ends[:, 2]) / (2 * _DELTA))
 
 
-def _exact(system: Any, t_end: float, rho: Mapping[str, Any]) -> np.ndarray:
+def _exact(system: StateSpaceSystem, t_end: float, rho: Numbers) -> np.ndarray:
     values = dict(zip(system.parameters, system.rho(rho), strict=True))
-    return system.exact(np.array([t_end]), values)["x"][0]
+    assert system.exact is not None
+    end: np.ndarray = system.exact(np.array([t_end]), values)["x"][0]
+    return end
 
 
-def _values(system: Any, by: str, values: Sequence[float] | None) -> np.ndarray:
+def _values(system: System, by: str, values: Sequence[float] | None) -> np.ndarray:
     if values is None:
         param = system.parameters.get(by)
         if param is None:
@@ -188,11 +191,12 @@ def _values(system: Any, by: str, values: Sequence[float] | None) -> np.ndarray:
     return found
 
 
-def _named(system: Any, schemes: Any) -> list[tuple[str, Scheme]]:
+def _named(system: System, schemes: Schemes) -> list[tuple[str, Scheme]]:
     if schemes is None:
         schemes = schemes_for(system, lessons=True)
     if isinstance(schemes, Mapping):
         return [(str(name), choose(system, one)) for name, one in schemes.items()]
-    several = schemes if isinstance(schemes, (list, tuple)) else [schemes]
-    chosen = [choose(system, one) for one in several]
+    if isinstance(schemes, str) or not isinstance(schemes, Sequence):
+        schemes = [schemes]
+    chosen = [choose(system, one) for one in schemes]
     return [(repr(one), one) for one in chosen]

@@ -16,13 +16,13 @@ is no solution, which its residual tells.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.fesd.elements import Elements
 from explorer.schemes.fesd import FESD
 from explorer.study import study
 
@@ -69,7 +69,7 @@ class FesdReference:
 
 
 @study
-def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdReference:
+def fesd_reference(solution: Solution, *, intervals: int | None = None) -> FesdReference:
     """Solve the equations of a solution of `FESD` again, by a homotopy.
 
     Parameters
@@ -129,7 +129,7 @@ def fesd_reference(solution: Any, *, intervals: int | None = None) -> FesdRefere
     return FesdReference(times, states, alpha, residual, float(off))
 
 
-def _solved(march: Any, x: np.ndarray, t: float, span: float, count: int) -> _Interval:
+def _solved(march: Elements, x: np.ndarray, t: float, span: float, count: int) -> _Interval:
     """Return the best of several attempts, which differ in the lengths that they start with."""
     best = None
     for left in _LEFT[: len(_LEFT) if count > 1 else 1]:
@@ -147,7 +147,7 @@ class _Interval:
     """The equations of one interval, and an iterate z = (K, alpha, lambda_n, lambda_p, h)."""
 
     def __init__(
-        self, march: Any, x: np.ndarray, t: float, span: float, count: int, left: float | None
+        self, march: Elements, x: np.ndarray, t: float, span: float, count: int, left: float | None
     ) -> None:
         self.march, self.x0, self.t0, self.span, self.count = march, x, t, span, count
         compiled, self.s = march.compiled, march.method.stages
@@ -188,7 +188,8 @@ class _Interval:
     def _starts(self, K: np.ndarray, h: np.ndarray) -> np.ndarray:
         b = self.march.method.b
         moved = h[:, None] * np.einsum("j,ejn->en", b, K)
-        return self.x0 + np.vstack([np.zeros(self.n), np.cumsum(moved, axis=0)])
+        starts: np.ndarray = self.x0 + np.vstack([np.zeros(self.n), np.cumsum(moved, axis=0)])
+        return starts
 
     def _points(
         self, K: np.ndarray, h: np.ndarray, weights: np.ndarray, nodes: np.ndarray
@@ -213,7 +214,7 @@ class _Interval:
             dt[e, :, at_h + e] = nodes
         return X, begin[:, None] + h[:, None] * nodes, dX, dt
 
-    def equations(self, z: np.ndarray, sigma: float, slope: bool) -> tuple[np.ndarray, Any]:
+    def equations(self, z: np.ndarray, sigma: float, slope: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return the residuals of (21) with sigma, and their derivatives by z."""
         march, compiled, s, n, nc = self.march, self.march.compiled, self.s, self.n, self.nc
         count, nz, method = self.count, len(z), self.march.method
@@ -281,7 +282,7 @@ class _Interval:
                 J[e, at[4][e : e + 2]] = -weight, weight
             J[-1, at[4]] = _HEAVY / self.span
             slopes.append(J)
-        return np.concatenate(rows), np.concatenate(slopes) if slope else None
+        return np.concatenate(rows), np.concatenate(slopes) if slope else np.empty((0, nz))
 
     def _indicator(self, alpha: np.ndarray, lam_n: np.ndarray, lam_p: np.ndarray) -> np.ndarray:
         """Return eta of the ends between elements: 0 where a pair switches, 1 at most."""

@@ -16,12 +16,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TypeAlias, TypeVar
 
+import numpy as np
 import sympy as sp
 
 __all__ = ["Term", "exact", "leading_terms"]
 
+Exact: TypeAlias = Fraction | int | sp.Expr
+Step = TypeVar("Step", float, np.ndarray)
+Pair: TypeAlias = tuple[Exact, Exact]  # (a, b), meaning a + b j
 _ORDER = 5
 _ZERO = 1e-13  # what is left of a coefficient that would vanish without the rounding of gamma
 
@@ -37,14 +41,15 @@ class Term:
     power : int
     """
 
-    coefficient: Any
+    coefficient: Exact
     power: int
 
-    def __call__(self, omega_h: Any) -> Any:
+    def __call__(self, omega_h: Step) -> Step:
         """Return the value at omega h."""
-        return float(self.coefficient) * omega_h**self.power
+        value: Step = float(self.coefficient) * omega_h**self.power
+        return value
 
-    def formula(self) -> Any:
+    def formula(self) -> sp.Expr:
         """Return the term as SymPy expression of omega and h."""
         c = self.coefficient
         if isinstance(c, Fraction):
@@ -64,7 +69,7 @@ class Term:
 
     def latex(self) -> str:
         """Return the term as LaTeX."""
-        return sp.latex(self.formula())
+        return str(sp.latex(self.formula()))
 
 
 def _raised(power: int) -> str:
@@ -84,19 +89,20 @@ def exact(x: float) -> Fraction:
 class _Series:
     """A power series in Omega whose coefficients are pairs (a, b), meaning a + b j."""
 
-    def __init__(self, terms: Sequence[tuple[Any, Any]], square: Any) -> None:
+    def __init__(self, terms: Sequence[Pair], square: Exact) -> None:
         self.terms, self.square = [*terms, *[(0, 0)] * (_ORDER + 1 - len(terms))], square
 
     def __add__(self, other: _Series) -> _Series:
         pairs = zip(self.terms, other.terms, strict=True)
         return _Series([(a + c, b + d) for (a, b), (c, d) in pairs], self.square)
 
-    def __mul__(self, other: Any) -> _Series:
+    def __mul__(self, other: _Series | Exact) -> _Series:
         if not isinstance(other, _Series):
             return _Series([(a * other, b * other) for a, b in self.terms], self.square)
         found = []
         for n in range(_ORDER + 1):
-            a = b = 0
+            a: Exact = 0
+            b: Exact = 0
             for (p, q), (r, s) in zip(self.terms[: n + 1], other.terms[n::-1], strict=True):
                 a, b = a + p * r + q * s * self.square, b + p * s + q * r
             found.append((_plain(a), _plain(b)))
@@ -106,11 +112,11 @@ class _Series:
         return _Series([(0, 0)] * n + self.terms[:-n], self.square)
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Exact) -> Exact:
     return sp.expand(x) if isinstance(x, sp.Basic) else x
 
 
-def leading_terms(coefficients: Sequence[Any], xi: Any = Fraction(0)) -> tuple[Term, Term]:
+def leading_terms(coefficients: Sequence[Exact], xi: Exact = Fraction(0)) -> tuple[Term, Term]:
     """Return the leading terms of damping ratio and period error.
 
     Parameters
@@ -133,7 +139,7 @@ def leading_terms(coefficients: Sequence[Any], xi: Any = Fraction(0)) -> tuple[T
     if any(isinstance(x, sp.Basic) for x in coefficients):
         half = sp.Rational(1, 2)
     one = _Series([(2 * half, 0)], square)
-    terms = [(-half * xi, half)]  # w_0
+    terms: list[Pair] = [(-half * xi, half)]  # w_0
     for n in range(1, _ORDER + 1):
         w = _Series(terms, square)
         ww = w.times_omega()
@@ -166,11 +172,11 @@ def leading_terms(coefficients: Sequence[Any], xi: Any = Fraction(0)) -> tuple[T
     return found[0], found[1]
 
 
-def _vanishes(a: Any) -> bool:
-    return sp.expand(a) == 0 if isinstance(a, sp.Basic) else abs(a) <= _ZERO
+def _vanishes(a: Exact) -> bool:
+    return bool(sp.expand(a) == 0 if isinstance(a, sp.Basic) else abs(a) <= _ZERO)
 
 
-def _power(series: _Series, p: Any) -> _Series:
+def _power(series: _Series, p: Exact) -> _Series:
     """Return a series that begins with 1 to the power p (J. C. P. Miller)."""
     a = [pair[0] for pair in series.terms]
     b = [a[0]]

@@ -8,9 +8,9 @@ section.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import sympy as sp
@@ -20,14 +20,17 @@ from explorer.errors import BadModel, BadValue, ExplorerError, StepFailed
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.study import study
-from explorer.study.return_map import Return, ReturnMap
+from explorer.study.asked import Chosen
+from explorer.study.return_map import Guess, Return, ReturnMap
 from explorer.systems import System
 from explorer.systems.expressions import expression
+from explorer.types import Numbers, Value
 
 __all__ = ["LimitCycle", "limit_cycle"]
 
 SINGULAR = 1e-7  # a multiplier this close to 1 leaves the cycle undetermined
 HALVINGS = 8
+History: TypeAlias = list[list[float]]  # residual, then x, of every iterate
 
 
 @study
@@ -95,18 +98,18 @@ def _short(m: complex) -> str:
 @study
 def limit_cycle(
     system: System,
-    scheme: Any = None,
+    scheme: Chosen | None = None,
     section: str | None = None,
     *,
-    period: Any = None,
+    period: Value | None = None,
     count: int = 1,
-    guess: Any = None,
-    keep: Any = (),
+    guess: Guess | None = None,
+    keep: Value | Sequence[Value] = (),
     tol: float = 1e-9,
     max_iter: int = 30,
     t_max: float | None = None,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> LimitCycle:
     """Find a limit cycle and its multipliers.
 
@@ -183,9 +186,10 @@ def limit_cycle(
 class _Kept:
     """Quantities of motion: their rows close Newton's singular system."""
 
-    def __init__(self, P: ReturnMap, keep: Any, x: np.ndarray) -> None:
-        many = isinstance(keep, Sequence) and not isinstance(keep, str)
-        system, formulas = P.system, list(keep) if many else [keep]
+    def __init__(self, P: ReturnMap, keep: Value | Sequence[Value], x: np.ndarray) -> None:
+        if isinstance(keep, str) or not isinstance(keep, Sequence):
+            keep = [keep]
+        system, formulas = P.system, list(keep)
         self.flow, self.rho, self.count = P.compiled, P.rho, len(formulas)
         names = system.symbols()
         read = []
@@ -224,7 +228,7 @@ def _size(r: np.ndarray, x: np.ndarray) -> float:
 
 def _solved(
     P: ReturnMap, kept: _Kept, x: np.ndarray, tol: float, max_iter: int
-) -> tuple[np.ndarray, Return, list]:
+) -> tuple[np.ndarray, Return, History]:
     """Return the fixed point of the map by damped Newton steps, its return, and the history.
 
     Raises
@@ -277,7 +281,7 @@ def _multipliers(DP: np.ndarray, section: bool, kept: int) -> tuple[np.ndarray, 
     return free[np.argsort(-np.abs(free), kind="stable")], values[out]
 
 
-def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: list, why: str) -> StepFailed:
+def _lost(P: ReturnMap, x: np.ndarray, back: Return, history: History, why: str) -> StepFailed:
     where = f"section {P.section!r}" if P.period is None else f"period {P.period:g} s"
     return StepFailed(
         f"Newton's method finds no limit cycle of '{P.system.name}' ({where}): after "

@@ -6,20 +6,28 @@ orthogonal in M and in K (Meirovitch, *Fundamentals of Vibrations*, 7.4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.optimize
+from numpy.typing import ArrayLike
 
-from explorer.compiled import compile_system, short
+from explorer.compiled import Compiled, compile_system, short
 from explorer.compiled.checks import check_mass
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import quantity
 from explorer.study import study
-from explorer.systems import LinearMechanicalSystem, MechanicalSystem, check_system
+from explorer.systems import (
+    LagrangianSystem,
+    LinearMechanicalSystem,
+    MechanicalSystem,
+    System,
+    check_system,
+)
 from explorer.systems.massless import without_mass
 from explorer.systems.modal import largest_square, natural_modes
+from explorer.types import Numbers
 
 __all__ = ["Modes", "modes"]
 
@@ -47,7 +55,7 @@ class Modes:
         Number of omitted infinite frequencies, those of massless directions.
     """
 
-    system: Any
+    system: LagrangianSystem
     q: np.ndarray
     squares: np.ndarray
     shapes: np.ndarray
@@ -97,12 +105,12 @@ class Modes:
 
 @study
 def modes(
-    system: Any,
+    system: System,
     count: int | None = None,
     *,
-    about: Any = "equilibrium",
-    rho: Any = None,
-    **parameters: Any,
+    about: ArrayLike = "equilibrium",
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> Modes:
     """Return the natural modes of a mechanical system.
 
@@ -178,7 +186,7 @@ def modes(
     return Modes(system, inp[1 : 1 + n].copy(), squares, shapes, ratios, bare)
 
 
-def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
+def _about(compiled: Compiled, values: Sequence[float], about: ArrayLike) -> np.ndarray:
     """Return the coordinates about which the system is linearised."""
     n, inp = compiled.n, compiled.input(values)
     if not isinstance(about, str):
@@ -186,7 +194,7 @@ def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
         if q.shape != (n,) or not np.isfinite(q).all():
             raise BadValue(f"about needs {n} finite numbers, or 'equilibrium', or 'start'.")
         return q
-    start = compiled.start(values)[0]
+    start: np.ndarray = compiled.start(values)[0]
     if about == "start":
         return start
     if about != "equilibrium":
@@ -198,7 +206,8 @@ def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
 
     def slope(q: np.ndarray) -> np.ndarray:
         inp[1 : 1 + n] = q
-        return -compiled.tangents(inp)[1]
+        stiffness: np.ndarray = compiled.tangents(inp)[1]
+        return -stiffness
 
     found = scipy.optimize.root(force, start, jac=slope, tol=1e-13)
     size = np.abs(slope(found.x)).max() * (1 + np.abs(found.x).max())
@@ -207,4 +216,5 @@ def _about(compiled: Any, values: Any, about: Any) -> np.ndarray:
             f"'{compiled.system.name}' has no equilibrium near its start: the residual force is "
             f"{np.abs(found.fun).max():.3g}. Give about='start', or coordinates near one."
         )
-    return found.x
+    equilibrium: np.ndarray = found.x
+    return equilibrium

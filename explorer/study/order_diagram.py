@@ -8,10 +8,9 @@ of smoothed step functions stays of the order of their width, at any tolerance.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,17 +19,21 @@ from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, LessonWarning
 from explorer.parameters import knobs_of, number
 from explorer.reformulations import smoothing
+from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.schemes.theta_rk import ThetaRK
 from explorer.study import study
+from explorer.study.asked import Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import power_law
 from explorer.study.work_precision import WorkCurve, WorkPrecision
-from explorer.systems import StateSpaceSystem, check_system
+from explorer.systems import HybridSystem, StateSpaceSystem, System, check_system
+from explorer.types import Numbers
 
 __all__ = ["STAGED", "STEPS", "order_diagram", "staged", "truth"]
 
+Reference: TypeAlias = Chosen | Sequence[float] | np.ndarray | None  # for its words see `truth`
 STEPS = 10 * 2 ** np.arange(8)  # over the whole span
 STAGED = {kind.__name__: kind for kind in (FESD, ThetaRK)}
 _SMOOTHED = EventDriven()
@@ -41,16 +44,16 @@ _FEWEST, _MORE = 3, 6  # so many of them at least, of so many with finer steps
 
 @study
 def order_diagram(
-    system: Any,
-    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    system: System,
+    schemes: Schemes = None,
     *,
     h: Sequence[float] | None = None,
-    reference: Any = None,
+    reference: Reference = None,
     t_end: float | None = None,
     repeats: int = 1,
     width: float | None = None,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> WorkPrecision:
     """Run schemes with several step sizes and compare the final states with a reference.
 
@@ -104,7 +107,8 @@ def order_diagram(
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = (span / STEPS).tolist() if h is None else np.atleast_1d(h).tolist()
     steps = sorted((number(x, "h", "s", positive=True) for x in given), reverse=True)
-    asked: dict[str, Any] = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
+    values = {**(rho or {}), **parameters}
+    asked: Run = {"t_end": span, "rho": values, "throw": False}
     right, known_from = truth(system, reference, asked, steps[-1])
     if schemes is None:
         schemes = {
@@ -131,7 +135,7 @@ def order_diagram(
         if width is not None:
             smooth = _smoothed(system)
             thick = number(width, "width", positive=True)
-            layered = asked | {"rho": {**asked["rho"], "width": thick}}
+            layered = asked | {"rho": {**values, "width": thick}}
             name = f"smoothing, width {thick:.3g}"
             curves.append(_curve(name, _SMOOTHED, smooth, steps, right, layered, again, refused))
     found = tuple(c for c in curves if c.error.size)
@@ -140,31 +144,35 @@ def order_diagram(
     return WorkPrecision(system, span, known_from, found, tuple(refused))
 
 
-def staged(kind: str, **knobs: Any) -> dict[str, Scheme]:
+def staged(kind: str, **knobs: float | str) -> dict[str, Scheme]:
     """Return a scheme of `STAGED` with every number of stages that its tableau has, by name."""
     found: dict[str, Scheme] = {}
+    make: Callable[..., Scheme] = STAGED[kind]
     for s in range(1, 5):
         with contextlib.suppress(BadValue):  # Lobatto's methods have two stages at least
-            found[f"{kind}, {s} stage{'s' * (s > 1)}"] = STAGED[kind](stages=s, **knobs)
+            found[f"{kind}, {s} stage{'s' * (s > 1)}"] = make(stages=s, **knobs)
     return found
 
 
-def _smoothed(system: Any) -> Any:
+def _smoothed(system: StateSpaceSystem) -> HybridSystem:
     """Return the smoothed system; its width is a parameter, so it is compiled once."""
     if "smoothed" not in system.made:
-        system.made["smoothed"] = smoothing(system)
-    return system.made["smoothed"]
+        system.made["smoothed"] = smoothing(system)  # type: ignore[arg-type]  # refuses others
+    smoothed: HybridSystem = system.made["smoothed"]
+    return smoothed
 
 
-def _end(run: Any) -> np.ndarray:
+def _end(run: Solution) -> np.ndarray:
     """Return the state at the end, without the rows of the solution where they wait to be made."""
     if not hasattr(run, "march"):
-        return run.q[-1]
-    return run.march.sample(np.array([run.status.t]), exact=False)[0][0, : run.system.n]
+        last: np.ndarray = run.q[-1]
+        return last
+    state: np.ndarray = run.march.sample(np.array([run.status.t]), exact=False)[0][0]
+    return state[: run.system.n]
 
 
 def truth(
-    system: Any, reference: Any, asked: dict[str, Any], step: float
+    system: StateSpaceSystem, reference: Reference, asked: Run, step: float
 ) -> tuple[np.ndarray, str]:
     """Return the state at the end, and the words for where it is from.
 
@@ -203,12 +211,16 @@ def truth(
     return _end(run), repr(run.scheme)
 
 
-def _varied(scheme: Any, steps: Sequence[float]) -> list[Any]:
-    """Return the scheme with every step, or with every tolerance."""
+def _varied(scheme: Scheme, steps: Sequence[float]) -> list[tuple[float, Scheme]]:
+    """Return every step, or every tolerance, and the scheme with it."""
     if "h" in knobs_of(scheme):
-        per = getattr(scheme, "elements", 1)
-        return [dataclasses.replace(scheme, h=per * x) for x in steps]
-    return [dataclasses.replace(scheme, rtol=x, atol=x / 10) for x in _TOLERANCES]
+        return [(x, _stepped(scheme, x)) for x in steps]
+    return [(x, with_knobs(scheme, rtol=x, atol=x / 10)) for x in _TOLERANCES]
+
+
+def _stepped(scheme: Scheme, step: float) -> Scheme:
+    """Return the scheme with a step, which is the length of an element."""
+    return with_knobs(scheme, h=getattr(scheme, "elements", 1) * step)
 
 
 def _told(errors: np.ndarray) -> np.ndarray:
@@ -220,22 +232,21 @@ def _told(errors: np.ndarray) -> np.ndarray:
 
 def _curve(
     name: str,
-    scheme: Any,
-    system: Any,
+    scheme: Scheme,
+    system: System,
     steps: Sequence[float],
     truth: np.ndarray,
-    asked: dict[str, Any],
+    asked: Run,
     repeats: int,
     refused: list[str],
 ) -> WorkCurve:
     kept: list[tuple[Scheme, int, float, float]] = []
     size, stepped = np.abs(truth).max() or 1.0, "h" in knobs_of(scheme)
-    per = getattr(scheme, "elements", 1)
     varied = _varied(scheme, steps)
     asked_for = len(varied)
     while varied:
-        one = varied.pop(0)
-        which = f"h = {one.h / per:.3g} s" if stepped else f"rtol = {one.rtol:.0e}"
+        number_of, one = varied.pop(0)
+        which = f"h = {number_of:.3g} s" if stepped else f"rtol = {number_of:.0e}"
         try:
             runs = [simulate(system, one, **asked) for _ in range(repeats)]
         except ExplorerError as error:
@@ -252,7 +263,7 @@ def _curve(
         # where the steps asked for tell no order finer ones may
         coarse = off > _ROUND_OFF and len(_told(np.array([k[3] for k in kept]))) < _FEWEST
         if stepped and not varied and coarse and len(kept) < asked_for + _MORE:
-            varied.append(dataclasses.replace(one, h=one.h / 2))
+            varied.append((number_of / 2, _stepped(scheme, number_of / 2)))
     schemes, count, seconds, errors = zip(*kept, strict=True) if kept else ((),) * 4
     x, y = np.array(count, int), np.array(errors, float)
     fitted = _told(y)[-_FINEST:]

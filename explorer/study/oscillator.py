@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from explorer.codes import SUCCESS
 from explorer.compiled import compile_system
@@ -19,9 +19,10 @@ from explorer.errors import BadValue
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.schemes.bases.amplification import amplification, limit
+from explorer.schemes.newmark import GeneralizedAlpha, Newmark
 from explorer.status import Status
 from explorer.study import study
-from explorer.study.stability import checked
+from explorer.study.stability import Studied, checked
 from explorer.systems import LinearMechanicalSystem
 
 __all__ = ["Oscillation", "exact_oscillation", "oscillation", "oscillator"]
@@ -50,14 +51,16 @@ def oscillator(xi: float = 0.0) -> LinearMechanicalSystem:
     )
 
 
-def exact_oscillation(t: Any, xi: float = 0.0) -> np.ndarray:
+def exact_oscillation(t: ArrayLike, xi: float = 0.0) -> np.ndarray:
     """Return the exact x(t) with x(0) = 1, x'(0) = 0, for any xi >= 0."""
-    t = np.asarray(t, float)
+    at = np.asarray(t, float)
     if abs(xi - 1) < 1e-7:
-        return (1 + t) * np.exp(-t)
+        critical: np.ndarray = (1 + at) * np.exp(-at)
+        return critical
     fast = -xi - np.sqrt(complex(xi**2 - 1))
     slow = 1 / fast
-    return ((fast * np.exp(slow * t) - slow * np.exp(fast * t)) / (fast - slow)).real
+    both: np.ndarray = (fast * np.exp(slow * at) - slow * np.exp(fast * at)) / (fast - slow)
+    return both.real
 
 
 @study
@@ -85,7 +88,7 @@ class Oscillation:
 
 @study
 def oscillation(
-    scheme: Any, xi: float = 0.0, omega_h: float = 0.5, *, t_end: float = 8 * np.pi
+    scheme: Studied, xi: float = 0.0, omega_h: float = 0.5, *, t_end: float = 8 * np.pi
 ) -> Oscillation:
     """Run the oscillator by a scheme of the Newmark family, with any step.
 
@@ -105,24 +108,26 @@ def oscillation(
     BadValue, NotApplicable
         Another scheme, a number that cannot be.
     """
-    scheme, xi = checked(scheme, xi)
+    smooth, xi = checked(scheme, xi)
     omega_h = number(omega_h, "The step omega h", "rad", positive=True)
     if not 1e-6 <= omega_h <= 1e6:
         raise BadValue(f"The step omega h = {omega_h:g} rad must lie between 1e-06 and 1e+06.")
     steps = int(np.clip(np.ceil(number(t_end, "t_end", "rad") / omega_h - 1e-9), _FEWEST, _MOST))
-    scheme = dataclasses.replace(scheme, h=omega_h, error_tol=0.0)
-    most = limit(scheme.coefficients, xi)
+    own = dataclasses.replace(smooth, h=omega_h, error_tol=0.0)
+    most = limit(own.coefficients, xi)
     grows = omega_h > most * (1 + 1e-12)
     system = oscillator(xi)
     motion = (
-        _powers(scheme, system, xi, steps)
+        _powers(own, system, xi, steps)
         if grows
-        else scheme.run(compile_system(system), [], steps * omega_h)
+        else own.run(compile_system(system), [], steps * omega_h)
     )
     return Oscillation(motion, xi, exact_oscillation(motion.t, xi), most, grows)
 
 
-def _powers(scheme: Any, system: LinearMechanicalSystem, xi: float, steps: int) -> Solution:
+def _powers(
+    scheme: Newmark | GeneralizedAlpha, system: LinearMechanicalSystem, xi: float, steps: int
+) -> Solution:
     begin = time.perf_counter()
     W, A = scheme.h, amplification(scheme.coefficients, scheme.h, xi)
     a0 = -1.0 if scheme.a0 == "consistent" else 0.0

@@ -7,9 +7,9 @@ the order of a scheme in its step size.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from explorer.errors import BadValue
 from explorer.study import study
@@ -33,13 +33,13 @@ class PowerLaw:
     factor: float
     error: float
 
-    def __call__(self, x: Any) -> np.ndarray:
+    def __call__(self, x: ArrayLike) -> np.ndarray:
         """Return the law at x."""
         return self.factor * np.asarray(x, float) ** self.exponent
 
 
 @study
-def power_law(x: Any, y: Any) -> PowerLaw:
+def power_law(x: ArrayLike, y: ArrayLike) -> PowerLaw:
     """Fit y = C x^k to positive data.
 
     Parameters

@@ -13,9 +13,9 @@ state one period after x and DP = S(T), the monodromy matrix.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import sympy as sp
@@ -30,10 +30,20 @@ from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
 from explorer.schemes.event_driven import EventDriven
 from explorer.study import study
-from explorer.systems import HybridSystem, StepSystem, System
+from explorer.study.asked import Chosen
+from explorer.systems import (
+    HybridSystem,
+    LinearMechanicalSystem,
+    MechanicalSystem,
+    StepSystem,
+    System,
+)
 from explorer.systems.expressions import expression
+from explorer.types import Numbers, Value
 
-__all__ = ["Return", "ReturnMap"]
+__all__ = ["Guess", "Return", "ReturnMap"]
+
+Guess: TypeAlias = float | Sequence[float] | np.ndarray | Numbers  # a state, or its entries by name
 
 
 @study
@@ -89,13 +99,13 @@ class ReturnMap:
     def __init__(
         self,
         system: System,
-        scheme: Any = None,
+        scheme: Chosen | None = None,
         section: str | None = None,
         *,
-        period: Any = None,
+        period: Value | None = None,
         count: int = 1,
         t_max: float | None = None,
-        rho: Mapping[str, Any] | None = None,
+        rho: Numbers | None = None,
     ) -> None:
         chosen = choose(system, EventDriven(rtol=1e-11, atol=1e-12) if scheme is None else scheme)
         if not isinstance(chosen, EventDriven):
@@ -116,7 +126,7 @@ class ReturnMap:
         self.states = tuple(s.name for s in self.compiled.states)
         self._span, self._last = self.t_max, 0.0
 
-    def _number(self, period: Any) -> float:
+    def _number(self, period: Value) -> float:
         formula = expression(period, self.system.symbols(state=False), "period")
         value = formula.xreplace({sp.Symbol(k): sp.Float(v) for k, v in self.values.items()})
         return number(sp.N(value), "period", "s", positive=True)
@@ -130,7 +140,7 @@ class ReturnMap:
         to = [system.modes[k].name for g in of for k in g.targets]
         return start if start in to or not to else to[0]
 
-    def start(self, guess: Any = None) -> np.ndarray:
+    def start(self, guess: Guess | None = None) -> np.ndarray:
         """Return the first state: `guess`, or the start of the model.
 
         A model whose start is in another mode than the section's is run to its first event there.
@@ -143,14 +153,14 @@ class ReturnMap:
         """
         begin, _ = self.compiled.start(self.rho.tolist())
         if guess is None:
-            system = self.system
-            if self.mode is None or system.modes[system.start_mode].name == self.mode:  # type: ignore[attr-defined]
+            if self.mode is None or self._hybrid.modes[self._hybrid.start_mode].name == self.mode:
                 return begin
             run = self._run(begin, self.t_max, None)
             hits = [e for e in run.located if self._ends(e)]
             if not hits:
                 raise BadValue(self._unmet(run))
-            return hits[0].x_plus
+            state: np.ndarray = hits[0].x_plus
+            return state
         if isinstance(guess, Mapping):
             for name, value in guess.items():
                 if name not in self.states:
@@ -160,7 +170,7 @@ class ReturnMap:
                     )
                 begin[self.states.index(name)] = number(value, f"guess of {name}")
             return begin
-        items = [guess] if np.ndim(guess) == 0 else list(guess)
+        items = list(guess) if isinstance(guess, Iterable) and np.ndim(guess) else [guess]
         if len(items) != len(self.states):
             raise BadValue(
                 f"The guess needs {len(self.states)} numbers ({', '.join(self.states)}), but "
@@ -236,11 +246,16 @@ class ReturnMap:
 
     def cycle(self, x: np.ndarray, T: float) -> Solution:
         """Return the run from x over one return, its last event included."""
-        given: dict[str, Any] = {} if self.mode is None else {"mode0": self.mode}
         # the last event must not be lost to round-off of T
         span = T if self.period is not None else T * (1 + 1e-9)
         return simulate(
-            self.system, self.scheme, x0=x, t_end=span, rho=self.values, throw=False, **given
+            self.system,
+            self.scheme,
+            x0=x,
+            t_end=span,
+            mode0=self.mode,
+            rho=self.values,
+            throw=False,
         )
 
     def _ends(self, event: LocatedEvent) -> bool:
@@ -256,13 +271,19 @@ class ReturnMap:
         if self.mode is not None:
             from explorer.dispatch.simulate import _begun_in
 
-            compiled = _begun_in(compiled, self.system, self.mode)  # type: ignore[arg-type]
+            compiled = _begun_in(compiled, self._hybrid, self.mode)
         return self.scheme.run(
             compiled, self.rho, span, x0=x, wrt=(-1,) * n_x, seeds=np.eye(n_x), t_eval=[span]
         )
 
-    def _name_of(self, mode: Any) -> str:
-        return self.system.modes[int(mode)].name  # type: ignore[attr-defined]
+    @property
+    def _hybrid(self) -> HybridSystem:
+        """The system of a map whose states have modes."""
+        assert isinstance(self.system, HybridSystem)
+        return self.system
+
+    def _name_of(self, mode: float) -> str:
+        return self._hybrid.modes[int(mode)].name
 
     def _unmet(self, run: Solution) -> str:
         seen = ", ".join(dict.fromkeys(e.contact for e in run.located)) or "none"
@@ -273,7 +294,7 @@ class ReturnMap:
         )
 
 
-def _section(system: System, section: str | None, period: Any) -> str | None:
+def _section(system: System, section: str | None, period: Value | None) -> str | None:
     """Return the checked section; None for a period."""
     known = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
     if period is not None:
@@ -296,7 +317,7 @@ def _section(system: System, section: str | None, period: Any) -> str | None:
     return section
 
 
-def _symbols(system: Any) -> set[Any]:
+def _symbols(system: System) -> set[sp.Symbol]:
     """Return the symbols of the flow."""
     if isinstance(system, HybridSystem):
         formulas = [f for mode in system.modes for f in mode.flow]
@@ -305,5 +326,6 @@ def _symbols(system: Any) -> set[Any]:
     elif isinstance(system, StepSystem):
         formulas = [*system.f, *(s.c for s in system.switches)]
     else:
+        assert isinstance(system, MechanicalSystem | LinearMechanicalSystem)
         formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
     return set().union(*(sp.sympify(f).free_symbols for f in formulas))

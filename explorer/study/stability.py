@@ -18,10 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import sympy as sp
+from numpy.typing import ArrayLike
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.parameters import number
@@ -33,7 +34,7 @@ from explorer.schemes.bases.amplification import (
     radius_at_infinity,
     roots,
 )
-from explorer.schemes.bases.newmark_family import AlphaFamily
+from explorer.schemes.bases.newmark_family import AlphaFamily, Family
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
 from explorer.study import study
 from explorer.study.leading_terms import Term, exact, leading_terms
@@ -48,6 +49,7 @@ __all__ = [
     "stability_table",
 ]
 
+Studied: TypeAlias = Family | type[Family] | str  # a scheme, its class, or a name of `NAMED`
 FAMILIES = {"chung-hulbert": "Chung-Hulbert", "hht": "HHT-α", "wbz": "WBZ-α"}
 FIRST_STEPS = 10  # of the overshoot
 _LARGEST = 1e6  # omega h, xi and coefficients beyond it say nothing but rounding
@@ -73,7 +75,7 @@ class Stability:
     radius_at_infinity : float, limit of the radius
     """
 
-    scheme: Any
+    scheme: Newmark | GeneralizedAlpha
     xi: float
     omega_h: np.ndarray
     radius: np.ndarray
@@ -88,14 +90,14 @@ class Stability:
     @property
     def name(self) -> str:
         """Name of the scheme, with its coefficients."""
-        co, family = self.coefficients, getattr(self.scheme, "family", None)
-        if family is None:
+        co, scheme = self.coefficients, self.scheme
+        if isinstance(scheme, Newmark):
             known = (k for k, pair in NAMED.items() if pair == (co.beta, co.gamma))
             return next(known, f"Newmark β = {co.beta:.4g}, γ = {co.gamma:.4g}")
-        if any(getattr(self.scheme, k) is not None for k in vars(co)):
+        if any(getattr(scheme, k) is not None for k in vars(co)):
             numbers = ", ".join(f"{x:.4g}" for x in dataclasses.astuple(co))
             return f"generalised-α ({numbers})"
-        return f"{FAMILIES[family]} ρ∞ = {self.scheme.rho_inf:.4g}"
+        return f"{FAMILIES[scheme.family]} ρ∞ = {scheme.rho_inf:.4g}"
 
     @property
     def coefficients(self) -> Coefficients:
@@ -157,7 +159,7 @@ def _short(x: float) -> str:
     return "∞" if x == np.inf else "–" if np.isnan(x) else quantity(x)
 
 
-def checked(scheme: Any, xi: Any) -> tuple[Any, float]:
+def checked(scheme: object, xi: float) -> tuple[Newmark | GeneralizedAlpha, float]:
     """Return a scheme of the family and a damping ratio, or refuse.
 
     Raises
@@ -166,28 +168,27 @@ def checked(scheme: Any, xi: Any) -> tuple[Any, float]:
     """
     if isinstance(scheme, str):
         scheme = Newmark.named(scheme)
-    elif isinstance(scheme, type) and hasattr(scheme, "coefficients"):
+    elif isinstance(scheme, type) and issubclass(scheme, Family):
         scheme = scheme()
-    co = getattr(scheme, "coefficients", None)
-    if not isinstance(co, Coefficients):
+    if not isinstance(scheme, Family):
         name = getattr(scheme, "__name__", None) or repr(scheme)
         raise NotApplicable(
             f"{name} is not of the Newmark family: its stability is studied for Newmark and "
             "GeneralizedAlpha, or a name such as 'average acceleration'."
         )
-    scheme = _smooth(scheme)
-    largest = max(dataclasses.astuple(co), key=abs)
+    smooth = _smooth(scheme)
+    largest = max(dataclasses.astuple(scheme.coefficients), key=abs)
     if abs(largest) > _LARGEST:
         raise BadValue(
-            f"{largest:g} is not a useful coefficient of {scheme!r}; coefficients are of order 1."
+            f"{largest:g} is not a useful coefficient of {smooth!r}; coefficients are of order 1."
         )
     xi = number(xi, "The damping ratio xi")
     if not 0 <= xi <= _LARGEST:
         raise BadValue(f"The damping ratio xi = {xi:g} must lie between 0 and {_LARGEST:g}.")
-    return scheme, xi
+    return smooth, xi
 
 
-def _smooth(scheme: Any) -> Any:
+def _smooth(scheme: Family) -> Newmark | GeneralizedAlpha:
     """Return the scheme itself, or of one for impacts what it is between them."""
     if isinstance(scheme, (Newmark, GeneralizedAlpha)):
         return scheme
@@ -197,7 +198,7 @@ def _smooth(scheme: Any) -> Any:
 
 
 @study
-def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
+def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None) -> Stability:
     """Study a scheme of the Newmark family on the damped oscillator.
 
     Parameters
@@ -221,7 +222,7 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
     >>> print(*found.leading(), sep=", ")
     0, -1/24 (ωh)²
     """
-    scheme, xi = checked(scheme, xi)
+    smooth, xi = checked(scheme, xi)
     try:
         W = np.atleast_1d(
             np.asarray(np.logspace(-2, 3, 501) if omega_h is None else omega_h, float)
@@ -232,12 +233,12 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
         raise BadValue(
             f"omega_h must be a sequence of numbers from {1 / _LARGEST:g} to {_LARGEST:g} rad."
         )
-    co = scheme.coefficients
+    co = smooth.coefficients
     try:
         found, logs = roots(co, W, xi)
     except np.linalg.LinAlgError:
         raise BadValue(
-            f"{scheme!r} divides by zero at one of these omega h: the new acceleration does not "
+            f"{smooth!r} divides by zero at one of these omega h: the new acceleration does not "
             "enter its equation of motion."
         ) from None
     pair = np.argmax(found.imag, axis=1)[:, None]
@@ -248,7 +249,7 @@ def stability(scheme: Any, xi: float = 0.0, omega_h: Any = None) -> Stability:
         damping = -log.real / np.abs(log) - xi
         period = W * np.sqrt(1 - xi**2) / log.imag - 1 if xi < 1 else np.full(W.size, np.nan)
     return Stability(
-        scheme,
+        smooth,
         xi,
         W,
         np.abs(found).max(axis=1),
@@ -278,9 +279,9 @@ class Row:
     """One scheme of the table: limit exact (SymPy), leading terms of damping and period error."""
 
     name: str
-    gamma: Any
-    beta: Any
-    limit: Any
+    gamma: sp.Expr
+    beta: sp.Expr
+    limit: sp.Expr
     damping: Term
     period: Term
 
@@ -291,7 +292,7 @@ class StabilityTable(tuple[Row, ...]):
     __slots__ = ()
 
     def _repr_markdown_(self) -> str:
-        cells: list[Callable[[Row], Any]] = [
+        cells: list[Callable[[Row], sp.Expr]] = [
             lambda r: r.gamma,
             lambda r: r.beta,
             lambda r: r.limit,
@@ -329,7 +330,7 @@ def stability_table() -> StabilityTable:
     )
 
 
-def _limit(beta: Any, gamma: Any) -> Any:
+def _limit(beta: sp.Expr, gamma: sp.Expr) -> sp.Expr:
     """Return Newmark's limit without physical damping, (gamma/2 - beta)^(-1/2) for gamma >= 1/2."""
     if (gamma - sp.Rational(1, 2)).is_negative:
         return sp.Integer(0)

@@ -7,10 +7,9 @@ one step only change it to -1.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,12 +21,16 @@ from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.newmark import Newmark
 from explorer.study import study
+from explorer.study.asked import Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import LagrangianSystem, check_system
+from explorer.systems import LagrangianSystem, StateSpaceSystem, System, check_system
+from explorer.types import Numbers
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
 
+Truth: TypeAlias = Callable[[np.ndarray], np.ndarray]  # t -> q (n_t, n)
 _TIGHT = EventDriven(rtol=1e-12, atol=1e-13, max_steps=1_000_000)
 _HALVINGS = range(3, -4, -1)  # of the model's own step
 _TOLERANCES = tuple(10.0**-k for k in range(3, 11))
@@ -78,7 +81,7 @@ class WorkPrecision:
     refused : tuple of str, a message for each run that failed or was refused
     """
 
-    system: Any
+    system: LagrangianSystem | StateSpaceSystem
     t_end: float
     reference: str
     curves: tuple[WorkCurve, ...]
@@ -100,15 +103,15 @@ class WorkPrecision:
 
 @study
 def work_precision(
-    system: Any,
-    schemes: Mapping[str, Any] | Sequence[Any] | None = None,
+    system: System,
+    schemes: Schemes = None,
     *,
     h: Sequence[float] | None = None,
-    reference: Any = None,
+    reference: Chosen | Truth | None = None,
     t_end: float | None = None,
     repeats: int = 3,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> WorkPrecision:
     """Run schemes with many step sizes or tolerances and compare them with a reference.
 
@@ -149,7 +152,7 @@ def work_precision(
     span = system.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
     given = [system.h * 2.0**k for k in _HALVINGS] if h is None else np.atleast_1d(h).tolist()
     steps = [number(x, "h", "s", positive=True) for x in given]
-    asked = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
+    asked: Run = {"t_end": span, "rho": {**(rho or {}), **parameters}, "throw": False}
     truth, known_from = _truth(system, reference, asked)
     if schemes is None:
         schemes = schemes_for(system)
@@ -186,25 +189,25 @@ def _title(scheme: Scheme) -> str:
 
 
 def _truth(
-    system: Any, reference: Any, asked: dict[str, Any]
-) -> tuple[Callable[[np.ndarray], np.ndarray], str]:
+    system: LagrangianSystem, reference: Chosen | Truth | None, asked: Run
+) -> tuple[Truth, str]:
     """Return q at given times, and the words for where it is from."""
     rho = dict(zip(system.parameters, system.rho(asked["rho"]), strict=True))
+    exact = system.exact
     closed = (
-        system.exact is not None
-        and np.isfinite(system.exact(np.array([asked["t_end"] / 2]), rho)["q"]).all()
+        exact is not None and np.isfinite(exact(np.array([asked["t_end"] / 2]), rho)["q"]).all()
     )
     if callable(reference) and not isinstance(reference, type):
         return reference, "a given function"
     if reference is None:
         reference = _TIGHT if _TIGHT.fits(system) else "exact"
     if isinstance(reference, str) and reference == "exact":
-        if not closed:
+        if exact is None or not closed:
             raise BadValue(
                 f"There is no closed form of '{system.name}' with these parameters; give "
                 "reference=... a scheme, such as Newmark(h=1e-5), or a function of t."
             )
-        return lambda t: system.exact(t, rho)["q"], "its closed form"
+        return lambda t: exact(t, rho)["q"], "its closed form"
     run = simulate(system, reference, **asked)
     if not run.status.ok:
         raise BadValue(f"The reference run failed: {run.status.message}")
@@ -214,31 +217,32 @@ def _truth(
 def _between(run: Solution, t: np.ndarray) -> np.ndarray:
     """Return q at times, by steps of its own or by cubics between the rows."""
     if run.has("march"):
-        return run.march.sample(t)[0][:, : run.q.shape[1]]
+        located: np.ndarray = run.march.sample(t)[0][:, : run.q.shape[1]]
+        return located
     from scipy.interpolate import CubicHermiteSpline
 
-    return CubicHermiteSpline(run.t, run.q, run.v)(t)
+    cubics: Truth = CubicHermiteSpline(run.t, run.q, run.v)
+    return cubics(t)
 
 
-def _varied(scheme: Any, steps: Sequence[float]) -> list[Scheme]:
+def _varied(scheme: Scheme, steps: Sequence[float]) -> list[Scheme]:
     """Return the scheme with every step, or with every tolerance."""
     if "h" in knobs_of(scheme):
-        return [dataclasses.replace(scheme, h=x) for x in steps]
-    if scheme.newmark is not None:
-        marches = [dataclasses.replace(scheme.newmark, h=x) for x in steps]
-        return [dataclasses.replace(scheme, method=one) for one in marches]
-    return [
-        dataclasses.replace(scheme, rtol=x, atol=x / 10, max_steps=1_000_000) for x in _TOLERANCES
-    ]
+        return [with_knobs(scheme, h=x) for x in steps]
+    newmark: Newmark | None = getattr(scheme, "newmark", None)
+    if newmark is not None:
+        marches = [with_knobs(newmark, h=x) for x in steps]
+        return [with_knobs(scheme, method=one) for one in marches]
+    return [with_knobs(scheme, rtol=x, atol=x / 10, max_steps=1_000_000) for x in _TOLERANCES]
 
 
 def _curve(
     name: str,
     scheme: Scheme,
-    system: Any,
+    system: LagrangianSystem,
     steps: Sequence[float],
-    truth: Callable,
-    asked: dict[str, Any],
+    truth: Truth,
+    asked: Run,
     repeats: int,
     refused: list[str],
 ) -> WorkCurve:

@@ -10,7 +10,7 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.parameters import number
-from explorer.study.stability import Stability
+from explorer.study.stability import Stability, checked
 from explorer.study.stability import stability as study
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, Picture, Plot, curve, extent
@@ -49,7 +49,9 @@ def period_elongation(
         raise BadValue("views.period_elongation needs schemes, such as 'average acceleration'.")
     steps = np.linspace(to / _POINTS, to, _POINTS)
     found = [
-        study(one.scheme, one.xi, steps) if isinstance(one, Stability) else study(one, xi, steps)
+        study(one.scheme, one.xi, steps)
+        if isinstance(one, Stability)
+        else study(*checked(one, xi), steps)
         for one in schemes
     ]
     plots = []

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
@@ -22,9 +22,11 @@ from explorer.panels.session import Session
 from explorer.panels.state import State, States, saved
 from explorer.parameters import number
 from explorer.results.solution import Solution
+from explorer.schemes import Scheme
 from explorer.schemes.euler_moreau import EulerMoreau
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
+from explorer.study.asked import Run
 from explorer.study.order_diagram import STAGED, STEPS, order_diagram, staged, truth
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StepSystem, System
@@ -34,6 +36,7 @@ __all__ = ["CURVES", "KNOBS", "WIDTH", "OrderSession", "OrderStates", "offered"]
 CURVES = (*STAGED, "EulerMoreau", "EventDriven", "smoothing")
 KNOBS = ("knob.tableau", "knob.representation")
 WIDTH = 0.01
+Values: TypeAlias = tuple[tuple[str, float], ...]  # parameters by name, as a key
 _MOVING = 5  # of the steps are run while a slider moves
 _PLAIN = 80  # intervals of the run that has to succeed before anything is drawn
 
@@ -50,11 +53,11 @@ def _stepped(build: Callable[[], System]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _truth(
-    system: Any, revision: int, t_end: float, rho: tuple, representation: str, step: float
+    system: StepSystem, revision: int, t_end: float, rho: Values, representation: str, step: float
 ) -> tuple[tuple[float, ...], str]:
     """Return the state at the end, by the closed form or else by FESD of order 7."""
     del revision  # what was found of other equations is not asked for again
-    asked = {"t_end": t_end, "rho": dict(rho), "throw": False}
+    asked: Run = {"t_end": t_end, "rho": dict(rho), "throw": False}
     try:
         end, words = truth(system, "exact", asked, step)
     except BadValue:
@@ -65,14 +68,14 @@ def _truth(
 
 @functools.lru_cache(maxsize=256)  # most of them rest while one slider moves
 def _curve(
-    system: Any,
+    system: StepSystem,
     revision: int,
     t_end: float,
-    rho: tuple,
+    rho: Values,
     end: tuple[float, ...],
     count: int,
     name: str,
-    scheme: Any,
+    scheme: Scheme | None,
     width: float | None,
 ) -> tuple[tuple[WorkCurve, ...], tuple[str, ...]]:
     """Return one curve, or the sentences of why there is none."""
@@ -256,7 +259,7 @@ class OrderSession(Session):
         return "\n".join(rows) + "\n"
 
 
-def _schemes(state: State) -> dict[str, Any]:
+def _schemes(state: State) -> dict[str, Scheme]:
     """Return the schemes of a state that are shown, by name."""
     see, shared = state["see"], {k.partition(".")[2]: state["knobs"][k[5:]] for k in KNOBS}
     found = {n: one for kind in STAGED if see[kind] for n, one in staged(kind, **shared).items()}
