@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array", "Bounds", "Formula", "FormulaMatrix", "FormulaVector", "Formulas", "Matrix",
-    "MatrixLike", "Numbers", "Plain", "Settings", "Sparse", "Value", "is_sparse",
+    "MatrixLike", "Numbers", "Plain", "Reals", "Settings", "Sparse", "Value", "is_sparse",
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[np.float64]  # real numbers, of any shape
@@ -26,6 +26,7 @@ Sparse: TypeAlias = "sparse.sparray"
 Matrix: TypeAlias = "np.ndarray | Sparse"
 MatrixLike: TypeAlias = "npt.ArrayLike | Sparse"  # as users write it
 Bounds: TypeAlias = tuple[float, float]  # lower and upper
+Reals: TypeAlias = "Sequence[float] | np.ndarray"  # a row of numbers
 Numbers: TypeAlias = Mapping[str, float]  # parameters and their values
 
 # what users write; the constructor or the method that takes it reads it at once

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import knobs_of
@@ -150,7 +149,7 @@ def takes(kind: type[Scheme], of: type[System]) -> bool:
     return issubclass(of, kind.accepts) and of.needs <= kind.handles
 
 
-def numbers_of(system: System, chosen: Scheme, given: Mapping[str, Any]) -> list[float]:
+def numbers_of(system: System, chosen: Scheme, given: Mapping[str, object]) -> list[float]:
     """Return the parameter vector; values given by name replace the defaults.
 
     Raises

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,8 @@ from explorer.results.export import read_arrays
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
 from explorer.status import Status
-from explorer.systems import from_spec
+from explorer.systems import System, from_spec
+from explorer.types import Settings
 
 __all__ = ["load"]
 
@@ -61,9 +61,9 @@ def load(path: str | Path) -> Solution:
 
 def _again(
     path: str | Path,
-    arrays: Mapping[str, Any],
-    spec: Mapping[str, Any],
-    system: Any,
+    arrays: Mapping[str, np.ndarray],
+    spec: Settings,
+    system: System,
     scheme: Scheme,
 ) -> Solution:
     """Return the run of a scheme that locates events, repeated, with the arrays of the file.
@@ -88,7 +88,7 @@ def _again(
     return solution
 
 
-def _scheme(spec: Mapping[str, Any]) -> Scheme:
+def _scheme(spec: Settings) -> Scheme:
     """Return the scheme that `Scheme.to_spec` described."""
     settings = {k: _scheme(x) if isinstance(x, Mapping) else x for k, x in spec.items()}
     return schemes[str(settings.pop("name"))](**settings)

@@ -6,12 +6,13 @@ a symptom, so that intended models cause no warnings.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from explorer.parameters import Param
+from explorer.results.solution import Solution
+from explorer.systems import System
 
 __all__ = ["after", "before"]
 
@@ -19,7 +20,7 @@ _WIDTHS = 30  # a value further from a linear range than so many widths of it wa
 _DECADES = 2  # and so was one beyond a logarithmic range by so many decades
 
 
-def before(system: Any, given: Mapping[str, Any], rho: Any) -> list[str]:
+def before(system: System, given: Iterable[str], rho: Sequence[float]) -> list[str]:
     """Return what is suspicious of the parameters that a run was given, by name."""
     found = []
     for (name, param), value in zip(system.parameters.items(), rho, strict=True):
@@ -38,7 +39,7 @@ def before(system: Any, given: Mapping[str, Any], rho: Any) -> list[str]:
     return found
 
 
-def _far(param: Any, value: float) -> bool:
+def _far(param: Param, value: float) -> bool:
     if param.log:
         wide = 10.0**_DECADES
         return not param.low / wide <= value <= param.high * wide
@@ -46,7 +47,7 @@ def _far(param: Any, value: float) -> bool:
     return not param.low - wide <= value <= param.high + wide
 
 
-def after(system: Any, solution: Any, started: bool) -> list[str]:
+def after(system: System, solution: Solution, started: bool) -> list[str]:
     """Return what is suspicious of a run; `started` tells whether it was given a start."""
     found = []
     if not (started or system.started) and _rests(solution):
@@ -70,7 +71,7 @@ def after(system: Any, solution: Any, started: bool) -> list[str]:
     return found
 
 
-def _rests(solution: Any) -> bool:
+def _rests(solution: Solution) -> bool:
     """Whether nothing ever moves; of what moves the last row mostly tells it."""
     states = _state(solution)
     if any((x[-1] != x[0]).any() for x in states):
@@ -78,11 +79,11 @@ def _rests(solution: Any) -> bool:
     return all(np.ptp(x, axis=0).max(initial=0.0) == 0 for x in states)
 
 
-def _state(solution: Any) -> list[Any]:
+def _state(solution: Solution) -> list[np.ndarray]:
     return [solution.q, solution.v] if solution.has_velocities else [solution.q]
 
 
-def _met(solution: Any) -> bool:
+def _met(solution: Solution) -> bool:
     """Whether any contact ever carried an impulse; rows are made only where nothing happened."""
     if not solution.has_velocities:
         return False
@@ -92,7 +93,7 @@ def _met(solution: Any) -> bool:
     return bool(solution.p.any())
 
 
-def _strikes(solution: Any, k: int) -> bool:
+def _strikes(solution: Solution, k: int) -> bool:
     """Whether a contact has had an impact that takes a speed away which is not round-off."""
     return any(
         e.index == k and e.impulse > 0 and e.gap_dot_minus < 0 and e.kind in ("impact", "closed")
@@ -100,7 +101,7 @@ def _strikes(solution: Any, k: int) -> bool:
     )
 
 
-def _runs_away(solution: Any, k: int) -> bool:
+def _runs_away(solution: Solution, k: int) -> bool:
     """Whether a gap is open from the start on and its rate grows throughout, from zero or more."""
     gap, rate = solution.gap[:, k], solution.gap_dot[:, k]
     if solution.t[-1] < 0.5 * solution.system.t_end:  # too early to tell

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeGuard, TypeVar
 
 import numpy as np
 
 from explorer.arguments import a, mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
-from explorer.compiled import paradox
+from explorer.compiled import Compiled, paradox
 from explorer.dispatch import mistakes
 from explorer.dispatch.choose import applicability, choose, numbers_of, schemes_for
 from explorer.errors import (
@@ -35,9 +35,22 @@ from explorer.systems import (
     StateSpaceSystem,
     System,
 )
+from explorer.systems.hybrid import Mode
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
+from explorer.types import Numbers, Plain, Reals, Settings
 from explorer.verification.growth import grown
+
+
+class Compilation(Protocol):
+    """A system as the kernels of a scheme take it."""
+
+    @property
+    def system(self) -> System:
+        """What was compiled."""
+
+
+C = TypeVar("C", bound=Compilation)
 
 _STUCK = {NEWTON_CAP, STEP_CAP, STIFF, CHATTERING}  # what a force by sign(v) does to a run
 
@@ -49,15 +62,15 @@ def simulate(
     scheme: Scheme | type[Scheme] | str | None = None,
     *,
     t_end: float | None = None,
-    q0: Any = None,
-    v0: Any = None,
-    x0: Any = None,
-    mode0: Any = None,
-    t_eval: Any = None,
+    q0: Reals | float | None = None,
+    v0: Reals | float | None = None,
+    x0: Reals | float | None = None,
+    mode0: str | Mode | None = None,
+    t_eval: Reals | None = None,
     record: Recorder | None = None,
     throw: bool = True,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> Solution:
     """Simulate a system from t = 0.
 
@@ -136,7 +149,7 @@ def simulate(
     if status.ok:
         suspect = mistakes.after(system, solution, bool(given))
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
-    asked: dict[str, Any] = {"t_end": span}
+    asked: Plain = {"t_end": span}
     asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if record is not None:
         asked["record"] = record.to_plain()
@@ -147,8 +160,8 @@ def simulate(
 
 
 def _rows_asked(
-    chosen: Scheme, coordinates: Sequence[str], t_eval: Any, record: Recorder | None
-) -> dict[str, Any]:
+    chosen: Scheme, coordinates: Sequence[str], t_eval: Reals | None, record: Recorder | None
+) -> Plain:
     """Return which rows are asked for, as `Scheme.run` takes it.
 
     Raises
@@ -156,7 +169,7 @@ def _rows_asked(
     BadValue
         The scheme does not choose its rows.
     """
-    given: dict[str, Any] = {}
+    given: Plain = {}
     if t_eval is not None:
         _takes(chosen, "t_eval", "its rows are its steps")
         given["t_eval"] = _numbers(t_eval, "t_eval")
@@ -168,7 +181,7 @@ def _rows_asked(
 
 
 def _seen(
-    system: System, compiled: Any, values: list[float], solution: Solution
+    system: System, compiled: Compiled, values: list[float], solution: Solution
 ) -> Iterator[tuple[type[Warning], str]]:
     """Yield what friction did to a run of time stepping that its scheme is not known for."""
     if not system.rough or solution.has("march"):
@@ -197,8 +210,8 @@ def _warn(said: list[str], kind: type[Warning], *sentences: str) -> None:
 
 
 def begin(
-    chosen: Scheme, system: System, compiled: Any, start: Mapping[str, Any]
-) -> tuple[Any, dict[str, np.ndarray]]:
+    chosen: Scheme, system: System, compiled: C, start: Settings
+) -> tuple[C, dict[str, np.ndarray]]:
     """Return the compiled system in its first mode, and the start in the form of `Scheme.run`.
 
     Raises
@@ -219,7 +232,7 @@ def begin(
         if what == "x0":
             _takes(chosen, what, "give q0 and v0")
         found[what] = _numbers(value, what)
-        n = compiled.n_x if what == "x0" else compiled.n
+        n: int = getattr(compiled, "n_x" if what == "x0" else "n")
         if len(found[what]) != n:
             raise BadValue(
                 f"{what} needs {n} number{'s' * (n != 1)}, but {len(found[what])} given."
@@ -234,7 +247,7 @@ def _takes(chosen: Scheme, what: str, instead: str) -> None:
         raise BadValue(f"{type(chosen).__name__} does not accept {what}: {instead}.")
 
 
-def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
+def named_like_a_start(system: System, start: Plain) -> dict[str, float]:
     """Move entries of `start` that name a parameter to the parameters.
 
     These are a single number x0 where the state has several, and q0 or v0 of a system x' = ....
@@ -244,43 +257,50 @@ def named_like_a_start(system: Any, start: dict[str, Any]) -> dict[str, Any]:
     BadValue
         If a system x' = ... has no such parameter.
     """
-    one_vector, found = isinstance(system, StateSpaceSystem), {}
+    states = system.coordinates if isinstance(system, StateSpaceSystem) else ()
+    found = {}
     for name in ("q0", "v0", "x0"):
         if (value := start.get(name)) is None:
             continue
         known = name in system.parameters
-        number_of_many = known and np.ndim(value) == 0 and not (one_vector and system.n == 1)
-        if not (number_of_many if name == "x0" else one_vector):
+        number_of_many = known and np.ndim(value) == 0 and len(states) != 1
+        if not (number_of_many if name == "x0" else states):
             continue
         if not known:
-            states = ", ".join(system.coordinates)
-            raise BadValue(f"'{system.name}' has no {name}: it starts at x0 = ({states}).")
+            raise BadValue(
+                f"'{system.name}' has no {name}: it starts at x0 = ({', '.join(states)})."
+            )
         found[name] = value
     start.update(dict.fromkeys(found))
     return found
 
 
-def _begun_in(compiled: Any, system: HybridSystem, mode0: Any) -> Any:
+def _begun_in(compiled: C, system: HybridSystem, mode0: str | Mode | None) -> C:
     """Return the compiled system with another start mode; nothing is compiled anew."""
     index = system.start_mode
     if mode0 is not None:
         names = [mode.name for mode in system.modes]
-        name = getattr(mode0, "name", mode0)
+        name = mode0.name if isinstance(mode0, Mode) else mode0
         if name not in names:
             raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
         index = names.index(name)
     given = mode0 is not None and bool(system.start_branches)
-    if compiled.system.start_mode == index and not given:
+    begun = compiled.system
+    if isinstance(begun, HybridSystem) and begun.start_mode == index and not given:
         return compiled
     other, compiled = copy.copy(system), copy.copy(compiled)
     other.start_mode, other.exact = index, None  # a closed form is that of the model's own start
     other.start_branches = ()
-    compiled.system = compiled.automaton = other
+    vars(compiled).update(system=other, automaton=other)
     return compiled
 
 
-def _numbers(value: Any, what: str) -> np.ndarray:
-    items = [value] if np.ndim(value) == 0 else list(value)
+def _several(value: Reals | float) -> TypeGuard[Reals]:
+    return np.ndim(value) > 0
+
+
+def _numbers(value: Reals | float, what: str) -> np.ndarray:
+    items = list(value) if _several(value) else [value]
     return np.array([number(x, f"{what}[{i}]") for i, x in enumerate(items)])
 
 
@@ -307,7 +327,7 @@ def _by_sign(system: System) -> str:
     return ""
 
 
-def rerun(solution: Solution, **changes: Any) -> Solution:
+def rerun(solution: Solution, **changes: object) -> Solution:
     """Simulate a solution again with the same arguments; `changes` replaces some of them."""
     spec = solution.spec
     arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho}

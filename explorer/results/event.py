@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from explorer.errors import BadValue
-from explorer.quantities import quantity
-from explorer.results.display import event_columns, html, plain
+from explorer.quantities import number, quantity
+from explorer.results.display import html, plain
+from explorer.types import Reals
 
 __all__ = ["KINDS", "Event", "Events", "Jump", "LocatedEvent", "Sample", "Switch", "within"]
 
 KINDS = ("event", "impact", "closed", "released", "zeno", "slips", "sticks", "turns")
+_MOST = 20  # rows of a table that is not scrolled
 
 
 @dataclass(frozen=True)
@@ -166,10 +168,31 @@ class Events(list[E]):
         self.time_unit = time_unit
 
     def __repr__(self) -> str:
-        return plain(*event_columns(self, self.time_unit))
+        return plain(*_columns(self, self.time_unit))
 
     def _repr_html_(self) -> str:
-        return html(*event_columns(self, self.time_unit))
+        return html(*_columns(self, self.time_unit))
+
+
+def _columns(events: Sequence[Event], time_unit: str) -> tuple[list[str], list[list[str]], str]:
+    """Return heads, rows and a note: what the table of some events shows."""
+    moded = any(getattr(e, "mode", "") for e in events)
+    if moded:
+        heads = [f"t ({time_unit})", "event", "guard", "mode"]
+    else:
+        heads = [f"t ({time_unit})", "event", "contact", "v- (m/s)", "v+ (m/s)", "p (N s)"]
+    rows = []
+    for e in events[:_MOST]:
+        head = [number(e.t, 6), e.kind, e.contact]
+        if moded:
+            mode, to = getattr(e, "mode", ""), getattr(e, "to", "")
+            rows.append([*head, mode if mode == to else f"{mode} -> {to}"])
+        else:
+            figures = (e.gap_dot_minus, e.gap_dot_plus, e.impulse)
+            rows.append([*head, *(number(x, 3) for x in figures)])
+    more = len(events) - len(rows)
+    note = f"{len(events)} event{'s' * (len(events) != 1)}"
+    return heads, rows, note + (f", the first {len(rows)} shown" if more else "")
 
 
 @dataclass(frozen=True)
@@ -182,7 +205,7 @@ class Sample:
     gap: np.ndarray
 
 
-def within(t: Any, side: str, low: float, high: float) -> np.ndarray:
+def within(t: float | Reals, side: str, low: float, high: float) -> np.ndarray:
     """Return one time in s, or a row of them, found to lie in a span, where `side` is known.
 
     Raises

@@ -7,19 +7,27 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from explorer.errors import BadValue
 from explorer.results.event import Event
 from explorer.results.quantity import Quantity
+from explorer.types import Plain, Settings
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 __all__ = ["dataset", "frame", "read_arrays", "save", "text", "written"]
 
 BASE = ("t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals")
 
-Named = Mapping[str, tuple[np.ndarray, str]]  # values and unit of each column
+Named: TypeAlias = Mapping[str, tuple[np.ndarray, str]]  # values and unit of each column
+Frame: TypeAlias = "pd.DataFrame"
+Dataset: TypeAlias = "xr.Dataset"
 
 
 def text(found: Named) -> str:
@@ -32,7 +40,7 @@ def text(found: Named) -> str:
     return whole.getvalue()
 
 
-def frame(found: Named, spec: Mapping[str, Any]) -> Any:
+def frame(found: Named, spec: Settings) -> Frame:
     """Return columns as a DataFrame; its attrs hold units and the recipe."""
     made = _extra("pandas").DataFrame({name: values for name, (values, _) in found.items()})
     made.attrs |= {"units": {name: unit for name, (_, unit) in found.items()}}
@@ -42,16 +50,16 @@ def frame(found: Named, spec: Mapping[str, Any]) -> Any:
 
 def dataset(
     rows: Mapping[str, np.ndarray], quantities: Sequence[Quantity], events: Sequence[Event],
-    time_unit: str, spec: Mapping[str, Any],
-) -> Any:  # fmt: skip
+    time_unit: str, spec: Settings,
+) -> Dataset:  # fmt: skip
     """Return a Dataset of all quantities, the events and how the solver has fared.
 
     Parameters
     ----------
     rows : t (n_t,), iterations (n_t,) and residuals (n_t, 2)
     """
-    variables: dict[str, Any] = {}
-    coords: dict[str, Any] = {}
+    variables: dict[str, tuple[object, ...]] = {}
+    coords: dict[str, object] = {}
     for quantity in quantities:
         dims = ("sample", quantity.dim, "direction")[: quantity.values.ndim]
         variables[quantity.name] = (dims, quantity.values, quantity.attrs)
@@ -72,20 +80,20 @@ def dataset(
         "event_time": ("event", times, {"units": time_unit}),
         "residual": ["one-step problem", "Newton"],
     }
-    return _extra("xarray").Dataset(variables, coords=coords, attrs={"spec": json.dumps(spec)})
+    attrs = {"spec": json.dumps(spec)}
+    table: xr.Dataset = _extra("xarray").Dataset(variables, coords=coords, attrs=attrs)
+    return table
 
 
-def save(path: str | Path, arrays: Mapping[str, np.ndarray], spec: Mapping[str, Any]) -> Path:
+def save(path: str | Path, arrays: Mapping[str, np.ndarray], spec: Settings) -> Path:
     """Write the arrays and the recipe of a run to one ``.npz`` file, and return its path."""
     path = Path(path)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    recipe = np.array(json.dumps(spec))
-    return written(
-        path, lambda file: np.savez_compressed(file, spec=recipe, **dict[str, Any](arrays))
-    )
+    parts: Settings = {"spec": np.array(json.dumps(spec)), **arrays}
+    return written(path, lambda file: np.savez_compressed(file, **parts))
 
 
-def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], Plain]:
     """Return the arrays and the recipe of a saved solution.
 
     Raises
@@ -105,7 +113,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, np.ndarray], dict[str, Any]
         raise BadValue(f"{str(path)!r} is not a saved solution ({error}).") from None
 
 
-def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
+def written(path: str | Path, write: Callable[[Path], object]) -> Path:
     """Have `write` write a file, and return its path.
 
     Raises
@@ -124,7 +132,7 @@ def written(path: str | Path, write: Callable[[Path], Any]) -> Path:
     return path
 
 
-def _extra(module: str) -> Any:
+def _extra(module: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,7 +30,7 @@ class Marched(Run):
         """
         return float(self._march("nearest").nearest)
 
-    def refined(self, points: int = 400) -> Any:
+    def refined(self, points: int = 400) -> Self:
         """Return the same run with at least `points` rows, for drawing."""
         march = self._march("refined")
         return self if len(self.t) >= points else march.rows(self, points)
@@ -53,12 +53,13 @@ class Marched(Run):
         return found
 
     @cached_property
-    def pseudo(self) -> Any:
+    def pseudo(self) -> Self:
         """Through time freezing: the same run in pseudo-time; its last state is the clock."""
         march = self._march("pseudo")
         if not hasattr(march, "stretches"):
             raise missing(self, "pseudo")
-        return march.elements.trajectory()
+        run: Self = march.elements.trajectory()
+        return run
 
     @property
     def frozen(self) -> np.ndarray:

@@ -75,8 +75,7 @@ class Multipliers(Part):
             Stewart's form without laws: theta are multipliers of regions.
         """
         if self._by_laws:
-            found: tuple[Law, ...] = self._run.recorded_row("laws")
-            return found
+            return self._run.laws
         if self._stewart:
             raise self._other("laws")
         return tuple(relays(self._run.system).laws)

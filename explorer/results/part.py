@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class Part:
         return f"{type(self).__name__} of {self._run.system.name!r}: {names}"
 
 
-def public(kind: type[Any]) -> list[str]:
+def public(kind: type) -> list[str]:
     """Return what can be asked of a part."""
     hidden = {"name", "flat", "absence", "answers", "quantities", "forces", "friction"}
     return [k for k in dir(kind) if not k.startswith("_") and k not in hidden]

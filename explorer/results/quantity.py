@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from explorer.types import Plain
 
 __all__ = ["Quantity", "named", "per_second"]
 
@@ -42,7 +43,7 @@ class Quantity:
         return self.units if isinstance(self.units, str) else self.units[k]
 
     @property
-    def attrs(self) -> dict[str, Any]:
+    def attrs(self) -> Plain:
         """The unit, or one for each label where they differ, and what the values stand for."""
         units = self.units if isinstance(self.units, str) else list(self.units)
         if not isinstance(units, str) and len({*units}) == 1:

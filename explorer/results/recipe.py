@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import platform
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 
 from explorer.results.export import BASE
 from explorer.results.run import Run
+from explorer.types import Plain
 
 __all__ = ["STEPPED", "arrays", "spec"]
 
@@ -20,7 +20,7 @@ STEPPED = (
 )  # fmt: skip
 
 
-def spec(run: Run) -> dict[str, Any]:
+def spec(run: Run) -> Plain:
     """Return the recipe as plain data: system, scheme, parameters, start, versions."""
     asked = run.asked or {}
     return {
@@ -43,7 +43,7 @@ def spec(run: Run) -> dict[str, Any]:
     }
 
 
-def _start(run: Run) -> dict[str, Any]:
+def _start(run: Run) -> Plain:
     """Return where the run began, as arguments of `simulate`."""
     if run.recorded is not None:
         return dict(run.recorded.start)

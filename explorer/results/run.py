@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from explorer.certificate import Certified, Check
+from explorer.recorder import Recorded
+from explorer.results.continuations import Continuations
+from explorer.results.event import Event, Events, LocatedEvent
 from explorer.status import Status
+from explorer.systems.laws import Law
+from explorer.types import Plain
 
-__all__ = ["Run"]
+__all__ = ["Found", "Rows", "Run"]
 
 Found = TypeVar("Found")
+Rows: TypeAlias = Mapping[str, object]  # arrays of the quantities of each row, events
 
 
-class Run(ABC):
+class Run(Certified, ABC):
     """A run of a scheme: `explorer.results.solution.Solution` is one."""
 
     t: np.ndarray
@@ -62,17 +69,17 @@ class Run(ABC):
     residuals: np.ndarray
     boundaries: np.ndarray
     interval: np.ndarray
-    uniqueness: Any
-    choices: Any
-    laws: Any
-    located: Any
-    march: Any
-    system: Any
-    scheme: Any
+    uniqueness: Check
+    choices: tuple[Continuations, ...]
+    laws: tuple[Law, ...]
+    located: list[LocatedEvent]
+    march: Any  # the record of a kernel: each kind of march has attributes of its own
+    system: Any  # what is read of it depends on its kind, which a scheme has checked
+    scheme: Any  # the same of a scheme and its knobs
     status: Status
-    recorded: Any
-    observe: Any
-    asked: dict[str, Any] | None
+    recorded: Recorded | None
+    observe: Callable[[Run, str], np.ndarray] | None
+    asked: Plain | None
     route: tuple[str, ...]
     rho: dict[str, float]
 
@@ -81,7 +88,7 @@ class Run(ABC):
         """Whether the run has a part or a quantity of this name."""
 
     @abstractmethod
-    def recorded_row(self, name: str) -> Any:
+    def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under this name."""
 
     @abstractmethod
@@ -100,7 +107,7 @@ class Run(ABC):
 
     @property
     @abstractmethod
-    def events(self) -> Sequence[Any]:
+    def events(self) -> Events[Event]:
         """What happened, in order of time."""
 
     @property

@@ -12,23 +12,25 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from explorer.certificate import Certified
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.recorder import Recorded
-from explorer.results import columns, display, export, law_steps, located, recipe, stepped
+from explorer.results import columns, export, law_steps, located, recipe, stepped
 from explorer.results.event import Event, Events, Sample, within
 from explorer.results.marched import Marched
 from explorer.results.missing import missing
+from explorer.results.overview import overview
 from explorer.results.parts import PARTS
 from explorer.results.quantity import Quantity, named
+from explorer.results.run import Found, Rows, Run
 from explorer.results.switches import Switches
 from explorer.status import Status
 from explorer.systems.state_space import StateSpaceSystem
+from explorer.types import Plain, Reals, Settings
 
 if TYPE_CHECKING:
     from explorer.results.constraints import Constraints
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Event", "Sample", "Solution", "within"]
 
-Found = TypeVar("Found")
 ROWS = (
     "t", "q", "v", "p", "gap", "gap_dot", "active", "iterations", "residuals", "x", "rates", "lam",
     "z", "S", "mode", "located", "lam_t", "lam_max", "p_t", "p_max", "slip", "sticks", "alpha",
@@ -53,7 +54,7 @@ _OF_MOTION = (
 _INNER = {"concluded", "forget_rows", "kept", "recorded_row", "take"}  # for makers and parts
 
 
-class Solution(Marched, Certified):
+class Solution(Marched):
     """Result of `explorer.simulate`.
 
     Parts of a solution, if the run has them (`has` tells). A missing part raises an error that
@@ -99,10 +100,10 @@ class Solution(Marched, Certified):
         discs: Discs
 
     def __init__(
-        self, rows: Mapping[str, Any] | Callable[[], Mapping[str, Any]], *, system: Any,
-        scheme: Any, status: Status, rho: Mapping[str, float], seconds: float = 0.0,
-        route: tuple[str, ...] = (), observe: Callable[[Any, str], np.ndarray] | None = None,
-        recorded: Recorded | None = None, known: Mapping[str, Any] | None = None,
+        self, rows: Rows | Callable[[], Rows], *, system: Any, scheme: Any, status: Status,
+        rho: Mapping[str, float], seconds: float = 0.0,
+        route: tuple[str, ...] = (), observe: Callable[[Run, str], np.ndarray] | None = None,
+        recorded: Recorded | None = None, known: Settings | None = None,
     ) -> None:  # fmt: skip
         """Store the rows that a run recorded.
 
@@ -117,7 +118,7 @@ class Solution(Marched, Certified):
         self.system, self.scheme, self.status, self.rho = system, scheme, status, dict(rho)
         self.seconds, self.route, self.observe, self.recorded = seconds, route, observe, recorded
         self.warned: tuple[str, ...] = ()
-        self.asked: dict[str, Any] | None = None
+        self.asked: Plain | None = None
         self.revision: int = system.revision
         self.__dict__.update(known or {})
         if callable(rows):
@@ -132,7 +133,7 @@ class Solution(Marched, Certified):
             return ()
         return _OF_MOTION if "laws" in self.__dict__ else (*_OF_MOTION, "lam")
 
-    def take(self, rows: Mapping[str, Any]) -> None:
+    def take(self, rows: Rows) -> None:
         """Take the rows, but what the system does not have, or the recorder did not keep."""
         dropped, kept = self.ABSENT, self.recorded
         for name, values in rows.items():
@@ -147,7 +148,7 @@ class Solution(Marched, Certified):
 
     if not TYPE_CHECKING:  # a type checker would take any attribute then
 
-        def __getattr__(self, name: str) -> Any:
+        def __getattr__(self, name: str) -> object:
             if name in ROWS and "_fill" in self.__dict__:
                 self.take(self.__dict__.pop("_fill")())
                 return getattr(self, name)
@@ -180,7 +181,7 @@ class Solution(Marched, Certified):
         """
         return columns.column(self.columns, name)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what copies and pickles take; what has been found of it is found anew."""
         if "_fill" in self.__dict__:
             self.t  # noqa: B018 (makes the rows)
@@ -192,13 +193,14 @@ class Solution(Marched, Certified):
             return not PARTS[name].absence(self)
         return name in self.__dict__ or hasattr(self, name)
 
-    def recorded_row(self, name: str) -> Any:
+    def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under a name, such as "p"."""
         if name not in self.__dict__ and "_fill" in self.__dict__:
             self.t  # noqa: B018 (makes the rows)
         if name not in self.__dict__:
             raise missing(self, name)
-        return self.__dict__[name]
+        values: np.ndarray = self.__dict__[name]
+        return values
 
     def kept(self, name: str, make: Callable[[], Found]) -> Found:
         """Return what `make` returns: made once, and neither copied nor saved."""
@@ -208,7 +210,7 @@ class Solution(Marched, Certified):
         found: Found = once[name]
         return found
 
-    def changed(self, **rows: Any) -> Self:
+    def changed(self, **rows: object) -> Self:
         """Return a run with other rows or attributes; the others are shared."""
         new = copy.copy(self)
         new.__dict__.update(rows)
@@ -216,7 +218,7 @@ class Solution(Marched, Certified):
             new.__dict__.pop(name, None)
         return new
 
-    def concluded(self, status: Status, warned: tuple[str, ...], asked: Mapping[str, Any]) -> Self:
+    def concluded(self, status: Status, warned: tuple[str, ...], asked: Settings) -> Self:
         """Return this run with how it ended, what was warned of and what was asked for."""
         self.status, self.warned, self.asked = status, warned, dict(asked)
         return self
@@ -235,7 +237,7 @@ class Solution(Marched, Certified):
         )
 
     def _repr_html_(self) -> str:
-        return display.solution(self, PARTS)
+        return overview(self, PARTS)
 
     # -- states -------------------------------------------------------------------------------
 
@@ -260,15 +262,14 @@ class Solution(Marched, Certified):
         return law_steps if "laws" in self.__dict__ else stepped
 
     @cached_property
-    def events(self) -> Events[Any]:
+    def events(self) -> Events[Any]:  # of the kind that the run finds
         """What happened, in order of time: impacts, closings, releases, changes of mode."""
         return Events(self._telling.events(self), self.system.time_unit)
 
     @cached_property
     def event_rows(self) -> list[tuple[int, str, int]]:
         """(row of the right limit, kind, contact, law or guard) of every event, in order."""
-        found: list[tuple[int, str, int]] = self._telling.event_rows(self)
-        return found
+        return list(self._telling.event_rows(self))
 
     @cached_property
     def jump_rows(self) -> np.ndarray:
@@ -277,14 +278,13 @@ class Solution(Marched, Certified):
 
     def closed_runs(self, a: int) -> list[tuple[int, int]]:
         """(first, one past last) rows of each stretch over which contact `a` stays closed."""
-        found: list[tuple[int, int]] = self._telling.closed_runs(self, a)
-        return found
+        return list(self._telling.closed_runs(self, a))
 
     def impulse(self, i: int, a: int) -> float:
         """Return the impulse in N s that contact `a` gave in what is over at row `i`."""
         return float(self.p[stepped.began(self, i, a) : i + 1, a].sum())
 
-    def at(self, t: Any, side: str = "right") -> Sample:
+    def at(self, t: float | Reals, side: str = "right") -> Sample:
         """Return the state at time `t`: interpolated linearly inside a step, or marched to.
 
         Parameters
@@ -355,7 +355,7 @@ class Solution(Marched, Certified):
         return {name: values for name, (values, _) in self._named.items()}
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Plain:
         """The recipe as plain data: system, scheme, parameters, start, versions."""
         return recipe.spec(self)
 
@@ -372,14 +372,14 @@ class Solution(Marched, Certified):
             export.written(path, lambda file: file.write_text(text, encoding="utf-8"))
         return text
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> export.Frame:
         """Return a DataFrame of `columns` (extra `data`).
 
         ``df.attrs["units"]`` holds the unit of each, ``df.attrs["spec"]`` the recipe.
         """
         return export.frame(self._named, self.spec)
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self) -> export.Dataset:
         """Return a Dataset with dims sample, state, contact (or law, ...), event (extra `data`).
 
         Time is a plain coordinate, not an index: an impact may repeat it. Units are attributes.

@@ -9,8 +9,6 @@ method conserves T + V + (2 beta - gamma) h^2 a M a / 4 of a linear system if ga
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.results.solution import Solution
@@ -37,7 +35,7 @@ def damped_by_theta(solution: Solution, theta: float) -> np.ndarray:
     return np.asarray((theta - 0.5) * np.cumsum(taken))
 
 
-def kept_by_newmark(solution: Any, beta: float, gamma: float) -> np.ndarray:
+def kept_by_newmark(solution: Solution, beta: float, gamma: float) -> np.ndarray:
     """Return (2 beta - gamma) h^2 a M a / 4, (n_t,) in J; h is that of the step before."""
     factor = (2 * beta - gamma) / 2
     if abs(factor) < 1e-12:

@@ -8,8 +8,6 @@ counted too should stay zero, or fall by what the scheme says it damps: what fal
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
@@ -29,7 +27,10 @@ _BLOWN = 1e12  # times the first kinetic energy: beyond use, if nothing explains
 
 
 def made_and_lost(
-    solution: Solution, kept: Any = 0.0, damped: np.ndarray | None = None, rows: Any = None
+    solution: Solution,
+    kept: np.ndarray | float = 0.0,
+    damped: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> list[Check]:
     """Return the check of energy that is made, and, if it can be told, of energy that is lost.
 
@@ -51,7 +52,12 @@ def made_and_lost(
         return judged(found, kept, damped, slice(None) if rows is None else rows)
 
 
-def judged(found: EnergyBalance, kept: Any, damped: np.ndarray | None, rows: Any) -> list[Check]:
+def judged(
+    found: EnergyBalance,
+    kept: np.ndarray | float,
+    damped: np.ndarray | None,
+    rows: np.ndarray | slice,
+) -> list[Check]:
     """Return the checks of energies and works that are known: see `made_and_lost`."""
     driven = found.external + found.damping + found.yielding + _driven(found)
     scale, unsure = _scale(found), found.uncertain

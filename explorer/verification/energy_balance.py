@@ -16,12 +16,12 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import number, quantity
+from explorer.recorder import Recorded
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem, StateSpaceSystem
 
@@ -68,7 +68,7 @@ class EnergyBalance:
     @property
     def energy(self) -> np.ndarray:
         """T + V."""
-        return self.kinetic + self.potential
+        return np.asarray(self.kinetic + self.potential)
 
     @property
     def works(self) -> dict[str, np.ndarray]:
@@ -81,7 +81,7 @@ class EnergyBalance:
     @cached_property
     def numerical(self) -> np.ndarray:
         """The numerical remainder: the change of energy that no work explains; < 0 dissipates."""
-        return self.energy - self.energy[0] - sum(self.works.values())
+        return np.asarray(self.energy - self.energy[0] - sum(self.works.values()))
 
     def __repr__(self) -> str:
         parts = {**self.works, "numerical": self.numerical}
@@ -113,7 +113,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
         raise BadValue(f"energy_balance accepts what simulate returns, not {solution!r}.")
     system = solution.system
     if solution.recorded is not None:
-        return _recorded(solution)
+        return _recorded(solution, solution.recorded)
     if isinstance(system, StateSpaceSystem):
         raise NotApplicable(
             f"'{system.name}' is a {system.kind}: it declares states, but no forces, so no work "
@@ -130,15 +130,15 @@ def energy_balance(solution: Solution) -> EnergyBalance:
     return balance(solution)
 
 
-def _recorded(solution: Solution) -> EnergyBalance:
+def _recorded(solution: Solution, recorded: Recorded) -> EnergyBalance:
     """Return what was added up over all steps, at the rows that were kept."""
-    works, energies = solution.recorded.works, solution.recorded.energies
+    works, energies = recorded.works, recorded.energies
     if not works or energies.shape[1] < 2:
         raise NotApplicable(
             f"The work of the forces on '{solution.system.name}' was not recorded: its potential "
             "is not known."
         )
-    return EnergyBalance(solution, energies[:, 0], energies[:, 1], **works)
+    return EnergyBalance(solution, energies[:, 0], energies[:, 1], **works, uncertain=0.0)
 
 
 def balance(solution: Solution) -> EnergyBalance:
@@ -222,8 +222,9 @@ def _trapezoids(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
-def evaluated(solution: Solution, bundle: str, **changes: Any) -> np.ndarray:
+def evaluated(solution: Solution, bundle: str, **changes: np.ndarray) -> np.ndarray:
     """Return the outputs of a bundle along a run of which other arrays are taken, (n_t, k)."""
+    assert solution.observe is not None
     other = copy.copy(solution)
     vars(other).update(changes)
     return solution.observe(other, bundle)
@@ -258,7 +259,8 @@ def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
         for event in solution.located:
             jumps[event.row] += solution.kinetic[event.row] - solution.kinetic[event.row - 1]
         jumps -= _rubbed(solution, along)
-        return np.cumsum(jumps) - _integral(solution, (solution.lam * moving).sum(axis=1))
+        work = _integral(solution, np.sum(solution.lam * moving, axis=1))
+        return np.asarray(np.cumsum(jumps) - work)
     along = solution.gap_dot - moving
     steps = 0.5 * (solution.p[1:] * (along[1:] + along[:-1])).sum(axis=1)
     return np.concatenate([[0.0], np.cumsum(steps)])
@@ -274,7 +276,8 @@ def _friction(solution: Solution, along: np.ndarray) -> np.ndarray:
         steps = 0.5 * (impulse[1:] * (along[1:] + along[:-1])).sum(axis=1)
         return np.concatenate([[0.0], np.cumsum(steps)])
     force = solution.lam_t[:, list(solution.system.rough)]
-    return _integral(solution, (force * along).sum(axis=1)) + np.cumsum(_rubbed(solution, along))
+    work = _integral(solution, np.sum(force * along, axis=1))
+    return np.asarray(work + np.cumsum(_rubbed(solution, along)))
 
 
 def _rubbed(solution: Solution, along: np.ndarray) -> np.ndarray:

@@ -7,13 +7,13 @@ laws between y and lam1, with u = s x1 + (1 - s) x0: see
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.compiled import FirstOrder
 from explorer.kernels.model.along_rows import evaluate
 from explorer.quantities import number, quantity
+from explorer.results.solution import Solution
 from explorer.verification.growth import theta_growth
 
 __all__ = ["euler_moreau"]
@@ -23,7 +23,7 @@ _BLOWN = 1e6  # times the state after its first steps
 _SAMPLES = 9  # rows at which the derivative of f is taken
 
 
-def euler_moreau(solution: Any, compiled: Any) -> list[Check]:
+def euler_moreau(solution: Solution, compiled: FirstOrder) -> list[Check]:
     """Return the checks of a run of `EulerMoreau`; `compiled` is what it ran."""
     if len(solution.t) < 3:
         return []
@@ -31,7 +31,9 @@ def euler_moreau(solution: Any, compiled: Any) -> list[Check]:
         return [*_equations(solution, compiled), *_growth(solution, compiled)]
 
 
-def _along(run: Any, compiled: Any, name: str, t: Any, x: Any, lam: Any) -> np.ndarray:
+def _along(
+    run: Solution, compiled: FirstOrder, name: str, t: np.ndarray, x: np.ndarray, lam: np.ndarray
+) -> np.ndarray:
     native = compiled.bundles[name]
     out = np.empty((len(t), native.size))
     parts = [np.ascontiguousarray(a, float) for a in (t, x, lam)]
@@ -40,7 +42,7 @@ def _along(run: Any, compiled: Any, name: str, t: Any, x: Any, lam: Any) -> np.n
     return out
 
 
-def _equations(run: Any, compiled: Any) -> list[Check]:
+def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     scheme, m = run.scheme, compiled.m
     _, M, bounds = compiled.start(list(run.rho.values()))
     on_r = scheme.gamma_on == "r"
@@ -89,7 +91,7 @@ def _equations(run: Any, compiled: Any) -> list[Check]:
 
 
 def _worst(
-    run: Any, name: str, off: np.ndarray, size: np.ndarray, tol: float, rounds: np.ndarray,
+    run: Solution, name: str, off: np.ndarray, size: np.ndarray, tol: float, rounds: np.ndarray,
     knob: str, words: str,
 ) -> Check:  # fmt: skip
     size, rounds = np.maximum(size, 1e-300), 1e2 * _EPS * rounds
@@ -103,7 +105,7 @@ def _worst(
     )  # fmt: skip
 
 
-def _growth(run: Any, compiled: Any) -> list[Check]:
+def _growth(run: Solution, compiled: FirstOrder) -> list[Check]:
     """Return the check of growth below theta = 1/2; fatal where the state has grown beyond use."""
     n, theta, steps = compiled.n_x, run.scheme.theta, len(run.t) - 1
     if theta >= 0.5:

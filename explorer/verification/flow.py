@@ -9,12 +9,13 @@ leave a hundred of them, where the step is near its limit of stability.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
+from explorer.results.solution import Solution
+from explorer.verification.marches import March
 
 __all__ = ["automaton", "flow", "missing", "passed_over"]
 
@@ -41,7 +42,7 @@ class _Steps:
     rates: np.ndarray  # (k, 6, n_x)
 
 
-def _steps(march: Any) -> _Steps:
+def _steps(march: March) -> _Steps:
     n, steps, head = march.flow.n_x, march.steps, march.events.head
     if not len(steps.t):
         none, state = np.zeros(0), np.zeros((0, n))
@@ -70,7 +71,7 @@ def _steps(march: Any) -> _Steps:
     return _Steps(t, h, first, last, mode, nodes, x.reshape(shape), rates.reshape(shape))
 
 
-def _misses(march: Any, s: _Steps) -> np.ndarray:
+def _misses(march: March, s: _Steps) -> np.ndarray:
     """Return what the steps leave of x' = f, (k,) in units of their tolerances."""
     settings = march.settings
     with np.errstate(all="ignore"):
@@ -83,7 +84,7 @@ def _misses(march: Any, s: _Steps) -> np.ndarray:
         return np.asarray((np.maximum(left - rounds, 0.0) / unit).max(axis=1))
 
 
-def flow(run: Any) -> list[Check]:
+def flow(run: Solution) -> list[Check]:
     """Return the check of what the steps of a run leave of x' = f, in units of their tolerances.
 
     Parameters
@@ -116,7 +117,7 @@ def flow(run: Any) -> list[Check]:
     ]  # fmt: skip
 
 
-def missing(run: Any) -> list[Check]:
+def missing(run: Solution) -> list[Check]:
     """Return the check that every row has a state, if one has none."""
     none = ~np.isfinite(run.x).all(axis=1)
     if not none.any():
@@ -129,7 +130,7 @@ def missing(run: Any) -> list[Check]:
     )]  # fmt: skip
 
 
-def automaton(run: Any, accuracy: float) -> list[Check]:
+def automaton(run: Solution, accuracy: float) -> list[Check]:
     """Return the checks of a run of a hybrid system: guards at events and between, resets."""
     if not len(run.march.steps.t):
         return []
@@ -137,7 +138,7 @@ def automaton(run: Any, accuracy: float) -> list[Check]:
         return [*_events(run, accuracy), *passed_over(run)]
 
 
-def passed_over(run: Any) -> list[Check]:
+def passed_over(run: Solution) -> list[Check]:
     """Return the check that no guard of a mode goes through its zero without an event."""
     if not len(run.march.steps.t):
         return []
@@ -145,14 +146,14 @@ def passed_over(run: Any) -> list[Check]:
         return [_crossed(run, _steps(run.march))]
 
 
-def _guards(march: Any, mode: int, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _guards(march: March, mode: int, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return r and `when` of all guards of a mode, (n_t, n_guards) each."""
     native = march.flow.bundles[march.flow.offsets["guard"] + mode]
     found = march.along(native, t, x)
     return found[:, : found.shape[1] // 2], found[:, found.shape[1] // 2 :]
 
 
-def _events(run: Any, accuracy: float) -> list[Check]:
+def _events(run: Solution, accuracy: float) -> list[Check]:
     """Return the checks that guards are zero at their events, and that resets hold."""
     march, flow = run.march, run.march.flow
     worst = {"guards": (0.0, ""), "resets": (0.0, "")}
@@ -186,7 +187,7 @@ def _events(run: Any, accuracy: float) -> list[Check]:
     ]
 
 
-def _crossed(run: Any, s: _Steps) -> Check:
+def _crossed(run: Solution, s: _Steps) -> Check:
     """Return the check that no guard goes through its zero without an event."""
     march, count, said = run.march, 0, ""
     begins = np.append(True, s.t[1:] > (s.t + s.h)[:-1] * (1 + 1e-12))

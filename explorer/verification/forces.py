@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.compiled import compile_system
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem
 from explorer.systems.massless import filled, has_mass, without_mass
+from explorer.types import Matrix
 from explorer.verification.energy_balance import evaluated
 
 __all__ = ["force", "inverse_masses", "momentum", "null_of_mass"]
@@ -17,7 +16,7 @@ __all__ = ["force", "inverse_masses", "momentum", "null_of_mass"]
 _DENSE = 500  # coordinates up to which a mass matrix is solved with
 
 
-def force(solution: Solution, **changes: Any) -> np.ndarray:
+def force(solution: Solution, **changes: np.ndarray) -> np.ndarray:
     """Return F along a run, (n_t, n), with other arrays if given; no spring that yields."""
     system, n = solution.system, solution.q.shape[1]
     found = evaluated(solution, "force", **changes)[:, :n]
@@ -31,11 +30,11 @@ def momentum(
     solution: Solution, t: np.ndarray, q: np.ndarray, v: np.ndarray, *, size: bool = False
 ) -> np.ndarray:
     """Return M(q) v, (n_t, n); with `size` the sum of the moduli of its terms."""
-    system: Any = solution.system
+    system = solution.system
     if isinstance(system, LinearMechanicalSystem):
         M = abs(system.M) if size else system.M
         return np.asarray((M @ (np.abs(v) if size else v).T).T)
-    compiled: Any = compile_system(system)
+    compiled = compile_system(system)
     entries = evaluated(solution, "mass", t=t, q=q, v=v)
     found = np.zeros_like(v)
     for k, (i, j) in enumerate(zip(*divmod(compiled.place_M, compiled.n), strict=True)):
@@ -44,9 +43,9 @@ def momentum(
     return found
 
 
-def null_of_mass(solution: Solution) -> Any:
+def null_of_mass(solution: Solution) -> Matrix:
     """Return orthonormal columns N (n, k) with M N = 0 at the start; k = 0 if M is regular."""
-    compiled: Any = compile_system(solution.system)
+    compiled = compile_system(solution.system)
     inp = compiled.input(list(solution.rho.values()))
     inp[: 1 + compiled.n] = solution.t[0], *solution.q[0]
     M = compiled.matrices(inp)[0]
@@ -58,7 +57,7 @@ def inverse_masses(solution: Solution) -> np.ndarray:
 
     A scale: of many coordinates, and of discs, from the diagonal of M alone.
     """
-    compiled: Any = compile_system(solution.system)
+    compiled = compile_system(solution.system)
     inp = compiled.input(list(solution.rho.values()))
     inp[: 1 + compiled.n] = solution.t[0], *solution.q[0]
     M, _, _, entries = compiled.matrices(inp)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.compiled import compile_system
@@ -29,7 +27,7 @@ class Rows:
     """
 
     def __init__(self, solution: Solution, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> None:
-        self.compiled: Any = compile_system(solution.system)
+        self.compiled = compile_system(solution.system)
         compiled = self.compiled
         count = compiled.rows + compiled.bound
         out = evaluated(solution, "gap", q=q, v=v, t=t)
@@ -53,7 +51,7 @@ class Rows:
 
 def gradients(solution: Solution, row: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the gradients of the gaps (n_c, n) and of the constraints (n_phi, n) at a row."""
-    compiled: Any = compile_system(solution.system)
+    compiled = compile_system(solution.system)
     n, count = compiled.n, compiled.rows + compiled.bound
     inp = compiled.input(list(solution.rho.values()))
     inp[: 1 + n] = solution.t[row], *solution.q[row]

@@ -8,13 +8,14 @@ mode that decays grows; below it does for h > -2 Re(lambda) / ((1 - 2 theta) |la
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import compile_system
 from explorer.quantities import number, quantity
+from explorer.results.solution import Solution
 from explorer.systems.modal import own_growth
 
 __all__ = [
@@ -38,7 +39,27 @@ _SAMPLES = 5
 _TOLERATED = 0.05  # growth of an amplitude over the run, where it should stay or decay
 
 
-def grown(solution: Any) -> bool:
+class Weights(Protocol):
+    """Coefficients of the Newmark family; alpha weighs the old value."""
+
+    @property
+    def alpha_m(self) -> float:
+        """Of the accelerations."""
+
+    @property
+    def alpha_f(self) -> float:
+        """Of the forces."""
+
+    @property
+    def beta(self) -> float:
+        """Of the new acceleration in the position."""
+
+    @property
+    def gamma(self) -> float:
+        """Of the new acceleration in the velocity."""
+
+
+def grown(solution: Solution) -> bool:
     """Whether the end lies so far beyond the first steps that the run may have blown up. Quick."""
     if solution.has("march"):  # its steps have a tolerance, and its rows wait
         return False
@@ -80,12 +101,12 @@ def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: fl
     )]  # fmt: skip
 
 
-def mechanical_growth(solution: Any) -> list[Check]:
+def mechanical_growth(solution: Solution) -> list[Check]:
     """Return the same check of a run of a mechanical system; of many coordinates none."""
     theta, system, n = solution.scheme.theta, solution.system, solution.q.shape[1]
     if theta >= 0.5 or n > _FULL or len(solution.t) < 2 or system.springs:
         return []
-    compiled: Any = compile_system(system)
+    compiled = compile_system(system)
     last = len(solution.t) - 1
     matrices = []
     for row in sorted({0} if compiled.constant else {*np.linspace(0, last, _SAMPLES).astype(int)}):
@@ -100,7 +121,7 @@ def mechanical_growth(solution: Any) -> list[Check]:
     return theta_growth(matrices, solution.scheme.h, last, theta)
 
 
-def step_growth(co: Any, M: np.ndarray, C: np.ndarray, K: np.ndarray, h: float) -> float:
+def step_growth(co: Weights, M: np.ndarray, C: np.ndarray, K: np.ndarray, h: float) -> float:
     """Return by how much a step of the Newmark family grows beyond the equation, ln of a factor.
 
     M, C, K may be any matrices: the step (d, v, a)_1 = T (d, v, a)_0 is formed.
@@ -119,12 +140,12 @@ def step_growth(co: Any, M: np.ndarray, C: np.ndarray, K: np.ndarray, h: float) 
     return beyond if beyond > _HALF else 0.0
 
 
-def newmark_growth(solution: Any) -> list[Check]:
+def newmark_growth(solution: Solution) -> list[Check]:
     """Return the check of growth that a scheme of the Newmark family makes by itself."""
     scheme, system, n = solution.scheme, solution.system, solution.q.shape[1]
     if scheme.coefficients.unconditional or n > _FEW or len(solution.t) < 2:
         return []
-    compiled: Any = compile_system(system)
+    compiled = compile_system(system)
     last = len(solution.t) - 1
     even = {*np.linspace(0, last, _SAMPLES).astype(int).tolist()}
     rates = []

@@ -7,12 +7,12 @@ its stages, show it: their own error is bounded by h times their defect x' - f(t
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
+from explorer.verification.marches import Elements
 
 __all__ = ["inside"]
 
@@ -22,7 +22,7 @@ _ROUND_OFF = 1e-9  # of the largest value of a function
 _LEAVING = 0.3  # of its largest value in an element at whose start, found to some order, it slid
 
 
-def inside(run: Any) -> list[Check]:
+def inside(run: Solution) -> list[Check]:
     """Return the check that no switching function changes its side within an element."""
     march = run.march
     if not len(march.times) or not march.compiled.n_c:
@@ -44,7 +44,7 @@ def inside(run: Any) -> list[Check]:
     return [Check("switches within elements", count, 0, "", words)]
 
 
-def _beyond(march: Any) -> tuple[np.ndarray, np.ndarray]:
+def _beyond(march: Elements) -> tuple[np.ndarray, np.ndarray]:
     """Return how far c is beyond its side, and what is no round-off, (n_e, nodes, n_c) both."""
     n, count = march.compiled.n_x, len(march.times)
     begin, h = march.times.T

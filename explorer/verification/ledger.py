@@ -7,18 +7,33 @@ Energies and works are added up over the pieces, row by row, and judged as those
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
+from explorer.results.solution import Solution
 from explorer.verification.energy import judged
 from explorer.verification.energy_balance import EnergyBalance, balance
 
 __all__ = ["WORKS", "Ledger"]
 
 WORKS = ("external", "damping", "contact", "friction", "yielding")
+
+
+class Stepper(Protocol):
+    """What a ledger reads of the scheme of a run."""
+
+    @property
+    def keeps_energy(self) -> bool:
+        """Whether it damps no motion by itself."""
+
+    def conserved(self, solution: Solution) -> np.ndarray | float:
+        """Return what it conserves besides T + V, J."""
+
+    def certify_steps(self, solution: Solution) -> list[Check]:
+        """Return the checks of its steps."""
 
 
 class Ledger:
@@ -32,14 +47,14 @@ class Ledger:
         Whether they can be told.
     """
 
-    def __init__(self, scheme: Any) -> None:
+    def __init__(self, scheme: Stepper) -> None:
         self.scheme, self.unsure = scheme, 0.0
         self.checks: dict[str, Check] = {}
         self._energies: list[np.ndarray] = []
         self._works: list[np.ndarray] = []
         self._kept: list[np.ndarray] = []
         self._potential: list[np.ndarray] = []
-        self._last: Any = None
+        self._last: Solution | None = None
         self.known = True
 
     @property
@@ -52,7 +67,7 @@ class Ledger:
         """Works up to every row."""
         return np.concatenate(self._works)
 
-    def add(self, run: Any, new: int) -> None:
+    def add(self, run: Solution, new: int) -> None:
         """Add a piece: rows of a run from `new` on are new; those before overlap with the last."""
         self._last = run
         self._energies.append(run._energies[new:])
@@ -85,7 +100,7 @@ class Ledger:
     def certificate(self) -> tuple[Check, ...]:
         """Return the checks of the whole run."""
         checks = list(self.checks.values())
-        if not self.known or sum(map(len, self._works)) < 3:
+        if self._last is None or not self.known or sum(map(len, self._works)) < 3:
             return tuple(checks)
         works = dict(zip(WORKS, self.works.T, strict=True))
         found = EnergyBalance(

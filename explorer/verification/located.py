@@ -7,12 +7,11 @@ points of Gauss, at states of the flow itself or of the polynomials of an elemen
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
+from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
@@ -25,7 +24,7 @@ _STILL = 1e-10  # m: what a force does over less is no motion
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
 
 
-def located(run: Any, accuracy: float) -> list[Check]:
+def located(run: Solution, accuracy: float) -> list[Check]:
     """Return the checks of a mechanical run; `accuracy` is relative, that of the whole run."""
     if len(run.t) < 3:
         return []
@@ -33,7 +32,7 @@ def located(run: Any, accuracy: float) -> list[Check]:
         return [*penetration(run, min(max(accuracy, _DEEP), 0.05)), *impacts(run, accuracy)]
 
 
-def impacts(run: Any, accuracy: float) -> list[Check]:
+def impacts(run: Solution, accuracy: float) -> list[Check]:
     """Return the check of gap'(+) = -e gap'(-) at impacts of one contact on its own."""
     e = _restitutions(run)
     off, where = 0.0, None
@@ -54,7 +53,7 @@ def impacts(run: Any, accuracy: float) -> list[Check]:
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
 
 
-def _restitutions(run: Any) -> np.ndarray:
+def _restitutions(run: Solution) -> np.ndarray:
     from explorer.compiled import compile_system
 
     found: np.ndarray = compile_system(run.system).start(list(run.rho.values()))[2]
@@ -62,7 +61,7 @@ def _restitutions(run: Any) -> np.ndarray:
 
 
 def flow_energy(
-    run: Any, accuracy: float, start: np.ndarray | None = None, h: np.ndarray | None = None
+    run: Solution, accuracy: float, start: np.ndarray | None = None, h: np.ndarray | None = None
 ) -> list[Check]:
     """Return the check of the energy between events.
 
@@ -89,7 +88,7 @@ def flow_energy(
 
 
 def _balanced(
-    run: Any, rows: Any, nodes: np.ndarray, weights: np.ndarray, accuracy: float
+    run: Solution, rows: Solution, nodes: np.ndarray, weights: np.ndarray, accuracy: float
 ) -> list[Check]:
     place = np.searchsorted(nodes, rows.t)
     inside = (place < len(nodes)) & (nodes[np.minimum(place, len(nodes) - 1)] == rows.t)
@@ -113,16 +112,16 @@ def _balanced(
     )]  # fmt: skip
 
 
-def _potential(rows: Any) -> np.ndarray:
+def _potential(rows: Solution) -> np.ndarray:
     found = rows.potential
     if found is not None:
         return np.asarray(found)
     if isinstance(rows.system, MechanicalSystem):
         return np.zeros_like(rows.t)
-    return np.einsum("ti,ti->t", rows.q, (rows.system.K @ rows.q.T).T) / 2
+    return np.asarray(np.einsum("ti,ti->t", rows.q, (rows.system.K @ rows.q.T).T) / 2)
 
 
-def _power(run: Any, rows: Any) -> np.ndarray:
+def _power(run: Solution, rows: Solution) -> np.ndarray:
     """Return the power of all that has no potential, (n_t,) in W."""
     n, system = rows.q.shape[1], rows.system
     if isinstance(system, MechanicalSystem):
@@ -148,7 +147,7 @@ def _power(run: Any, rows: Any) -> np.ndarray:
     return np.asarray(power)
 
 
-def by_steps(run: Any) -> list[Check]:
+def by_steps(run: Solution) -> list[Check]:
     """Return the check of energy that is made by a run whose steps are all that is known."""
     with np.errstate(all="ignore"):
         found = energy_balance(run)
@@ -162,7 +161,7 @@ def by_steps(run: Any) -> list[Check]:
     )]  # fmt: skip
 
 
-def switched(run: Any, accuracy: float) -> list[Check]:
+def switched(run: Solution, accuracy: float) -> list[Check]:
     """Return the check that each switching function has the sign of its side, or is slid on."""
     if not run.c.size:
         return []
@@ -177,7 +176,7 @@ def switched(run: Any, accuracy: float) -> list[Check]:
     )]  # fmt: skip
 
 
-def elements(run: Any, accuracy: float, *, cross: bool = True) -> list[Check]:
+def elements(run: Solution, accuracy: float, *, cross: bool = True) -> list[Check]:
     """Return the checks of the equations of `FESD`, each block in its own scale."""
     march, residual = run.march, run.fesd_residual
     if not len(march.times):

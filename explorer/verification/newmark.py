@@ -6,12 +6,11 @@ of a0 and a1: `explorer.kernels.time_stepping.newmark`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
+from explorer.results.solution import Solution
 from explorer.verification.forces import force, momentum, null_of_mass
 
 __all__ = ["equilibrium"]
@@ -20,7 +19,7 @@ _EPS = float(np.finfo(float).eps)
 _SETTLED = 1e-10  # Newton's method ends with a last correction that is smaller than that
 
 
-def equilibrium(run: Any) -> list[Check]:
+def equilibrium(run: Solution) -> list[Check]:
     """Return the check of the forces that the accepted states leave, beside their terms.
 
     Steps in which a contact acts have impulses of their own and are left to its laws.
@@ -31,7 +30,7 @@ def equilibrium(run: Any) -> list[Check]:
         return _checked(run, _free(run))
 
 
-def _free(run: Any) -> np.ndarray:
+def _free(run: Solution) -> np.ndarray:
     """Return the steps between rows as the scheme has them, (n_steps,) bool.
 
     Without a contact, before, in and behind them; not taken in parts; and with alphas not before a
@@ -43,13 +42,13 @@ def _free(run: Any) -> np.ndarray:
         if co.alpha_m != co.alpha_f:
             whole[:-1] &= np.abs(np.diff(h)) <= 1e-6 * h[1:]
         return np.asarray(whole)
-    away = (run.gap > 0).all(axis=1) & ~(run.p > 0).any(axis=1)
+    away = np.all(run.gap > 0, axis=1) & ~np.any(run.p > 0, axis=1)
     free = away[1:] & away[:-1]
     free[1:] &= away[:-2]
     return np.asarray(free)
 
 
-def _checked(run: Any, free: np.ndarray) -> list[Check]:
+def _checked(run: Solution, free: np.ndarray) -> list[Check]:
     if not free.any():
         return []
     scheme, co = run.scheme, run.scheme.coefficients

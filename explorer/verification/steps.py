@@ -14,12 +14,10 @@ inverse of the mass that they meet.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.compiled import compile_system
+from explorer.compiled import Compiled, compile_system
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
@@ -31,7 +29,9 @@ __all__ = ["contact_problem", "moreau"]
 _EPS = float(np.finfo(float).eps)
 
 
-def contact_problem(solution: Solution, tolerance: float, residual: Any = None) -> list[Check]:
+def contact_problem(
+    solution: Solution, tolerance: float, residual: np.ndarray | None = None
+) -> list[Check]:
     """Return the check of what the solver of the contact problems left, beside each step's speeds.
 
     Parameters
@@ -73,7 +73,7 @@ def _speeds(solution: Solution) -> np.ndarray:
     return np.asarray(found)
 
 
-def moreau(solution: Any) -> list[Check]:
+def moreau(solution: Solution) -> list[Check]:
     """Return the checks of a run of `MoreauJean`: laws, constraints, and balance of momentum."""
     scheme, left = solution.scheme, solution.residuals[:, 0].copy()
     if solution.has("discs") or len(solution.t) < 2:  # contacts of no formulas
@@ -90,7 +90,7 @@ def moreau(solution: Any) -> list[Check]:
 class _Step:
     """The steps of a run: rows i of its arrays hold the step that ends at row i + 1."""
 
-    def __init__(self, solution: Any) -> None:
+    def __init__(self, solution: Solution) -> None:
         self.solution, scheme = solution, solution.scheme
         self.h = np.diff(solution.t)[:, None]
         q, v, theta = solution.q, solution.v, scheme.theta
@@ -105,7 +105,7 @@ class _Step:
     def laws(self) -> np.ndarray:
         """Return the natural residual of contacts and friction in m/s, (n_steps,)."""
         run, nc = self.solution, self.solution.p.shape[1]
-        compiled: Any = compile_system(run.system)
+        compiled = compile_system(run.system)
         rho = list(run.rho.values())
         e = compiled.start(rho)[2]
         inp, weight = compiled.input(rho), inverse_masses(run)
@@ -134,7 +134,7 @@ class _Step:
             found = np.maximum(found, rubbed)
         return np.asarray(found)
 
-    def _given_way(self, compiled: Any, inp: np.ndarray, speed: np.ndarray) -> np.ndarray:
+    def _given_way(self, compiled: Compiled, inp: np.ndarray, speed: np.ndarray) -> np.ndarray:
         """Return the natural residual of 0 <= gap(q, lam) perp lam >= 0 in m/s, (n_steps, n_c).
 
         speed : (n_steps, n_c) what the impulses are in m/s

@@ -67,7 +67,9 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
         resets = solution.jump_rows if not solution.has_velocities else solution.jump_rows[:0]
         resets = resets[: count // 2]
         at = np.unique(np.concatenate([at, resets, resets - 1]))
-    values = observe(_Part(solution, at), "sketch")
+    names = ("t", "q", "v") if solution.has_velocities else ("t", "q")
+    rows = solution.changed(**{name: getattr(solution, name)[at] for name in names})
+    values = observe(rows, "sketch")
     xy = values[:, : 2 * points].reshape(len(at), points, 2)
     radii = values[0, 2 * points :]
     low, high = xy.min(axis=(0, 1)), xy.max(axis=(0, 1))
@@ -97,20 +99,6 @@ def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     along = 0.2 * (end - start)
     across = 0.5 * np.array([-along[1], along[0]])
     return np.array([end - along + across, end, end - along - across])
-
-
-class _Part:
-    """Some rows of a solution, as `Solution.observe` wants them."""
-
-    def __init__(self, solution: Solution, at: np.ndarray) -> None:
-        self.system, self.rho = solution.system, solution.rho
-        self.t, self.q, self.has_velocities = (
-            solution.t[at],
-            solution.q[at],
-            solution.has_velocities,
-        )
-        if self.has_velocities:
-            self.v = solution.v[at]
 
 
 @view

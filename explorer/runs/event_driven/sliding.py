@@ -10,8 +10,8 @@ import numpy as np
 
 from explorer.compiled import Switched, compile_switched
 from explorer.errors import NotApplicable
+from explorer.results.continuations import Continuations
 from explorer.results.event import KINDS, LocatedEvent
-from explorer.results.switches import Continuations
 from explorer.runs.event_driven.march import March
 from explorer.runs.fesd.tangents import check_start
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.results.switches import Continuations
+from explorer.results.continuations import Continuations
 from explorer.runs.fesd.run import Run
 
 __all__ = ["continuations"]

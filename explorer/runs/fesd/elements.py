@@ -12,9 +12,9 @@ from explorer.compiled import short
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import number, quantity
+from explorer.results.continuations import Continuations
 from explorer.results.event import Jump, LocatedEvent
 from explorer.results.solution import Solution
-from explorer.results.switches import Continuations
 from explorer.runs.fesd.continuations import continuations
 from explorer.runs.fesd.residuals import residual
 from explorer.runs.fesd.run import Run

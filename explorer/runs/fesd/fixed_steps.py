@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.kernels.fesd.collocation import at_stages
-from explorer.results.switches import Continuations
+from explorer.results.continuations import Continuations
 from explorer.runs.fesd.elements import Elements
 
 __all__ = ["FixedSteps"]
