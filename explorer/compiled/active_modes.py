@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class Solved(Bundle):
     size : int
     """
 
-    def __init__(self, address: int, words: Any, size: int) -> None:
+    def __init__(self, address: int, words: Sequence[int], size: int) -> None:
         self.size, self.address = size, address
         self._words = np.array(words, np.int64)
         self.data = self._words.ctypes.data
@@ -63,7 +63,7 @@ class ActiveModes:
         self._model = np.array(words, np.int64)
         self.address = kernel.address()
 
-    def bundle(self, task: int, mode: int, more: Any, size: int) -> Solved:
+    def bundle(self, task: int, mode: int, more: Sequence[int], size: int) -> Solved:
         """Return what does a task."""
         return Solved(self.address, [task, self._model.ctypes.data, mode, *more], size)
 

@@ -13,7 +13,7 @@ import pickle
 import re
 from collections.abc import Sequence
 from ctypes import byref
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -24,11 +24,23 @@ from explorer import cache
 from explorer.errors import BadModel
 from explorer.systems.kinks import SHARP
 
-__all__ = ["Bundle", "Neighbours", "Recorded", "Values", "smooth"]
+__all__ = ["Bundle", "Expr", "Neighbours", "Recorded", "Values", "smooth"]
+
+Expr: TypeAlias = se.Basic  # an expression or a symbol of SymEngine
 
 _TAKEN = re.compile(r"x\d+\Z")
 _FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NUMBER: Any = ctypes.c_double.from_buffer  # three times as fast as an array's own `ctypes`
+
+
+class Holding(Protocol):
+    """What can hold formulas to one side of a surface: `explorer.compiled.sides.Sides` does."""
+
+    def turns(self, at: sp.Expr, u: Expr) -> Expr:
+        """Return what has the sign of u, which is `at` in the formula."""
+
+    def whole(self, at: sp.Expr, u: Expr) -> Expr:
+        """Return floor(u)."""
 
 
 @functools.cache
@@ -37,7 +49,7 @@ def _target() -> bytes:
     return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
 
 
-def _digest(args: Sequence[Any], outputs: Sequence[Any]) -> str:
+def _digest(args: Sequence[Expr], outputs: Sequence[Expr]) -> str:
     """Return what tells these formulas from all others, the same in every process.
 
     (A pickle would not: it holds addresses.) Common subexpressions keep the text short; it shows
@@ -65,7 +77,7 @@ class Bundle:
         Number of outputs.
     """
 
-    def __init__(self, args: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def __init__(self, args: Sequence[Expr], outputs: Sequence[Expr]) -> None:
         self.size = len(outputs)
         content = list(outputs) or [se.Integer(0)]
         # SymEngine calls common subexpressions x0, x1, ... and takes no notice of arguments
@@ -109,7 +121,7 @@ class Values:
     formulas : sequence of sympy expressions
     """
 
-    def __init__(self, args: Sequence[Any], formulas: Sequence[Any]) -> None:
+    def __init__(self, args: Sequence[Expr], formulas: Sequence[sp.Expr]) -> None:
         self._fixed = np.array([x if x.is_Number else np.nan for x in formulas], float)
         self._bundle = Bundle(args, [smooth(x) for x in formulas if not x.is_Number])
 
@@ -171,13 +183,13 @@ class Neighbours(Bundle):
         self._call = _FUNCTION(self.address)
 
 
-def _settled(outputs: Sequence[Any]) -> list[Any]:
+def _settled(outputs: Sequence[Expr]) -> list[Expr]:
     """Return the outputs with the derivative of floor as what it is between its jumps, zero."""
     steps = {d: 0 for e in outputs for d in se.sympify(e).atoms(se.Derivative, se.Subs)}
     return [se.sympify(e).xreplace(steps) for e in outputs] if steps else list(outputs)
 
 
-def smooth(expr: Any, sides: Any = None) -> Any:
+def smooth(expr: sp.Expr, sides: Holding | None = None) -> Expr:
     """Return a SymEngine expression in which Abs, sign, Min, Max, Heaviside are cases.
 
     SymEngine derives and compiles cases, not these functions. Written from the leaves up, since
@@ -196,7 +208,7 @@ def smooth(expr: Any, sides: Any = None) -> Any:
     args = [smooth(a, sides) for a in expr.args]
     u = args[0]
 
-    def turns(at: Any, value: Any) -> Any:
+    def turns(at: sp.Expr, value: Expr) -> Expr:
         return value if sides is None else sides.turns(at, value)
 
     if isinstance(expr, sp.Abs):
@@ -223,11 +235,11 @@ def smooth(expr: Any, sides: Any = None) -> Any:
     return getattr(se, type(expr).__name__)(*args)
 
 
-def _whole(at: Any, u: Any, sides: Any) -> Any:
+def _whole(at: sp.Expr, u: Expr, sides: Holding | None) -> Expr:
     return se.floor(u) if sides is None else sides.whole(at, u)
 
 
-def _condition(when: Any, sides: Any) -> Any:
+def _condition(when: sp.Basic, sides: Holding | None) -> Expr | bool:
     if when in (sp.true, sp.false):
         return bool(when)
     if isinstance(when, (sp.And, sp.Or, sp.Not)):

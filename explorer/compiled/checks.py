@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.quantities import quantity
-from explorer.systems.massless import pivots, plainly_singular
+from explorer.systems import LagrangianSystem
+from explorer.systems.massless import has_mass, pivots, plainly_singular
 from explorer.systems.modal import natural_modes
+from explorer.types import Matrix, is_sparse
 
 __all__ = [
     "check_constraints", "check_friction", "check_mass", "improper", "short",
@@ -23,7 +24,7 @@ _WITHOUT_MASS = (
 )
 
 
-def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool:
+def check_mass(name: str, M: Matrix, where: str, *, singular: bool = False) -> bool:
     """Refuse a mass matrix, dense or sparse, that is not symmetric and positive definite.
 
     Parameters
@@ -42,8 +43,7 @@ def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool
         With the smallest eigenvalue; `where` says at which state.
     """
     diagonal = M.diagonal()
-    sparse = hasattr(M, "indptr")
-    if diagonal.min() > 0 and (M.nnz if sparse else np.count_nonzero(M)) == len(diagonal):
+    if has_mass(M):
         return False
     if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
         raise BadModel(f"The mass matrix of '{name}' is not symmetric {where}.")
@@ -51,8 +51,8 @@ def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool
         return True
     size = np.sqrt(np.abs(diagonal))
     size[size == 0] = 1.0
-    if sparse:
-        scaled = M.multiply(1 / size).multiply(1 / size[:, None]).tocsr()
+    if is_sparse(M):
+        scaled: Matrix = M.multiply(1 / size).multiply(1 / size[:, None]).tocsr()
         smallest = pivots(scaled).min()
     else:
         scaled = M / np.outer(size, size)
@@ -74,7 +74,7 @@ def check_mass(name: str, M: Any, where: str, *, singular: bool = False) -> bool
 
 
 def check_constraints(
-    system: Any, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
+    system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
 ) -> None:
     """Refuse a start that violates its constraints, and constraints that say one thing twice.
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import Bundle, Values, smooth
+from explorer.compiled.bundle import Bundle, Expr, Values, smooth
 from explorer.errors import BadValue
 from explorer.quantities import quantity
+from explorer.systems import LagrangianSystem
 from explorer.systems.compliance import deflection, multiplier
 
 __all__ = ["Compliance"]
@@ -38,7 +37,7 @@ class Compliance:
         d and the entries of D, of an input vector with lam behind it; None if d is linear.
     """
 
-    def __init__(self, system: Any, args: list[Any]) -> None:
+    def __init__(self, system: LagrangianSystem, args: list[Expr]) -> None:
         self.system, self.nc = system, len(system.contacts)
         diagonal = [sp.S(c.compliance) for c in system.contacts]
         D = dict(system._D)

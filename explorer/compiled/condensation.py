@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from explorer.compiled.checks import short
 from explorer.compiled.mechanical import Compiled
 from explorer.errors import BadModel, ModelWarning
 from explorer.systems.massless import Massless, filled, has_mass, massless
+from explorer.types import Matrix, is_sparse
 
 __all__ = ["consistent", "directions", "follow"]
 
@@ -25,7 +26,7 @@ _STILL = 1e-13
 _NEAR = 1e-6  # a start that was written down with few digits
 
 
-def directions(compiled: Compiled, inp: np.ndarray, M: Any) -> Massless | None:
+def directions(compiled: Compiled, inp: np.ndarray, M: Matrix) -> Massless | None:
     """Return the directions without mass at an input vector; None if M is regular.
 
     Raises
@@ -115,10 +116,10 @@ def follow(
     if len(t) < 2:
         return
     N = found.all
-    of: Any = min(len(t) - 1, 2)
+    order: Literal[1, 2] = 1 if len(t) == 2 else 2
     for x, rate, columns in ((q, v, found.free), (v, a, N)):
         if rate is not None:
-            mean = np.gradient((columns.T @ x.T).T, t, axis=0, edge_order=of)
+            mean = np.gradient((columns.T @ x.T).T, t, axis=0, edge_order=order)
             rate += (columns @ (mean.T - columns.T @ rate.T)).T
 
 
@@ -150,8 +151,8 @@ def rates(
     return F_t, F_tt
 
 
-def _solved(A: Any, b: np.ndarray) -> np.ndarray:
-    if hasattr(A, "indptr"):
+def _solved(A: Matrix, b: np.ndarray) -> np.ndarray:
+    if is_sparse(A):
         from scipy.sparse.linalg import spsolve
 
         return np.asarray(spsolve(A.tocsc(), b))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from explorer.types import Matrix
 
 __all__ = ["matrix"]
 
 
-def matrix(entries: np.ndarray, places: np.ndarray, n: int, *, sparse: bool = False) -> Any:
+def matrix(entries: np.ndarray, places: np.ndarray, n: int, *, sparse: bool = False) -> Matrix:
     """Return the (n, n) matrix with entries at places i n + j, a csr_array if `sparse`."""
     if sparse:
         from scipy.sparse import csr_array  # loads slowly

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import symengine as se
 
-from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.checks import short
 from explorer.compiled.ordering import Joint, joint
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
 from explorer.systems import FirstOrderSystem, StateSpaceSystem
+from explorer.types import Reals
 
 __all__ = ["FirstOrder", "compile_first_order"]
 
@@ -69,7 +69,7 @@ class FirstOrder:
         mass = [smooth(k) for row in system.mass for k in row]
         self._given = self._bundle([*start, *mass, *bounds])
 
-    def _bundle(self, outputs: Sequence[Any]) -> Bundle:
+    def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
         return Bundle(self.args, outputs)
 
     @cached_property
@@ -82,13 +82,13 @@ class FirstOrder:
         """The named outputs."""
         return self._bundle([smooth(o.formula) for o in self.system.outputs])
 
-    def input(self, rho: Any) -> np.ndarray:
+    def input(self, rho: Reals) -> np.ndarray:
         """Return a fresh input vector with zero state."""
         inp = np.zeros(len(self.args))
         inp[len(inp) - self.n_rho :] = rho
         return inp
 
-    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return x0 (n_x,), M (n_x, n_x) and the bounds of lam (2, m).
 
         Raises
@@ -172,7 +172,7 @@ class FirstOrder:
         return ""
 
 
-def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> tuple[list[Any], list[int]]:
+def _jacobian(functions: Sequence[Expr], variables: Sequence[Expr]) -> tuple[list[Expr], list[int]]:
     """Return the derivatives that are not zero and their flat places."""
     entries, places = [], []
     for i, f in enumerate(functions):

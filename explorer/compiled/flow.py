@@ -22,25 +22,26 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.active_modes import ActiveModes
-from explorer.compiled.bundle import Bundle, smooth
-from explorer.compiled.remade import Remade
+from explorer.compiled.bundle import Bundle, Expr, smooth
+from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.saddle import gradient, saddle
 from explorer.compiled.sides import Sides
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
-from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
+from explorer.systems import HybridSystem, LagrangianSystem, StateSpaceSystem, StepSystem, System
 from explorer.systems.kinks import sharp_formulas
+from explorer.systems.modes import Guard
+from explorer.types import Reals
 
 __all__ = ["Flow", "compile_flow"]
 
-Expr = Any
-Recipe = Callable[[], Any]
+Outputs = Callable[[], Bundle | list[Expr]]  # formulas of a bundle, or the bundle itself
 _MOST = 200  # coordinates
 _FEW = 12  # so many modes are compiled at once, more of them when a run comes to them
 _ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
-def _smoothed(formulas: Sequence[Any], sides: Sides | None = None) -> list[Expr]:
+def _smoothed(formulas: Sequence[sp.Expr], sides: Sides | None = None) -> list[Expr]:
     return [smooth(sp.sympify(f), sides) for f in formulas]
 
 
@@ -118,21 +119,21 @@ class Flow(Remade):
         self.sides.collect(sharp_formulas(system) if numbers is None else ())
         self._args = [t, *x, *rho, *rate, *lam, *e, *sigma, *self.sides.symbols]
         self._t, self._x, self._rho, self._rate = t, x, rho, rate
-        self.bundles: list[Any] = []
+        self.bundles: list[Any] = []  # `Bundle`, or None until a run comes to its mode
         self.offsets = {}
-        self._recipes: list[tuple[int, int, Recipe]] = []
-        self._shared: dict[Any, Bundle] = system.made.setdefault("bundles", {})
+        self._recipes: list[tuple[int, int, Outputs]] = []
+        self._shared: dict[tuple[Expr, ...], Bundle] = system.made.setdefault("bundles", {})
         self.solved: ActiveModes | None = None
         if isinstance(system, StepSystem) and numbers is not None:
             self.solved = ActiveModes(system, numbers, 1 + self.n_x, len(self._args))
-        if self.mechanical:
+        if isinstance(system, LagrangianSystem):
             self._rewrite(system, lam, e, sigma)
-        else:
+        elif self.automaton is not None:
             self._modes(self.automaton)
         self.offsets["cost"] = len(self.bundles)
         self.cost: sp.Expr | None = None
         self._plain, self._origin = self, system  # without a cost; not begun in another mode
-        self._kept: dict[Any, Flow] = {}
+        self._kept: dict[tuple[frozenset[int], sp.Expr | None, System], Flow] = {}
         self._watch_sides()
         self._start(system)  # the last one
         self._list()
@@ -146,7 +147,7 @@ class Flow(Remade):
         self.table = np.array(made, np.int64)
         sizes = [2 * len(self.sides.symbols), *(size for _, size, _ in self._recipes)]
         self.most = max([*(b.size for b in self.bundles if b), *sizes])
-        self.workspaces: dict[Any, list[Any]] = {}  # those that no run is using
+        self.workspaces: dict[tuple[object, ...], list[Any]] = {}  # those that no run is using
 
     def _add(self, outputs: Sequence[Expr]) -> None:
         self.bundles.append(self._bundle(outputs))
@@ -158,17 +159,17 @@ class Flow(Remade):
             self._shared[key] = Bundle(self._args, outputs)
         return self._shared[key]
 
-    def _modes(self, system: Any) -> None:
+    def _modes(self, system: HybridSystem) -> None:
         """Say how everything is made that a mode needs; `make` does it."""
         n, columns = self.n_x, 1 + self.n_x + self.n_rho
         self.guards = sorted(system.guards, key=lambda g: g.mode)
-        of: list[list[Any]] = [[] for _ in system.modes]
+        of: list[list[Guard]] = [[] for _ in system.modes]
         for guard in self.guards:
             of[guard.mode].append(guard)
 
         solved = self.solved
 
-        def add(mode: int, size: int, recipe: Recipe) -> None:
+        def add(mode: int, size: int, recipe: Outputs) -> None:
             self._recipes.append((mode, size, recipe))
             self.bundles.append(None)
 
@@ -211,7 +212,9 @@ class Flow(Remade):
             self._args, [smooth(w) for b in system.start_branches for w in b.when]
         )  # fmt: skip
 
-    def _by_all(self, formulas: Sequence[Any], t: bool, sides: Any = None) -> list[Expr]:
+    def _by_all(
+        self, formulas: Sequence[sp.Expr], t: bool, sides: Sides | None = None
+    ) -> list[Expr]:
         """Return formulas, their derivatives by t if wanted, by x and by the parameters."""
         f = _smoothed(formulas, sides)
         by_t = [g.diff(self._t) for g in f] if t else []
@@ -224,7 +227,7 @@ class Flow(Remade):
             f.diff(r) if k in self.wrt else none for f in functions for k, r in enumerate(self._rho)
         ]
 
-    def _slope(self, formula: Any) -> list[Expr]:
+    def _slope(self, formula: sp.Expr) -> list[Expr]:
         return self._by_all([formula], True)[1:]
 
     def make(self, mode: int) -> None:
@@ -244,7 +247,9 @@ class Flow(Remade):
                 self.bundles[row] = made
                 self.table[row] = made.address, made.data
 
-    def _rewrite(self, system: Any, lam: list, e: list, sigma: list) -> None:
+    def _rewrite(
+        self, system: LagrangianSystem, lam: list[Expr], e: list[Expr], sigma: list[Expr]
+    ) -> None:
         x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
         for outputs in saddle(system, self._t, *x, rate, lam, e, sigma, self._by_rho, self.sides):
             self._add(outputs)
@@ -269,22 +274,22 @@ class Flow(Remade):
         formulas = sides.guards(inverse)
         self.surfaces = Bundle(self._all_args, formulas) if formulas else None
 
-    def _start(self, system: Any) -> None:
-        if self.mechanical:
+    def _start(self, system: System) -> None:
+        if isinstance(system, LagrangianSystem):
             start = [smooth(sp.sympify(s)) for s in (*system.start_q, *system.start_v)]
-        else:
+        elif isinstance(system, StateSpaceSystem):
             start = [smooth(sp.sympify(s)) for s in system.start_x]
         e = [smooth(sp.sympify(c.e)) for c in system.contacts]
         self._add([*start, *e, *gradient(start, self._rho), *gradient(e, self._rho)])
 
-    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+    def recipe(self) -> Recipe:
         """Return what makes it again, with the modes that a run has come through."""
         modes = {of for k, (of, *_) in enumerate(self._recipes) if self.bundles[k] is not None}
         return _again, (self.system, self.cost, sorted(self.wrt), sorted(modes))
 
     # -- numbers ------------------------------------------------------------------------------
 
-    def input(self, rho: Any) -> np.ndarray:
+    def input(self, rho: Reals | float) -> np.ndarray:
         """Return a fresh input vector with zero state."""
         inp = np.zeros(len(self._all_args))
         inp[1 + self.n_x : 1 + self.n_x + self.n_rho] = rho
@@ -323,7 +328,7 @@ class Flow(Remade):
             self._kept[key] = made.with_cost(self.cost)
         return self._kept[key]
 
-    def outputs(self, formulas: Sequence[Any]) -> Bundle:
+    def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:
         """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
         return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
@@ -337,12 +342,12 @@ class Flow(Remade):
             self._active[mode] = self.outputs([*self.active_sets.alpha[mode], *c])
         return self._active[mode]
 
-    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         values, both = self.bundles[-1](self.input(rho)), self.n_x + self.n_c
         return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
 
-    def start_mode(self, rho: Any, x: Any = None) -> int:
+    def start_mode(self, rho: Reals, x: Reals | None = None) -> int:
         """Return the number of the mode in which a run from `x` begins, by default the model's own.
 
         Raises
@@ -379,7 +384,7 @@ def compile_flow(
     system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()
 ) -> Flow:  # fmt: skip
     """Return the compiled flow; compiled once for each change of the equations and each `wrt`."""
-    kept: dict[Any, Flow] = system.made.setdefault("flows", {})
+    kept: dict[frozenset[int], Flow] = system.made.setdefault("flows", {})
     key = frozenset(wrt)
     if key not in kept:
         while len(kept) > 8:

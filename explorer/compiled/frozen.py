@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
 from explorer.compiled.compiling import compile_system
-from explorer.compiled.remade import Remade
+from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.switched import Switched, compile_switched
+from explorer.reformulations.time_freezing import FrozenSystem
 from explorer.systems import MechanicalSystem
+from explorer.types import Reals
 
 __all__ = ["OBSERVED", "Frozen", "compile_frozen"]
 
@@ -34,23 +34,23 @@ class Frozen(Remade):
         What `OBSERVED` says, of each contact, on the input vector of `switched`.
     """
 
-    def __init__(self, frozen: Any) -> None:
+    def __init__(self, frozen: FrozenSystem) -> None:
         self.system, self.frozen = frozen.source, frozen
         self.route = frozen.route
         self.switched: Switched = compile_switched(frozen)
         self.mechanical = isinstance(self.system, MechanicalSystem)
-        self.n = self.system.n if self.mechanical else 0
+        self.n = self.system.n if isinstance(self.system, MechanicalSystem) else 0
         self.n_x = 2 * self.n or len(self.system.coordinates)
         self.observed = Bundle(
             self.switched._args,
             [smooth(sp.sympify(getattr(c, what))) for what in OBSERVED for c in frozen.held],
         )
 
-    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+    def recipe(self) -> Recipe:
         """Return what makes it again."""
         return compile_frozen, (self.frozen,)
 
-    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         x0, slope = self.switched.start([*rho, *self._more])
         return x0[: self.n_x], slope[: self.n_x, : len(rho)]
@@ -60,7 +60,7 @@ class Frozen(Remade):
         mine = self.frozen.parameters
         return [p.value for k, p in mine.items() if k not in self.system.parameters]
 
-    def check(self, rho: Any, x0: np.ndarray) -> None:
+    def check(self, rho: Reals, x0: np.ndarray) -> None:
         """Refuse parameters or a start that make no sense.
 
         Raises
@@ -68,7 +68,7 @@ class Frozen(Remade):
         BadModel, BadValue
             As `compile_system(...).check` says.
         """
-        if not self.mechanical:
+        if not isinstance(self.system, MechanicalSystem):
             return
         compiled = compile_system(self.system)
         compiled.start(rho)
@@ -77,7 +77,7 @@ class Frozen(Remade):
         compiled.check(inp)
 
 
-def compile_frozen(frozen: Any) -> Frozen:
+def compile_frozen(frozen: FrozenSystem) -> Frozen:
     """Return the compiled system; compiled once for each change of the equations."""
     if "compiled frozen" not in frozen.made:
         frozen.made["compiled frozen"] = Frozen(frozen)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import symengine as se
 import sympy as sp
 
 from explorer.compiled import checks
-from explorer.compiled.bundle import Bundle, Recorded, Values, smooth
+from explorer.compiled.bundle import Bundle, Expr, Recorded, Values, smooth
 from explorer.compiled.compliance import Compliance
 from explorer.compiled.entries import matrix
 from explorer.compiled.structural import Structural, structural
@@ -25,6 +24,7 @@ from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem
 from explorer.systems.massless import massless
 from explorer.systems.modal import driven_growth, lowest_square, natural_modes
+from explorer.types import Matrix, Reals, is_sparse
 
 __all__ = ["Compiled"]
 
@@ -137,7 +137,7 @@ class Compiled:
         self.most = max(b.size for b in self.bundles.values())
         self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
 
-    def bundle(self, outputs: Sequence[Any]) -> Bundle:
+    def bundle(self, outputs: Sequence[Expr]) -> Bundle:
         """Compile outputs of the input vector."""
         return Bundle(self.args, outputs)
 
@@ -146,7 +146,7 @@ class Compiled:
         """What the Newmark family needs besides; compiled when first asked for."""
         return structural(self)
 
-    def _lazy(self, M: dict, v: list) -> None:
+    def _lazy(self, M: dict[tuple[int, int], Expr], v: list[Expr]) -> None:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
@@ -161,8 +161,8 @@ class Compiled:
         self.bundles["energy"] = self.bundle(outputs)
 
     def jacobian(
-        self, functions: Sequence[Any], variables: Sequence[Any]
-    ) -> tuple[list, np.ndarray]:
+        self, functions: Sequence[Expr], variables: Sequence[Expr]
+    ) -> tuple[list[Expr], np.ndarray]:
         """Return the derivatives that are not zero, row by row, and their flat places."""
         rank = {x: j for j, x in enumerate(variables)}
         entries, places = [], []
@@ -175,10 +175,10 @@ class Compiled:
         return entries, np.array(places, np.int64)
 
     @cached_property
-    def _given(self) -> tuple[Any, Any, Any]:
+    def _given(self) -> tuple[Matrix, Matrix, Matrix]:
         """M, K, C of a linear system; sparse if they were, or if most entries are zero."""
         given = self.system.M, self.system.K, self.system.C  # type: ignore[attr-defined]
-        if hasattr(given[0], "indptr"):
+        if is_sparse(given[0]):
             return given
         if self.n < _SMALL or sum(map(np.count_nonzero, given)) > self.n**2 / 4:
             return given
@@ -213,7 +213,7 @@ class Compiled:
 
     # -- numbers ------------------------------------------------------------------------------
 
-    def input(self, rho: Sequence[float]) -> np.ndarray:
+    def input(self, rho: Reals) -> np.ndarray:
         """Return a fresh input vector [t, q, v, rho, records] with zero state; if linear also 1."""
         zeros, more = np.zeros(1 + 2 * self.n), [0.0] * len(self.system.records)
         return np.concatenate([zeros, rho, more, [1.0] * self.linear])
@@ -222,7 +222,7 @@ class Compiled:
         """Return what one run takes whose input vector this is."""
         return self
 
-    def start(self, rho: Sequence[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q0, v0 and the restitutions e of the contacts for these parameters.
 
         Raises
@@ -256,7 +256,7 @@ class Compiled:
         """How far contacts give way to their forces."""
         return Compliance(self.system, [*self.args, *[se.Symbol("_one")] * self.linear])
 
-    def recorded(self, t: np.ndarray, rho: Sequence[float]) -> np.ndarray:
+    def recorded(self, t: np.ndarray, rho: Reals) -> np.ndarray:
         """Return the sampled forces at times t (n_t,) in s: (n_t, n)."""
         records = self.system.records
         values = [np.interp(t, r.dt * np.arange(len(r.values)), r.values) for r in records]
@@ -274,7 +274,7 @@ class Compiled:
             self._springs(inp, F, np.empty(n * n))
         return F
 
-    def tangents(self, inp: np.ndarray) -> tuple[Any, Any, Any]:
+    def tangents(self, inp: np.ndarray) -> tuple[Matrix, Matrix, Matrix]:
         """Return M, K, C at an input vector, springs that yield counted as elastic."""
         M, K, C, _ = self.matrices(inp)
         if self.system.springs:
@@ -288,7 +288,7 @@ class Compiled:
         kind, plastic = self.structural, np.zeros((2, len(self.system.springs)))
         spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, kind.pattern, F, K)
 
-    def matrices(self, inp: np.ndarray) -> tuple[Any, Any, Any, np.ndarray]:
+    def matrices(self, inp: np.ndarray) -> tuple[Matrix, Matrix, Matrix, np.ndarray]:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector.
 
         Constant ones of many coordinates are all `scipy.sparse.csr_array`, or as they were given.
@@ -341,7 +341,9 @@ class Compiled:
         q, v = inp[1 : self.n + 1], inp[self.n + 1 : 2 * self.n + 1]
         return f"at t = {quantity(inp[0], 's')}, q = {checks.short(q)}, v = {checks.short(v)}"
 
-    def check(self, inp: np.ndarray, *, singular: bool = False) -> tuple[Any, Any, Any, np.ndarray]:
+    def check(
+        self, inp: np.ndarray, *, singular: bool = False
+    ) -> tuple[Matrix, Matrix, Matrix, np.ndarray]:
         """Return `matrices` at a state; refuse it if the equations make no sense there.
 
         `singular`: M may be singular, see `explorer.systems.massless`.

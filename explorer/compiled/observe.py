@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.compiled.bundle import Bundle
@@ -52,7 +50,9 @@ def observe(solution: Run, bundle: str) -> np.ndarray:
     return values + compiled.fixed if bundle == "force" else values
 
 
-def _along(solution: Run, native: Bundle, inp: np.ndarray, second: Any = None) -> np.ndarray:
+def _along(
+    solution: Run, native: Bundle, inp: np.ndarray, second: np.ndarray | None = None
+) -> np.ndarray:
     from explorer.kernels.model.along_rows import evaluate
 
     result = np.empty((len(solution.t), native.size))

@@ -6,10 +6,16 @@ constraints, [[W, -G_c'], [G_c, 0]], W = M + h theta C + (h theta)^2 K.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from explorer.compiled.mechanical import Compiled
+from explorer.systems import FirstOrderSystem
+from explorer.systems.massless import full
+from explorer.types import Matrix
 
 if TYPE_CHECKING:
     from explorer.kernels.time_stepping.euler_moreau_structures import Band
@@ -41,15 +47,15 @@ class Ordering:
     place: np.ndarray
     places: tuple[np.ndarray, ...]
 
-    def kept(self, A: Any) -> np.ndarray:
+    def kept(self, A: Matrix) -> np.ndarray:
         """Return M, K or C, full or sparse: all of it (n, n), or its entries (k, 1) for a band."""
         if not self.place.size:
-            return A.toarray() if hasattr(A, "indptr") else A
+            return full(A)
         rows = np.repeat(np.arange(self.ptr.size - 1), np.diff(self.ptr))
         return np.asarray(A[rows, self.col]).reshape(-1, 1)
 
 
-def ordering(compiled: Any, matrices: Any) -> Ordering:
+def ordering(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     """Return the order of a compiled mechanical system; M, K, C of a linear one are `matrices`."""
     made = compiled.system.made
     if "ordering" not in made:
@@ -58,15 +64,15 @@ def ordering(compiled: Any, matrices: Any) -> Ordering:
     return found
 
 
-def _made(compiled: Any, matrices: Any) -> Ordering:
+def _made(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     n, size = compiled.n, compiled.n + compiled.bound
     places, none = (compiled.place_M, compiled.place_K, compiled.place_C), np.zeros(0, np.int32)
-    full = Ordering(size, none, none, np.zeros(0, np.int64), places)
+    plain = Ordering(size, none, none, np.zeros(0, np.int64), places)
     if size < _LEAST:
-        return full
-    there = places
+        return plain
+    there = [*places]
     if compiled.linear:
-        there = tuple(np.ravel_multi_index(A.nonzero(), A.shape) for A in matrices)
+        there = [np.ravel_multi_index(A.nonzero(), A.shape) for A in matrices]
     flat = np.unique(np.concatenate([*there, np.arange(n) * (n + 1)]))
     i, j = np.divmod(flat, n)
     ends = compiled.gap_ptr[compiled.rows :]
@@ -74,7 +80,7 @@ def _made(compiled: Any, matrices: Any) -> Ordering:
     one, other = np.concatenate([i, row, column]), np.concatenate([j, column, row])
     place, width = _cuthill_mckee(one, other, size)
     if _WORTH * (width + 1) > size:
-        return full
+        return plain
     ptr = np.searchsorted(i, np.arange(n + 1)).astype(np.int32)
     found = tuple(np.searchsorted(flat, x) for x in places)
     return Ordering(3 * width + 1, ptr, j.astype(np.int32), place, found)
@@ -89,6 +95,16 @@ def _cuthill_mckee(one: np.ndarray, other: np.ndarray, size: int) -> tuple[np.nd
     place = np.empty(size, np.int64)
     place[reverse_cuthill_mckee(csr_array(graph + graph.T), symmetric_mode=True)] = np.arange(size)
     return place, int(abs(place[one] - place[other]).max())
+
+
+class Sized(Protocol):
+    """A compiled first-order system: `explorer.compiled.first_order.FirstOrder` is one."""
+
+    system: FirstOrderSystem
+    n_x: int  # states
+    m: int  # multipliers
+    kind: int  # 0: not linear
+    places: tuple[np.ndarray, ...]  # of the entries of f_x, H0, H1, G0, G1
 
 
 @dataclass(frozen=True)
@@ -144,7 +160,7 @@ class Joint:
         )
 
 
-def joint(compiled: Any) -> Joint:
+def joint(compiled: Sized) -> Joint:
     """Return states and multipliers of a compiled first-order system in one band."""
     n, m, none = compiled.n_x, compiled.m, np.zeros(0, np.int64)
     size, empty = n + m, Joint(none, none, none, none, none, 0)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.quantities import number, quantity
+from explorer.results.run import Run
 from explorer.systems.massless import filled, full
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def lifting(
     return D_nn, D_nt, gap[:, first : first + rough]
 
 
-def paradox(compiled: Compiled, rho: Sequence[float], run: Any) -> Paradox | None:
+def paradox(compiled: Compiled, rho: Sequence[float], run: Run) -> Paradox | None:
     """Return the first paradox of a run by time stepping, or None.
 
     `run` holds t, q, v, p, slip as a `Solution` does. A state counts if a contact slides

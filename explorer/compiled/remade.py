@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self, TypeAlias
 
-__all__ = ["Remade"]
+__all__ = ["Recipe", "Remade"]
+
+# a function, and the arguments with which it makes something again
+Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 
 
 class Remade(ABC):
     """Base of what a pickle, or a deep copy, makes anew; a shallow copy shares the native code."""
 
     @abstractmethod
-    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def recipe(self) -> Recipe:
         """Return a function, and the arguments with which it makes this again."""
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    def __reduce__(self) -> Recipe:
         return self.recipe()
 
     def __copy__(self) -> Self:

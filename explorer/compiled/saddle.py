@@ -11,15 +11,14 @@ contact holds its tangent row too, a sliding one pulls with -sigma mu lam along 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import symengine as se
 
-from explorer.compiled.bundle import smooth
+from explorer.compiled.bundle import Expr, smooth
+from explorer.compiled.sides import Sides
+from explorer.systems import LagrangianSystem
 
 __all__ = ["gradient", "saddle"]
-
-Expr = Any
 
 
 def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
@@ -28,9 +27,17 @@ def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]
 
 
 def saddle(
-    system: Any, t: Expr, q: list, v: list, a: list, lam: list, e: list, sigma: list,
-    by_rho: Callable[[Sequence[Expr]], list[Expr]], sides: Any = None,
-) -> list[list[Expr]]:  # fmt: skip
+    system: LagrangianSystem,
+    t: Expr,
+    q: list[Expr],
+    v: list[Expr],
+    a: list[Expr],
+    lam: list[Expr],
+    e: list[Expr],
+    sigma: list[Expr],
+    by_rho: Callable[[Sequence[Expr]], list[Expr]],
+    sides: Sides | None = None,
+) -> list[list[Expr]]:
     """Return the outputs of the bundles in their order (`explorer.kernels.event_driven.flow`).
 
     Parameters

@@ -8,12 +8,11 @@ Of floor(u) it is 2 n + 1 while n is held (`explorer.kernels.event_driven.sides`
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import smooth
+from explorer.compiled.bundle import Expr, smooth
 
 __all__ = ["Sides"]
 
@@ -36,11 +35,11 @@ class Sides:
         One for each.
     """
 
-    def __init__(self, moving: Iterable[Any], fixed: Iterable[Any]) -> None:
+    def __init__(self, moving: Iterable[sp.Symbol], fixed: Iterable[sp.Symbol]) -> None:
         self.moving, self.fixed = frozenset(moving), frozenset(fixed)
-        self.surfaces: list[tuple[Any, bool]] = []
-        self.symbols: list[Any] = []
-        self._found: dict[tuple[Any, bool], Any] = {}
+        self.surfaces: list[tuple[Expr, bool]] = []
+        self.symbols: list[Expr] = []
+        self._found: dict[tuple[sp.Expr, bool], Expr] = {}
         self.closed = False
 
     def copy(self) -> Sides:
@@ -50,7 +49,7 @@ class Sides:
         other._found = dict(self._found)
         return other
 
-    def _symbol(self, at: Any, u: Any, whole: bool) -> Any:
+    def _symbol(self, at: sp.Expr, u: Expr, whole: bool) -> Expr | None:
         key = (at, whole)
         known = at.free_symbols <= self.moving | self.fixed and at.free_symbols & self.moving
         if key not in self._found and known and not self.closed:
@@ -59,7 +58,7 @@ class Sides:
             self._found[key] = self.symbols[-1]
         return self._found.get(key)
 
-    def turns(self, at: Any, u: Any) -> Any:
+    def turns(self, at: sp.Expr, u: Expr) -> Expr:
         """Return what has the sign of u, or the one that is held; `at` is u as in the formula."""
         at = sp.sympify(at)
         if (-at, False) in self._found:
@@ -67,14 +66,14 @@ class Sides:
         side = self._symbol(at, u, False)
         return u if side is None else side + (1 - side * side) * u
 
-    def whole(self, at: Any, u: Any) -> Any:
+    def whole(self, at: sp.Expr, u: Expr) -> Expr:
         """Return floor(u), or the whole number that is held."""
         side = self._symbol(sp.sympify(at), u, True)
         if side is None:
             return se.floor(u)
         return se.Piecewise((se.floor(u), se.Eq(side, 0)), ((side - 1) / 2, True))
 
-    def guards(self, inverse: list[Any]) -> list[Any]:
+    def guards(self, inverse: list[Expr]) -> list[Expr]:
         """Return u / size of each surface, > 0 or < 0 by its side, then u of each."""
         made = []
         for (u, whole), side, one in zip(self.surfaces, self.symbols, inverse, strict=True):
@@ -83,7 +82,7 @@ class Sides:
             made.append(se.Piecewise((-1, se.Eq(side, 0)), (inside, True)) if whole else u * one)
         return [*made, *(u for u, _ in self.surfaces)]
 
-    def collect(self, formulas: Iterable[Any]) -> None:
+    def collect(self, formulas: Iterable[sp.Expr]) -> None:
         """Find the surfaces of these formulas, and no more later."""
         for formula in formulas:
             smooth(sp.sympify(formula), self)

@@ -6,14 +6,14 @@ The input vector of the inertia goes on behind rho with the accelerations a.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import Bundle, smooth
-from explorer.systems import MechanicalSystem
+from explorer.compiled.bundle import Bundle, Expr, smooth
+from explorer.systems import LagrangianSystem, MechanicalSystem
 from explorer.systems.kinks import SHARP
 
 __all__ = ["Structural", "structural"]
@@ -53,8 +53,8 @@ class Structural(NamedTuple):
 class Equations(Protocol):
     """What is read of a compiled system: `explorer.compiled.mechanical.Compiled` has it."""
 
-    system: Any
-    args: list[Any]
+    system: LagrangianSystem
+    args: list[Expr]
     table: np.ndarray  # (4, 2) int64, addresses
     place_M: np.ndarray  # noqa: N815 (flat places of the entries of M, K and C)
     place_K: np.ndarray  # noqa: N815
@@ -65,10 +65,12 @@ class Equations(Protocol):
     def n(self) -> int:
         """Number of coordinates."""
 
-    def jacobian(self, rows: Sequence[Any], by: Any) -> tuple[list[Any], np.ndarray]:
+    def jacobian(
+        self, functions: Sequence[Expr], variables: Sequence[Expr]
+    ) -> tuple[list[Expr], np.ndarray]:
         """Return the entries of a Jacobian that are not 0, and their flat places."""
 
-    def bundle(self, outputs: Sequence[Any]) -> Bundle:
+    def bundle(self, outputs: Sequence[Expr]) -> Bundle:
         """Return a native function of the system's input vector."""
 
 
@@ -115,7 +117,7 @@ def _band(places: np.ndarray, n: int) -> tuple[int, int]:
     return int(below.max(initial=0)), int(-below.min(initial=0))
 
 
-def _sharp(formula: Any, state: set) -> bool:
+def _sharp(formula: sp.Expr, state: set[sp.Symbol]) -> bool:
     """Whether a formula may bend at a state: there a tangent says little about the other side."""
     return any(x.free_symbols & state for x in formula.atoms(*SHARP)) or any(
         x.base.free_symbols & state and not x.exp.is_Integer for x in formula.atoms(sp.Pow)

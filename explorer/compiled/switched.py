@@ -9,18 +9,18 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import Bundle, smooth
-from explorer.compiled.remade import Remade
+from explorer.compiled.bundle import Bundle, Expr, smooth
+from explorer.compiled.remade import Recipe, Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
 from explorer.systems.own_side import own_side
 from explorer.systems.regions import Subsystem
+from explorer.types import Reals
 
 __all__ = ["Switched", "compile_switched"]
 
@@ -94,7 +94,7 @@ class Switched(Remade):
         )
 
     @functools.cached_property
-    def _rates(self) -> list[Any]:
+    def _rates(self) -> list[Expr]:
         n, nc = self.n_x, self.n_c
         f, c = self._outputs[0][:n], self._outputs[1]
         return [
@@ -116,7 +116,7 @@ class Switched(Remade):
         by = [_jacobian(rates, v) for v in (t, x, chosen, self._rho)]
         return Bundle(self._args, [*rates, *(one for part in by for one in part)])
 
-    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+    def recipe(self) -> Recipe:
         """Return what makes it again."""
         return _again, (self.system, self.stewart, self.running)
 
@@ -129,17 +129,17 @@ class Switched(Remade):
         other.cost = Bundle(self._args, [*cost, *_jacobian(cost, self._args)])
         return other
 
-    def outputs(self, formulas: Sequence[Any]) -> Bundle:
+    def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:
         """Compile formulas of t, states and parameters to one native function."""
         return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
-    def input(self, rho: Any) -> np.ndarray:
+    def input(self, rho: Reals) -> np.ndarray:
         """Return a fresh input vector with zero state."""
         inp = np.zeros(len(self._args))
         inp[len(inp) - self.n_rho :] = rho
         return inp
 
-    def start(self, rho: Any) -> tuple[np.ndarray, np.ndarray]:
+    def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
         values = self._start(self.input(rho))
         return values[: self.n_x], values[self.n_x :].reshape(self.n_x, self.n_rho)
@@ -256,7 +256,7 @@ def _fields(system: FilippovSystem, subsystem: Subsystem) -> list[list[sp.Expr]]
     return found
 
 
-def _jacobian(functions: Sequence[Any], variables: Sequence[Any]) -> list[Any]:
+def _jacobian(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
     """Return the derivatives of each function, one function behind the other."""
     return [f.diff(v) for f in functions for v in variables]
 

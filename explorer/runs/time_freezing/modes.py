@@ -8,6 +8,7 @@ import numpy as np
 
 from explorer.results.event import LocatedEvent
 from explorer.runs.time_freezing.march import Freezing, Jump
+from explorer.systems import HybridSystem
 
 __all__ = ["Modes"]
 
@@ -17,13 +18,20 @@ _MODE = 4  # switching function that tells the mode: `explorer.reformulations.hy
 class Modes(Freezing):
     """A run of a hybrid system of two modes."""
 
+    @property
+    def hybrid(self) -> HybridSystem:
+        """The system whose time is frozen."""
+        system = self.compiled.system
+        assert isinstance(system, HybridSystem)
+        return system
+
     def begin(self, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the start in pseudo-time, and all parameters.
 
         What tilts the guards is small beside their distance at the start.
         """
         compiled = self.compiled.switched
-        x = np.array([*start, self.compiled.system.start_mode, 0.0], float)
+        x = np.array([*start, self.hybrid.start_mode, 0.0], float)
         rho = np.array([*self.rho, 10 / self.t_end, 0.0])
         inp = compiled.input(rho)
         inp[1 : 1 + len(x)] = x
@@ -33,7 +41,7 @@ class Modes(Freezing):
     def mode(self, phase: np.ndarray) -> np.ndarray:
         """Return the number of the mode in phases; that of the first one before the start."""
         second = self.elements.phases.signs[np.maximum(phase, 0), _MODE] > 0
-        return np.where(phase < 0, self.compiled.system.start_mode, second)
+        return np.where(phase < 0, self.hybrid.start_mode, second)
 
     def happens(self, jump: Jump) -> bool:
         """Tell whether the mode changes."""
@@ -60,7 +68,7 @@ class Modes(Freezing):
         }  # fmt: skip
 
     def _events(self, happened: Any, right: np.ndarray, mode: np.ndarray) -> list[LocatedEvent]:
-        system, e, n, found = self.compiled.system, self.elements, self.compiled.n_x, []
+        system, e, n, found = self.hybrid, self.elements, self.compiled.n_x, []
         guards = {guard.mode: guard for guard in system.guards}
         for (jump, _), row in zip(happened, right.tolist(), strict=True):
             was, now = int(mode[row - 1]), int(mode[row])
