@@ -8,7 +8,7 @@ a folder of yours whose files are found in the same way.
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import ParamSpec, TypeVar, overload
 
 from explorer.arguments import checked, items
 from explorer.errors import NoSuchName
@@ -19,13 +19,30 @@ from explorer.systems import System
 
 __all__ = ["models", "register"]
 
+P = ParamSpec("P")
+S = TypeVar("S", bound=System)
+
 if os.environ.get("NONSMOOTH_EXPLORER_MODELS"):
     __path__.append(os.environ["NONSMOOTH_EXPLORER_MODELS"])
 
 models: Registry[Callable[..., System]] = Registry("model", __name__)
 
 
-def register(model: Any = None, /, *, references: tuple[str, ...] | str = ()) -> Any:
+@overload
+def register(
+    model: str | None = None, /, *, references: tuple[str, ...] | str = ()
+) -> Callable[[Callable[P, S]], Callable[P, S]]: ...
+
+
+@overload
+def register(
+    model: Callable[P, S], /, *, references: tuple[str, ...] | str = ()
+) -> Callable[P, S]: ...
+
+
+def register(
+    model: Callable[P, S] | str | None = None, /, *, references: tuple[str, ...] | str = ()
+) -> Callable[P, S] | Callable[[Callable[P, S]], Callable[P, S]]:
     """Put a model into the gallery.
 
     Parameters
@@ -41,16 +58,22 @@ def register(model: Any = None, /, *, references: tuple[str, ...] | str = ()) ->
     >>> models["bouncing_ball"]().references
     ('brogliato-2016',)
     """
+
+    def add(build: Callable[P, S], name: str) -> Callable[P, S]:
+        build = _checked(build, references)
+        models.register(name)(build)
+        return build
+
     if model is None or isinstance(model, str):
-        return lambda build: models.register(model or build.__name__)(_checked(build, references))
-    return models.register(_checked(model, references))
+        return lambda build: add(build, model or build.__name__)
+    return add(model, model.__name__)
 
 
-def _checked(build: Callable[..., System], references: Any) -> Callable[..., System]:
+def _checked(build: Callable[P, S], references: tuple[str, ...] | str) -> Callable[P, S]:
     sources = tuple(items(references, f"The references of {build.__name__}", str))
 
     @functools.wraps(build)
-    def cited(*args: Any, **kwargs: Any) -> System:
+    def cited(*args: P.args, **kwargs: P.kwargs) -> S:
         system = build(*args, **kwargs)
         system.references = system.references or sources
         return system
@@ -65,7 +88,7 @@ models.discover()
 globals().update(models)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., System]:
     if name in models:
         return models[name]
     raise NoSuchName("explorer.models", name, lambda: models)

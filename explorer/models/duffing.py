@@ -4,9 +4,8 @@ Free and undamped, from rest at x0: x = x0 cn(w t | m2) with w^2 = (k + k3 x0^2)
 m2 = k3 x0^2 / (2 (k + k3 x0^2)) (Kovacic and Brennan, *The Duffing Equation*, 2011, 2.2).
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from scipy.special import ellipj
 
@@ -16,7 +15,9 @@ from explorer.systems import MechanicalSystem
 from explorer.systems.sketch import circle, ground, spring
 
 
-def free(t: Any, m: float, k: float, k3: float, x0: float) -> tuple[np.ndarray, np.ndarray]:
+def free(
+    t: npt.ArrayLike, m: float, k: float, k3: float, x0: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return x and x' of the free, undamped swing from rest (k, k3 >= 0)."""
     w = np.sqrt((k + k3 * x0**2) / m)
     sn, cn, dn, _ = ellipj(w * np.asarray(t, float), k3 * x0**2 / (2 * (k + k3 * x0**2)))

@@ -9,9 +9,9 @@ takes 1 / (2 n) of the energy, which vanishes as n grows.
 """
 
 from functools import partial
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 
 from explorer.models import register
@@ -27,7 +27,9 @@ def contact_time(L: float, E: float, rho: float) -> float:
     return float(2 * L * np.sqrt(rho / E))
 
 
-def waves(t: Any, x: Any, rho: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:
+def waves(
+    t: npt.ArrayLike, x: npt.ArrayLike, rho: dict[str, float]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return u in m and u_t in m/s of the bar without lumps, (n_t, n_x), at the places x in m."""
     c, V = np.sqrt(rho["E"] / rho["rho"]), rho["V"]
     since = np.asarray(t, float)[:, None] - (rho["d"] / V if V > 0 else np.inf)
@@ -37,7 +39,7 @@ def waves(t: Any, x: Any, rho: dict[str, float]) -> tuple[np.ndarray, np.ndarray
     return u, V * ((since > goes).astype(float) - (since < stops))
 
 
-def exact(n: int, t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
+def exact(n: int, t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return `waves` where a bar of `n` elements has its lumps."""
     q, v = waves(t, rho["L"] * np.arange(n + 1) / n, rho)
     return {"q": q, "v": v}

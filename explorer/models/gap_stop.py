@@ -7,9 +7,8 @@ w2 = sqrt((k + k2) / m), v = w1 sqrt(d^2 - s^2) is the speed of the passage and 
 (Shaw and Holmes, J. Sound Vib. 90 (1983) 129).
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 
 from explorer.models import register
@@ -33,7 +32,7 @@ def period(rho: dict[str, float]) -> float:
     return float(sum(_passage(rho)[3:]))
 
 
-def exact(t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
+def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return x and x', (n_t, 1) each, from rest in x = -d; NaN if c or f is not 0, or s, d < 0."""
     t, d, s = np.asarray(t, float), rho["d"], rho["s"]
     if rho["c"] or rho["f"] or s < 0 or d < 0:

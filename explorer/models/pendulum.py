@@ -6,9 +6,8 @@ theta / 2 = am(k w t + s | 1 / k^2), once in 2 K(1 / k^2) / (k w). (Whittaker, *
 Dynamics*, 44.) K is the complete elliptic integral of the first kind.
 """
 
-from typing import Any
-
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from scipy.special import ellipj, ellipk, ellipkinc
 
@@ -30,7 +29,7 @@ def period(rho: dict[str, float]) -> float:
     return float(4 * ellipk(m) / w if m <= 1 else 2 * ellipk(1 / m) / (np.sqrt(m) * w))
 
 
-def exact(t: Any, rho: dict[str, float]) -> dict[str, np.ndarray]:
+def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return theta and its rate, (n_t, 1) each, from theta0 and w0; NaN with damping."""
     t, (w, m) = np.asarray(t, float), _energy(rho)
     turns = 2 * np.pi * np.round(rho["theta0"] / (2 * np.pi))

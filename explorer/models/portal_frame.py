@@ -9,7 +9,7 @@ Structures*, 1.3): 6 EI_c / H^3 for a beam that only joins two cantilevers, 24 E
 rigid one.
 """
 
-from typing import Any
+from collections.abc import Sequence
 
 import sympy as sp
 
@@ -77,7 +77,7 @@ def portal_frame() -> MechanicalSystem:
     return system
 
 
-def _drawn(u: Any, joints: Any, H: Any, B: Any) -> list[Shape]:
+def _drawn(u: sp.Symbol, joints: Sequence[sp.Symbol], H: sp.Symbol, B: sp.Symbol) -> list[Shape]:
     """Return the frame, bent: cubic between the ends of each member."""
     steps = [sp.Rational(i, _PARTS) for i in range(_PARTS + 1)]
     left, right = (

@@ -1,6 +1,6 @@
 """System to system: rewritings, each of them exact but `smoothing`."""
 
-from typing import Any
+from typing import NoReturn
 
 from explorer.errors import NoSuchName
 from explorer.reformulations.filippov import ActiveSets, active_sets, filippov, obstacle
@@ -45,5 +45,5 @@ def __dir__() -> list[str]:
     return __all__
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> NoReturn:
     raise NoSuchName("explorer.reformulations", name, lambda: __all__)

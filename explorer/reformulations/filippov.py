@@ -15,7 +15,6 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
 
 import sympy as sp
 
@@ -24,6 +23,7 @@ from explorer.reformulations.active_modes import Modes, coupled, modes_of
 from explorer.reformulations.multilinear import Rates, degree
 from explorer.reformulations.sliding import Slide, slides
 from explorer.systems import HybridSystem, StepSystem
+from explorer.types import Plain
 
 __all__ = ["ActiveSets", "active_sets", "filippov", "obstacle"]
 
@@ -222,7 +222,7 @@ class _Builder:
 
     # -- what follows -------------------------------------------------------------------------
 
-    def _guards(self, k: int) -> Iterator[tuple[str, int, dict[str, Any]]]:
+    def _guards(self, k: int) -> Iterator[tuple[str, int, Plain]]:
         """Yield name, switching function and arguments of the guards of a mode."""
         signs, slide = self.sets[k]
         moving = {self.system.t, *self.system.x}

@@ -15,8 +15,6 @@ t' = 1; at r = 0 the clock stops, w goes to 1, and x slides there in the second 
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 from explorer.reformulations.time_freezing import FrozenSystem, fresh
@@ -67,7 +65,7 @@ def _freeze(system: HybridSystem) -> FrozenSystem:
     )[-2:]  # fmt: skip
     w, t = frozen.x[-2:]
 
-    def now(formula: Any) -> Any:
+    def now(formula: sp.Expr) -> sp.Expr:
         return sp.sympify(formula).xreplace({system.t: t})
 
     guards = {guard.mode: guard for guard in system.guards}

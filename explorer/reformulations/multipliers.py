@@ -9,8 +9,6 @@ rest, so a theta scheme treats what does not switch by theta and what does impli
 
 from __future__ import annotations
 
-from typing import Any
-
 import sympy as sp
 
 from explorer.errors import NotApplicable
@@ -54,7 +52,7 @@ def stewart(system: FilippovSystem) -> FirstOrderSystem:
             "FilippovSystem."
         )
     made = _like(system)
-    y: dict[str, Any] = {}
+    y: dict[str, sp.Expr] = {}
     f, r = [sp.Integer(0)] * system.n, [sp.Integer(0)] * system.n
     for k, part in enumerate(system.subsystems):
         switches = system.switches[part.first : part.first + part.count]

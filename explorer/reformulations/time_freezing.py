@@ -36,13 +36,13 @@ multipliers even where its force is zero (d stays small beside b).
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
-from explorer.systems import MechanicalSystem, StepSystem
+from explorer.systems import Contact, HybridSystem, MechanicalSystem, StepSystem
 
 __all__ = ["FrozenContact", "FrozenSystem", "time_freezing"]
 
@@ -94,7 +94,7 @@ class FrozenSystem(StepSystem):
 
     kind = "time-freezing system"
     route = "time freezing"
-    source: Any
+    source: MechanicalSystem | HybridSystem
     held: tuple[FrozenContact, ...] = ()
     scale = ""
 
@@ -104,7 +104,7 @@ class FrozenSystem(StepSystem):
         return self.x[-1]
 
 
-def fresh(wanted: str, taken: Any) -> str:
+def fresh(wanted: str, taken: Iterable[str]) -> str:
     """Return a name that is not taken yet."""
     names = set(taken)
     while wanted in names:
@@ -159,20 +159,20 @@ def _singular(system: MechanicalSystem) -> bool:
     return bool(np.isfinite(M).all() and np.linalg.matrix_rank(M) < system.n)
 
 
-def _directions(system: MechanicalSystem, contact: Any) -> list[sp.Matrix]:
+def _directions(system: MechanicalSystem, contact: Contact) -> list[sp.Matrix]:
     """Return the normal of a contact, and the direction in which it slips, if it has friction."""
     found = [sp.Matrix([contact.gap.diff(q) for q in system.q])]
     if contact.slip is not None:
-        found.append(sp.Matrix([contact.slip.diff(v) for v in system.v]))
+        found.append(sp.Matrix([contact.slips[0].diff(v) for v in system.v]))
     return found
 
 
-def _coupled(system: MechanicalSystem, contact: Any) -> bool:
+def _coupled(system: MechanicalSystem, contact: Contact) -> bool:
     normal, along = _directions(system, contact)
     return not _vanishes((normal.T * system.mass.LUsolve(along))[0])
 
 
-def _independent(system: MechanicalSystem, one: Any, two: Any) -> bool:
+def _independent(system: MechanicalSystem, one: Contact, two: Contact) -> bool:
     """Whether two contacts may be taken one after the other.
 
     They are never closed at once (opposite walls), do not move each other, or both do not rebound.
@@ -222,7 +222,7 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
     v, t = sp.Matrix(system.v), frozen.clock
     b = a * _TAU
 
-    def now(formula: Any) -> Any:
+    def now(formula: sp.Expr) -> sp.Expr:
         return formula.xreplace({system.t: t})
 
     touching = []
