@@ -174,14 +174,8 @@ class Flow(Remade):
             self.bundles.append(None)
 
         for mode in system.modes:
-            k = mode.index
-            add(
-                k,
-                n,
-                partial(solved.field, k, False)
-                if solved
-                else partial(_smoothed, mode.flow, self.sides),
-            )
+            k, plain = mode.index, partial(_smoothed, mode.flow, self.sides)
+            add(k, n, partial(solved.field, k, False) if solved else plain)
         self.offsets["tlm"] = len(self.bundles)
         for mode in system.modes:
             k = mode.index
@@ -380,9 +374,7 @@ class Flow(Remade):
         return self.system.contacts[k].name if self.mechanical else self.guards[k].name
 
 
-def compile_flow(
-    system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()
-) -> Flow:  # fmt: skip
+def compile_flow(system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()) -> Flow:
     """Return the compiled flow; compiled once for each change of the equations and each `wrt`."""
     kept: dict[frozenset[int], Flow] = system.made.setdefault("flows", {})
     key = frozenset(wrt)
@@ -393,9 +385,7 @@ def compile_flow(
     return kept[key].with_cost(cost)
 
 
-def _again(
-    system: System, cost: sp.Expr | None, wrt: Sequence[int], modes: Sequence[int]
-) -> Flow:  # fmt: skip
+def _again(system: System, cost: sp.Expr | None, wrt: Sequence[int], modes: Sequence[int]) -> Flow:
     flow = compile_flow(system, cost, wrt)
     for mode in modes:
         flow.make(mode)

@@ -110,10 +110,8 @@ class Compiled:
         mu = [*(smooth(c.mu) for c in rough),
               *(smooth(c.mu if c.mu_s is None else c.mu_s) for c in rough)]  # fmt: skip
         self.rheonomic = any(x != 0 for x in gap_t)
-        self.linear_motion, self.constant = (
-            not any(x.free_symbols & state for x in found)
-            for found in ([*mass, *F_q, *F_v], [*mass, *F_q, *F_v, *G])
-        )
+        self.linear_motion = not any(x.free_symbols & state for x in [*mass, *F_q, *F_v])
+        self.constant = self.linear_motion and not any(x.free_symbols & state for x in G)
         self.constant = self.constant and not self.compliance.bends
         self._force, self._derivatives = F, [*F_q, *F_v]
         self.bundles = {
@@ -150,9 +148,8 @@ class Compiled:
         """Bundles for looking at a solution; nothing of them runs in the time loop."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
-        self.bundles["sketch"] = self.bundle(
-            [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
-        )
+        radii = [s.radius for s in shapes]
+        self.bundles["sketch"] = self.bundle([smooth(x) for x in [*points, *radii]])
         if not isinstance(self.system, MechanicalSystem):
             return
         kinetic = se.Add(*(x * v[i] * v[j] for (i, j), x in M.items())) / se.Integer(2)
