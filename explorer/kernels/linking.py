@@ -3,8 +3,8 @@
 numba copies what a function calls, at any depth, into the module of the caller, and optimises all
 of it again. Our kernels call each other ten deep, so that most of their compilation was spent on
 copies. Here a kernel with `inner` is a symbol of the process; only `inline` kernels are copied. A
-caller in the cache must find the symbol, however the callee was made: so its name follows from the
-sources, where numba counts the functions of the process.
+caller in the cache must find the symbol, whatever process has compiled the callee: so its name
+follows from the sources alone, where numba counts the functions and record types of a process.
 """
 
 from __future__ import annotations
@@ -17,14 +17,20 @@ from contextlib import contextmanager
 import llvmlite.binding as llvm
 from numba.core.bytecode import FunctionIdentity
 from numba.core.codegen import JITCodeLibrary
+from numba.core.cpu import CPUContext
 from numba.core.registry import cpu_target
 
 __all__ = ["number_of", "symbol"]
 
 _OURS = "_ZN8explorer7kernels"  # how the names of our functions begin
 # A numba that has no such parts compiles as it always does: slower, to the same code.
-_CAN = hasattr(FunctionIdentity, "_unique_ids") and hasattr(
-    JITCodeLibrary, "_get_module_for_linking"
+_CAN = all(
+    hasattr(part, name)
+    for part, name in (
+        (FunctionIdentity, "_unique_ids"),
+        (JITCodeLibrary, "_get_module_for_linking"),
+        (CPUContext, "mangler"),
+    )
 )
 
 
@@ -63,11 +69,18 @@ def symbol(kernel: str) -> Iterator[None]:
     if not _CAN:
         yield
         return
-    codegen = cpu_target.target_context.codegen()
-    before = codegen._library_class, FunctionIdentity._unique_ids
-    codegen._library_class = _Library
-    FunctionIdentity._unique_ids = itertools.count(number_of(kernel))
+    context, number = cpu_target.target_context, number_of(kernel)
+    codegen, counts = context.codegen(), FunctionIdentity._unique_ids
+    library, names = codegen._library_class, context.mangler
+
+    def name(qualified: str, kinds: tuple, *, abi_tags: tuple = (), uid: int | None = None) -> str:
+        """Leave the types of arguments out of the name: a kernel has one signature."""
+        return names(qualified, () if uid == number else kinds, abi_tags=abi_tags, uid=uid)
+
+    codegen._library_class, context.mangler = _Library, name
+    FunctionIdentity._unique_ids = itertools.count(number)
     try:
         yield
     finally:
-        codegen._library_class, FunctionIdentity._unique_ids = before
+        codegen._library_class, context.mangler = library, names
+        FunctionIdentity._unique_ids = counts
