@@ -23,6 +23,7 @@ import sympy as sp
 from explorer import cache
 from explorer.errors import BadModel
 from explorer.systems.kinks import SHARP
+from explorer.types import Reals
 
 __all__ = ["Bundle", "Expr", "Neighbours", "Recorded", "Values", "smooth"]
 
@@ -149,7 +150,7 @@ class Recorded(Bundle):
         As those of `Bundle`.
     """
 
-    def __init__(self, bundle: Bundle, place: int, records: list) -> None:
+    def __init__(self, bundle: Bundle, place: int, records: list[tuple[float, Reals]]) -> None:
         from explorer.kernels.model.sampled_forcing import before
 
         self._bundle = bundle

@@ -81,7 +81,7 @@ class Compliance:
             return self.entries(inp)
         with np.errstate(all="ignore"):
             found = np.array([D.diagonal() for D in self._looked_at(inp)])
-        return np.where(np.isfinite(found), found, 0.0).max(axis=0)
+        return np.asarray(np.where(np.isfinite(found), found, 0.0).max(axis=0))
 
     def _looked_at(self, inp: np.ndarray) -> list[np.ndarray]:
         """Return D at some forces; once if it does not depend on them."""
@@ -98,7 +98,10 @@ class Compliance:
                 head[len(inp) :] = force
                 found[k] = self.bundle(head)[: self.nc]
             return found
-        return lam * self.entries(inp) if not self.col.size else lam @ self.matrix(inp)
+        if not self.col.size:
+            return np.asarray(lam * self.entries(inp))
+        given: np.ndarray = lam @ self.matrix(inp)
+        return given
 
     def flex(self, inp: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return what `explorer.kernels.time_stepping.compliant_contact.FLEX` holds."""

@@ -258,7 +258,7 @@ class Compiled:
         records = self.system.records
         values = [np.interp(t, r.dt * np.arange(len(r.values)), r.values) for r in records]
         along = self._along(self.input(rho)).reshape(len(records), self.n)
-        return np.reshape(values, (len(records), -1)).T @ along
+        return np.asarray(np.reshape(values, (len(records), -1)).T @ along)
 
     def forces(self, inp: np.ndarray) -> np.ndarray:
         """Return F (n,), linear parts and yielding springs (not slipped yet) included."""

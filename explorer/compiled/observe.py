@@ -44,7 +44,7 @@ def observe(solution: Run, bundle: str) -> np.ndarray:
         f = compiled.bundles["force"](compiled.input(rho)) + compiled.fixed
         if all(not x.free_symbols - set(system.symbols(state=False).values()) for x in system.f):
             return np.column_stack([kinetic, elastic - solution.q @ f])
-        return kinetic[:, None]
+        return np.asarray(kinetic[:, None])
     native = compile_power(system) if bundle == "power" else compiled.bundles[bundle]
     values = _along(solution, native, compiled.input(rho))
     return values + compiled.fixed if bundle == "force" else values

@@ -35,7 +35,7 @@ from explorer.systems import (
     StateSpaceSystem,
     System,
 )
-from explorer.systems.hybrid import Mode
+from explorer.systems.modes import Mode
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
 from explorer.types import Numbers, Plain, Reals, Settings

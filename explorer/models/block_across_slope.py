@@ -10,20 +10,22 @@ so r falls to zero: sideways motion dies out before the motion downhill does, an
 block stops, turned straight downhill, in a finite time.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import arrow, line
+from explorer.systems.sketch import Point, arrow, line
 
 _LEVEL = 1e-3  # rad: a slope that bends no path within millimetres
 
 
 def _power(r: np.ndarray, a: float) -> np.ndarray:
     """Return the integral of s^(a - 1) from r to 1."""
-    return -np.log(r) if a == 0 else -np.expm1(a * np.log(r)) / a
+    return np.asarray(-np.log(r) if a == 0 else -np.expm1(a * np.log(r)) / a)
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -42,7 +44,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
         a, b = v0 / (1 + r0**2), v0 * r0**2 / (1 + r0**2)  # |v| = (a + b s^2) s^(k-1), s = r / r0
 
         def clock(s: np.ndarray) -> np.ndarray:
-            return (a * _power(s, k - 1) + b * _power(s, k + 1)) / pull
+            return np.asarray((a * _power(s, k - 1) + b * _power(s, k + 1)) / pull)
 
         low, high = np.full(len(t), -690.0), np.zeros(len(t))  # of log s
         for _ in range(60):
@@ -86,7 +88,7 @@ def block_across_slope() -> MechanicalSystem:
     system.start(q=[0, 0, 0], v=velocity, t_end=1.5, h=1e-3)
     system.exact = exact
 
-    def square(x, y, half):
+    def square(x: sp.Expr, y: sp.Expr, half: float) -> Iterator[Point]:
         return ((x + i * half, y + j * half) for i, j in ((1, 1), (-1, 1), (-1, -1), (1, -1)))
 
     # downhill is down; an arrow marks the launch

@@ -10,7 +10,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line
+from explorer.systems.sketch import Point, ground, line
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -52,7 +52,7 @@ def block_on_slope() -> MechanicalSystem:
     system.start(q=[0, 0], v=[speed, 0], t_end=1.5, h=1e-3)
     system.exact = exact
 
-    def at(along, above):
+    def at(along: sp.Expr, above: sp.Expr) -> Point:
         return (
             along * sp.cos(alpha) - above * sp.sin(alpha),
             along * sp.sin(alpha) + above * sp.cos(alpha),

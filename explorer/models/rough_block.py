@@ -10,7 +10,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line
+from explorer.systems.sketch import Point, ground, line
 
 
 @register(references=("housner-1963",))
@@ -38,7 +38,7 @@ def rough_block() -> MechanicalSystem:
 
     system.potential = m * g * y
 
-    def corner(i, j):
+    def corner(i: int, j: int) -> Point:
         return (
             x + i * B / 2 * sp.cos(a) - j * H / 2 * sp.sin(a),
             y + i * B / 2 * sp.sin(a) + j * H / 2 * sp.cos(a),

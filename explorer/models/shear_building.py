@@ -17,7 +17,7 @@ from explorer.systems.sketch import circle, ground, line
 def frequencies(n: int, m: float, k: float) -> np.ndarray:
     """Return the n circular frequencies in rad/s, lowest first."""
     j = np.arange(1, n + 1)
-    return 2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1)))
+    return np.asarray(2 * np.sqrt(k / m) * np.sin((2 * j - 1) * np.pi / (2 * (2 * n + 1))))
 
 
 @register(references=("chopra-2012",))
@@ -38,7 +38,7 @@ def shear_building(n: int = 5) -> MechanicalSystem:
         omega=Param(8, 0.5, 60, "rad/s", "frequency of the ground"),
     )
 
-    def strain(u, i):
+    def strain(u: tuple[sp.Symbol, ...], i: int) -> sp.Expr:
         below = u[i] - (u[i - 1] if i else 0)
         return below - (u[i + 1] - u[i] if i + 1 < n else 0)
 

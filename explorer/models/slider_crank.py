@@ -12,7 +12,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line
+from explorer.systems.sketch import Point, ground, line
 
 _L1, _L2 = 0.153, 0.306  # crank and rod, m
 _A, _B = 0.05, 0.025  # half length and half height of the slider, m
@@ -52,7 +52,7 @@ def slider_crank() -> MechanicalSystem:
     system.potential = g * (first * _L1 * sp.sin(a1) + second * _L2 * sp.sin(a2))
     x, y = (_L1 * f(a1) + _L2 * f(a2) for f in (sp.cos, sp.sin))
 
-    def corner(ahead, above):
+    def corner(ahead: int, above: int) -> Point:
         return (
             x + ahead * _A * sp.cos(a3) - above * _B * sp.sin(a3),
             y + ahead * _A * sp.sin(a3) + above * _B * sp.cos(a3),

@@ -11,7 +11,7 @@ import sympy as sp
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line
+from explorer.systems.sketch import Point, ground, line
 
 
 @register(references=("moreau-1988",))
@@ -46,7 +46,7 @@ def stack(n: int = 2) -> MechanicalSystem:
     system.start(q=[0 if c != 2 else i * height for i in range(n) for c in range(3)], t_end=1.5,
                  h=1e-3)  # fmt: skip
 
-    def seen(x, y, z):  # from the front and a little from above
+    def seen(x: sp.Expr, y: sp.Expr, z: sp.Expr) -> Point:  # from the front and a little from above
         return x + y / 2, z + y / 4
 
     shapes = [ground(seen(table[0] + 0.4, table[1], 0), seen(table[0] - 0.4, table[1], 0))]

@@ -48,7 +48,7 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
             t: np.ndarray, begin: float = begin, speed: float = speed, gain: float = gain
         ) -> np.ndarray:
             swing = (np.cos(w * begin) - np.cos(w * t)) / w
-            return swing * gain + (speed - gain * np.sin(w * begin)) * (t - begin)
+            return np.asarray(swing * gain + (speed - gain * np.sin(w * begin)) * (t - begin))
 
         here = (t >= begin) & (t < end)
         q[here] = q0 + moved(t[here])

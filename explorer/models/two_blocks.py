@@ -8,11 +8,12 @@ With N1 = (m1 + m2) g and N2 = m2 g, from rest under a force f::
 """
 
 import numpy as np
+import sympy as sp
 
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import ground, line
+from explorer.systems.sketch import Shape, ground, line
 
 
 def accelerations(rho: dict[str, float]) -> tuple[float, float]:
@@ -55,7 +56,7 @@ def two_blocks() -> MechanicalSystem:
     system.start(q=[0, 0, 0, 0], v=[0, 0, 0, 0], t_end=1, h=2e-3)
     system.exact = exact
 
-    def box(x, y, wide, high):
+    def box(x: sp.Expr, y: sp.Expr, wide: float, high: float) -> Shape:
         return line((x - wide, y), (x + wide, y), (x + wide, y + high), (x - wide, y + high),
                     closed=True)  # fmt: skip
 

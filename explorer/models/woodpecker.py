@@ -8,10 +8,12 @@ of small steps: one beak impact in a period of 0.145976 s, in which the toy sink
 (Siconos prints 0.1460 s and 19.47 mm, at its step of 20 us.)
 """
 
+import sympy as sp
+
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import Contact, MechanicalSystem
-from explorer.systems.sketch import circle, line
+from explorer.systems.sketch import Point, circle, line
 
 
 @register(references=("pfeiffer-1984", "leine-2001", "siconos-2019"))
@@ -51,10 +53,10 @@ def woodpecker() -> MechanicalSystem:
     system.start(q=[0, -play / h_M, -0.2788], v=[-0.3411, 0, -7.4583], t_end=0.3, h=5e-5)
     low, high = -0.06, 0.04
 
-    def sleeve(x, z):
+    def sleeve(x: sp.Expr, z: sp.Expr) -> Point:
         return x - z * a, y + z + x * a
 
-    def bird(x, z):
+    def bird(x: sp.Expr, z: sp.Expr) -> Point:
         return l_M + x - z * b, y + l_M * a + z + x * b
 
     system.sketch(

@@ -41,7 +41,7 @@ def latex(expr: object) -> str:
         name = symbol.name
         if name.startswith("v_"):
             names[symbol] = rf"\dot{{{sp.latex(sp.Symbol(name[2:]))}}}"
-    return sp.latex(expr, symbol_names=names, full_prec=False)
+    return str(sp.latex(expr, symbol_names=names, full_prec=False))
 
 
 def _parameters(system: System) -> list[str]:
@@ -300,7 +300,7 @@ def _switches(switches: Sequence[Switching]) -> list[str]:
 
 def _plain(expr: object) -> str:
     """Return LaTeX in which v_x stays a state: x' = v_x is an equation here, not a name."""
-    return sp.latex(expr, full_prec=False)
+    return str(sp.latex(expr, full_prec=False))
 
 
 def _guards(x: Sequence[sp.Symbol], modes: Sequence[Mode], guards: Sequence[Guard]) -> list[str]:

@@ -215,7 +215,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         raise BadModel(f"{what}: {text!r} cannot be read ({error}).") from None
 
 
-class _Exact(StrPrinter):
+class _Exact(StrPrinter):  # type: ignore[misc]  # SymPy tells no types
     """Prints floats with all their digits, so that what is read back is the same double."""
 
     def _print_Float(self, expr: sp.Float) -> str:
@@ -224,7 +224,7 @@ class _Exact(StrPrinter):
 
 def text(expr: sp.Expr) -> str:
     """Return `expr` as text that `parse` reads back exactly."""
-    return _Exact().doprint(expr)
+    return str(_Exact().doprint(expr))
 
 
 def expression(

@@ -224,7 +224,8 @@ class FilippovSystem(StepSystem):
             def short(p: np.ndarray, sides: np.ndarray = sides) -> np.ndarray:
                 with np.errstate(all="ignore"):
                     c = np.array(evaluate(*p), float)
-                return np.nan_to_num(np.maximum(1e-3 - sides * c, 0.0), nan=1e3)
+                missing = np.maximum(1e-3 - sides * c, 0.0)
+                return np.asarray(np.nan_to_num(missing, nan=1e3))
 
             here = np.flatnonzero((values * sides[:, None] > 0).all(axis=0))
             tries = [sample[here[0]]] if len(here) else [

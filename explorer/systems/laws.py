@@ -86,7 +86,7 @@ class Law:
     @property
     def name(self) -> str:
         """The name of the multiplier."""
-        return self.lam.name
+        return str(self.lam.name)
 
     @property
     def places(self) -> tuple[str, str, str]:

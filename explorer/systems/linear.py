@@ -233,7 +233,8 @@ class LinearMechanicalSystem(LagrangianSystem):
         return sp.Matrix(F)
 
     def _inertia(self, a: np.ndarray) -> np.ndarray:
-        return self.M @ a
+        force: np.ndarray = self.M @ a
+        return force
 
     def _forms(
         self,
@@ -384,7 +385,7 @@ def _plain(x: Value) -> Value:
 
 def _listed(A: Matrix) -> list[Any] | Plain:
     if not is_sparse(A):
-        return A.tolist()
+        return list(A.tolist())
     return {"shape": A.shape} | {k: getattr(A, k).tolist() for k in ("data", "indices", "indptr")}
 
 

@@ -51,7 +51,8 @@ def pivots(A: Sparse) -> np.ndarray:
         lu = splu(A.tocsc(), "MMD_AT_PLUS_A", 0.0, options={"SymmetricMode": True})
     except RuntimeError:  # "Factor is exactly singular"
         return np.full(A.shape[0], np.nan)
-    return lu.U.diagonal()
+    diagonal: np.ndarray = lu.U.diagonal()
+    return diagonal
 
 
 def has_mass(M: Matrix) -> bool:
@@ -163,14 +164,16 @@ class Massless:
 
     def velocity(self, v: np.ndarray, F_t: np.ndarray) -> np.ndarray:
         """Return v with its part along N2 as the other velocities ask for."""
-        return v + self.place(F_t - (self.K @ v.T).T)
+        consistent: np.ndarray = v + self.place(F_t - (self.K @ v.T).T)
+        return consistent
 
     def acceleration(
         self, v: np.ndarray, a: np.ndarray, F_t: np.ndarray, F_tt: np.ndarray
     ) -> np.ndarray:
         """Return a with its parts along N1 and N2 as v and the other accelerations ask for."""
         a = a + self.rate(F_t - (self.K @ v.T).T - (self.C @ a.T).T)
-        return a + self.place(F_tt - (self.K @ a.T).T)
+        consistent: np.ndarray = a + self.place(F_tt - (self.K @ a.T).T)
+        return consistent
 
 
 def massless(

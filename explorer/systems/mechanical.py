@@ -101,8 +101,8 @@ class MechanicalSystem(LagrangianSystem):
         super().__init__(name, [_coordinate(item) for item in given], units, text)
         self._replace = self._dynamic(given, list(u))
         n = self.n
-        self._mass: tuple = matrix([[int(i == j) for j in range(n)] for i in range(n)], n, {}, "M")
-        self._force: tuple = (sp.Integer(0),) * n
+        self._mass = matrix([[int(i == j) for j in range(n)] for i in range(n)], n, {}, "M")
+        self._force: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
         self._potential: sp.Expr | None = None
         self.params(**self._parameters(params))
         if mass is not None:
@@ -267,7 +267,7 @@ class MechanicalSystem(LagrangianSystem):
                 "or kanes_equations() first."
             ) from None
         u = list(getattr(method, "u", ()))
-        kinematic: dict = getattr(method, "kindiffdict", dict)()
+        kinematic: dict[sp.Expr, sp.Expr] = getattr(method, "kindiffdict", dict)()
         rates = [sp.Derivative(x, *x.args) for x in q]
         if kinematic and any(kinematic.get(r) != s for r, s in zip(rates, u, strict=False)):
             raise BadModel(f"'{name}': only speeds u = q' are taken; choose them in KanesMethod.")

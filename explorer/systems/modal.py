@@ -71,7 +71,8 @@ def natural_modes(
             return _lanczos(unit if M is None else M, K, count, highest, top)
         M, K = None if M is None else full(M), full(K)
     part = None if count == n else [n - count, n - 1] if highest else [0, count - 1]
-    return scipy.linalg.eigh(K, M, subset_by_index=part)
+    squares, shapes = scipy.linalg.eigh(K, M, subset_by_index=part)
+    return squares, shapes
 
 
 def largest_square(M: Matrix, K: Matrix) -> float:
@@ -212,7 +213,8 @@ def modal_damping(M: MatrixLike, K: MatrixLike, ratios: float | Sequence[float])
             "no damping ratio. Give it the ratio 0."
         )
     momentum = M @ shapes
-    return (momentum * (2 * xi * np.sqrt(np.maximum(squares, 0)))) @ momentum.T
+    C: np.ndarray = (momentum * (2 * xi * np.sqrt(np.maximum(squares, 0)))) @ momentum.T
+    return C
 
 
 def own_growth(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> float:
