@@ -100,8 +100,8 @@ def __getattr__(name: str) -> Any:
     if name in ("models", "panels", "reformulations", "study", "views"):
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
-        found = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
-        return globals().setdefault(name, found)  # looked up once
+        public = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)
+        return globals().setdefault(name, public)  # looked up once
     if name in RETIRED:
         raise ImportError(f"explorer.{name} is explorer.Solution now: {RETIRED[name]}", name=name)
     if name[:1].isupper():  # a scheme, found by its name

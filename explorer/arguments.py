@@ -27,10 +27,10 @@ T = TypeVar("T")
 @functools.lru_cache(maxsize=512)
 def _taken(function: Callable[..., object]) -> tuple[tuple[str, ...], int | None, bool]:
     """Return what can be named, how many may stand without a name, whether any name will do."""
-    found = inspect.signature(function).parameters.values()
-    kinds = {p.kind for p in found}
-    named = [p for p in found if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    first = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    parameters = inspect.signature(function).parameters.values()
+    kinds = {p.kind for p in parameters}
+    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    first = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return (
         tuple(p.name for p in named),
         None if inspect.Parameter.VAR_POSITIONAL in kinds else len(first),
@@ -79,9 +79,9 @@ class Named(Checked):
     @property
     def __signature__(cls) -> inspect.Signature:
         """That of ``__init__``, with the leading argument first and all others by name."""
-        found = {p.name: p for p in super().__signature__.parameters.values()}
-        first = [found.pop(cls.leading)] if cls.leading in found else []
-        rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in found.values()]
+        parameters = {p.name: p for p in super().__signature__.parameters.values()}
+        first = [parameters.pop(cls.leading)] if cls.leading in parameters else []
+        rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()]
         return inspect.Signature([*first, *rest])
 
     def __call__(cls, *args: object, **kwargs: object) -> object:
@@ -147,11 +147,11 @@ def entries(value: object, function: Callable[..., object], what: str, example: 
     BadArgument
         If it is no mapping, or an entry is unknown.
     """
-    found, (known, _, any_name) = mapping(value, what, example), _taken(function)
-    for name in found:
+    arguments, (known, _, any_name) = mapping(value, what, example), _taken(function)
+    for name in arguments:
         if not any_name and name not in known:
             raise BadArgument(f"{what} has no entry {name!r}.{suggest(name, known)}")
-    return found
+    return arguments
 
 
 def items(value: Any, what: str, *kinds: type) -> list[Any]:

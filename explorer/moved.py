@@ -73,13 +73,13 @@ _ROOMS = (  # package before, package now, modules; old>new where the name chang
 
 def moved() -> dict[str, str]:
     """Return the new dotted name of each module that has moved, by its old one."""
-    found = {"explorer.sensitivity": "explorer.derivatives"}
+    places = {"explorer.sensitivity": "explorer.derivatives"}
     for before, now, names in _ROOMS:
         for name in names.split():
             old, _, new = name.partition(">")
             parts = ("explorer", before, old) if before else ("explorer", old)
-            found[".".join(parts)] = f"explorer.{now}.{new or old}"
-    return found
+            places[".".join(parts)] = f"explorer.{now}.{new or old}"
+    return places
 
 
 class Moved(MetaPathFinder):

@@ -96,8 +96,8 @@ class Recorder(metaclass=Checked):
         BadValue
             A coordinate that there is not.
         """
-        found = {what: _places(what, getattr(self, what), coordinates) for what in _WHAT}
-        return Selection(self, tuple(coordinates), **found)
+        places = {what: _places(what, getattr(self, what), coordinates) for what in _WHAT}
+        return Selection(self, tuple(coordinates), **places)
 
 
 def _plain(name: str | int) -> str | int:
@@ -109,19 +109,19 @@ def _places(what: str, asked: Chosen, coordinates: Sequence[str]) -> np.ndarray:
     if isinstance(asked, str):
         asked = range(len(coordinates)) if asked == "all" else [asked]
     numbers = {name: k for k, name in enumerate(coordinates)}
-    found = []
+    places = []
     for x in () if asked is None else asked if isinstance(asked, Iterable) else [asked]:
         if isinstance(x, str) and x in numbers:
-            found.append(numbers[x])
+            places.append(numbers[x])
         elif isinstance(x, (int, np.integer)) and 0 <= x < len(coordinates):
-            found.append(int(x))
+            places.append(int(x))
         else:
             near = suggest(x, coordinates) if isinstance(x, str) else ""
             raise BadValue(
                 f"{what} of a Recorder names {x!r}, which is not a coordinate: use names or "
                 f"numbers from 0 to {len(coordinates) - 1}.{near}"
             )
-    return np.array(found, int)
+    return np.array(places, int)
 
 
 @dataclass(frozen=True, eq=False)

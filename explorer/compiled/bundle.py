@@ -178,8 +178,8 @@ class Neighbours(Bundle):
         from explorer.kernels.model.disc_neighbours import SLOTS, data_of_discs
 
         self.size = 15 * SLOTS * len(radii)
-        found = data_of_discs(radii, walls, mu, reach)
-        self.address, self._words, self.partners, self.columns = found
+        native = data_of_discs(radii, walls, mu, reach)
+        self.address, self._words, self.partners, self.columns = native
         self.data = self._words.ctypes.data
         self._call = _FUNCTION(self.address)
 

@@ -15,5 +15,5 @@ def compile_system(system: LagrangianSystem) -> Compiled:
         system.made["compiled"] = (
             CompiledDiscs(system) if isinstance(system, DiscSystem) else Compiled(system)
         )
-    found: Compiled = system.made["compiled"]
-    return found
+    compiled: Compiled = system.made["compiled"]
+    return compiled

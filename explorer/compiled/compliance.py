@@ -68,11 +68,11 @@ class Compliance:
 
     def matrix(self, inp: np.ndarray, lam: np.ndarray | None = None) -> np.ndarray:
         """Return D (n_c, n_c) in m/N."""
-        found = self.entries(inp, lam)
+        entries = self.entries(inp, lam)
         if not self.col.size:
-            return np.diag(found)
+            return np.diag(entries)
         D = np.zeros((self.nc, self.nc))
-        D[np.repeat(np.arange(self.nc), np.diff(self.ptr)), self.col] = found
+        D[np.repeat(np.arange(self.nc), np.diff(self.ptr)), self.col] = entries
         return D
 
     def diagonal(self, inp: np.ndarray) -> np.ndarray:
@@ -80,8 +80,8 @@ class Compliance:
         if not self.col.size:
             return self.entries(inp)
         with np.errstate(all="ignore"):
-            found = np.array([D.diagonal() for D in self._looked_at(inp)])
-        return np.asarray(np.where(np.isfinite(found), found, 0.0).max(axis=0))
+            diagonals = np.array([D.diagonal() for D in self._looked_at(inp)])
+        return np.asarray(np.where(np.isfinite(diagonals), diagonals, 0.0).max(axis=0))
 
     def _looked_at(self, inp: np.ndarray) -> list[np.ndarray]:
         """Return D at some forces; once if it does not depend on them."""
@@ -93,11 +93,11 @@ class Compliance:
         """Return d (n_t, n_c) in m of forces (n_t, n_c) in N."""
         if self.bundle is not None:
             head = np.concatenate([inp, np.zeros(self.nc)])
-            found = np.empty_like(lam)
+            deflections = np.empty_like(lam)
             for k, force in enumerate(lam):
                 head[len(inp) :] = force
-                found[k] = self.bundle(head)[: self.nc]
-            return found
+                deflections[k] = self.bundle(head)[: self.nc]
+            return deflections
         if not self.col.size:
             return np.asarray(lam * self.entries(inp))
         given: np.ndarray = lam @ self.matrix(inp)

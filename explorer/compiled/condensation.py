@@ -42,8 +42,8 @@ def directions(compiled: Compiled, inp: np.ndarray, M: Matrix) -> Massless | Non
         return _at(compiled, inp)
     if key not in made:
         made[key] = _at(compiled, inp)
-    found: Massless | None = system.made[key]
-    return found
+    directions: Massless | None = system.made[key]
+    return directions
 
 
 def _at(compiled: Compiled, inp: np.ndarray) -> Massless | None:

@@ -139,17 +139,17 @@ class FirstOrder:
         Of the one-sided multipliers in an equality that with the least y acts.
         """
         m, laws = self.m, self.system.laws
-        found = np.array(
+        places = np.array(
             [-int(not law.lb.is_infinite) or int(not law.ub.is_infinite) for law in laws], np.int8
         )
         y = self.bundles["relation"](inp)[:m]
         entries, (_, H0, H1, *_) = self.bundles["relation_x"](inp), self.places
         for k, law in enumerate(laws):
             row = H1[(H1 // m == k) & (entries[H0.size : H0.size + H1.size] != 0)] % m
-            held = [j for j in row if laws[j].kind == "complementarity"]
-            if law.kind == "equality" and held:
-                found[min(held, key=lambda j: y[j])] = 0
-        return found
+            acting = [j for j in row if laws[j].kind == "complementarity"]
+            if law.kind == "equality" and acting:
+                places[min(acting, key=lambda j: y[j])] = 0
+        return places
 
     def culprit(self, inp: np.ndarray) -> str:
         """Return a sentence that names the formula that is not finite here, or nothing."""
@@ -188,5 +188,5 @@ def compile_first_order(system: FirstOrderSystem) -> FirstOrder:
     """Return the compiled system; compiled once for each change of its equations."""
     if "first order" not in system.made:
         system.made["first order"] = FirstOrder(system)
-    found: FirstOrder = system.made["first order"]
-    return found
+    compiled: FirstOrder = system.made["first order"]
+    return compiled

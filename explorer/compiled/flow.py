@@ -143,8 +143,8 @@ class Flow(Remade):
 
     def _list(self) -> None:
         """Write the table of the bundles, and forget the workspaces that knew another one."""
-        made = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
-        self.table = np.array(made, np.int64)
+        addresses = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
+        self.table = np.array(addresses, np.int64)
         sizes = [2 * len(self.sides.symbols), *(size for _, size, _ in self._recipes)]
         self.most = max([*(b.size for b in self.bundles if b), *sizes])
         self.workspaces: dict[tuple[object, ...], list[Any]] = {}  # those that no run is using
@@ -163,9 +163,9 @@ class Flow(Remade):
         """Say how everything is made that a mode needs; `make` does it."""
         n, columns = self.n_x, 1 + self.n_x + self.n_rho
         self.guards = sorted(system.guards, key=lambda g: g.mode)
-        of: list[list[Guard]] = [[] for _ in system.modes]
+        by_mode: list[list[Guard]] = [[] for _ in system.modes]
         for guard in self.guards:
-            of[guard.mode].append(guard)
+            by_mode[guard.mode].append(guard)
 
         solved = self.solved
 
@@ -182,7 +182,7 @@ class Flow(Remade):
             plain = partial(self._by_all, mode.flow, False, self.sides)
             add(k, n * columns, partial(solved.field, k, True) if solved else plain)
         self.offsets["guard"] = len(self.bundles)
-        for k, mine in enumerate(of):
+        for k, mine in enumerate(by_mode):
             watched = [g.r for g in mine], [1 if g.when is None else g.when for g in mine]
             plain = partial(_smoothed, [*watched[0], *watched[1]])
             own = [i for i, g in enumerate(self.guards) if g.mode == k]
@@ -237,9 +237,9 @@ class Flow(Remade):
             of, _, recipe = self._recipes[row]
             if of == mode and self.bundles[row] is None:
                 outputs = recipe()
-                made = outputs if isinstance(outputs, Bundle) else self._bundle(outputs)
-                self.bundles[row] = made
-                self.table[row] = made.address, made.data
+                bundle = outputs if isinstance(outputs, Bundle) else self._bundle(outputs)
+                self.bundles[row] = bundle
+                self.table[row] = bundle.address, bundle.data
 
     def _rewrite(
         self, system: LagrangianSystem, lam: list[Expr], e: list[Expr], sigma: list[Expr]
@@ -314,12 +314,12 @@ class Flow(Remade):
             return self
         key = wanted, self.cost, self.system
         if key not in self._kept:
-            made = copy.copy(compile_flow(self._origin, None, wanted))
+            flow = copy.copy(compile_flow(self._origin, None, wanted))
             if self.system is not self._origin:
-                made.system = made.automaton = self.system  # type: ignore[assignment]
+                flow.system = flow.automaton = self.system  # type: ignore[assignment]
             while len(self._kept) > 8:
                 self._kept.pop(next(iter(self._kept)))
-            self._kept[key] = made.with_cost(self.cost)
+            self._kept[key] = flow.with_cost(self.cost)
         return self._kept[key]
 
     def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:

@@ -81,5 +81,5 @@ def compile_frozen(frozen: FrozenSystem) -> Frozen:
     """Return the compiled system; compiled once for each change of the equations."""
     if "compiled frozen" not in frozen.made:
         frozen.made["compiled frozen"] = Frozen(frozen)
-    found: Frozen = frozen.made["compiled frozen"]
-    return found
+    compiled: Frozen = frozen.made["compiled frozen"]
+    return compiled

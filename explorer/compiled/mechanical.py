@@ -310,11 +310,11 @@ class Compiled:
 
     def constrained(self, G: np.ndarray) -> np.ndarray:
         """Return the gradients of the constraints (bound, n) from the entries of G."""
-        found, ptr = np.zeros((self.bound, self.n)), self.gap_ptr
+        rows, ptr = np.zeros((self.bound, self.n)), self.gap_ptr
         for c in range(self.bound):
             here = slice(ptr[self.rows + c], ptr[self.rows + c + 1])
-            found[c, self.gap_col[here]] = G[here]
-        return found
+            rows[c, self.gap_col[here]] = G[here]
+        return rows
 
     def frictions(self, inp: np.ndarray) -> list[tuple[str, float, float]]:
         """Return the contact, mu and mu_s of each tangent."""

@@ -60,8 +60,8 @@ def ordering(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     made = compiled.system.made
     if "ordering" not in made:
         made["ordering"] = _made(compiled, matrices)
-    found: Ordering = made["ordering"]
-    return found
+    ordering: Ordering = made["ordering"]
+    return ordering
 
 
 def _made(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
@@ -82,8 +82,8 @@ def _made(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     if _WORTH * (width + 1) > size:
         return plain
     ptr = np.searchsorted(i, np.arange(n + 1)).astype(np.int32)
-    found = tuple(np.searchsorted(flat, x) for x in places)
-    return Ordering(3 * width + 1, ptr, j.astype(np.int32), place, found)
+    slots = tuple(np.searchsorted(flat, x) for x in places)
+    return Ordering(3 * width + 1, ptr, j.astype(np.int32), place, slots)
 
 
 def _cuthill_mckee(one: np.ndarray, other: np.ndarray, size: int) -> tuple[np.ndarray, int]:

@@ -128,16 +128,16 @@ def paradox(compiled: Compiled, rho: Sequence[float], run: Run) -> Paradox | Non
     if not compiled.by_formula:  # friction only turns a disc: D_nt = 0
         return None
     fast = 1e-9 * np.abs(slip).max(initial=0.0)
-    held = (p[1:, rough] > 0) & (np.abs(slip[:-1, rough]) > fast)
-    rows = np.flatnonzero(held.any(axis=1))
+    loaded = (p[1:, rough] > 0) & (np.abs(slip[:-1, rough]) > fast)
+    rows = np.flatnonzero(loaded.any(axis=1))
     if not len(rows):
         return None
     D_nn, D_nt, mu = lifting(compiled, rho, run.t[rows], run.q[rows], run.v[rows])
     factor = D_nn - mu * np.sign(slip[rows][:, rough]) * D_nt
-    found = np.argwhere(held[rows] & (factor <= 0))
-    if not len(found):
+    wedged = np.argwhere(loaded[rows] & (factor <= 0))
+    if not len(wedged):
         return None
-    k, c = found[0]
+    k, c = wedged[0]
     least = float(D_nn[k, c] / abs(D_nt[k, c]))
     name = compiled.system.contacts[rough[c]].name
     return Paradox(float(run.t[rows[k]]), name, float(mu[k, c]), least, float(factor[k, c]))
@@ -161,9 +161,9 @@ def paradox_at(
     inp[0], inp[1 : 1 + compiled.n], inp[1 + compiled.n : 1 + 2 * compiled.n] = t, q, v
     touches = compiled.bundles["gap"](inp)[rough] < _TOUCHES
     factor = D_nn - mu * np.abs(D_nt)
-    found = np.flatnonzero(touches & (factor <= near * D_nn))
-    if not len(found):
+    wedged = np.flatnonzero(touches & (factor <= near * D_nn))
+    if not len(wedged):
         return None
-    c = int(found[0])
+    c = int(wedged[0])
     name = compiled.system.contacts[rough[c]].name
     return Paradox(t, name, float(mu[c]), float(D_nn[c] / abs(D_nt[c])), float(factor[c]))

@@ -44,5 +44,5 @@ def compile_power(system: MechanicalSystem) -> Bundle:
         outputs += [smooth(x) for s in system.springs for x in (s.elongation, s.k, s.b)]
         names = ["t", *system.coordinates, *(s.name for s in system.v), *system.parameters]
         system.made["power"] = Bundle([se.Symbol(name) for name in names], outputs)
-    found: Bundle = system.made["power"]
-    return found
+    power: Bundle = system.made["power"]
+    return power

@@ -75,12 +75,12 @@ class Sides:
 
     def guards(self, inverse: list[Expr]) -> list[Expr]:
         """Return u / size of each surface, > 0 or < 0 by its side, then u of each."""
-        made = []
+        signs = []
         for (u, whole), side, one in zip(self.surfaces, self.symbols, inverse, strict=True):
             n = (side - 1) / 2
             inside = (u - n) * (n + 1 - u) * one
-            made.append(se.Piecewise((-1, se.Eq(side, 0)), (inside, True)) if whole else u * one)
-        return [*made, *(u for u, _ in self.surfaces)]
+            signs.append(se.Piecewise((-1, se.Eq(side, 0)), (inside, True)) if whole else u * one)
+        return [*signs, *(u for u, _ in self.surfaces)]
 
     def collect(self, formulas: Iterable[sp.Expr]) -> None:
         """Find the surfaces of these formulas, and no more later."""

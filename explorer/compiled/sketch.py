@@ -23,5 +23,5 @@ def compile_sketch(system: StateSpaceSystem) -> Bundle:
         names = ["t", *system.coordinates, *unused, *system.parameters]
         outputs = [smooth(x) for x in [*points, *(s.radius for s in shapes)]]
         system.made["sketch"] = Bundle([se.Symbol(name) for name in names], outputs)
-    found: Bundle = system.made["sketch"]
-    return found
+    sketch: Bundle = system.made["sketch"]
+    return sketch

@@ -197,7 +197,7 @@ class Switched(Remade):
     @functools.cached_property
     def _sides(self) -> list[tuple[slice, np.ndarray, slice, np.ndarray]]:
         """Of each subsystem: functions, signs of the cells (k, n), regions, cell in region."""
-        found, region = [], 0
+        sides, region = [], 0
         for s in self.system.subsystems:  # type: ignore[attr-defined]
             bits = [b for b, r in enumerate(s.cells) if r >= 0]
             signs = np.array(
@@ -205,9 +205,9 @@ class Switched(Remade):
             )
             inside = np.array([[s.cells[b] == r for b in bits] for r in range(len(s.regions))])
             regions = slice(region, region + len(s.regions))
-            found.append((slice(s.first, s.first + s.count), signs, regions, inside))
+            sides.append((slice(s.first, s.first + s.count), signs, regions, inside))
             region += len(s.regions)
-        return found
+        return sides
 
     def theta(self, alpha: np.ndarray) -> np.ndarray:
         """Return the multipliers of the regions (k, n_f) for those of the functions (k, n_c)."""
@@ -243,7 +243,7 @@ class Switched(Remade):
 
 def _fields(system: FilippovSystem, subsystem: Subsystem) -> list[list[sp.Expr]]:
     """Return the fields of regions, each kept to its own side of the functions that bound it."""
-    moving, found = {system.t, *system.x}, []
+    moving, fields = {system.t, *system.x}, []
     for k, region in enumerate(subsystem.regions):
         cells = [b for b, r in enumerate(subsystem.cells) if r == k]
         field = list(region.field)
@@ -252,8 +252,8 @@ def _fields(system: FilippovSystem, subsystem: Subsystem) -> list[list[sp.Expr]]
             if len(sides) == 1:
                 c, side = system.switches[subsystem.first + j].c, sides.pop()
                 field = [own_side(f, c, side, moving) for f in field]
-        found.append(field)
-    return found
+        fields.append(field)
+    return fields
 
 
 def _jacobian(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:

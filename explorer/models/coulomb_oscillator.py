@@ -74,10 +74,12 @@ def coulomb_oscillator() -> HybridSystem:
     right = system.mode("slide+", [v, (force - limit) / m])
     left = system.mode("slide-", [v, (force + limit) / m])
     stick = system.mode("stick", [0, 0])
-    held = limit * (1 + _OVERLAP)
-    system.guard(right, v, direction=-1, to=stick, reset={v: 0}, when=force + held, name="sticks")
+    widened = limit * (1 + _OVERLAP)
+    system.guard(
+        right, v, direction=-1, to=stick, reset={v: 0}, when=force + widened, name="sticks"
+    )
     system.guard(right, v, direction=-1, to=left, reset={v: 0}, when=-force - limit, name="turns")
-    system.guard(left, v, direction=+1, to=stick, reset={v: 0}, when=held - force, name="sticks")
+    system.guard(left, v, direction=+1, to=stick, reset={v: 0}, when=widened - force, name="sticks")
     system.guard(left, v, direction=+1, to=right, reset={v: 0}, when=force - limit, name="turns")
     system.guard(stick, force - limit, direction=+1, to=right, name="slips right")
     system.guard(stick, force + limit, direction=-1, to=left, name="slips left")

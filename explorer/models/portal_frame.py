@@ -65,8 +65,8 @@ def portal_frame() -> MechanicalSystem:
     system.mass = M
     system.force = -carried * shake * sp.sin(w * t) - K * (x + a1 * v) - a0 * M * v
     system.potential = (x.T * K * x)[0] / 2
-    held = 6 * k * H / (4 * k * H**2 + 6 * j)  # joints that carry no moment
-    system.start(q=[u0, held * u0, held * u0], v=[0, 0, 0], t_end=3, h=5e-3)
+    rotation = 6 * k * H / (4 * k * H**2 + 6 * j)  # joints that carry no moment
+    system.start(q=[u0, rotation * u0, rotation * u0], v=[0, 0, 0], t_end=3, h=5e-3)
     system.sketch(*_drawn(u, joints, H, B))
     system.preset("released", "Pulled aside and let go, without damping.",
                   a_g=0, a0=0, a1=0, u0=0.05)  # fmt: skip

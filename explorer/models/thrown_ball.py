@@ -18,26 +18,26 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return q and v (right limits), (n_t, 2); NaN unless g, y0 > 0 and speed >= 0."""
     t = np.asarray(t, float)
     y0, g, e, mu, speed = (rho[name] for name in ("y0", "g", "e", "mu", "speed"))
-    found = np.full((2, len(t), 2), np.nan)
+    states = np.full((2, len(t), 2), np.nan)
     if not (g > 0 and y0 > 0 and speed >= 0):
-        return {"q": found[0], "v": found[1]}
+        return {"q": states[0], "v": states[1]}
     end = float(t.max(initial=0.0))
     begin, x, y, rise, span = 0.0, 0.0, y0, 0.0, float(np.sqrt(2 * y0 / g))
     while begin <= end and span > 1e-13:
         s = t - begin
         here = (s >= 0) & (s < span)
         path = np.array([x + speed * s, y + rise * s - g * s**2 / 2])
-        found[0, here] = path.T[here]
-        found[1, here] = np.column_stack([np.full(len(t), speed), rise - g * s])[here]
+        states[0, here] = path.T[here]
+        states[1, here] = np.column_stack([np.full(len(t), speed), rise - g * s])[here]
         u = g * span - rise
         begin, x, y, rise = begin + span, x + speed * span, 0.0, e * u
         speed, span = max(speed - mu * (1 + e) * u, 0.0), 2 * rise / g
     brakes = max(mu * g, 1e-300)
     s = np.minimum(np.maximum(t - begin, 0.0), speed / brakes)
     rests = t >= begin
-    found[0, rests] = np.column_stack([x + speed * s - brakes * s**2 / 2, 0 * t])[rests]
-    found[1, rests] = np.column_stack([speed - brakes * s, 0 * t])[rests]
-    return {"q": found[0], "v": found[1]}
+    states[0, rests] = np.column_stack([x + speed * s - brakes * s**2 / 2, 0 * t])[rests]
+    states[1, rests] = np.column_stack([speed - brakes * s, 0 * t])[rests]
+    return {"q": states[0], "v": states[1]}
 
 
 @register(references=("nurkanovic-2023b",))

@@ -16,20 +16,20 @@ from explorer.systems import HybridSystem
 def _switches(rho: dict[str, float], end: float) -> list[tuple[float, float]]:
     """Return the times of the switches up to `end` in s, the first 0, and v at each."""
     a, w, v1, v2 = (rho[name] for name in ("a", "w", "v1", "v2"))
-    found = [(0.0, 0.0)]
+    switches = [(0.0, 0.0)]
     while True:
-        t, v = found[-1]
-        turbo = len(found) % 2 == 0
+        t, v = switches[-1]
+        turbo = len(switches) % 2 == 0
         goal = v1 if turbo else v2
         s = np.sin(w * t) + (goal - v) * w / ((3 if turbo else 1) * a)
         if not abs(s) < 1:
-            return found
+            return switches
         # the first time behind t at which sin(w t) falls (rises) through s
         phase = np.pi - np.arcsin(s) if turbo else np.arcsin(s)
         phase += 2 * np.pi * np.ceil((w * t - phase) / (2 * np.pi) - 1e-12)
         if phase / w > end:
-            return found
-        found.append((phase / w, goal))
+            return switches
+        switches.append((phase / w, goal))
 
 
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
@@ -39,10 +39,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     if not (a > 0 and w > 0 and 0 < v1 < v2):
         return {"x": np.full((len(t), 2), np.nan)}
     q0, q, v = 0.0, np.zeros_like(t), np.zeros_like(t)
-    found = _switches(rho, float(t.max(initial=0.0)))
-    for k, (begin, speed) in enumerate(found):
+    switches = _switches(rho, float(t.max(initial=0.0)))
+    for k, (begin, speed) in enumerate(switches):
         gain = (3 if k % 2 else 1) * a / w
-        end = found[k + 1][0] if k + 1 < len(found) else np.inf
+        end = switches[k + 1][0] if k + 1 < len(switches) else np.inf
 
         def moved(
             t: np.ndarray, begin: float = begin, speed: float = speed, gain: float = gain

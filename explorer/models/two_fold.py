@@ -17,15 +17,15 @@ from explorer.systems import FilippovSystem
 def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     """Return (x, y), (n_t, 2), up to the fold; NaN behind it, or unless x0 < 0 <= y0, v, k > 0."""
     t, (x0, y0, v, k) = np.asarray(t, float), (rho[name] for name in ("x0", "y0", "v", "k"))
-    found = np.full((len(t), 2), np.nan)
+    states = np.full((len(t), 2), np.nan)
     if not (x0 < 0 <= y0 and v > 0 and k > 0 and 2 * y0 < x0**2):
-        return {"x": found}
+        return {"x": states}
     met = -np.sqrt(x0**2 - 2 * y0)
     hit = met - x0
     x = np.where(t < hit, x0 + t, met + (t - hit) * (k + v) / (1 + k))
     y = np.where(t < hit, y0 + (x**2 - x0**2) / 2, 0.0)
-    found[x <= 0] = np.column_stack([x, y])[x <= 0]
-    return {"x": found}
+    states[x <= 0] = np.column_stack([x, y])[x <= 0]
+    return {"x": states}
 
 
 @register(references=("filippov-1988", "jeffrey-colombo-2009"))

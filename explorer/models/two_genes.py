@@ -24,8 +24,8 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     x = top + (start - top) * np.exp(-k * t)[:, None]
     if top > 1:
         hit = np.log((top - start[first]) / (top - 1)) / k
-        held = top + (start[1 - first] - top) * np.exp(-k * hit)
-        x[:, 1 - first] = np.where(t < hit, x[:, 1 - first], held * np.exp(-k * (t - hit)))
+        level = top + (start[1 - first] - top) * np.exp(-k * hit)
+        x[:, 1 - first] = np.where(t < hit, x[:, 1 - first], level * np.exp(-k * (t - hit)))
     return {"x": x}
 
 

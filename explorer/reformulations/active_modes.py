@@ -99,7 +99,7 @@ def coupled(on: Sequence[int], depends: Callable[[int, Sequence[int]], bool]) ->
 
 def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
     """Return the automaton without formulas, what its modes are, and each guard's function."""
-    count, found = len(system.switches), Modes()
+    count, modes = len(system.switches), Modes()
     patterns = sorted(itertools.product((1, 0, -1), repeat=count), key=sum, reverse=True)
     names: list[str] = []
     for signs in patterns:
@@ -112,32 +112,32 @@ def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
             elif root:
                 name = f"{names[len(names) - root]}, slide {root + 1}"
             names.append(name)
-            found.sets.append((signs, root))
-    made = HybridSystem(
+            modes.sets.append((signs, root))
+    automaton = HybridSystem(
         system.name, system.coordinates, params=system.parameters, units=system.units,
         text=system.text,
     )  # fmt: skip
-    made.shapes, made.exact = system.shapes, system.exact
-    made.modes = tuple(Mode(name, k, tuple(system.x)) for k, name in enumerate(names))
+    automaton.shapes, automaton.exact = system.shapes, system.exact
+    automaton.modes = tuple(Mode(name, k, tuple(system.x)) for k, name in enumerate(names))
     guards, functions = [], {}
-    for k in range(len(found.sets)):
-        for j, kind, name, after, leaves in _guards(system, found, k):
+    for k in range(len(modes.sets)):
+        for j, kind, name, after, leaves in _guards(system, modes, k):
             functions[name] = j
-            found.watched.append((k, j, kind))
-            found.after.append(after)
-            branches = tuple(Branch(c.to, (sp.S.One,) * _conditions(found, c)) for c in after)
-            direction = -found.sets[k][0][j] if kind == SIDE else -1
+            modes.watched.append((k, j, kind))
+            modes.after.append(after)
+            branches = tuple(Branch(c.to, (sp.S.One,) * _conditions(modes, c)) for c in after)
+            direction = -modes.sets[k][0][j] if kind == SIDE else -1
             guards.append(Guard(
                 k, system.x[0], branches[0].to, direction, tuple(system.x), False, None, name,
                 False, -1, branches, leaves,
             ))  # fmt: skip
-    made.guards = tuple(guards)
-    found.begins = [Conditions(k, tuple(range(count))) for k in range(len(found.sets))]
-    made.start_branches = tuple(
-        Branch(c.to, (sp.S.One,) * _conditions(found, c)) for c in found.begins
+    automaton.guards = tuple(guards)
+    modes.begins = [Conditions(k, tuple(range(count))) for k in range(len(modes.sets))]
+    automaton.start_branches = tuple(
+        Branch(c.to, (sp.S.One,) * _conditions(modes, c)) for c in modes.begins
     )
-    made.start(system.start_x, t_end=system.t_end, h=system.h)
-    return made, found, functions
+    automaton.start(system.start_x, t_end=system.t_end, h=system.h)
+    return automaton, modes, functions
 
 
 def _conditions(found: Modes, c: Conditions) -> int:

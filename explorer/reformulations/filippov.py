@@ -78,9 +78,9 @@ def filippov(system: StepSystem) -> HybridSystem:
     >>> [(mode.name, mode.flow) for mode in filippov(relay).modes]
     [('x > 0', (d - 1,)), ('x = 0', (0,)), ('x < 0', (d + 1,))]
     """
-    found = copy.copy(_closed(system).automaton)
-    found.parameters = dict(found.parameters)
-    return found
+    automaton = copy.copy(_closed(system).automaton)
+    automaton.parameters = dict(automaton.parameters)
+    return automaton
 
 
 def active_sets(system: StepSystem) -> ActiveSets:
@@ -99,8 +99,8 @@ def active_sets(system: StepSystem) -> ActiveSets:
             system.made["active sets"] = ActiveSets(automaton, signs, (), functions, numbers)
         else:
             system.made["active sets"] = _closed(system)
-    found: ActiveSets = system.made["active sets"]
-    return found
+    sets: ActiveSets = system.made["active sets"]
+    return sets
 
 
 def _closed(system: StepSystem) -> ActiveSets:
@@ -108,8 +108,8 @@ def _closed(system: StepSystem) -> ActiveSets:
     if "closed sets" not in system.made:
         _check(system)
         system.made["closed sets"] = _Builder(system).build()
-    found: ActiveSets = system.made["closed sets"]
-    return found
+    sets: ActiveSets = system.made["closed sets"]
+    return sets
 
 
 def _check(system: StepSystem) -> None:
@@ -172,42 +172,42 @@ class _Builder:
         rates = Rates(self.system.f, self.alphas, self.gradients)
         for signs in itertools.product((1, 0, -1), repeat=self.count):
             on = [j for j in range(self.count) if signs[j] == 0]
-            held = {j: int(s > 0) for j, s in enumerate(signs)}
-            if len(on) > 1 and coupled(on, partial(rates.depends, held=held)):
+            alpha = {j: int(s > 0) for j, s in enumerate(signs)}
+            if len(on) > 1 and coupled(on, partial(rates.depends, held=alpha)):
                 return True
         return False
 
     def build(self) -> ActiveSets:
         system = self.system
-        made = HybridSystem(
+        automaton = HybridSystem(
             system.name, system.coordinates, params=system.parameters, units=system.units,
             text=system.text,
         )  # fmt: skip
-        made.shapes, made.exact = system.shapes, system.exact
+        automaton.shapes, automaton.exact = system.shapes, system.exact
         # where several sets can follow, that with the most positive signs
         patterns = list(itertools.product((1, 0, -1), repeat=self.count))
         for signs in sorted(patterns, key=sum, reverse=True):
             on = [j for j in range(self.count) if signs[j] == 0]
             held = self._sides(signs)
-            found = slides([self.rates[j].xreplace(held) for j in on], [self.alphas[j] for j in on])
-            for slide in found or []:
+            slid = slides([self.rates[j].xreplace(held) for j in on], [self.alphas[j] for j in on])
+            for slide in slid or []:
                 self.of.setdefault(signs, []).append(len(self.sets))
                 self.sets.append((signs, Slide(held | slide.alpha, slide.inside)))
         names: list[str] = []
         for signs, slide in self.sets:
             names.append(self._name(signs, names))
             flow = [f.xreplace(slide.alpha) for f in system.f]
-            made.mode(names[-1], [_shorter(f) for f in flow] if 0 in signs else flow)
+            automaton.mode(names[-1], [_shorter(f) for f in flow] if 0 in signs else flow)
         self.names = names
         functions = {}
         for k in range(len(self.sets)):
             for name, j, guard in self._guards(k):
                 functions[name] = j
-                made.guard(names[k], name=name, **guard)
+                automaton.guard(names[k], name=name, **guard)
         starts = {names[k]: list(self._begins(k)) for k in range(len(self.sets))}
-        made.start(system.start_x, starts, t_end=system.t_end, h=system.h)
+        automaton.start(system.start_x, starts, t_end=system.t_end, h=system.h)
         alpha = [tuple(slide.alpha[a] for a in self.alphas) for _, slide in self.sets]
-        return ActiveSets(made, tuple(s for s, _ in self.sets), tuple(alpha), functions)
+        return ActiveSets(automaton, tuple(s for s, _ in self.sets), tuple(alpha), functions)
 
     def _name(self, signs: Signs, taken: Sequence[str]) -> str:
         """Return the name of an active set; regions may be unions, of several sets."""
@@ -241,12 +241,12 @@ class _Builder:
     def _felt(self, signs: Signs, j: int) -> list[int]:
         """Return j and the functions slid on that feel a change of its multiplier."""
         free = (*signs[:j], 0, *signs[j + 1 :])
-        held, found = self._sides(free), [j]
+        alpha, functions = self._sides(free), [j]
         on = [i for i in range(self.count) if free[i] == 0]
-        uses = {i: self.rates[i].xreplace(held).free_symbols for i in on}
-        for felt in found:
-            found += [i for i in on if i not in found and self.alphas[felt] in uses[i]]
-        return found
+        uses = {i: self.rates[i].xreplace(alpha).free_symbols for i in on}
+        for felt in functions:
+            functions += [i for i in on if i not in functions and self.alphas[felt] in uses[i]]
+        return functions
 
     def _candidates(self, signs: Signs, near: Sequence[int]) -> Iterator[int]:
         """Yield the modes that differ in functions `near` only."""
@@ -257,13 +257,13 @@ class _Builder:
     def _holds(self, k: int, near: Sequence[int]) -> Conditions:
         """Return what must be > 0 for the mode to begin where functions `near` are zero."""
         signs, slide = self.sets[k]
-        found = []
+        leaving = []
         for i in near:
             if signs[i]:
-                found.append(signs[i] * self.rates[i].xreplace(slide.alpha))
+                leaving.append(signs[i] * self.rates[i].xreplace(slide.alpha))
             else:
-                found += slide.inside[self.alphas[i]]
-        return found
+                leaving += slide.inside[self.alphas[i]]
+        return leaving
 
     def _meets(self, k: int, j: int) -> Iterator[tuple[str, Conditions]]:
         """Yield what may follow where function j comes to zero, and its conditions."""

@@ -47,8 +47,8 @@ def hysteresis(system: HybridSystem) -> FrozenSystem:
     """Return a hybrid system of two modes as one with step functions; states: x, memory, clock."""
     if "frozen" not in system.made:
         system.made["frozen"] = _freeze(system)
-    found: FrozenSystem = system.made["frozen"]
-    return found
+    frozen: FrozenSystem = system.made["frozen"]
+    return frozen
 
 
 def _freeze(system: HybridSystem) -> FrozenSystem:

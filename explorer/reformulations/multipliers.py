@@ -28,13 +28,15 @@ def relays(system: StepSystem) -> FirstOrderSystem:
     >>> system.f, system.r, system.y
     ((0,), (-2*a*alpha_1 + a,), (-x,))
     """
-    made, middle = _like(system), {s.alpha: _HALF for s in system.switches}
-    made.f = mean = [sp.expand_mul(f.xreplace(middle)) for f in system.f]
+    first_order, middle = _like(system), {s.alpha: _HALF for s in system.switches}
+    first_order.f = mean = [sp.expand_mul(f.xreplace(middle)) for f in system.f]
     for s in system.switches:
-        made.law(s.alpha.name, "relay", lb=0, ub=1, y_name=f"y_{s.name}" if _fit(s.name) else "")
-    made.y = [-s.c for s in system.switches]
-    made.r = [sp.expand_mul(f - m) for f, m in zip(system.f, mean, strict=True)]
-    return made
+        first_order.law(
+            s.alpha.name, "relay", lb=0, ub=1, y_name=f"y_{s.name}" if _fit(s.name) else ""
+        )
+    first_order.y = [-s.c for s in system.switches]
+    first_order.r = [sp.expand_mul(f - m) for f, m in zip(system.f, mean, strict=True)]
+    return first_order
 
 
 def stewart(system: FilippovSystem) -> FirstOrderSystem:
@@ -51,7 +53,7 @@ def stewart(system: FilippovSystem) -> FirstOrderSystem:
             f"{system.kind} without regions. Use representation='step', or write the system as a "
             "FilippovSystem."
         )
-    made = _like(system)
+    first_order = _like(system)
     y: dict[str, sp.Expr] = {}
     f, r = [sp.Integer(0)] * system.n, [sp.Integer(0)] * system.n
     for k, part in enumerate(system.subsystems):
@@ -61,25 +63,25 @@ def stewart(system: FilippovSystem) -> FirstOrderSystem:
                 for i in range(system.n)]  # fmt: skip
         mu, total = sp.Symbol(f"mu_{k + 1}"), sp.Integer(-1)
         for bits, region in cells:
-            theta = made.law(f"theta_{k + 1}_{bits}", y_name=f"g_{k + 1}_{bits}")
+            theta = first_order.law(f"theta_{k + 1}_{bits}", y_name=f"g_{k + 1}_{bits}")
             g = sum((s.c * (-1 if (bits >> j) & 1 else 1) for j, s in enumerate(switches)), -mu)
             y[theta.name] = g
             total += theta
             r = [a + theta * (b - m) for a, b, m in zip(r, region.field, mean, strict=True)]
-        made.law(mu.name, "equality", y_name=f"s_{k + 1}")
+        first_order.law(mu.name, "equality", y_name=f"s_{k + 1}")
         y[mu.name] = total
         f = [a + m for a, m in zip(f, mean, strict=True)]
-    made.f, made.r, made.y = f, r, y
-    return made
+    first_order.f, first_order.r, first_order.y = f, r, y
+    return first_order
 
 
 def _like(system: StepSystem) -> FirstOrderSystem:
-    made = FirstOrderSystem(
+    first_order = FirstOrderSystem(
         system.name, system.coordinates, params=system.parameters, units=system.units,
         text=system.text, start={"x": system.start_x, "t_end": system.t_end, "h": system.h},
     )  # fmt: skip
-    made.shapes, made.exact = system.shapes, system.exact
-    return made
+    first_order.shapes, first_order.exact = system.shapes, system.exact
+    return first_order
 
 
 def _fit(name: str) -> bool:

@@ -61,7 +61,7 @@ def slides(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> list[Slide]
             if solved is None:
                 return None
             left = [i for i in range(len(rates)) if i not in block]
-            found = []
+            solutions = []
             for one in solved:
                 rest = slides(
                     [rates[i].xreplace(one.alpha) for i in left],
@@ -69,8 +69,8 @@ def slides(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> list[Slide]
                 )
                 if rest is None:
                     return None
-                found += [Slide(one.alpha | r.alpha, one.inside | r.inside) for r in rest]
-            return found
+                solutions += [Slide(one.alpha | r.alpha, one.inside | r.inside) for r in rest]
+            return solutions
     return []
 
 
@@ -115,14 +115,14 @@ def _pair(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> list[Slide]:
     D = sp.expand_mul(bx**2 - 4 * ax * cx)
     if D == 0:
         return []
-    found = []
+    solutions = []
     for side in (1, -1):
         alpha, inside = {}, {}
-        for of, a, b, c, sign in ((x, ax, bx, cx, side), (y, ay, by, cy, -side)):
+        for multiplier, a, b, c, sign in ((x, ax, bx, cx, side), (y, ay, by, cy, -side)):
             root = sign * sp.sqrt(D)
             n, d = (-2 * c, b + root) if sp.expand_mul(c) != 0 else (root - b, 2 * a)
-            alpha[of] = n / d
+            alpha[multiplier] = n / d
             n, d = (e.subs(sp.sqrt(D), sp.sqrt(sp.Abs(D))) for e in (n, d))  # a number, if D < 0
-            inside[of] = (D, n * d, (d - n) * d)
-        found.append(Slide(alpha, inside))
-    return found
+            inside[multiplier] = (D, n * d, (d - n) * d)
+        solutions.append(Slide(alpha, inside))
+    return solutions

@@ -161,10 +161,10 @@ def _singular(system: MechanicalSystem) -> bool:
 
 def _directions(system: MechanicalSystem, contact: Contact) -> list[sp.Matrix]:
     """Return the normal of a contact, and the direction in which it slips, if it has friction."""
-    found = [sp.Matrix([contact.gap.diff(q) for q in system.q])]
+    directions = [sp.Matrix([contact.gap.diff(q) for q in system.q])]
     if contact.slip is not None:
-        found.append(sp.Matrix([contact.slips[0].diff(v) for v in system.v]))
-    return found
+        directions.append(sp.Matrix([contact.slips[0].diff(v) for v in system.v]))
+    return directions
 
 
 def _coupled(system: MechanicalSystem, contact: Contact) -> bool:
@@ -202,8 +202,8 @@ def time_freezing(system: MechanicalSystem) -> FrozenSystem:
     """
     if "frozen" not in system.made:
         system.made["frozen"] = _freeze(system)
-    found: FrozenSystem = system.made["frozen"]
-    return found
+    frozen: FrozenSystem = system.made["frozen"]
+    return frozen
 
 
 def _freeze(system: MechanicalSystem) -> FrozenSystem:
@@ -243,7 +243,7 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
         opened = frozen.switch(gap + here, name=f"{contact.name}: gap")
         rising = frozen.switch(gap_dot, name=f"{contact.name}: gap'")
         switched.append((gap, gap_dot, opened, rising))
-    held, turned = [], {}
+    contacts, turned = [], {}
     for k in system.rough:
         contact = system.contacts[k]
         turned[k] = frozen.switch(now(contact.slip), name=f"{contact.name}: slip")
@@ -265,8 +265,8 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
         drift = opened * (trace - back)
         d_dot.append(compressed * (contact.e * gap_dot - b) + expanded * (gap_dot + b) + drift)
         tangent = 2 * nc + list(turned).index(k) if k in turned else -1
-        held.append(FrozenContact(gap, gap_dot, slip, mu, push, pull, 2 * k, tangent))
-    frozen.held = tuple(held)
+        contacts.append(FrozenContact(gap, gap_dot, slip, mu, push, pull, 2 * k, tangent))
+    frozen.held = tuple(contacts)
     frozen.f = [*q_dot, *v_dot, *d_dot, moving]
     frozen.start(x=[*system.start_q, *system.start_v, *[0] * nc, 0], t_end=system.t_end, h=system.h)
     return frozen

@@ -130,8 +130,8 @@ class System(metaclass=Made):
         """The features that a scheme must handle besides the smooth equations."""
         if "features" not in self.made:
             self.made["features"] = self._features()
-        found: frozenset[str] = self.made["features"]
-        return found
+        features: frozenset[str] = self.made["features"]
+        return features
 
     def _features(self) -> frozenset[str]:
         here = {

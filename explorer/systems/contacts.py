@@ -123,8 +123,8 @@ def coefficient(
     value: Value, names: Mapping[str, sp.Expr], what: str, aliases: Aliases | None = None
 ) -> sp.Expr:
     """Return a formula as `expression` does; a zero is the integer, for 0.0 != 0 in SymPy."""
-    found = expression(value, names, what, aliases)
-    return sp.Integer(0) if found.is_zero else found
+    formula = expression(value, names, what, aliases)
+    return sp.Integer(0) if formula.is_zero else formula
 
 
 def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:

@@ -329,9 +329,9 @@ def real(value: npt.ArrayLike, what: str, kind: str = "numbers") -> np.ndarray:
             raise TypeError
         array = np.asarray(value, float)
     except (TypeError, ValueError):
-        found = " ".join(repr(value).split())
-        found = found if len(found) <= 60 else f"{found[:56]} ..."
-        raise BadModel(f"{what} must be {kind}, all of them real, not {found}.") from None
+        shown = " ".join(repr(value).split())
+        shown = shown if len(shown) <= 60 else f"{shown[:56]} ..."
+        raise BadModel(f"{what} must be {kind}, all of them real, not {shown}.") from None
     if not np.isfinite(array).all():
         wrong = array[~np.isfinite(array)][0]
         raise BadModel(f"{what} has an entry that is not finite ({wrong}).")

@@ -159,18 +159,18 @@ class FilippovSystem(StepSystem):
                         "regions of its own, or use a StepSystem."
                     )
                 regions.append(Region(str(label), value, where, theta))
-            made = Subsystem(
+            subsystem = Subsystem(
                 len(before), len(named), tuple(regions), self._cells(regions, inside, before)
             )
         except BadModel:
             self.switches = before
             raise
-        self.subsystems = (*self.subsystems, made)
+        self.subsystems = (*self.subsystems, subsystem)
         total = [sp.Integer(0)] * self.n
         for region in (r for s in self.subsystems for r in s.regions):
             total = [a + region.theta * b for a, b in zip(total, region.field, strict=True)]
         StepSystem.f.fset(self, total)  # type: ignore[attr-defined]
-        return made
+        return subsystem
 
     def _cells(
         self,
@@ -313,12 +313,12 @@ def _theta(
     inside: Sequence[bool], corners: Sequence[Sequence[int]], alphas: Sequence[sp.Symbol]
 ) -> sp.Expr:
     """Return the indicator of a region; of one given by signs alone as a product, eq. (8)."""
-    held = [corner for holds, corner in zip(inside, corners, strict=True) if holds]
-    sides = [set(side) for side in zip(*held, strict=True)]
-    if len(held) == 2 ** sum(len(side) == 2 for side in sides) and held:
+    own = [corner for holds, corner in zip(inside, corners, strict=True) if holds]
+    sides = [set(side) for side in zip(*own, strict=True)]
+    if len(own) == 2 ** sum(len(side) == 2 for side in sides) and own:
         fixed = [(a, side) for a, side in zip(alphas, sides, strict=True) if len(side) == 1]
         return sp.prod([a if side == {1} else 1 - a for a, side in fixed])
     total = sp.Integer(0)
-    for corner in held:
+    for corner in own:
         total += sp.prod([a if k else 1 - a for k, a in zip(corner, alphas, strict=True)])
     return multilinear(total, alphas)

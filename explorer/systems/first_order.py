@@ -180,18 +180,18 @@ class FirstOrderSystem(StateSpaceSystem):
         BadModel
             If the name is taken, the kind is unknown, or a relay has no bounds or lb > ub.
         """
-        made = Law.checked(self, lam, kind, lb, ub, unit, y_name or f"y_{lam}", y_unit)
-        self.laws = (*self.laws, made)
+        law = Law.checked(self, lam, kind, lb, ub, unit, y_name or f"y_{lam}", y_unit)
+        self.laws = (*self.laws, law)
         self.touch()
-        return made.lam
+        return law.lam
 
     def _law(self, lam: str, given: str | Settings) -> None:
         """Add a law given by its kind, or by a dict of the arguments of `law`."""
         if isinstance(given, str):
             given = {"kind": given}
         example = '{"kind": "relay", "lb": -1, "ub": 1}'
-        found = entries(given, self.law, f"The law of {lam!r} of '{self.name}'", example)
-        self.law(**{**found, "lam": lam})
+        arguments = entries(given, self.law, f"The law of {lam!r} of '{self.name}'", example)
+        self.law(**{**arguments, "lam": lam})
 
     @property
     def lam(self) -> tuple[sp.Symbol, ...]:
@@ -345,8 +345,8 @@ class FirstOrderSystem(StateSpaceSystem):
         if columns > 1 and rows == 1 and len(listed) == columns and len(listed[0]) == 1:
             listed = [[row[0] for row in listed]]
         names = self.symbols(state=False, time=True)
-        found = matrix(listed, rows, names, f"{what} of '{self.name}'", columns=columns)
-        return [list(row) for row in found]
+        block = matrix(listed, rows, names, f"{what} of '{self.name}'", columns=columns)
+        return [list(row) for row in block]
 
     def check(self) -> None:
         """Refuse an incomplete system.

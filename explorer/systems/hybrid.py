@@ -216,17 +216,17 @@ class HybridSystem(StateSpaceSystem):
         target = None if to is None or branches else self._mode(to, f"to of guard {label!r}")
         beyond = -1 if zeno is None else self._mode(zeno, f"zeno of guard {label!r}").index
         taken = {guard.mode for guard in self.guards if guard.name == label}
-        made = []
+        guards = []
         for m in watched:
             if m.index in taken:
                 raise BadModel(f"Two guards of mode {m.name!r} are called {label!r}.")
             taken.add(m.index)
             first = branches[0].to if branches else (target or m).index
-            made.append(Guard(
+            guards.append(Guard(
                 m.index, event, first, int(direction), after, after != self.x,
                 condition, label, bool(terminal), beyond, branches, leaves,
             ))  # fmt: skip
-        self.guards = (*self.guards, *made)
+        self.guards = (*self.guards, *guards)
         self.touch()
 
     def start(
@@ -267,23 +267,23 @@ class HybridSystem(StateSpaceSystem):
     def _branches(self, to: Conditions, what: str) -> tuple[Branch, ...]:
         if not to:
             raise BadModel(f"{what}: no mode is given.")
-        found = []
+        branches = []
         for mode, when in to.items():
             several = list(when) if isinstance(when, (list, tuple)) else [when]
             formulas = tuple(expression(w, self.symbols(), f"{what}, condition") for w in several)
-            found.append(Branch(self._mode(mode, what).index, formulas))
-        return tuple(found)
+            branches.append(Branch(self._mode(mode, what).index, formulas))
+        return tuple(branches)
 
     def _mode(self, mode: Mode | str, what: str) -> Mode:
         if isinstance(mode, Mode) and mode in self.modes:
             return mode
-        found = {m.name: m for m in self.modes}
+        modes = {m.name: m for m in self.modes}
         label = mode.name if isinstance(mode, Mode) else mode
-        if isinstance(mode, Mode) or not isinstance(label, str) or label not in found:
+        if isinstance(mode, Mode) or not isinstance(label, str) or label not in modes:
             raise BadModel(
-                f"{what}: there is no such mode {label!r} in '{self.name}'.{suggest(label, found)}"
+                f"{what}: there is no such mode {label!r} in '{self.name}'.{suggest(label, modes)}"
             )
-        return found[label]
+        return modes[label]
 
     # -- display and specification ------------------------------------------------------------
 
@@ -296,8 +296,8 @@ class HybridSystem(StateSpaceSystem):
         shared = self._spec()
 
         def several(branches: tuple[Branch, ...], one: int) -> dict[str, list[str]] | str | None:
-            found = {names[b.to]: [text(w) for w in b.when] for b in branches}
-            return found or (names[one] if names else None)
+            conditions = {names[b.to]: [text(w) for w in b.when] for b in branches}
+            return conditions or (names[one] if names else None)
 
         return {
             **shared,

@@ -138,8 +138,8 @@ class LagrangianSystem(System):
         what, nc = f"compliance of '{self.name}'", len(self.contacts)
         if not nc:
             raise BadModel(f"'{self.name}' has no contacts, so it has no {what}.")
-        found = matrix(value, nc, self.symbols(state=False), what)
-        D = [[sp.Integer(0) if x.is_zero else x for x in row] for row in found]
+        rows = matrix(value, nc, self.symbols(state=False), what)
+        D = [[sp.Integer(0) if x.is_zero else x for x in row] for row in rows]
         lam = [multiplier(c.name) for c in self.contacts]
         gives, contacts = {}, []
         for k, (contact, row) in enumerate(zip(self.contacts, D, strict=True)):

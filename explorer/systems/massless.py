@@ -77,7 +77,7 @@ def without_mass(M: Matrix) -> Matrix:
     sparse, n = is_sparse(M), M.shape[0]
     bare = _bare(M)
     rest = np.flatnonzero(~bare)
-    found = [_columns(np.flatnonzero(bare), n, sparse)]
+    null_columns = [_columns(np.flatnonzero(bare), n, sparse)]
     if len(rest) and not _regular(M[rest][:, rest]):
         if len(rest) > _MOST:
             raise BadModel(
@@ -90,8 +90,8 @@ def without_mass(M: Matrix) -> Matrix:
         squares, shapes = scipy.linalg.eigh(part / np.outer(size, size))
         null = np.zeros((n, int((squares <= _ROUND).sum())))
         null[rest] = shapes[:, squares <= _ROUND] / size[:, None]
-        found.append(_like(np.linalg.qr(null)[0], sparse))
-    return _beside(found)
+        null_columns.append(_like(np.linalg.qr(null)[0], sparse))
+    return _beside(null_columns)
 
 
 def filled(M: Matrix) -> Matrix:
@@ -244,15 +244,15 @@ def state_matrix(M: np.ndarray, C: np.ndarray, K: np.ndarray) -> np.ndarray:
     x = (q, v); of a singular M it is (q where C or M acts, v where M does).
     """
     n = len(M)
-    found = massless("the system", [str(i) for i in range(n)], M, C, K)
-    if found is None:
+    directions = massless("the system", [str(i) for i in range(n)], M, C, K)
+    if directions is None:
         return np.vstack([np.eye(n, 2 * n, n), -np.linalg.solve(M, np.hstack([K, C]))])
-    R, N1 = _complement(found.all), found.damped
+    R, N1 = _complement(directions.all), directions.damped
     states = np.eye(R.shape[1] * 2 + N1.shape[1])
-    q, v = states[:, : R.shape[1]] @ R.T, states[:, n - found.free.shape[1] :] @ R.T
-    q = q + states[:, R.shape[1] : n - found.free.shape[1]] @ N1.T
-    q = q + found.place(-q @ K.T)
-    v = v + found.rate(-q @ K.T - v @ C.T)
+    q, v = states[:, : R.shape[1]] @ R.T, states[:, n - directions.free.shape[1] :] @ R.T
+    q = q + states[:, R.shape[1] : n - directions.free.shape[1]] @ N1.T
+    q = q + directions.place(-q @ K.T)
+    v = v + directions.rate(-q @ K.T - v @ C.T)
     F = -q @ K.T - v @ C.T
     return np.vstack([R.T @ v.T, N1.T @ v.T, np.linalg.solve(R.T @ M @ R, R.T @ F.T)])
 
@@ -268,8 +268,8 @@ def _solver(A: Matrix) -> Callable[[np.ndarray], np.ndarray]:
     if is_sparse(A):
         from scipy.sparse.linalg import splu
 
-        found: Callable[[np.ndarray], np.ndarray] = splu(A.tocsc()).solve
-        return found
+        solve: Callable[[np.ndarray], np.ndarray] = splu(A.tocsc()).solve
+        return solve
     factors = scipy.linalg.lu_factor(A)
     return lambda b: scipy.linalg.lu_solve(factors, b)
 
@@ -285,7 +285,7 @@ def _null(A: Matrix, what: str) -> Matrix:
     sparse, k = is_sparse(A), A.shape[0]
     bare = _bare(A) & _bare(A.T)
     rest = np.flatnonzero(~bare)
-    found = [_columns(np.flatnonzero(bare), k, sparse)]
+    null_columns = [_columns(np.flatnonzero(bare), k, sparse)]
     part = A[rest][:, rest]
     by_row = _largest(part)
     if is_sparse(part):
@@ -300,17 +300,17 @@ def _null(A: Matrix, what: str) -> Matrix:
         _, d, V = np.linalg.svd(full(part))
         null = np.zeros((k, int((d <= _RANK * d[0]).sum())))
         null[rest] = V[d <= _RANK * d[0]].T / by_column[:, None]
-        found.append(_like(np.linalg.qr(null)[0], sparse))
-    return _beside(found)
+        null_columns.append(_like(np.linalg.qr(null)[0], sparse))
+    return _beside(null_columns)
 
 
 def _largest(A: Matrix) -> np.ndarray:
     """Return the largest modulus of each row, 1 where all are zero."""
-    found = np.zeros(A.shape[0])
+    sizes = np.zeros(A.shape[0])
     if A.shape[1]:
         largest = abs(A).max(axis=1)
-        found = np.asarray(largest.toarray() if hasattr(largest, "toarray") else largest).ravel()
-    return np.where(found > 0, found, 1.0)
+        sizes = np.asarray(largest.toarray() if hasattr(largest, "toarray") else largest).ravel()
+    return np.where(sizes > 0, sizes, 1.0)
 
 
 def _clear(A: Matrix) -> bool:

@@ -37,10 +37,10 @@ _LEAST = sp.Float(1e-40)  # max(c, 0), but with a logarithm and a finite slope o
 
 def _roots(expr: sp.Expr, moving: set[sp.Symbol]) -> list[sp.Expr]:
     """Return what stands below roots and in logarithms."""
-    found = [
+    bases = [
         e.base for e in expr.atoms(sp.Pow) if not (e.exp.is_integer or e.exp.free_symbols & moving)
     ] + [e.args[0] for e in expr.atoms(sp.log)]
-    return [b for b in found if b.free_symbols & moving]
+    return [b for b in bases if b.free_symbols & moving]
 
 
 def _share(base: sp.Expr, c: sp.Expr, moving: set[sp.Symbol]) -> sp.Expr | None:

@@ -125,8 +125,8 @@ def rewrite(
         inner = next((e for e in reversed(inside) if not any(sharp(a) for a in e.args)), None)
         if inner is None:
             return step(u)
-        found = cases(inner)
-        return folded([(alpha(u.xreplace({inner: value})), weight) for value, weight in found])
+        values = cases(inner)
+        return folded([(alpha(u.xreplace({inner: value})), weight) for value, weight in values])
 
     def folded(found: list[tuple[sp.Expr, sp.Expr]]) -> sp.Expr:
         total = found[-1][0]
@@ -145,12 +145,12 @@ def rewrite(
             return [(one, alpha(u)), (-one, one)]
         if isinstance(e, sp.Heaviside):
             return [(one, alpha(u)), (sp.Integer(0), one)]
-        found, rest = [], list(e.args)
+        terms, rest = [], list(e.args)
         while len(rest) > 1:
             u, *rest = rest
             others = e.func(*rest)
-            found.append((u, alpha(u - others if isinstance(e, sp.Max) else others - u)))
-        return [*found, (rest[0], one)]
+            terms.append((u, alpha(u - others if isinstance(e, sp.Max) else others - u)))
+        return [*terms, (rest[0], one)]
 
     def walk(e: sp.Basic) -> sp.Basic:
         if isinstance(e, (sp.floor, sp.ceiling, sp.Mod)) and e.free_symbols & moving:

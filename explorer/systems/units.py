@@ -30,12 +30,12 @@ _LIKE = (sp.Add, sp.Max, sp.Min)
 
 
 def _read(text: str) -> Powers:
-    found: Powers = {}
+    powers: Powers = {}
     for over, inner, name, power in _FACTOR.findall(text):
         part = _read(inner) if inner else {name: sp.Rational(power or 1)} if name else {}
         for key, value in part.items():
-            found[key] = found.get(key, 0) + (-value if over else value)
-    return _kept(found)
+            powers[key] = powers.get(key, 0) + (-value if over else value)
+    return _kept(powers)
 
 
 def _kept(powers: Powers) -> Powers:
@@ -48,11 +48,11 @@ def _times(one: Powers, two: Powers, power: sp.Rational | int = 1) -> Powers:
 
 def _base(powers: Powers) -> Powers:
     """Return the same in base units, angles being numbers: what the terms of a sum share."""
-    found: Powers = {}
+    base: Powers = {}
     for name, power in powers.items():
-        of = _base(_read(_DERIVED[name])) if name in _DERIVED else {name: sp.Integer(1)}
-        found = _times(found, of, power)
-    return {name: power for name, power in found.items() if name not in ("rad", "deg")}
+        part = _base(_read(_DERIVED[name])) if name in _DERIVED else {name: sp.Integer(1)}
+        base = _times(base, part, power)
+    return {name: power for name, power in base.items() if name not in ("rad", "deg")}
 
 
 def _written(powers: Powers) -> str | None:
@@ -74,10 +74,10 @@ def product(*units: str) -> str:
     >>> product("m2/s2", "s"), product("N/m", "m2", "s"), product("1/min", "min")
     ('m2/s', 'N m s', '')
     """
-    found: Powers = {}
+    total: Powers = {}
     for unit in units:
-        found = _times(found, _read(unit))
-    return _written(found) or ""
+        total = _times(total, _read(unit))
+    return _written(total) or ""
 
 
 def measured(formula: sp.Expr, units: Mapping[str, str]) -> str | None:
@@ -90,8 +90,8 @@ def measured(formula: sp.Expr, units: Mapping[str, str]) -> str | None:
     >>> measured(v**2, units), measured(k * y**2 / 2 + k * y, units), measured(y - 1, units)
     ('m2/s2', None, 'm')
     """
-    found = _powers(formula, units)
-    return None if found is None else _written(found)
+    powers = _powers(formula, units)
+    return None if powers is None else _written(powers)
 
 
 def _powers(formula: sp.Expr, units: Mapping[str, str]) -> Powers | None:
@@ -109,10 +109,10 @@ def _powers(formula: sp.Expr, units: Mapping[str, str]) -> Powers | None:
     if any(part is None for part in parts):
         return None
     if isinstance(formula, sp.Mul):
-        found: Powers = {}
+        total: Powers = {}
         for part in parts:
-            found = _times(found, part or {})
-        return found
+            total = _times(total, part or {})
+        return total
     if isinstance(formula, sp.Pow) and formula.exp.is_Rational:
         return _times({}, parts[0] or {}, formula.exp)
     if isinstance(formula, (sp.sign, sp.Heaviside)) or not any(_base(part or {}) for part in parts):
@@ -122,9 +122,9 @@ def _powers(formula: sp.Expr, units: Mapping[str, str]) -> Powers | None:
 
 def _common(terms: tuple[sp.Expr, ...] | list[sp.Expr], units: Mapping[str, str]) -> Powers | None:
     """Return what all terms are measured in but the numbers among them."""
-    found = [_powers(term, units) for term in terms if term.free_symbols]
-    first = found[0]
-    if first is None or any(one is None or _base(one) != _base(first) for one in found):
+    parts = [_powers(term, units) for term in terms if term.free_symbols]
+    first = parts[0]
+    if first is None or any(one is None or _base(one) != _base(first) for one in parts):
         return None
     return first
 
@@ -140,11 +140,11 @@ def symbol_units(system: System) -> dict[str, str]:
     if not any([*own, *declared.values()]):
         return {}
     time = system.time_unit
-    found = {"t": time}
+    known = {"t": time}
     for name, unit in zip(names, own, strict=True):
         rate = product(unit, f"1/{time}")
-        found |= {f"v_{name}": rate, f"d_{name}": rate, f"a_{name}": product(rate, f"1/{time}")}
-    return found | dict(zip(names, own, strict=True)) | declared
+        known |= {f"v_{name}": rate, f"d_{name}": rate, f"a_{name}": product(rate, f"1/{time}")}
+    return known | dict(zip(names, own, strict=True)) | declared
 
 
 def event_unit(system: System, kind: str, name: str) -> str | None:
@@ -154,10 +154,10 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
     """
     if "guard units" not in system.made:
         units = symbol_units(system)
-        found = {c.name: c.gap for c in system.contacts}
-        found |= {g.name: g.r for g in getattr(system, "guards", ())}
-        found |= {s.name: s.c for s in getattr(system, "switches", ())}
-        system.made["guard units"] = {k: measured(r, units) for k, r in found.items()}
+        functions = {c.name: c.gap for c in system.contacts}
+        functions |= {g.name: g.r for g in getattr(system, "guards", ())}
+        functions |= {s.name: s.c for s in getattr(system, "switches", ())}
+        system.made["guard units"] = {k: measured(r, units) for k, r in functions.items()}
     unit: str | None = system.made["guard units"].get(name)
     if system.contacts and kind not in ("impact", "closed"):
         r = {"released": "N", "slips": "N", "sticks": "m/s", "turns": "m/s"}.get(kind)
