@@ -191,7 +191,10 @@ class Solution(Marched):
         """Whether the run has a part, such as "contacts", or a quantity of this name."""
         if name in PARTS:
             return not PARTS[name].absence(self)
-        return name in self.__dict__ or hasattr(self, name)
+        if name in self.__dict__:
+            return True
+        told = name in ROWS or any(name in part.flat for part in PARTS.values())
+        return (told or hasattr(type(self), name)) and hasattr(self, name)
 
     def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under a name, such as "p"."""
