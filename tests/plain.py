@@ -12,7 +12,7 @@ ROOM = "explorer.kernels."
 
 
 def kernel(function=None, /, **_):
-    """Stand in for the decorator: leave a function as it is written."""
+    """Stand in for the decorators: leave a function as it is written."""
     return function if callable(function) else lambda written: written
 
 
@@ -24,16 +24,17 @@ def plain(name: str) -> SimpleNamespace:
     """
     path = Path(importlib.util.find_spec(ROOM + name).origin)
     tree = ast.parse(path.read_text("utf-8"))
-    space: dict = {"__name__": f"plain.{name}", "kernel": kernel}
+    space: dict = {"__name__": f"plain.{name}", "kernel": kernel, "template": kernel}
     space |= dict.fromkeys(("refer", "value_of"), lambda structure: structure)
     rest = []
     for node in tree.body:
         source = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and source.startswith(ROOM):
             used = source.removeprefix(ROOM)
-            if used in ("jit", "references"):
+            if used in ("jit", "references", "templates"):
                 continue
-            if "@kernel" in Path(importlib.util.find_spec(source).origin).read_text("utf-8"):
+            text = Path(importlib.util.find_spec(source).origin).read_text("utf-8")
+            if "@kernel" in text or "@template" in text:
                 given = vars(plain(used))
                 space |= {one.asname or one.name: given[one.name] for one in node.names}
                 continue

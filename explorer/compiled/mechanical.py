@@ -280,10 +280,10 @@ class Compiled:
 
     def _springs(self, inp: np.ndarray, F: np.ndarray, K: np.ndarray) -> None:
         """Add the springs that yield, not slipped yet, to F and K."""
-        from explorer.kernels.time_stepping.bilinear_springs import spring_forces
+        from explorer.kernels.time_stepping import bilinear_springs as bilinear
 
-        kind, plastic = self.structural, np.zeros((2, len(self.system.springs)))
-        spring_forces(kind.table, inp, np.empty(kind.most + 1), self.n, plastic, kind.pattern, F, K)
+        kind, count = self.structural, len(self.system.springs)
+        bilinear.spring_forces(kind.at(inp), bilinear.springs_at_rest(kind.pattern, count), F, K)
 
     def matrices(self, inp: np.ndarray) -> tuple[Matrix, Matrix, Matrix, np.ndarray]:
         """Return M, K = -F_q, C = -F_v, each (n, n), and the entries of G, at an input vector.

@@ -6,7 +6,7 @@ The input vector of the inertia goes on behind rho with the accelerations a.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import symengine as se
@@ -15,6 +15,9 @@ import sympy as sp
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.systems import LagrangianSystem, MechanicalSystem
 from explorer.systems.kinks import SHARP
+
+if TYPE_CHECKING:
+    from explorer.kernels.model.structures import Bundles
 
 __all__ = ["Structural", "structural"]
 
@@ -25,12 +28,12 @@ class Structural(NamedTuple):
     Attributes
     ----------
     table : (6, 2) int64
-        Addresses: those of `Compiled.table`, (M a)_q in row 4, the springs in row 5.
+        Addresses: those of `Compiled.table`, then (M a)_q and the springs.
     inertia : (k,) int64
         Flat places of the entries of (M a)_q.
     pattern : (springs + 1 + entries,) int64
         Where the elongations depend on coordinates, see
-        `explorer.kernels.time_stepping.bilinear_springs.bilinear`.
+        `explorer.kernels.time_stepping.bilinear_springs.Springs`.
     bands : (6,) int64
         Lower and upper bandwidth of M, of M and C, and of all matrices together.
     moves, analytic : bool
@@ -48,6 +51,12 @@ class Structural(NamedTuple):
     analytic: bool
     most: int
     bundles: tuple[Bundle, ...]
+
+    def at(self, inp: np.ndarray) -> Bundles:
+        """Return the bundles as kernels evaluate them at an input vector."""
+        from explorer.kernels.model.structures import Bundles
+
+        return Bundles(self.table, inp, np.empty(self.most + 1))
 
 
 class Equations(Protocol):

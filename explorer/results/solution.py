@@ -191,10 +191,8 @@ class Solution(Marched):
         """Whether the run has a part, such as "contacts", or a quantity of this name."""
         if name in PARTS:
             return not PARTS[name].absence(self)
-        if name in self.__dict__:
-            return True
-        told = name in ROWS or any(name in part.flat for part in PARTS.values())
-        return (told or hasattr(type(self), name)) and hasattr(self, name)
+        told = hasattr(type(self), name) or any(name in part.flat for part in PARTS.values())
+        return name in self.__dict__ or ((told or name in ROWS) and hasattr(self, name))
 
     def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under a name, such as "p"."""

@@ -214,7 +214,8 @@ class MoreauJean(Capturing):
 
         more = {"p_max": p_max} if rough else {}
         more |= {"partner": partner} if partner.size else {}
-        return march, work[5], more | ({"phi": phi, "p_phi": p_phi} if bound else {})
+        more |= {"phi": phi, "p_phi": p_phi} if bound else {}
+        return march, lambda: int(work[5][0, 0]), more
 
     def check_massless(self, compiled: Any, bare: Any, G: Any) -> None:
         """Refuse what is impossible for massless directions.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from explorer.errors import BadValue
 from explorer.parameters import knob
 from explorer.runs.time_stepping.factors import solved
 from explorer.schemes import schemes
-from explorer.schemes.bases.amplification import check_step
+from explorer.schemes.bases.amplification import Coefficients, check_step
 from explorer.schemes.bases.capturing import LCP, Capturing
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.newmark import GeneralizedAlpha
@@ -31,11 +31,25 @@ from explorer.verification.newmark import equilibrium
 from explorer.verification.positions import penetration
 from explorer.verification.steps import contact_problem
 
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.nonsmooth_alpha_structures import Method
+
 __all__ = ["Alpha", "ContactInNewmark", "NonsmoothGeneralizedAlpha"]
 
 _MOST = 2000
 # as the kernel counts them
 _LEVELS = ("velocity", "position+velocity", "inside", "mean")
+
+
+@functools.lru_cache(maxsize=64)
+def method_of(co: Coefficients, forecast: float, level: str, interpolated: bool) -> Method:
+    """Return the coefficients as the kernel takes them."""
+    from explorer.kernels.time_stepping.nonsmooth_alpha_structures import Method
+
+    am, af, beta, gamma = map(float, (co.alpha_m, co.alpha_f, co.beta, co.gamma))
+    weights = (1.0, 1.0 - af) if interpolated else (1.0 - af, 1.0)
+    number = _LEVELS.index(level)
+    return Method(am, af, beta, gamma, float(forecast), number, interpolated, *weights)
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,40 +72,33 @@ class Alpha(Capturing, Family):
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
     ) -> Any:
-        """Return a call of `explorer.kernels.time_stepping.nonsmooth_alpha.run`."""
-        from explorer.kernels.time_stepping.nonsmooth_alpha import (  # loads compiled code
-            run,
-            workspaces,
-        )
+        """Return a march of `explorer.runs.time_stepping.nonsmooth_alpha`."""
+        # loads compiled code
+        from explorer.kernels.complementarity.structures import LcpOptions
+        from explorer.runs.time_stepping.nonsmooth_alpha import Setup, march
 
         if compiled.n > _MOST:
             raise BadValue(
                 f"{type(self).__name__} works with full matrices, up to {_MOST} coordinates, but "
                 f"'{compiled.system.name}' has {compiled.n}; MoreauJean accepts any number."
             )
-        kind, (M, K, C, G) = compiled.structural, matrices
+        M, K, C, _ = matrices
         if compiled.constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
-        co = self.coefficients
         a = np.zeros_like(record["q"])
         a[0] = solved(M, compiled.forces(inp))
-        work = workspaces(compiled.n, compiled.nc, kind.most)
-        knobs = np.array([
-            self.h, t_end, co.alpha_m, co.alpha_f, co.beta, co.gamma, self.forecast,
-            self.newton_tol, self.lcp_tol,
-        ])  # fmt: skip
-        options = np.array([
-            compiled.constant, kind.moves, self.interpolated, _LEVELS.index(self.level),
-            self.newton_max, LCP.index(self.lcp), self.lcp_max,
-        ])  # fmt: skip
-        full = (np.array(A.toarray() if hasattr(A, "indptr") else A) for A in (M, K, C))
-        call = functools.partial(
-            run, kind.table, knobs, options, np.concatenate([inp, np.zeros(compiled.n)]),
-            compiled.place_M, compiled.place_K, compiled.place_C, kind.inertia, compiled.gap_ptr,
-            compiled.gap_col, compiled.lin_ptr, compiled.lin_col, compiled.lin_val, *full, G, e,
-            *record.values(), a, *work,
-        )  # fmt: skip
-        return call, work[6], {"a": a}
+        setup = Setup(
+            method_of(self.coefficients, self.forecast, self.level, self.interpolated),
+            float(self.newton_tol),
+            self.newton_max,
+            LcpOptions(LCP.index(self.lcp), float(self.lcp_tol), self.lcp_max),
+            float(self.h),
+            float(t_end),
+            inp,
+            e,
+        )
+        call, last = march(compiled, setup, matrices, record | {"a": a})
+        return call, last, {"a": a}
 
 
 @schemes.register

@@ -21,6 +21,7 @@ from explorer.kernels.complementarity.lcp import solve, solve_one
 from explorer.kernels.complementarity.structures import Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.model.structures import Rows
 from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
 __all__ = [
@@ -29,7 +30,6 @@ __all__ = [
     "SMOOTH",
     "Matrices",
     "Responses",
-    "Rows",
     "Weights",
     "along",
     "complement",
@@ -42,14 +42,6 @@ __all__ = [
 # what is factored: A, M, M + c C; what x, w and the jump of v are per unit of each z
 SMOOTH, MASS, JUMP = 0, 1, 2
 BELOW, ABOVE = 0, 1  # columns of `Responses.band`
-
-
-class Rows(NamedTuple):
-    """A sparse matrix by rows."""
-
-    ptr: Integers  # (rows + 1,) row i has the entries ptr[i] to ptr[i + 1] - 1
-    col: Integers  # (entries,)
-    val: Vector  # (entries,)
 
 
 class Matrices(NamedTuple):

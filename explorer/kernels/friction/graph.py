@@ -26,7 +26,6 @@ LCP_ITERATIONS, no solution was found; IMPROPER, a coefficient that counts is no
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
-from explorer.kernels.complementarity.delassus import Rows
 from explorer.kernels.complementarity.lcp import PGS
 from explorer.kernels.complementarity.structures import LcpOptions
 from explorer.kernels.friction.coefficients import revised
@@ -46,6 +45,7 @@ from explorer.kernels.friction.graph_structures import (
 )
 from explorer.kernels.friction.single_contact import MARGIN, OPEN, STICK
 from explorer.kernels.friction.structures import Contacts, Friction
+from explorer.kernels.model.structures import Rows
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Vector
 

@@ -38,6 +38,7 @@ from explorer.kernels.linear_algebra.saddle_point import (
     solve_step,
 )
 from explorer.kernels.model.inputs import NEAR, ROUND, fill, force, scatter
+from explorer.kernels.model.structures import Bundles, Rows
 from explorer.kernels.time_stepping.compliant_contact import bend, broken, predicted
 from explorer.kernels.time_stepping.moreau_jean_contact import forget, step_delassus, step_impulses
 from explorer.kernels.time_stepping.moreau_jean_rows import retake, without_rebound
@@ -101,6 +102,7 @@ def run(
     n, nc, rows = q.shape[1], gap.shape[1], gap_dot.shape[1]
     rough, bound, last = rows - nc, phi.shape[1], t.size - 1
     N, at_G = n + bound, nc + rows + bound
+    bundles, linear = Bundles(table, inp, out), Rows(lin_ptr, lin_col, lin_val)
     h0, t_end, theta, forecast, gamma = knobs[0], knobs[1], knobs[2], knobs[3], knobs[4]
     constant, q_star, rheonomic = options[0] == 1, options[1] == 1, options[2] == 1
     many, turns = options[7] > 0, not constant or options[7] == 2
@@ -114,10 +116,8 @@ def run(
     at_mu, at_phi = at_G + gap_val.size, at_G + gap_val.size + 2 * rough
     pivots, act, place, mode = ints[1], ints[2], ints[7], ints[8]
     forget(ints)
-    width = max(rows - 1, 0)
-    h_made = 0.0  # step of the Delassus matrix
+    width, h_made = max(rows - 1, 0), 0.0  # of the Delassus matrix: bandwidth, step
     t0, first, newton = t[0], ints[0, 0], 1
-
     flex, depth = (compliance, D_ptr, D_col, D_val), vec[34:38]
     yields = options[9] == 1 and (rheonomic or not constant)  # else gaps are known to be linear
     banded = factors[10].size > 0 and not constant
@@ -127,7 +127,7 @@ def run(
         bend(table, inp, out, flex, depth[2], depth[1, :nc])
     far, reach = 0.0, 0.0  # largest coordinate, way of a gap in a step, up to now
     fill(inp, t[first], q[first], v[first], n)
-    force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F0)
+    force(bundles, 0, linear, F0)
     call(table[3, 0], table[3, 1], out, inp)
     for a in range(rows):
         total, rhs[a] = out[nc + a], abs(out[nc + a])
@@ -188,7 +188,7 @@ def run(
             call(table[3, 0], table[3, 1], out, inp)
             for j in range(m):
                 depth[0, j] = out[act[j]]
-        force(table, smooth, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+        force(bundles, smooth, linear, F1)
         for j in range(n if turns and q_star else 0):
             inp[1 + j] = q[i, j] + h * gamma * v[i, j]
         if not constant:
@@ -298,12 +298,12 @@ def run(
             fill(inp, t1, q1, v1, n)
             if constant:
                 if state_force:
-                    force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+                    force(bundles, 0, linear, F1)
                 residuals[i + 1, 1] = 0.0
                 converged = True
                 break
             # residual at the new point, whose values serve the next iteration and the next step
-            force(table, 2, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+            force(bundles, 2, linear, F1)
             scatter(K_flat, -1.0, out, n, place_K)
             scatter(C_flat, -1.0, out, n + place_K.size, place_C)
             if not q_star:
@@ -354,7 +354,7 @@ def run(
             if status != SUCCESS:
                 return status
             if state_force:
-                force(table, 0, inp, out, n, lin_ptr, lin_col, lin_val, F1)
+                force(bundles, 0, linear, F1)
         t[i + 1], iterations[i + 1] = t1, newton
         for j in range(n):
             q[i + 1, j] = q1[j]

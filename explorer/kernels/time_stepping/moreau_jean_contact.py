@@ -10,7 +10,7 @@ also takes what those could not solve.
 import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, NOT_FINITE, SUCCESS
-from explorer.kernels.complementarity.delassus import Rows, along, push
+from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve, solve_one
 from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
 from explorer.kernels.friction.coulomb import coulomb
@@ -31,6 +31,7 @@ from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth
 from explorer.kernels.linear_algebra.factored_solve import FACTORS, solve_factored
 from explorer.kernels.linear_algebra.saddle_point import solve_step
+from explorer.kernels.model.structures import Rows
 from explorer.kernels.structures import Table
 from explorer.kernels.time_stepping.compliant_contact import FLEX, give
 

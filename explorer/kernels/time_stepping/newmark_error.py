@@ -16,30 +16,44 @@ omega^4 = (x'''^2 + k^2 x''''^2) / (x'^2 + k^2 x''^2).
 import numpy as np
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Vector
 
 __all__ = ["following", "local_error", "middle"]
 
 SPAN = 8.0  # steps over which the frequency of the motion is seen: k = SPAN h
 
 
-@kernel(
-    "void(int64, float64, float64[::1], float64[::1], float64[::1], float64[::1], float64[::1],"
-    " float64[::1], float64[::1])",
-    inline=True,
-)
-def middle(n, h, d0, v0, a0, d1, v1, a1, state):
+@kernel(inline=True)
+def middle(
+    n: int,
+    h: float,
+    d0: Vector,
+    v0: Vector,
+    a0: Vector,
+    d1: Vector,
+    v1: Vector,
+    a1: Vector,
+    state: Vector,
+) -> None:
     """Write (d, v) in the middle of a step to `state` (2 n,): cubics through both ends."""
     for i in range(n):
         state[i] = 0.5 * (d0[i] + d1[i]) + 0.125 * h * (v0[i] - v1[i])
         state[n + i] = 0.5 * (v0[i] + v1[i]) + 0.125 * h * (a0[i] - a1[i])
 
 
-@kernel(
-    "float64(int64, float64, float64, float64[::1], float64[::1], float64[::1], float64[::1],"
-    " float64[::1], float64[::1], float64[::1])",
-    inline=True,
-)
-def local_error(n, h, longest, d0, v0, a0, am, a1, d1, v1):
+@kernel(inline=True)
+def local_error(
+    n: int,
+    h: float,
+    longest: float,
+    d0: Vector,
+    v0: Vector,
+    a0: Vector,
+    am: Vector,
+    a1: Vector,
+    d1: Vector,
+    v1: Vector,
+) -> float:
     """Return the local error in m: max |e_d|, or max |e_v| / omega where that is more.
 
     1 / omega is at most `longest`, in s.
@@ -66,10 +80,17 @@ def local_error(n, h, longest, d0, v0, a0, am, a1, d1, v1):
     return max(e_d, e_v * slow)
 
 
-@kernel(
-    "float64(float64, float64, int64, float64, float64, float64, float64, float64)", inline=True
-)
-def following(error, tol, order, step, h, h_max, t1, t_end):
+@kernel(inline=True)
+def following(
+    error: float,
+    tol: float,
+    order: int,
+    step: float,
+    h: float,
+    h_max: float,
+    t1: float,
+    t_end: float,
+) -> float:
     """Return the h that follows a step to t1 of a method of this order; negative: repeat.
 
     A small change is not made: it is not worth a new factorisation. Factors come in 64ths, so that

@@ -3,18 +3,18 @@
 import numpy as np
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Matrix, Vector
+from explorer.kernels.time_stepping.newmark_structures import Bands, Problem, Workspace
 
 __all__ = ["beside", "unbalanced"]
 
 
-@kernel(
-    "float64(float64[:, ::1], float64[::1], float64[::1], float64[::1], int64, int64, float64,"
-    " float64, float64[::1])",
-    inline=True,
-)
-def unbalanced(M, F, F0, a, below, above, share, old, r):
+@kernel(inline=True)
+def unbalanced(
+    M: Matrix, F: Vector, F0: Vector, a: Vector, bands: Bands, share: float, old: float, r: Vector
+) -> float:
     """Write r = M a - share F - old F0; return its norm."""
-    n = r.size
+    n, below, above = r.size, bands.mass_below, bands.mass_above
     if n == 1:  # loops over a band would cost as much again as the step
         r[0] = M[0, 0] * a[0] - share * F[0] - old * F0[0]
         return abs(r[0])
@@ -28,13 +28,13 @@ def unbalanced(M, F, F0, a, below, above, share, old, r):
     return np.sqrt(norm)
 
 
-@kernel(
-    "float64(float64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1], float64[::1],"
-    " float64[::1], float64[::1], int64, int64, float64, float64, float64[::1])",
-    inline=True,
-)
-def beside(M, K, C, F, F0, a, inp, below, above, share, old, r):
+@kernel(inline=True)
+def beside(problem: Problem, work: Workspace) -> float:
     """Return how well r is known: beside the terms that cancel in it, and inside F."""
+    M, K, C, inp = problem.matrices.M, problem.matrices.K, problem.matrices.C, problem.bundles.inp
+    F, F0, a, r = work.F, work.F0, work.a_m, work.r
+    below, above = problem.bands.below, problem.bands.above
+    share, old = problem.method.share, problem.method.old
     n, ratio = r.size, 0.0
     if n == 1:
         terms = share * abs(F[0]) + old * abs(F0[0]) + abs(M[0, 0] * a[0])

@@ -5,8 +5,8 @@ from explorer.kernels.jit import kernel
 __all__ = ["at_round_off"]
 
 
-@kernel("boolean(float64, float64, int64)", inline=True)
-def at_round_off(change, size, still):
+@kernel(inline=True)
+def at_round_off(change: float, size: float, still: int) -> bool:
     """Whether a change is round-off of what it changes, or is small and falls no more.
 
     Terms that cancel leave a residual that is large beside their sum, and it never falls below.

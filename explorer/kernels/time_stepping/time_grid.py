@@ -5,8 +5,10 @@ from explorer.kernels.jit import kernel
 __all__ = ["even_step", "next_step"]
 
 
-@kernel("UniTuple(float64, 2)(float64, float64, float64, float64, int64, int64)", inline=True)
-def even_step(t, h, t_start, t_end, row, rows):
+@kernel(inline=True)
+def even_step(
+    t: float, h: float, t_start: float, t_end: float, row: int, rows: int
+) -> tuple[float, float]:
     """Return the step from time t and its end; that of the last of the `rows` is t_end exactly."""
     if row < rows - 1:
         return h, t_start + (row + 1) * h
@@ -14,8 +16,10 @@ def even_step(t, h, t_start, t_end, row, rows):
     return (left if abs(left - h) > 1e-9 * h else h), t_end
 
 
-@kernel("UniTuple(float64, 2)(float64, float64, float64, float64, int64, boolean)", inline=True)
-def next_step(t, h, t_start, t_end, row, even):
+@kernel(inline=True)
+def next_step(
+    t: float, h: float, t_start: float, t_end: float, row: int, even: bool
+) -> tuple[float, float]:
     """Return the step from time t and its end; the last one ends at t_end exactly.
 
     Even steps end at multiples of h: their times do not add up rounding.

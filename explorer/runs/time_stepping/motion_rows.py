@@ -29,17 +29,18 @@ class Rows:
         self.q, self.v, self.a = zeros(3 * rows * n).reshape(3, rows, n)
         self.slip = np.zeros((rows, springs))
         self.iterations = np.ones(rows, np.int32)
-        self.residuals = np.zeros((rows, 4))  # see `explorer.kernels.time_stepping.newmark`
+        self.error, self.residual, self.imbalance, self.parts = np.zeros((4, rows))
 
-    def more(self, scheme: Any, done: np.ndarray) -> None:
-        """Make room; done[0] is the last row."""
+    def more(self, error_tol: float, last: int) -> int:
+        """Make room behind the `last` row; return its new number."""
         for name, x in vars(self).items():
             setattr(self, name, np.concatenate([x, np.zeros_like(x)]))
         if sum(x.nbytes for x in vars(self).values()) > MOST_BYTES:
             raise BadValue(
-                f"error_tol = {quantity(scheme.error_tol, 'm')} makes more steps than memory "
+                f"error_tol = {quantity(error_tol, 'm')} makes more steps than memory "
                 "holds; try a larger one, or keep fewer rows: record=Recorder(every=10)."
             )
+        return last
 
 
 class Rolling(Rows):
@@ -50,14 +51,13 @@ class Rolling(Rows):
         super().__init__(min(rows, piece), n, springs)
         self.keeper: Any = None
 
-    def more(self, scheme: Any, done: np.ndarray) -> None:
+    def more(self, error_tol: float, last: int) -> int:
         """Hand over the rows and begin anew behind the last two: a step looks at both."""
-        last = int(done[0])
         self.keeper.take(last)
         for x in vars(self).values():
             if isinstance(x, np.ndarray):
                 x[:2] = x[last - 1 : last + 1].copy()
-        done[0] = 1
+        return 1
 
 
 class Keeper:

@@ -114,11 +114,11 @@ class Capturing(Scheme):
         }  # fmt: skip
         t, q, v = record["t"], record["q"], record["v"]
         q[0], v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
-        run, ints, more = self.kernel(compiled, t_end, inp, matrices, e, record)
+        run, last, more = self.kernel(compiled, t_end, inp, matrices, e, record)
         begin = time.perf_counter()
         code = run()
         seconds = time.perf_counter() - begin
-        done = int(ints[0, 0])
+        done = last()
         failed = float(record["residuals"][min(done + 1, rows - 1)].max())
         if bare is not None:
             follow(compiled, bare, rho, t[: done + 1], q[: done + 1], v[: done + 1])
@@ -190,8 +190,8 @@ class Capturing(Scheme):
     def kernel(
         self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,
         record: dict[str, Any],
-    ) -> tuple[Callable[[], int], np.ndarray, dict[str, Any]]:  # fmt: skip
-        """Return what runs, to be called; where it says its last row; what else it records.
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, Any]]:  # fmt: skip
+        """Return the march and what tells its last row, to be called; what else it records.
 
         `record` holds arrays of a `Solution` in its own order, the start in the first row of q and
         v; `matrices` are M, K, C (n, n), dense or all sparse, and the entries of G there.

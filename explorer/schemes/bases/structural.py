@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
+from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.condensation import consistent, directions, follow
 from explorer.compiled.observe import observe
@@ -24,9 +24,9 @@ from explorer.parameters import knob
 from explorer.quantities import number, quantity
 from explorer.recorder import PER_STEP, Selection
 from explorer.results.solution import Solution
-from explorer.runs.time_stepping.factors import combined, factorise, rows_of, solved
+from explorer.runs.time_stepping.factors import solved
 from explorer.runs.time_stepping.motion_rows import Keeper, Rolling, Rows
-from explorer.schemes.bases.amplification import check_step
+from explorer.schemes.bases.amplification import Coefficients, check_step
 from explorer.schemes.bases.newmark_family import Family
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
@@ -34,6 +34,9 @@ from explorer.systems.massless import Massless
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
+
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.newmark_structures import Method
 
 __all__ = ["Structural", "unknowns"]
 
@@ -63,6 +66,18 @@ def unknowns(beta: float, gamma: float, form: str) -> tuple[np.ndarray, np.ndarr
         ]
         c = [1, gamma / beta, 1 / beta]
     return np.array(B, float), np.array(c, float)
+
+
+@functools.lru_cache(maxsize=64)
+def method_of(co: Coefficients, form: str, interpolated: bool) -> Method:
+    """Return the coefficients as the kernels take them."""
+    from explorer.kernels.time_stepping.newmark_structures import Method
+
+    am, af = float(co.alpha_m), float(co.alpha_f)
+    c_d, c_v, c_a = unknowns(co.beta, co.gamma, form)[1].tolist()
+    weights = (1.0, 1.0 - af, af) if interpolated else (1.0 - af, 1.0, 0.0)
+    power = 2 - _FORMS.index(form)
+    return Method(am, af, c_d, c_v, c_a, power, co.order, interpolated, *weights)
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,6 +138,9 @@ class Structural(Family):
         BadModel
             If the start is inconsistent.
         """
+        # loads compiled code
+        from explorer.runs.time_stepping.newmark import Setup, march, march_linear
+
         n, springs = compiled.n, len(compiled.system.springs)
         start_q, start_v, _ = compiled.start(rho)
         inp = np.concatenate([compiled.input(rho), np.zeros(n)])
@@ -144,24 +162,24 @@ class Structural(Family):
         if bare is None:
             true = solved(M, compiled.forces(inp))
         rolled.a[0] = true if self.a0 == "consistent" else 0.0
-        co = self.coefficients
-        knobs = np.array([
-            t_end, co.alpha_m, co.alpha_f, self.newton_tol, self.error_tol,
-            t_end / 10, self.h, self.h,
-        ])  # fmt: skip
-        options = np.array([
-            self.interpolated, 2 - _FORMS.index(self.form), self.newton_max, 0, 0, 0, co.order,
-        ])  # fmt: skip
-        c = unknowns(co.beta, co.gamma, self.form)[1]
-        march, begin = self._march if constant else self._iterate, time.perf_counter()
         made = functools.partial(self._motion, compiled, rho, bare, rolled)
         keeper = None if record is None else Keeper(self, record, made)
         if isinstance(rolled, Rolling):
             rolled.keeper = keeper
-        done = np.zeros(1, np.int64)
-        code = march(compiled, knobs, options, c, inp, M, K, C, true, rolled, done)
-        seconds, last = time.perf_counter() - begin, int(done[0])
-        failed = float(rolled.residuals[min(last + 1, len(rolled.t) - 1), 1])
+        setup = Setup(
+            method_of(self.coefficients, self.form, self.interpolated),
+            float(self.newton_tol),
+            self.newton_max,
+            float(self.error_tol),
+            float(self.h),
+            float(t_end),
+            inp,
+            true,
+        )
+        begin = time.perf_counter()
+        code, last = (march_linear if constant else march)(compiled, setup, (M, K, C), rolled)
+        seconds = time.perf_counter() - begin
+        failed = float(rolled.residual[min(last + 1, len(rolled.t) - 1)])
         run = made(last)
         detail, step = "", last
         q, v, t = run.q, run.v, run.t
@@ -185,16 +203,16 @@ class Structural(Family):
         kept = {name: x[end] for name, x in vars(rows).items() if isinstance(x, np.ndarray)}
         if isinstance(rows, Rolling):
             kept = {name: x.copy() for name, x in kept.items()}
-        t, q, v, a, residuals = (kept[name] for name in ("t", "q", "v", "a", "residuals"))
+        t, q, v, a = (kept[name] for name in ("t", "q", "v", "a"))
         if bare is not None:
             follow(compiled, bare, rho, t, q, v, a)
         none = np.zeros((last + 1, 0))
         found = {
             "t": t, "q": q, "v": v, "p": none, "gap": none, "gap_dot": none,
             "active": none.astype(np.int8), "iterations": kept["iterations"],
-            "residuals": np.column_stack([np.zeros(last + 1), residuals[:, 1]]),
-            "a": a, "error": residuals[:, 0], "slip": kept["slip"], "imbalance": residuals[:, 2],
-            "parts": residuals[:, 3].astype(np.int32),
+            "residuals": np.column_stack([np.zeros(last + 1), kept["residual"]]),
+            "a": a, "error": kept["error"], "slip": kept["slip"], "imbalance": kept["imbalance"],
+            "parts": kept["parts"].astype(np.int32),
         }  # fmt: skip
         return Solution(
             found, status=Status.of(SUCCESS, last, float(t[-1])), system=compiled.system,
@@ -274,61 +292,3 @@ class Structural(Family):
             solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
             *newmark_growth(solution),
         ]  # fmt: skip
-
-    def _march(
-        self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
-        done: np.ndarray,
-    ) -> int:  # fmt: skip
-        """March with constant matrices; a step of another size is factored here."""
-        from explorer.kernels.time_stepping.newmark import FULL, STEP, T_END
-        from explorer.kernels.time_stepping.newmark_linear import TRUE, UNFACTORED, run
-
-        am, af = self.coefficients.alpha_m, self.coefficients.alpha_f
-        mass, vec, out = rows_of(M), np.empty((7, compiled.n)), np.empty(compiled.most + 1)
-        vec[TRUE] = true
-        most = 100 if self.error_tol > 0 else np.inf  # steps of one size
-        code = UNFACTORED
-        while code in (UNFACTORED, FULL):
-            if code == FULL:
-                record.more(self, done)
-            else:
-                c_d, c_v, c_a = c * knobs[STEP] ** (options[1] - np.arange(3.0))
-                factors = factorise(
-                    combined(((1 - am) * c_a, (1 - af) * c_v, (1 - af) * c_d), (M, C, K)),
-                    min((knobs[T_END] - record.t[done[0]]) / knobs[STEP], most),
-                )
-                if factors is None:
-                    return SINGULAR
-            code = run(
-                compiled.table, knobs, options, c, inp, compiled.lin_ptr, compiled.lin_col,
-                compiled.lin_val, *mass, factors, record.t, record.q, record.v, record.a,
-                record.residuals, vec, out, done,
-            )  # fmt: skip
-        return code
-
-    def _iterate(
-        self, compiled: Compiled, knobs: np.ndarray, options: np.ndarray, c: np.ndarray,
-        inp: np.ndarray, M: Any, K: Any, C: Any, true: np.ndarray, record: Rows,
-        done: np.ndarray,
-    ) -> int:  # fmt: skip
-        """March with Newton's method."""
-        from explorer.kernels.time_stepping.newmark import FULL, TRUE, run, workspaces
-
-        kind = compiled.structural
-        plastic = np.zeros((2, len(compiled.system.springs)))
-        explicit = self.coefficients.beta == 0  # d does not depend on x, v does
-        options[3:6] = kind.analytic, kind.moves, explicit and compiled.place_C.size == 0
-        bands = kind.bands[[0, 1, 2, 3] if explicit else [0, 1, 4, 5]]
-        work = workspaces(compiled.n, kind.most)
-        work[1][TRUE] = true
-        while True:
-            code = run(
-                kind.table, knobs, options, c, inp, compiled.place_M, compiled.place_K,
-                compiled.place_C, kind.inertia, bands, kind.pattern, M, K, C, plastic, record.t,
-                record.q, record.v, record.a, record.slip, record.iterations, record.residuals,
-                *work, done,
-            )  # fmt: skip
-            if code != FULL:
-                return code
-            record.more(self, done)

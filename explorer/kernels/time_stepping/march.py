@@ -1,0 +1,56 @@
+"""The march of a one-step scheme: rows are taken one by one until t_end.
+
+A scheme is a `begin`, which is done at the row where the march begins, and a `step`. It hands both
+over, so the loop stands once, and nothing of it costs. Both take the scheme's own structures:
+
+    problem.grid    a `Grid`
+    record.t        (n_t,) s; the row where the march begins is given
+    work.state      (1,) with the fields row: the last row that holds; h: the next step, in s
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from explorer.codes import SUCCESS
+from explorer.kernels.templates import template
+from explorer.kernels.time_stepping.time_grid import even_step, next_step
+
+__all__ = ["AGAIN", "FULL", "UNFACTORED", "Grid", "march"]
+
+# what is no end of a run, besides the statuses of `explorer.codes`
+FULL = -1  # the record is full: call again with a larger one
+UNFACTORED = -2  # factors for another step are wanted: make them and call again
+AGAIN = -3  # within the march: the step is taken again, with another h
+
+
+class Grid(NamedTuple):
+    """Where steps end."""
+
+    t_end: float  # s
+    steps: int  # how many there are; 0: as many as it takes
+    even: bool  # whether all but the last are of one size
+
+
+@template
+def march(begin: Any, step: Any, problem: Any, record: Any, work: Any) -> int:
+    """March from row state.row to t_end; return a status, FULL or UNFACTORED."""
+    t, state, grid = record.t, work.state, problem.grid
+    t_end, steps, even = grid.t_end, grid.steps, grid.even
+    row = state[0].row
+    begin(problem, record, work, row)
+    while t[row] < t_end:
+        if row + 1 >= t.size:
+            return FULL
+        if steps > 0:
+            h, t1 = even_step(t[row], state[0].h, t[0], t_end, row, steps)
+        else:
+            h, t1 = next_step(t[row], state[0].h, t[0], t_end, row, even)
+        status = step(problem, record, work, row, h, t1)
+        if status == SUCCESS:
+            row += 1
+            t[row] = t1
+            state[0].row = row
+        elif status != AGAIN:
+            return status
+    return SUCCESS

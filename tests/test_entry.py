@@ -1,0 +1,83 @@
+"""What a run hands to the entry of a kernel has the types of its annotations, as the kernel sees.
+
+`explorer.kernels.entry` does not look at types. The kernel itself does, so here it is called.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+
+import explorer as ex
+from explorer.models import models
+
+
+def membrane(n):
+    """Return n x n masses, whose matrices are sparse and whose factors are, too."""
+    one = sparse.eye_array(n)
+    chain = sparse.diags_array([2.0, -1.0, -1.0], offsets=[0, 1, -1], shape=(n, n))
+    K = sparse.csr_array(sparse.kron(chain, one) + sparse.kron(one, chain))
+    system = ex.LinearMechanicalSystem("membrane", sparse.eye_array(n * n), K)
+    system.start(v=[1.0] * n * n)
+    return system
+
+
+def oscillator():
+    """Return one driven mass."""
+    return ex.LinearMechanicalSystem("oscillator", [[1.0]], [[4.0]], [[0.1]], ["sin(2*t)"])
+
+
+def moving_mass():
+    """Return a pendulum whose inertia depends on its angle."""
+    system = ex.MechanicalSystem("pendulum", q="a", mass=[["2 + cos(a)"]], force=["-9.81*sin(a)"])
+    system.start(q=[1.0])
+    return system
+
+
+ADAPTIVE, ALPHA = {"error_tol": 1e-5}, ex.NonsmoothGeneralizedAlpha
+CASES = [
+    (oscillator(), ex.Newmark(), {}),
+    (oscillator(), ex.Newmark(**ADAPTIVE), {}),
+    (oscillator(), ex.GeneralizedAlpha(force="interpolated"), {}),
+    (membrane(12), ex.Newmark(), {}),
+    (models["duffing"](), ex.Newmark(), {}),
+    (models["duffing"](), ex.Newmark(beta=0, form="v"), {}),
+    (models["duffing"](), ex.GeneralizedAlpha(**ADAPTIVE), {}),
+    (models["duffing"](), ex.Newmark(), {"record": ex.Recorder(every=10)}),
+    (moving_mass(), ex.Newmark(), {}),
+    (models["bilinear_oscillator"](), ex.Newmark(), {}),
+    (models["bouncing_ball"](), ALPHA(), {}),
+    (models["elastic_pendulum"](), ALPHA(), {}),
+    (models["column"](3), ALPHA(level="velocity"), {}),
+    (models["pendulum_wall"](), ALPHA(force="interpolated", lcp="pgs"), {}),
+    (models["bouncing_ball"](), ex.SchatzmanPaoli(), {}),
+]
+
+
+@pytest.mark.parametrize(("system", "scheme", "asked"), CASES)
+@pytest.mark.filterwarnings("ignore::explorer.SchemeWarning")
+def test_structures_have_the_types_that_kernels_are_compiled_for(
+    monkeypatch, system, scheme, asked
+):
+    from explorer.runs.time_stepping import newmark, nonsmooth_alpha
+
+    quick = ex.simulate(system, scheme, t_end=0.2, **asked)
+    looked_at = []
+
+    def itself(kernel):
+        looked_at.append(kernel)
+        return kernel
+
+    for module in (newmark, nonsmooth_alpha):
+        monkeypatch.setattr(module, "entry", itself)
+    run = ex.simulate(system, scheme, t_end=0.2, **asked)
+    assert looked_at
+    assert all(len(kernel.signatures) == 1 for kernel in looked_at)
+    np.testing.assert_array_equal(run.q, quick.q)
+
+
+def test_where_kernels_are_not_compiled_the_entry_is_the_function():
+    from explorer.kernels.entry import entry
+
+    assert entry(oscillator) is oscillator
