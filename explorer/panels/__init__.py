@@ -3,11 +3,11 @@
 Each has a folder of its own, in which `explorer.panels.session_panel.panel` declares it.
 """
 
-from typing import Any
+from collections.abc import Callable
 
 from explorer.errors import NoSuchName
 from explorer.panels.session import Session
-from explorer.panels.session_panel import panels
+from explorer.panels.session_panel import Shown, panels
 
 panels.discover()
 # a function hides the folder of the same name: panels.explore("column") is what one types
@@ -16,5 +16,5 @@ globals().update({kind.opens.__name__: kind.opens for kind in panels.values()})
 __all__ = ["Session", "panels", *sorted(kind.opens.__name__ for kind in panels.values())]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Callable[..., Shown]:
     raise NoSuchName("explorer.panels", name, lambda: __all__)

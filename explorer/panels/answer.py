@@ -6,21 +6,34 @@ import json
 import math
 import time
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
-from explorer import cache
+from explorer import cache, parameters
 from explorer.errors import ExplorerError
 from explorer.panels.controls import groups, values
+from explorer.panels.messages import (
+    Checks,
+    Frame,
+    Group,
+    History,
+    Message,
+    Schema,
+    Seen,
+    Status,
+    Values,
+)
 from explorer.panels.session import Session
 from explorer.panels.wording import plain, prose_rows
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.systems.units import event_unit
+from explorer.types import Plain
 from explorer.views.drawing.decimate import seen
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import PANEL, Look
+from explorer.views.drawing.traces import Trace
 from explorer.views.events import event_table
 from explorer.views.explore import explore
 from explorer.views.mechanism import frames
@@ -50,6 +63,7 @@ _COARSE = (1.0, 3.5, 6.0)
 _TOO_MANY = 1.65  # times so many bytes are not made few
 _LARGEST = 5000  # px of a picture
 _ROWS = 30  # of a page of the table of events
+Signature: TypeAlias = tuple[str, list[tuple[str, float | None, float | None, int]]]
 _NAMELESS = ("model", "scheme", "mode0")  # choices whose value says what it is of
 
 
@@ -59,26 +73,21 @@ class SessionAnswer:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.answering = False
-        self._controls: Any = None
-        self._layout: dict[str, Any] | None = None
-        self._drawn: Any = None
+        self._controls: Signature | None = None
+        self._layout: Plain | None = None
+        self._drawn: tuple[object, ...] | None = None  # what the layout is of
         self._page, self._by = 0, (0, False)  # of the table of events; its order
         self._coarse = 0  # which of the ways to draw the last picture took
-        self._look: dict[str, Any] = {"of": None, "size": [0, 0], "ranges": {}}
+        self._look: Seen = {"of": None, "size": [0, 0], "ranges": {}}
 
-    def look(self, look: dict[str, Any]) -> None:
+    def look(self, look: Plain) -> None:
         """Take note of the size of the plots, and of the windows of those that are zoomed."""
         size, ranges = look.get("size"), look.get("ranges")
-        known = isinstance(size, list) and len(size) == 2 and all(map(_finite, size))
         windows = ranges.items() if isinstance(ranges, dict) else ()
         self._look = {
             "of": look.get("of"),
-            "size": size if known else [0, 0],
-            "ranges": {
-                k: w
-                for k, w in windows
-                if isinstance(w, list) and len(w) == 2 and all(map(_finite, w))
-            },
+            "size": size if _is_pair(size) else [0, 0],
+            "ranges": {k: w for k, w in windows if _is_pair(w)},
         }
 
     def _size(self) -> Look:
@@ -108,7 +117,7 @@ class SessionAnswer:
         state = session.state
         return json.dumps([state["model"], state["sizes"], type(session.solution).__name__])
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Schema:
         session = self.session
         system = session.system
         self._controls = self._signature()
@@ -125,19 +134,20 @@ class SessionAnswer:
             **self._history(),
         }
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[Group]:
         """Return the groups of controls."""
         return groups(self.session)
 
-    def _signature(self) -> Any:
-        """What decides which controls there are and how far they reach."""
-        return [
+    def _signature(self) -> Signature:
+        """Return what decides which controls there are and how far they reach."""
+        controls = [
             (c["key"], c.get("low"), c.get("high"), len(c.get("choices", ())))
             for group in self.groups()
             for c in group["controls"]
-        ] + [self.session.system.name]
+        ]
+        return self.session.system.name, controls
 
-    def _history(self) -> dict[str, Any]:
+    def _history(self) -> History:
         session = self.session
         return {
             "undo": session.can_undo,
@@ -145,7 +155,7 @@ class SessionAnswer:
             "pinned": None if session.pinned is None else str(session.pinned.scheme),
         }
 
-    def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
+    def pull(self, set: Values, drag: bool) -> Frame:
         begin, self._page = time.perf_counter(), 0
         self.answering = True
         try:
@@ -157,11 +167,11 @@ class SessionAnswer:
             frame["schema"] = self.schema()
         return frame
 
-    def frame(self) -> dict[str, Any]:
+    def frame(self) -> Frame:
         return self._frame(time.perf_counter(), False)
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
-    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+    def _frame(self, begin: float, drag: bool) -> Frame:
         session = self.session
         look = self._looked()
         run, pinned = seen(session.solution, look), session.pinned
@@ -176,17 +186,27 @@ class SessionAnswer:
         if film is not None and pinned is not None and pinned.system.shapes == run.system.shapes:
             ghost = frames(pinned, 0.4)
             film["ghost"] = None if ghost is None else {"t": ghost["t"], "xy": ghost["xy"]}
+        status = _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture)
+        frame = self._framed(values(session), status, picture.data)
+        frame["double"], frame["mechanism"] = bool(look.ranges), film
+        if self._has_events():
+            rows = 20 if drag else _ROWS
+            frame["table"] = prose_rows(event_table(run, rows, self._page, self._by))
+        return frame
+
+    def _framed(self, values: Values, status: Status, data: list[Trace]) -> Frame:
+        """Return a frame of what all panels show."""
+        history = self._history()
         return {
-            "values": values(session),
-            "errors": dict(session.errors),
-            "status": _with_undrawn(self._status(run, time.perf_counter() - begin, drag), picture),
-            **self._history(),
-            "figure": {"data": picture.data, "layout": self._layout},
-            "double": bool(look.ranges),
-            "mechanism": film,
-            "table": prose_rows(event_table(run, 20 if drag else _ROWS, self._page, self._by))
-            if self._has_events()
-            else None,
+            "values": values,
+            "errors": dict(self.session.errors),
+            "status": status,
+            "undo": history["undo"],
+            "redo": history["redo"],
+            "pinned": history["pinned"],
+            "figure": {"data": data, "layout": self._layout or {}},
+            "mechanism": None,
+            "table": None,
         }
 
     def _drawn_small(
@@ -213,7 +233,7 @@ class SessionAnswer:
         system = self.session.system
         return bool(system.contacts or getattr(system, "guard_names", ()))
 
-    def _status(self, run: Solution, seconds: float, drag: bool = False) -> dict[str, Any]:
+    def _status(self, run: Solution, seconds: float, drag: bool = False) -> Status:
         session = self.session
         if session.errors:
             text = f"{self._drawn_with()} {session.problem or next(iter(session.errors.values()))}"
@@ -252,7 +272,7 @@ class SessionAnswer:
             said.append(text if key in _NAMELESS else f"{name or key} = {text}")
         return f"Showing {' and '.join(said)}; all other settings applied."
 
-    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+    def do(self, action: str, value: object) -> list[Message]:
         session, self._page = self.session, 0
         self.answering = True
         try:
@@ -260,10 +280,10 @@ class SessionAnswer:
                 case "undo" | "redo" | "reset" | "pin" | "unpin":
                     getattr(session, action)()
                 case "events_page":
-                    self._page = int(value)
+                    self._page = _whole(value)
                     return [{"type": "frame", **self.frame()}]
                 case "events_sort":
-                    place = int(value)
+                    place = _whole(value)
                     self._by = (place, place == self._by[0] and not self._by[1])
                     return [{"type": "frame", **self.frame()}]
                 case "preset":
@@ -300,11 +320,20 @@ def _much(picture: Picture) -> int:
     return sum(2 * n if n > 40 else 4 * n for n in sizes.values())
 
 
-def _finite(x: Any) -> bool:
+def _whole(value: object) -> int:
+    return int(parameters.number(value, "A page or a column"))
+
+
+def _is_pair(x: object) -> TypeGuard[list[float]]:
+    """Whether the browser has sent two finite numbers."""
+    return isinstance(x, list) and len(x) == 2 and all(map(_finite, x))
+
+
+def _finite(x: object) -> bool:
     return isinstance(x, (int, float)) and math.isfinite(x)
 
 
-def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
+def _with_undrawn(status: Status, picture: Picture) -> Status:
     """Return a status that names the plots with numbers beyond those of a picture, if any."""
     beyond = [t["yaxis"] for t in picture.data if np.isinf(np.asarray(t["y"], np.float32)).any()]
     if not beyond or status["level"] == "error":
@@ -316,18 +345,19 @@ def _with_undrawn(status: dict[str, Any], picture: Picture) -> dict[str, Any]:
     return {**status, "text": f"{said} {status['text']}"}
 
 
-def _judged(run: Solution, parts: list[str], drag: bool) -> dict[str, Any]:
+def _judged(run: Solution, parts: list[str], drag: bool) -> Status:
     """Return the status of a run that reached its end: its cautions, and what was checked.
 
     While a slider is dragged nothing is checked, and nothing is called good.
     """
+    checked: Checks | None = None
     if drag:
-        cautions, checked = run.warned, None
+        cautions = run.warned
     else:
         cautions = run.cautions
         checked = {"text": run.certificate.summary, "lines": [str(c) for c in run.certificate]}
     level = "unchecked" if drag else "ok"
-    status = {"level": level, "text": " · ".join(parts), "detail": cache.notice()}
+    status: Status = {"level": level, "text": " · ".join(parts), "detail": cache.notice()}
     if cautions:
         more = len(cautions) - _SAID
         text = " ".join(cautions[:_SAID]) + (f" And {more} more: see the checks." * (more > 0))

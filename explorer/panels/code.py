@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Protocol
+from typing import Protocol
 
-from explorer.panels.state import START
+from explorer.panels.state import START, State
 from explorer.schemes import schemes
+from explorer.systems import System
+from explorer.types import Plain
 
 __all__ = ["called", "opening", "settings", "snippet"]
 
@@ -14,10 +16,10 @@ __all__ = ["called", "opening", "settings", "snippet"]
 class Session(Protocol):
     """What is asked of a session."""
 
-    state: dict[str, Any]
+    state: State
 
     @property
-    def system(self) -> Any:
+    def system(self) -> System:
         """The system of the current state."""
 
 
@@ -60,7 +62,7 @@ def called(function: str, arguments: list[str]) -> list[str]:
     return [line] if len(line) <= 100 else [f"{function}(", *(f"    {a}," for a in arguments), ")"]
 
 
-def _wrapped(spec: Any) -> str:
+def _wrapped(spec: Plain) -> str:
     import pprint
 
     return pprint.pformat(spec, width=92, sort_dicts=False).replace("\n", "\n    ")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from explorer.dispatch.simulate import schemes_for
 from explorer.models import models
+from explorer.panels.messages import Choices, Control, Group, Values
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
 from explorer.panels.wording import beside, choice_name, plain, prose
@@ -21,15 +21,15 @@ __all__ = ["accepted", "choice", "groups", "slider", "values"]
 _MOMENTS = 6  # with several continuations, of which a picker offers what else would do
 
 
-def values(session: Session) -> dict[str, Any]:
+def values(session: Session) -> Values:
     """Return the value of every control by its full key; what is pending stays as typed."""
     return accepted(session) | session.pending
 
 
-def accepted(session: Session) -> dict[str, Any]:
+def accepted(session: Session) -> Values:
     """Return the value of every control with which the session has run."""
     state, system = session.state, session.system
-    start: dict[str, Any] = {
+    start: Values = {
         f"{k}.{c}": x
         for k, values in session.start().items()
         for c, x in zip(system.coordinates, values, strict=True)
@@ -47,7 +47,7 @@ def accepted(session: Session) -> dict[str, Any]:
     }
 
 
-def groups(session: Session) -> list[dict[str, Any]]:
+def groups(session: Session) -> list[Group]:
     """Return the groups of controls: model, parameters, start, scheme, numerics."""
     state, system = session.state, session.system
     now = accepted(session)  # a slider reaches as far as what was taken: its knob stays there
@@ -62,7 +62,7 @@ def groups(session: Session) -> list[dict[str, Any]]:
         model.append({**typed, "beside": more, "low": p.low, "high": p.high, "integer": True})
     parameters = [slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
     start = [_number("t_end", "t<sub>end</sub>", system.time_unit, now, system.t_end, "time span")]
-    if "mode0" in now:
+    if "mode0" in now and isinstance(system, HybridSystem):
         offered = [(mode.name, mode.name) for mode in system.modes]
         start.append(choice("mode0", "mode(0)", now, offered, "mode at the start"))
     if len(system.coordinates) <= 12:
@@ -131,7 +131,7 @@ def _picks(session: Session) -> list[tuple[str, str]]:
     return list(offered.items())
 
 
-def choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, Any]:
+def choice(key: str, text: str, now: Values, choices: Choices, tip: str) -> Control:
     """Return a choice between values, each with its label."""
     return {
         "key": key, "kind": "choice", "label": text, "text": tip, "unit": "", "value": now[key],
@@ -139,7 +139,7 @@ def choice(key: str, text: str, now: dict, choices: Any, tip: str) -> dict[str, 
     }  # fmt: skip
 
 
-def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) -> dict[str, Any]:
+def _number(key: str, text: str, u: str, now: Values, default: float, tip: str) -> Control:
     return {
         "key": key,
         "kind": "number",
@@ -151,7 +151,7 @@ def _number(key: str, text: str, u: str, now: dict, default: float, tip: str) ->
     }
 
 
-def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
+def slider(key: str, name: str, p: Param, now: Values) -> Control:
     """Return a slider over the range of a parameter, or a wider one for a value typed beyond."""
     value = now[key]
     typed = value if isinstance(value, (int, float)) else p.value
@@ -165,17 +165,20 @@ def slider(key: str, name: str, p: Param, now: dict) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
+def _knob(name: str, default: object, meta: Knob, now: Values) -> Control:
     key = f"knob.{name}"
     text = label(name)
     words = "_" in name and text.isascii()  # of a name in words the text would be an echo
     if words:
         text = name.replace("_", " ")
     if meta.choices:
-        offered = dict.fromkeys([*meta.choices, now[key]])  # a scheme of one's own stands last
+        offered = dict.fromkeys([*meta.choices, str(now[key])])  # a scheme of one's own stands last
         named = [(c, choice_name(c)) for c in offered]
         control = choice(key, text, now, named, plain(prose(meta.text)))
         return {**control, "default": default}
+    if not isinstance(default, (int, float)):  # text that is not chosen from a list
+        own = str(now[key])
+        return {**choice(key, text, now, [(own, own)], plain(prose(meta.text))), "default": default}
     low = default if meta.low is None else meta.low
     high = default if meta.high is None else meta.high
     if meta.log and not meta.strict:  # a model's usual step may lie at the end, or beyond
@@ -183,4 +186,5 @@ def _knob(name: str, default: Any, meta: Knob, now: dict) -> dict[str, Any]:
     whole = isinstance(default, int)
     param = Param(default, low, high, meta.unit, meta.text, meta.log)
     control = slider(key, name, param, now)
-    return {**control, "integer": whole} | ({"label": text, "beside": ""} if words else {})
+    control["integer"] = whole
+    return {**control, "label": text, "beside": ""} if words else control

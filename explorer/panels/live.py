@@ -22,7 +22,9 @@ from typing import Any, Protocol
 import anywidget
 import numpy as np
 
+from explorer.panels.messages import FigureData, Frame, Message, Schema, Values
 from explorer.progress import shown_by
+from explorer.types import Plain
 from explorer.views.drawing.display import display
 from explorer.views.drawing.still import mark, placeholder
 
@@ -34,19 +36,19 @@ _MUCH = 24_000  # bytes of all
 class Answer(Protocol):
     """What a panel needs to know how to answer."""
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Schema:
         """Title, groups of controls, actions, presets."""
 
-    def pull(self, set: dict[str, Any], drag: bool) -> dict[str, Any]:
+    def pull(self, set: Values, drag: bool) -> Frame:
         """Frame after setting some values; numpy arrays anywhere in figure and mechanism.
 
         A key ``schema`` in it is sent as a message of its own, before the frame.
         """
 
-    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+    def do(self, action: str, value: object) -> list[Message]:
         """Messages to send after an action."""
 
-    def frame(self) -> dict[str, Any]:
+    def frame(self) -> Frame:
         """Return the current picture in full.
 
         A panel that has ``look(look)`` too, and says so in its schema (``looks``), is told the size
@@ -60,7 +62,7 @@ def source() -> str:
     return (_FRONT / "bundle" / "panel.js").read_text("utf-8")
 
 
-def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, list[bytes]]:
+def pack(content: Plain, double: bool = False, short: bool = False) -> tuple[Plain, list[bytes]]:
     """Move numpy arrays out of a message into little-endian buffers.
 
     Parameters
@@ -96,9 +98,9 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
             times = (t.get("meta", {}).get("t") for t in figure["data"])
             curves = dict.fromkeys({*drawn, *map(id, times)}, True)
     index: dict[int, int] = {}
-    how: dict[int, dict[str, Any]] = {}
+    how: dict[int, dict[str, str]] = {}
 
-    def walk(value: Any) -> Any:
+    def walk(value: Any) -> Any:  # plain data nested to any depth
         kind = type(value)
         if kind is str or kind is int or value is None:  # most of a picture
             return value
@@ -122,10 +124,10 @@ def pack(content: Any, double: bool = False, short: bool = False) -> tuple[Any, 
             return [walk(item) for item in value]
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
-    return walk(content), buffers
+    return {key: walk(value) for key, value in content.items()}, buffers
 
 
-def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, Any], bytes]:
+def _encoded(values: np.ndarray, double: bool, much: bool) -> tuple[dict[str, str], bytes]:
     """Return how numbers are written, and their bytes."""
     if double and values.ndim == 1 and values.dtype == np.float64:
         return {"kind": "f8"}, values.astype("<f8").tobytes()
@@ -206,13 +208,12 @@ class LivePanel(anywidget.AnyWidget):
         self._layout: str | None = None  # last layout sent
         self.on_msg(self._receive)
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+    def _repr_mimebundle_(self, **kwargs: dict[str, object]) -> tuple[Plain, Plain] | None:
         """Return the live view, and beside it a still for pages without a kernel."""
-        found = super()._repr_mimebundle_(**kwargs)
-        if found is not None and (figure := self._still()):
-            data = found[0] if isinstance(found, tuple) else found
-            data["text/html"] = mark(figure, self._still_name)
-        return found
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if bundle is not None and (figure := self._still()):
+            bundle[0]["text/html"] = mark(figure, self._still_name)
+        return bundle
 
     def _ipython_display_(self) -> None:
         """Display the live view, and below it the still, which the live view hides.
@@ -220,13 +221,15 @@ class LivePanel(anywidget.AnyWidget):
         A page that finds the view of a widget shows nothing else of that output, even if it has
         no kernel for it: JupyterLab after a restart, nbconvert with the states of widgets.
         """
-        found = self._repr_mimebundle_()
-        data, metadata = found if isinstance(found, tuple) else (found, {})
+        bundle = self._repr_mimebundle_()
+        if bundle is None:
+            return
+        data, metadata = bundle
         display(data, metadata=metadata, raw=True)
         if "text/html" in data:
             display({"text/html": placeholder(self._still(), self._still_name)}, raw=True)
 
-    def _still(self) -> dict[str, Any] | None:
+    def _still(self) -> FigureData | None:
         """Return what is drawn now; a picture that fails is told by the panel, not by its still."""
         with self._lock, contextlib.suppress(Exception):
             return self._answer.frame().get("figure")
@@ -249,7 +252,7 @@ class LivePanel(anywidget.AnyWidget):
     def _wait(self, done: int, total: int, name: str, what: str) -> None:
         self.busy(f"{what}: {name}", done, total)
 
-    def _receive(self, _: Any, content: dict[str, Any], buffers: list[Any]) -> None:
+    def _receive(self, _: object, content: Plain, buffers: list[memoryview]) -> None:
         """Answer one message of the browser; whatever goes wrong becomes a sentence there."""
         origin = {"view": content.get("view"), "seq": content.get("seq")}
         with self._lock, shown_by(self._wait):
@@ -258,7 +261,7 @@ class LivePanel(anywidget.AnyWidget):
             except Exception as error:
                 self._post({**_failure(error), **origin})
 
-    def _respond(self, content: dict[str, Any], origin: dict[str, Any]) -> None:
+    def _respond(self, content: Plain, origin: Values) -> None:
         kind = content.get("type")
         looks = getattr(self._answer, "look", None)
         if looks is not None and isinstance(content.get("look"), dict):
@@ -266,10 +269,10 @@ class LivePanel(anywidget.AnyWidget):
         if kind == "look":
             self._post({"type": "frame", **self._answer.frame(), **origin})
         elif kind == "pull":
-            schema = None
+            schema: Schema | None = None
             if ended := content.get("ended"):  # a gesture that was over before this one began
                 schema = self._answer.pull(ended, False).get("schema")
-            frame = dict(self._answer.pull(content.get("set", {}), bool(content.get("drag"))))
+            frame = self._answer.pull(content.get("set", {}), bool(content.get("drag"))).copy()
             if schema := frame.pop("schema", schema):  # a range grew, controls came or went
                 self._post({"type": "schema", **schema})
             self._post({"type": "frame", **frame, **origin})
@@ -286,7 +289,7 @@ class LivePanel(anywidget.AnyWidget):
             self._post({"type": "schema", **self._answer.schema(), "still": self._still_name})
             self._post({"type": "frame", **self._answer.frame(), **origin}, full=True)
 
-    def _post(self, message: dict[str, Any], full: bool = False) -> None:
+    def _post(self, message: Plain, full: bool = False) -> None:
         """Send a message; a frame's layout only if it changed or ``full``."""
         if message.get("type") == "file" and isinstance(message.get("data"), bytes):
             message = dict(message)
@@ -302,7 +305,7 @@ class LivePanel(anywidget.AnyWidget):
         self.send(content, buffers)
 
 
-def _failure(error: Exception) -> dict[str, Any]:
+def _failure(error: Exception) -> Plain:
     """Frame without a picture: the last good one stays, the status line says why."""
     lines = str(error).strip().splitlines()
     text = lines[0] if lines else f"{type(error).__name__} without a message"

@@ -10,7 +10,7 @@ import copy
 import threading
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -26,12 +26,16 @@ from explorer.errors import (
 )
 from explorer.models import models
 from explorer.panels.code import snippet
+from explorer.panels.messages import Values
 from explorer.panels.state import OWN, START, State, States
 from explorer.parameters import roomy
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
 from explorer.status import Status
+from explorer.study.asked import Chosen
+from explorer.systems import System
+from explorer.types import Settings
 
 __all__ = ["Session"]
 
@@ -48,6 +52,9 @@ _KEPT = (
     "_past",
     "_future",
 )
+
+
+Model: TypeAlias = str | System | Callable[..., System]  # a name, a system, or what builds one
 
 
 class Session:
@@ -83,28 +90,32 @@ class Session:
 
     _states: type[States] = States
 
-    def __init__(self, model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> None:
+    def __init__(
+        self, model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
+    ) -> None:
         self._lock = threading.RLock()
         self._past: list[tuple[States, State]] = []
         self._future: list[tuple[States, State]] = []
         self._drag_from: tuple[States, State] | None = None
         self._listeners: list[Callable[[], None]] = []
         self.pinned: Solution | None = None
-        self.pending: dict[str, Any] = {}
+        self.pending: Values = {}
         self.errors: dict[str, str] = {}
         self.problem = ""
         if callable(model) and not isinstance(model, type):
             name = getattr(model, "__name__", "")
             model = name if name in models and models[name] is model else model()
-        own = None
+        own: System | None = None
         if not isinstance(model, str):
-            choose(model, scheme)
-            own, model = model, OWN
+            own = cast(System, model)  # `choose` refuses all else in a sentence
+            choose(own, scheme)
+            model = OWN
         self.states = self._states(own)
         self.state = self.states.fresh(model, scheme=scheme)
         self.solution: Solution = self._run(self.states, self.state)
         if settings:
-            self.set(**settings)
+            given: Settings = settings
+            self.set(**given)
             self._past.clear()
 
     @classmethod
@@ -113,7 +124,7 @@ class Session:
         return session
 
     @property
-    def system(self) -> Any:
+    def system(self) -> System:
         """The system of the current state."""
         return self.states.system(self.state)
 
@@ -156,7 +167,7 @@ class Session:
 
     # -- changing -----------------------------------------------------------------------------
 
-    def set(self, *, drag: bool = False, **values: Any) -> None:
+    def set(self, *, drag: bool = False, **values: object) -> None:
         """Change entries and run.
 
         Parameters
@@ -183,7 +194,7 @@ class Session:
                 vars(self).update(kept)
                 raise BadValue("; ".join(dict.fromkeys(errors.values())))
 
-    def change(self, values: Mapping[str, Any], *, drag: bool = False) -> dict[str, str]:
+    def change(self, values: Mapping[str, object], *, drag: bool = False) -> dict[str, str]:
         """Change entries by full key as far as possible; return ``{key: message}`` for the rest.
 
         Never raises: failed values are kept in `pending` and `errors`, and the last good state
@@ -208,7 +219,7 @@ class Session:
             return {k: self.errors[k] for k in values if k in self.errors}
 
     @np.errstate(all="ignore")
-    def _try(self, values: Mapping[str, Any]) -> bool:
+    def _try(self, values: Mapping[str, object]) -> bool:
         """Run with `values`; on success they are the state, else `problem` says why not."""
         state = self.state
         try:
@@ -253,7 +264,7 @@ class Session:
             self._past = [*self._past[1 - _STEPS_BACK :], before]
             self._future = []
 
-    def _go(self, source: list, target: list) -> None:
+    def _go(self, source: list[tuple[States, State]], target: list[tuple[States, State]]) -> None:
         with self._lock:
             if source:
                 here = (self.states, self.state)
@@ -328,7 +339,7 @@ class Session:
         """Return the state as JSON, the equations included if the model is your own."""
         return self.states.to_json(self.state)
 
-    def load_state(self, text: str | Mapping[str, Any]) -> None:
+    def load_state(self, text: str | Mapping[str, object]) -> None:
         """Load a state written by `to_json`; nothing in it is ever executed.
 
         Raises

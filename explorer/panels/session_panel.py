@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 from explorer import cache
 from explorer.panels.answer import SessionAnswer
@@ -12,11 +12,13 @@ from explorer.panels.live import LivePanel
 from explorer.panels.session import Session
 from explorer.panels.still import static
 from explorer.registry import Registry
+from explorer.views.drawing.traces import Figure
 from explorer.views.explore import explore as view
 
-__all__ = ["SessionPanel", "panel", "panels"]
+__all__ = ["SessionPanel", "Shown", "panel", "panels"]
 
-Opens = TypeVar("Opens", bound=Callable[..., Any])
+Shown: TypeAlias = "SessionPanel | Figure"  # a figure on static pages
+Opens = TypeVar("Opens", bound=Callable[..., "Shown"])
 
 
 class SessionPanel(LivePanel):
@@ -38,7 +40,7 @@ class SessionPanel(LivePanel):
     sessions: ClassVar[type[Session]] = Session
     answers: ClassVar[type[SessionAnswer]] = SessionAnswer
     own_menu: ClassVar[bool] = False
-    opens: ClassVar[Callable[..., Any]]
+    opens: ClassVar[Callable[..., Shown]]
 
     def __init__(self, session: Session) -> None:
         own = self.sessions.of(session)
@@ -48,12 +50,12 @@ class SessionPanel(LivePanel):
         own.on_change(lambda: None if answer.answering else self.push())
 
     @classmethod
-    def figure(cls, session: Any) -> Any:
+    def figure(cls, session: Session) -> Figure:
         """Return the plain figure of a session, for static pages: by default that of its run."""
         return view(session.solution)
 
     @classmethod
-    def shown(cls, session: Session) -> Any:
+    def shown(cls, session: Session) -> Shown:
         """Return the panel on a session; with EXPLORER_STATIC set its figure, which follows it."""
         if os.environ.get("EXPLORER_STATIC"):
             return static(session, lambda: cls.figure(session))

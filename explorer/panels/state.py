@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,18 +22,20 @@ from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
-from explorer.systems import HybridSystem, StateSpaceSystem, System, from_spec
+from explorer.study.asked import Chosen
+from explorer.systems import HybridSystem, LagrangianSystem, StateSpaceSystem, System, from_spec
+from explorer.types import Plain
 
 __all__ = ["OWN", "START", "States", "saved"]
 
 OWN = "own"
 START = ("q0", "v0", "x0", "mode0")
-State = dict[str, Any]
-Ranges = dict[str, list[tuple[float, float]]]
+State: TypeAlias = Plain  # entries by name; each panel adds its own
+Ranges: TypeAlias = dict[str, list[tuple[float, float]]]
 
 
 @contextmanager
-def saved(text: str | Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def saved(text: str | Mapping[str, object]) -> Iterator[State]:
     """Yield what a saved state holds; say so if it cannot be read as one.
 
     Raises
@@ -42,7 +44,7 @@ def saved(text: str | Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         If the text is no saved state, or what it holds does not fit together.
     """
     try:
-        given = json.loads(text) if isinstance(text, str) else dict(text)
+        given: State = json.loads(text) if isinstance(text, str) else dict(text)
         if not isinstance(given, dict) or given.get("format") != 1:
             raise BadValue('This is not a saved state (JSON with "format": 1).')
         yield given
@@ -61,6 +63,13 @@ def _around(values: np.ndarray) -> tuple[float, float]:
     return float(f"{start - far:.4g}"), float(f"{start + far:.4g}")
 
 
+class _Compiled(Protocol):
+    """Equations that know their start."""
+
+    def start(self, rho: list[float]) -> Sequence[np.ndarray]:
+        """Return q0, v0 and more, or x0 and more."""
+
+
 class States:
     """Makes and changes states; knows the systems they name.
 
@@ -71,12 +80,12 @@ class States:
     """
 
     def __init__(self, own: System | None = None) -> None:
-        self.own: Any = own
-        self._built: tuple[str, Any] | None = None
-        self._compiled: tuple[Any, Any, tuple[str, ...]] | None = None
-        self._travelled: tuple[Any, Ranges] | None = None
+        self.own = own
+        self._built: tuple[str, System] | None = None
+        self._compiled: tuple[tuple[System, int], _Compiled, tuple[str, ...]] | None = None
+        self._travelled: tuple[System, Ranges] | None = None
 
-    def system(self, state: Mapping[str, Any]) -> Any:
+    def system(self, state: State) -> System:
         """Return the system of a state; the same object as long as it stays the same model."""
         if state["model"] == OWN and self.own is not None:
             return self.own
@@ -86,7 +95,7 @@ class States:
         return self._built[1]
 
     def fresh(
-        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:
         """Return the default state of a model."""
         system = self.system({"model": model, "sizes": dict(sizes or {})})
@@ -105,23 +114,24 @@ class States:
             **dict.fromkeys(START),
         }
 
-    def start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
+    def start(self, state: State) -> dict[str, list[float]]:
         """Return the initial q0 and v0, or x0: the model's where nothing else is set."""
         usual = self.usual_start(state)
         return {k: x if state[k] is None else list(state[k]) for k, x in usual.items()}
 
-    def usual_start(self, state: Mapping[str, Any]) -> dict[str, list[float]]:
+    def usual_start(self, state: State) -> dict[str, list[float]]:
         """Return the initial q0 and v0, or x0, of the model itself."""
         system, rho = self.system(state), list(state["rho"].values())
         built = (system, system.revision)
         if self._compiled is None or self._compiled[0] != built:
-            hybrid = isinstance(system, StateSpaceSystem)
-            compiled = schemes_for(system)[0].compile(system) if hybrid else compile_system(system)
-            self._compiled = (built, compiled, ("x0",) if hybrid else ("q0", "v0"))
+            if isinstance(system, LagrangianSystem):
+                self._compiled = (built, compile_system(system), ("q0", "v0"))
+            else:
+                self._compiled = (built, schemes_for(system)[0].compile(system), ("x0",))
         _, compiled, names = self._compiled
         return {k: x.tolist() for k, x in zip(names, compiled.start(rho), strict=False)}
 
-    def start_ranges(self, state: Mapping[str, Any]) -> Ranges:
+    def start_ranges(self, state: State) -> Ranges:
         """Return (low, high) of each start value: as far as the model's own run goes from it."""
         system = self.system(state)
         if self._travelled is None or self._travelled[0] is not system:
@@ -134,18 +144,19 @@ class States:
             self._travelled = (system, {k: [_around(x) for x in q.T] for k, q in rows.items()})
         return self._travelled[1]
 
-    def value(self, state: Mapping[str, Any], key: str) -> Any:
+    def value(self, state: State, key: str) -> object:
         """Return the entry of a full key."""
         group, _, name = key.partition(".")
         system = self.system(state)
         if group == "mode0":
+            assert isinstance(system, HybridSystem)
             return state[group] or system.modes[system.start_mode].name
         if name and group in START:
             return self.start(state)[group][system.coordinates.index(name)]
         held = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
         return held[name] if name else held
 
-    def keys(self, state: Mapping[str, Any]) -> list[str]:
+    def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
         system = self.system(state)
         starts = ["x0"] if isinstance(system, StateSpaceSystem) else ["q0", "v0"]
@@ -161,7 +172,7 @@ class States:
             *(f"{k}.{c}" for k in starts for c in system.coordinates),
         ]
 
-    def key(self, state: Mapping[str, Any], name: str) -> str:
+    def key(self, state: State, name: str) -> str:
         """Return the full key of a name: a parameter before a knob before a size.
 
         Raises
@@ -176,7 +187,7 @@ class States:
         short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0.", "x0."))]
         raise BadValue(f"There is no setting {name!r} here.{suggest(name, short)}")
 
-    def change(self, state: State, key: str, value: Any) -> State:
+    def change(self, state: State, key: str, value: object) -> State:
         """Return `state` with one entry changed, checked on its own.
 
         Raises
@@ -217,6 +228,7 @@ class States:
             checked = schemes[state["scheme"]](**{**state["knobs"], name: value})
             new["knobs"][name] = getattr(checked, name)
         elif group == "mode0":
+            assert isinstance(system, HybridSystem)
             names = [mode.name for mode in system.modes]
             if value not in names:
                 raise BadValue(f"'{system.name}' has no mode {value!r}.{suggest(value, names)}")
@@ -233,7 +245,7 @@ class States:
         model = self.own.to_spec() if state["model"] == OWN and self.own else state["model"]
         return json.dumps({"format": 1, **state, "model": model})
 
-    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+    def from_json(self, text: str | Mapping[str, object]) -> tuple[States, State]:
         """Return what `to_json` wrote; nothing in it is ever executed.
 
         Raises

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+from explorer.panels.session import Session
+from explorer.views.drawing.traces import Figure
 
 __all__ = ["static"]
 
 
-def static(session: Any, draw: Callable[[], Any]) -> Any:
+def static(session: Session, draw: Callable[[], Figure]) -> Figure:
     """Return the figure that `draw` makes, with the session as its attribute ``session``.
 
     What a script sets there changes the figure in place, as it would change a panel.

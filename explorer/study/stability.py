@@ -159,7 +159,7 @@ def _short(x: float) -> str:
     return "∞" if x == np.inf else "–" if np.isnan(x) else quantity(x)
 
 
-def checked(scheme: object, xi: float) -> tuple[Newmark | GeneralizedAlpha, float]:
+def checked(scheme: object, xi: object) -> tuple[Newmark | GeneralizedAlpha, float]:
     """Return a scheme of the family and a damping ratio, or refuse.
 
     Raises
@@ -182,10 +182,10 @@ def checked(scheme: object, xi: float) -> tuple[Newmark | GeneralizedAlpha, floa
         raise BadValue(
             f"{largest:g} is not a useful coefficient of {smooth!r}; coefficients are of order 1."
         )
-    xi = number(xi, "The damping ratio xi")
-    if not 0 <= xi <= _LARGEST:
-        raise BadValue(f"The damping ratio xi = {xi:g} must lie between 0 and {_LARGEST:g}.")
-    return smooth, xi
+    ratio = number(xi, "The damping ratio xi")
+    if not 0 <= ratio <= _LARGEST:
+        raise BadValue(f"The damping ratio xi = {ratio:g} must lie between 0 and {_LARGEST:g}.")
+    return smooth, ratio
 
 
 def _smooth(scheme: Family) -> Newmark | GeneralizedAlpha:

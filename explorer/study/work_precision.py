@@ -25,7 +25,7 @@ from explorer.schemes.newmark import Newmark
 from explorer.study import study
 from explorer.study.asked import Chosen, Run, Schemes, with_knobs
 from explorer.study.power_law import PowerLaw, power_law
-from explorer.systems import LagrangianSystem, StateSpaceSystem, System, check_system
+from explorer.systems import LagrangianSystem, System, check_system
 from explorer.types import Numbers
 
 __all__ = ["WorkCurve", "WorkPrecision", "work_precision"]
@@ -81,7 +81,7 @@ class WorkPrecision:
     refused : tuple of str, a message for each run that failed or was refused
     """
 
-    system: LagrangianSystem | StateSpaceSystem
+    system: System
     t_end: float
     reference: str
     curves: tuple[WorkCurve, ...]

@@ -85,6 +85,12 @@ class System(metaclass=Made):
     started = False  # whether a start was set
     time_unit = "s"
     _made = False
+    if TYPE_CHECKING:  # of every kind of system; its constructor says what they are
+        coordinates: tuple[str, ...]
+        units: tuple[str, ...]
+
+        @property
+        def n(self) -> int: ...
 
     def __init__(self, name: str, text: str = "") -> None:
         if not isinstance(name, str) or not name.strip():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from explorer.panels.session import Session
-from explorer.panels.session_panel import SessionPanel, panel
+from explorer.panels.session import Model, Session
+from explorer.panels.session_panel import SessionPanel, Shown, panel
+from explorer.study.asked import Chosen
 
 __all__ = ["ExplorePanel", "explore"]
 
@@ -15,7 +14,9 @@ class ExplorePanel(SessionPanel):
 
 
 @panel(ExplorePanel)
-def explore(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
+def explore(
+    model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
+) -> Shown:
     """Open the live panel on a model.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,16 @@ from explorer.models import models
 from explorer.panels import controls
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import slider
+from explorer.panels.messages import Control, Frame, Group, Message, Schema, Status, Values
 from explorer.panels.order.state import CURVES, KNOBS, WIDTH, OrderSession, offered
-from explorer.panels.session_panel import SessionPanel, panel
+from explorer.panels.session import Model, Session
+from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.panels.state import OWN
 from explorer.parameters import Param
 from explorer.results.solution import Solution
 from explorer.study.work_precision import WorkPrecision
 from explorer.views.drawing.picture import Picture, steady
+from explorer.views.drawing.traces import Figure
 from explorer.views.work_precision import work_precision as view
 
 __all__ = ["OrderPanel", "explore_order"]
@@ -40,14 +42,14 @@ class _Answer(SessionAnswer):
 
     session: OrderSession
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Schema:
         found, session = super().schema(), self.session
         keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
         presets = session.system.presets
         found["presets"] = [p for p in found["presets"] if {*presets[p["name"]]} - {"text"} <= keys]
         return found
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[Group]:
         session = self.session
         now, known = self._accepted(), {OWN, *filter(offered, models)}
         found = {g["name"]: g["controls"] for g in controls.groups(session)}
@@ -55,12 +57,12 @@ class _Answer(SessionAnswer):
             if control["key"] == "model":
                 control["choices"] = [c for c in control["choices"] if c[0] in known]
         span = [c for c in found["start"] if c["key"] == "t_end"]
-        shown = [
+        shown: list[Control] = [
             {"key": f"see.{name}", "kind": "toggle", "label": name, "text": _SAID[name],
              "unit": "", "value": now[f"see.{name}"], "default": True}
             for name in CURVES
         ]  # fmt: skip
-        ordered = [
+        ordered: list[tuple[str, str, list[Control]]] = [
             ("model", "Model", found["model"] + span),
             ("parameters", "Parameters", found.get("parameters", [])),
             ("scheme", "Methods", [c for c in found["scheme"] if c["key"] in KNOBS]),
@@ -68,32 +70,23 @@ class _Answer(SessionAnswer):
         ]
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in ordered if c]
 
-    def _accepted(self) -> dict[str, Any]:
+    def _accepted(self) -> Values:
         session = self.session
         own = {f"see.{k}": x for k, x in session.state["see"].items()}
         return controls.accepted(session) | own
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
-    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+    def _frame(self, begin: float, drag: bool) -> Frame:
         session = self.session
         found = session.diagram(moving=drag)
         picture = view.picture(found, over="h", pinned=session.ghost, look=self._size())
         drawn = (session.system, session.state["t_end"])
         self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
         self._drawn = drawn
-        return {
-            "values": self._accepted() | session.pending,
-            "errors": dict(session.errors),
-            "status": self._said(found, session.solution, time.perf_counter() - begin, drag),
-            **self._history(),
-            "figure": {"data": picture.data, "layout": self._layout},
-            "mechanism": None,
-            "table": None,
-        }
+        status = self._said(found, session.solution, time.perf_counter() - begin, drag)
+        return self._framed(self._accepted() | session.pending, status, picture.data)
 
-    def _said(
-        self, found: WorkPrecision, run: Solution, seconds: float, drag: bool
-    ) -> dict[str, Any]:
+    def _said(self, found: WorkPrecision, run: Solution, seconds: float, drag: bool) -> Status:
         status = super()._status(run, seconds)
         if status["level"] == "error":
             return status
@@ -105,7 +98,7 @@ class _Answer(SessionAnswer):
             text += f" · {len(found.refused)} left out, such as {found.refused[0]}"
         return {**status, "level": "warn" if found.refused else "ok", "text": text}
 
-    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+    def do(self, action: str, value: object) -> list[Message]:
         session = self.session
         if action == "export_csv":
             text = session.to_csv()
@@ -138,12 +131,13 @@ class OrderPanel(SessionPanel):
     sessions, answers = OrderSession, _Answer
 
     @classmethod
-    def figure(cls, session: OrderSession) -> Any:
+    def figure(cls, session: Session) -> Figure:
+        assert isinstance(session, OrderSession)
         return _picture(session).figure()
 
 
 @panel(OrderPanel)
-def explore_order(model: Any = "switched_oscillator", **settings: Any) -> Any:
+def explore_order(model: Model = "switched_oscillator", **settings: object) -> Shown:
     """Open the live diagram of orders across switches.
 
     Parameters

@@ -12,13 +12,13 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, ExplorerError
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
-from explorer.panels.session import Session
+from explorer.panels.session import Model, Session
 from explorer.panels.state import State, States, saved
 from explorer.parameters import number
 from explorer.results.solution import Solution
@@ -26,7 +26,7 @@ from explorer.schemes import Scheme
 from explorer.schemes.euler_moreau import EulerMoreau
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
-from explorer.study.asked import Run
+from explorer.study.asked import Chosen, Run
 from explorer.study.order_diagram import STAGED, STEPS, order_diagram, staged, truth
 from explorer.study.work_precision import WorkCurve, WorkPrecision
 from explorer.systems import StepSystem, System
@@ -36,7 +36,7 @@ __all__ = ["CURVES", "KNOBS", "WIDTH", "OrderSession", "OrderStates", "offered"]
 CURVES = (*STAGED, "EulerMoreau", "EventDriven", "smoothing")
 KNOBS = ("knob.tableau", "knob.representation")
 WIDTH = 0.01
-Values: TypeAlias = tuple[tuple[str, float], ...]  # parameters by name, as a key
+Pairs: TypeAlias = tuple[tuple[str, float], ...]  # parameters by name, as a key
 _MOVING = 5  # of the steps are run while a slider moves
 _PLAIN = 80  # intervals of the run that has to succeed before anything is drawn
 
@@ -53,7 +53,7 @@ def _stepped(build: Callable[[], System]) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def _truth(
-    system: StepSystem, revision: int, t_end: float, rho: Values, representation: str, step: float
+    system: StepSystem, revision: int, t_end: float, rho: Pairs, representation: str, step: float
 ) -> tuple[tuple[float, ...], str]:
     """Return the state at the end, by the closed form or else by FESD of order 7."""
     del revision  # what was found of other equations is not asked for again
@@ -71,7 +71,7 @@ def _curve(
     system: StepSystem,
     revision: int,
     t_end: float,
-    rho: Values,
+    rho: Pairs,
     end: tuple[float, ...],
     count: int,
     name: str,
@@ -80,10 +80,11 @@ def _curve(
 ) -> tuple[tuple[WorkCurve, ...], tuple[str, ...]]:
     """Return one curve, or the sentences of why there is none."""
     del revision
+    curve: dict[str, Scheme] = {} if scheme is None else {name: scheme}
     try:
         found = order_diagram(
             system,
-            {} if scheme is None else {name: scheme},
+            curve,
             h=(t_end / STEPS[:count]).tolist(),
             reference=end,
             t_end=t_end,
@@ -99,7 +100,7 @@ class OrderStates(States):
     """States of the order panel."""
 
     def fresh(
-        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:
         """Return the default state of a model."""
         del scheme  # all of them are compared
@@ -113,17 +114,17 @@ class OrderStates(States):
         state["see"] = {"width": WIDTH, **dict.fromkeys(CURVES, True)}
         return state
 
-    def keys(self, state: Mapping[str, Any]) -> list[str]:
+    def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
         own = [k for k in super().keys(state) if k.startswith(("model", "t_end", "size.", "rho."))]
         return [*own, *KNOBS, *(f"see.{name}" for name in state["see"])]
 
-    def key(self, state: Mapping[str, Any], name: str) -> str:
+    def key(self, state: State, name: str) -> str:
         """Return the full key of a name."""
         own = f"see.{name}" in self.keys(state) and f"rho.{name}" not in self.keys(state)
         return f"see.{name}" if own else super().key(state, name)
 
-    def change(self, state: State, key: str, value: Any) -> State:
+    def change(self, state: State, key: str, value: object) -> State:
         """Return `state` with one entry changed, checked on its own."""
         group, _, name = key.partition(".")
         if group != "see":
@@ -137,7 +138,7 @@ class OrderStates(States):
                 raise BadValue("At least one curve must be shown. Select another curve first.")
         return new
 
-    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+    def from_json(self, text: str | Mapping[str, object]) -> tuple[States, State]:
         """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
         with saved(text) as given:
             see = dict(given.pop("see", None) or {})
@@ -161,9 +162,9 @@ class OrderSession(Session):
 
     _states = OrderStates
 
-    def __init__(self, model: Any = "switched_oscillator", **settings: Any) -> None:
+    def __init__(self, model: Model = "switched_oscillator", **settings: object) -> None:
         self._pinned: WorkPrecision | None = None
-        super().__init__(model, **settings)
+        super().__init__(model, None, **settings)
 
     @classmethod
     def of(cls, session: Session) -> OrderSession:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any
 
 import numpy as np
 
 from explorer.derivatives import Sensitivity
 from explorer.errors import ExplorerError
+from explorer.optimise.cost_curve import CostCurve
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import values
+from explorer.panels.messages import Card, Frame, Group, Message, Schema, Status, Values
 from explorer.panels.sensitivity.cards import (
     agreement_card,
     cost_along,
@@ -20,10 +21,14 @@ from explorer.panels.sensitivity.cards import (
 )
 from explorer.panels.sensitivity.controls import groups
 from explorer.panels.sensitivity.state import SensitivitySession
-from explorer.panels.session_panel import SessionPanel, panel
+from explorer.panels.session import Model, Session
+from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.quantities import quantity
+from explorer.study.asked import Chosen
+from explorer.systems import System
 from explorer.views.drawing.picture import steady
 from explorer.views.drawing.slopes import arrow_scale
+from explorer.views.drawing.traces import Figure
 from explorer.views.sensitivity import as_csv
 from explorer.views.sensitivity import sensitivity as view
 from explorer.views.twins import Twins, pair, zoom
@@ -43,14 +48,14 @@ class _Answer(SessionAnswer):
     def __init__(self, session: SensitivitySession) -> None:
         super().__init__(session)
         self._arrows: float | None = None
-        self._window: tuple[Any, tuple[float, float]] | None = None
-        self._along: tuple[str, Any] | None = None
-        self._agreed: tuple[str, Any] | None = None
+        self._window: tuple[tuple[System, int, str], tuple[float, float]] | None = None
+        self._along: tuple[str, CostCurve | None] | None = None
+        self._agreed: tuple[str, Card] | None = None
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[Group]:
         return groups(self.session)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Schema:
         found, session = super().schema(), self.session
         keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
         presets = session.system.presets
@@ -58,7 +63,7 @@ class _Answer(SessionAnswer):
         return found
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
-    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+    def _frame(self, begin: float, drag: bool) -> Frame:
         session = self.session
         sens, see = session.sensitivity, session.state["see"]
         event = see["event"] - 1
@@ -87,16 +92,11 @@ class _Answer(SessionAnswer):
             look=self._size(),
         )
         self._layout = steady(picture.layout, before, moving=drag)
-        return {
-            "values": values(session) | _own_values(session),
-            "errors": dict(session.errors),
-            "status": self._said(sens, twin, refusal, time.perf_counter() - begin),
-            **self._history(),
-            "figure": {"data": picture.data, "layout": self._layout},
-            "mechanism": None,
-            "cards": [saltation_card(sens, event), self._agreement(sens, drag)],
-            "table": shift_table(sens, 20 if drag else 40),
-        }
+        status = self._said(sens, twin, refusal, time.perf_counter() - begin)
+        frame = self._framed(values(session) | _own_values(session), status, picture.data)
+        frame["cards"] = [saltation_card(sens, event), self._agreement(sens, drag)]
+        frame["table"] = shift_table(sens, 20 if drag else 40)
+        return frame
 
     def _close(self, sens: Sensitivity, event: int) -> tuple[float, float]:
         """Return the window around an event; that of the last picture as long as it serves.
@@ -123,7 +123,7 @@ class _Answer(SessionAnswer):
         revision = self.session.system.revision
         return json.dumps([kept, rho, state["see"]["wrt"], revision], sort_keys=True)
 
-    def _cost(self, sens: Sensitivity, drag: bool) -> Any:
+    def _cost(self, sens: Sensitivity, drag: bool) -> CostCurve | None:
         key = self._others()
         if self._along is None or self._along[0] != key:
             if drag or _calls(sens) > _REST:
@@ -131,7 +131,7 @@ class _Answer(SessionAnswer):
             self._along = (key, cost_along(sens, 0))
         return self._along[1]
 
-    def _agreement(self, sens: Sensitivity, drag: bool) -> dict[str, Any]:
+    def _agreement(self, sens: Sensitivity, drag: bool) -> Card:
         compared = self.session.state["see"]["compare"]
         key = json.dumps([self.session.state["rho"], self._others()])
         if compared and not drag and (self._agreed is None or self._agreed[0] != key):
@@ -140,9 +140,7 @@ class _Answer(SessionAnswer):
             return self._agreed[1]
         return agreement_card(sens, compared=compared, waiting=compared)
 
-    def _said(
-        self, sens: Sensitivity, twin: Twins | None, refusal: str, seconds: float
-    ) -> dict[str, Any]:
+    def _said(self, sens: Sensitivity, twin: Twins | None, refusal: str, seconds: float) -> Status:
         status = self._status(sens.solution, seconds)
         if status["level"] == "error":
             return status
@@ -160,7 +158,7 @@ class _Answer(SessionAnswer):
         status = {**status, "detail": figures}
         return {**status, "level": "warn", "text": said} if said else status
 
-    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+    def do(self, action: str, value: object) -> list[Message]:
         session = self.session
         if action == "export_csv":
             text = as_csv(session.sensitivity)
@@ -178,7 +176,7 @@ def _calls(sens: Sensitivity) -> int:
     return int(sens.solution.march.counts[2])
 
 
-def _own_values(session: SensitivitySession) -> dict[str, Any]:
+def _own_values(session: SensitivitySession) -> Values:
     own = {f"{g}.{k}": x for g in ("see", "cost") for k, x in session.state[g].items()}
     return own | {k: x for k, x in session.pending.items() if k in own}
 
@@ -196,13 +194,16 @@ class SensitivityPanel(SessionPanel):
     sessions, answers = SensitivitySession, _Answer
 
     @classmethod
-    def figure(cls, session: SensitivitySession) -> Any:
+    def figure(cls, session: Session) -> Figure:
+        assert isinstance(session, SensitivitySession)
         see = session.state["see"]
         return view(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
 
 
 @panel(SensitivityPanel)
-def explore_sensitivity(model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> Any:
+def explore_sensitivity(
+    model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
+) -> Shown:
     """Open the live panel on the derivatives of a model.
 
     Parameters

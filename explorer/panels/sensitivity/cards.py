@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.derivatives import METHODS, Sensitivity
 from explorer.errors import ExplorerError
 from explorer.optimise.cost_curve import CostCurve, cost_curve
+from explorer.panels.messages import Card
 from explorer.panels.wording import prose, prose_rows
 from explorer.quantities import number, quantity, unit
 from explorer.schemes.event_driven import EventDriven
@@ -25,7 +24,7 @@ _POINTS = (9, 33)
 _CALLS = 60_000  # right-hand sides that the cost over the parameter may take
 
 
-def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
+def saltation_card(sens: Sensitivity, k: int) -> Card:
     """Return Xi and Pi of an event as a labelled table with shades."""
     count = len(sens.events)
     if not 0 <= k < count:
@@ -53,7 +52,7 @@ def saltation_card(sens: Sensitivity, k: int) -> dict[str, Any]:
     }
 
 
-def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) -> dict[str, Any]:
+def agreement_card(sens: Sensitivity, *, compared: bool, waiting: bool = False) -> Card:
     """Return the gradient of the cost, by the direct method or by four of them.
 
     While a slider moves the other ones are `waiting`.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from explorer.derivatives.question import event_names
 from explorer.models import models
 from explorer.panels import controls
+from explorer.panels.messages import Control, Group, Reach, Values
 from explorer.panels.sensitivity.state import (
     SensitivitySession,
     default_delta,
@@ -24,7 +25,7 @@ __all__ = ["groups"]
 _FEW = 12  # events that the slider reaches
 
 
-def groups(session: SensitivitySession) -> list[dict[str, Any]]:
+def groups(session: SensitivitySession) -> list[Group]:
     """Return the groups of controls: a session's own, and the derivative and the cost."""
     found = {g["name"]: g for g in controls.groups(session)}
     known = {OWN, *filter(offered, models)}
@@ -52,7 +53,7 @@ def groups(session: SensitivitySession) -> list[dict[str, Any]]:
     return [found[name] for name in order if name in found]
 
 
-def _derivative(session: SensitivitySession) -> list[dict[str, Any]]:
+def _derivative(session: SensitivitySession) -> list[Control]:
     system, see = session.system, session.state["see"]
     now = {f"see.{k}": x for k, x in see.items()}
     names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
@@ -93,12 +94,12 @@ def _state(name: str, coordinates: tuple[str, ...]) -> str:
     return label(name[2:], dot=True) if rate else label(name)
 
 
-def _first(session: SensitivitySession) -> dict[str, Any]:
+def _first(session: SensitivitySession) -> dict[str, str]:
     names = session.system.parameters
     return {"wrt": "e" if "e" in names else next(iter([*names, *session.system.coordinates]))}
 
 
-def _until(session: SensitivitySession) -> list[dict[str, Any]]:
+def _until(session: SensitivitySession) -> list[Control]:
     now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
     names = event_names(session.system)
     kind = "impact on" if session.system.contacts else "event"
@@ -124,7 +125,7 @@ def _until(session: SensitivitySession) -> list[dict[str, Any]]:
     return found
 
 
-def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
+def _cost(session: SensitivitySession) -> list[Control]:
     now = {f"cost.{k}": x for k, x in session.state["cost"].items()}
     now |= {"see.compare": session.state["see"]["compare"]}
     rates = "d_<state>" if isinstance(session.system, StateSpaceSystem) else "a_<coordinate>"
@@ -140,6 +141,8 @@ def _cost(session: SensitivitySession) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _one(key: str, kind: str, text: str, tip: str, now: dict, **more: Any) -> dict[str, Any]:
+def _one(
+    key: str, kind: str, text: str, tip: str, now: Values, *, default: object, **more: Unpack[Reach]
+) -> Control:
     return {"key": key, "kind": kind, "label": text, "text": tip, "unit": "", "value": now[key],
-            **more}  # fmt: skip
+            "default": default, **more}  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -22,13 +21,15 @@ from explorer.dispatch.simulate import simulate
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
-from explorer.panels.session import Session
+from explorer.panels.session import Model, Session
 from explorer.panels.state import START, State, States, saved
 from explorer.parameters import number
 from explorer.results.solution import Solution
 from explorer.schemes import schemes
+from explorer.study.asked import Chosen
 from explorer.systems import StateSpaceSystem, System, from_spec
 from explorer.systems.kinks import sharp_formulas
+from explorer.types import Plain
 
 __all__ = ["SensitivitySession", "SensitivityStates", "default_delta", "offered", "usual_cost"]
 
@@ -64,20 +65,20 @@ def default_delta(system: System, wrt: str) -> float:
     return float(f"{wide / 50:.0e}")
 
 
-def usual_cost(system: Any) -> dict[str, Any]:
+def usual_cost(system: System) -> Plain:
     """Return the cost to begin with: the integral of the first velocity (or state) squared."""
     first = system.coordinates[0]
     rate = first if isinstance(system, StateSpaceSystem) else f"v_{first}"
     return {"g": f"{rate}**2", "w": "", "until": "", "count": 1}
 
 
-def _until(state: Mapping[str, Any]) -> tuple[str, int] | None:
+def _until(state: State) -> tuple[str, int] | None:
     """Return the event that ends the cost, or None."""
     cost = state["cost"]
     return (cost["until"], cost["count"]) if cost["until"] else None
 
 
-def _not_located(scheme: Any) -> BadValue:
+def _not_located(scheme: object) -> BadValue:
     name = scheme if isinstance(scheme, str) else getattr(scheme, "__name__", repr(scheme))
     return BadValue(
         f"{name} does not locate events, so its derivatives have no jumps. This panel accepts "
@@ -94,7 +95,7 @@ class SensitivityStates(States):
     """States of the sensitivity panel."""
 
     def fresh(
-        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:
         """Return the default state; it ends before the events crowd."""
         system = self.system({"model": model, "sizes": dict(sizes or {})})
@@ -118,12 +119,12 @@ class SensitivityStates(States):
             state["t_end"] = float(f"{(before + after) / 2:.3g}")
         return state
 
-    def keys(self, state: Mapping[str, Any]) -> list[str]:
+    def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
         own = [f"{group}.{name}" for group in ("see", "cost") for name in state[group]]
         return super().keys(state) + own
 
-    def key(self, state: Mapping[str, Any], name: str) -> str:
+    def key(self, state: State, name: str) -> str:
         """Return the full key of a name."""
         keys = self.keys(state)
         for candidate in (f"see.{name}", f"cost.{name}"):
@@ -131,7 +132,7 @@ class SensitivityStates(States):
                 return candidate
         return super().key(state, name)
 
-    def change(self, state: State, key: str, value: Any) -> State:
+    def change(self, state: State, key: str, value: object) -> State:
         """Return `state` with one entry changed, checked on its own."""
         group, _, name = key.partition(".")
         if group == "scheme" and not schemes[str(value)].differentiates(self.system(state)):
@@ -169,7 +170,7 @@ class SensitivityStates(States):
             new["see"][name] = bool(value)
         return new
 
-    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+    def from_json(self, text: str | Mapping[str, object]) -> tuple[States, State]:
         """Return what `to_json` wrote, or what another panel did: of that only what fits here."""
         with saved(text) as given:
             more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
@@ -196,7 +197,9 @@ class SensitivitySession(Session):
 
     _states = SensitivityStates
 
-    def __init__(self, model: Any = "bouncing_ball", scheme: Any = None, **settings: Any) -> None:
+    def __init__(
+        self, model: Model = "bouncing_ball", scheme: Chosen | None = None, **settings: object
+    ) -> None:
         self._found: Sensitivity | None = None
         self._pinned: Sensitivity | None = None
         super().__init__(model, scheme, **settings)

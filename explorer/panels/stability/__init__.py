@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
 from explorer.panels.answer import SessionAnswer
 from explorer.panels.controls import choice, slider
-from explorer.panels.session_panel import SessionPanel, panel
+from explorer.panels.messages import Card, Control, Frame, Group, Message, Schema, Status, Values
+from explorer.panels.session import Session
+from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.panels.stability.state import KNOBS, SCHEMES, StabilitySession
+from explorer.panels.state import State
 from explorer.quantities import number
 from explorer.results.solution import Solution
+from explorer.study.asked import Chosen
 from explorer.study.stability import Stability
 from explorer.views.drawing.picture import Picture, steady
+from explorer.views.drawing.traces import Figure
 from explorer.views.stability import stability as view
 
 __all__ = ["StabilityPanel", "explore_stability"]
@@ -25,19 +29,19 @@ class _Answer(SessionAnswer):
 
     session: StabilitySession
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> Schema:
         return {
             **super().schema(),
             "title": "Stability of the Newmark family",
             "subtitle": "One step applied to a linear oscillator",
         }
 
-    def groups(self) -> list[dict[str, Any]]:
+    def groups(self) -> list[Group]:
         state, now = self.session.state, self._accepted()
         names = [(name, name) for name in SCHEMES]
         scheme = [choice("scheme", "scheme", now, names, "Scheme that integrates the oscillator")]
         scheme += [slider(f"knob.{k}", k, KNOBS[k], now) for k in state["knobs"]]
-        oscillator = [
+        oscillator: list[Control] = [
             {**slider("omega_h", "ωh", KNOBS["omega_h"], now), "label": "ωh"},
             slider("xi", "xi", KNOBS["xi"], now),
         ]
@@ -50,7 +54,7 @@ class _Answer(SessionAnswer):
         ]
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in found]
 
-    def _accepted(self) -> dict[str, Any]:
+    def _accepted(self) -> Values:
         state = self.session.state
         return {
             **{k: state[k] for k in ("scheme", "xi", "omega_h", "compare")},
@@ -58,7 +62,7 @@ class _Answer(SessionAnswer):
         }
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
-    def _frame(self, begin: float, drag: bool) -> dict[str, Any]:
+    def _frame(self, begin: float, drag: bool) -> Frame:
         session, state = self.session, self.session.state
         shown, marks = session.shown(), session.shown(state["omega_h"])
         picture = view.picture(
@@ -70,18 +74,12 @@ class _Answer(SessionAnswer):
             look=self._size(),
         )
         self._layout = steady(picture.layout, self._layout)
-        return {
-            "values": self._accepted() | session.pending,
-            "errors": dict(session.errors),
-            "status": self._status(session.solution, time.perf_counter() - begin),
-            **self._history(),
-            "figure": {"data": picture.data, "layout": self._layout},
-            "mechanism": None,
-            "cards": [_scheme_card(shown[0], drag), _step_card(marks, state)],
-            "table": None,
-        }
+        status = self._status(session.solution, time.perf_counter() - begin)
+        frame = self._framed(self._accepted() | session.pending, status, picture.data)
+        frame["cards"] = [_scheme_card(shown[0], drag), _step_card(marks, state)]
+        return frame
 
-    def _status(self, run: Solution, seconds: float, drag: bool = False) -> dict[str, Any]:
+    def _status(self, run: Solution, seconds: float, drag: bool = False) -> Status:
         status = super()._status(run, seconds, drag)
         session = self.session
         if status["level"] == "error":
@@ -100,7 +98,7 @@ class _Answer(SessionAnswer):
             }
         return {**status, "text": f"spectral radius {radius:.9g} · {status['text']}"}
 
-    def do(self, action: str, value: Any) -> list[dict[str, Any]]:
+    def do(self, action: str, value: object) -> list[Message]:
         session = self.session
         if action == "export_html":
             page = _picture(session).page()
@@ -117,7 +115,7 @@ def _picture(session: StabilitySession) -> Picture:
     )
 
 
-def _scheme_card(found: Stability, drag: bool) -> dict[str, Any]:
+def _scheme_card(found: Stability, drag: bool) -> Card:
     """Return what holds of a scheme at every step."""
     co = found.coefficients
     terms = ["none", "none"]
@@ -133,7 +131,7 @@ def _scheme_card(found: Stability, drag: bool) -> dict[str, Any]:
     return {"title": found.name, "rows": rows, "note": f"Lost: {co.lost}." if co.lost else ""}
 
 
-def _step_card(at: list[Stability], state: dict[str, Any]) -> dict[str, Any]:
+def _step_card(at: list[Stability], state: State) -> Card:
     """Return the numbers at the chosen step, of each scheme shown."""
     quantities = (
         ("spectral radius", "radius"),
@@ -174,12 +172,13 @@ class StabilityPanel(SessionPanel):
     sessions, answers = StabilitySession, _Answer
 
     @classmethod
-    def figure(cls, session: StabilitySession) -> Any:
+    def figure(cls, session: Session) -> Figure:
+        assert isinstance(session, StabilitySession)
         return _picture(session).figure()
 
 
 @panel(StabilityPanel)
-def explore_stability(scheme: Any = "average acceleration", **settings: Any) -> Any:
+def explore_stability(scheme: Chosen = "average acceleration", **settings: object) -> Shown:
     """Open the live panel on the stability of the Newmark family.
 
     Parameters

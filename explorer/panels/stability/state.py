@@ -11,7 +11,6 @@ import copy
 import dataclasses
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -22,8 +21,11 @@ from explorer.panels.state import State, States, saved
 from explorer.parameters import Param, number
 from explorer.results.solution import Solution
 from explorer.schemes.newmark import NAMED, GeneralizedAlpha, Newmark
+from explorer.study.asked import Chosen
 from explorer.study.oscillator import Oscillation, oscillation, oscillator
 from explorer.study.stability import FAMILIES, Stability, checked, stability
+from explorer.systems import System
+from explorer.types import Settings
 
 __all__ = ["KNOBS", "SCHEMES", "StabilitySession", "StabilityStates", "build"]
 
@@ -49,7 +51,7 @@ KNOBS = {
 
 def build(name: str, knobs: Mapping[str, float] | None = None) -> Newmark | GeneralizedAlpha:
     """Return the scheme of a name and its knobs, by default the usual ones."""
-    given: dict[str, Any] = dict(_usual(name) if knobs is None else knobs)
+    given: Settings = dict(_usual(name) if knobs is None else knobs)
     if name == DAMPED:
         return Newmark.named(DAMPED, **given)
     if name == FREE_ALPHA:
@@ -64,15 +66,15 @@ def _usual(name: str) -> dict[str, float]:
     return {k: KNOBS[k].value for k in SCHEMES[name]}
 
 
-def _named(scheme: Any) -> tuple[str, dict[str, float]]:
+def _named(scheme: object) -> tuple[str, dict[str, float]]:
     """Return the name and the knobs that make a scheme."""
-    scheme, _ = checked(scheme, 0)
-    numbers = dataclasses.asdict(scheme.coefficients)
-    if isinstance(scheme, Newmark):
+    smooth, _ = checked(scheme, 0)
+    numbers = dataclasses.asdict(smooth.coefficients)
+    if isinstance(smooth, Newmark):
         return _newmark(numbers), {k: numbers[k] for k in SCHEMES[FREE]}
-    if any(getattr(scheme, k) is not None for k in numbers):
+    if any(getattr(smooth, k) is not None for k in numbers):
         return FREE_ALPHA, numbers
-    return FAMILIES[scheme.family], {"rho_inf": scheme.rho_inf}
+    return FAMILIES[smooth.family], {"rho_inf": smooth.rho_inf}
 
 
 def _newmark(knobs: Mapping[str, float]) -> str:
@@ -81,19 +83,19 @@ def _newmark(knobs: Mapping[str, float]) -> str:
 
 
 @functools.lru_cache(maxsize=32)  # most of it rests while one slider moves
-def _study(scheme: Any, xi: float, omega_h: tuple[float, ...]) -> Stability:
+def _study(scheme: Newmark | GeneralizedAlpha, xi: float, omega_h: tuple[float, ...]) -> Stability:
     return stability(scheme, xi, omega_h)
 
 
 @functools.lru_cache(maxsize=8)
-def _oscillation(scheme: Any, xi: float, omega_h: float) -> Oscillation:
+def _oscillation(scheme: Newmark | GeneralizedAlpha, xi: float, omega_h: float) -> Oscillation:
     return oscillation(scheme, xi, omega_h)
 
 
 class StabilityStates(States):
     """States of the stability panel."""
 
-    def system(self, state: Mapping[str, Any]) -> Any:
+    def system(self, state: State) -> System:
         """Return the oscillator; the same object as long as xi is the same."""
         key = str(state["xi"])
         if self._built is None or self._built[0] != key:
@@ -101,7 +103,7 @@ class StabilityStates(States):
         return self._built[1]
 
     def fresh(
-        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Any = None
+        self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:
         """Return the default state, of the average acceleration."""
         del sizes
@@ -121,11 +123,11 @@ class StabilityStates(States):
             "compare": other,
         }
 
-    def keys(self, state: Mapping[str, Any]) -> list[str]:
+    def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
         return ["scheme", *(f"knob.{k}" for k in state["knobs"]), "xi", "omega_h", "compare"]
 
-    def change(self, state: State, key: str, value: Any) -> State:
+    def change(self, state: State, key: str, value: object) -> State:
         """Return `state` with one entry changed, checked on its own."""
         new = copy.deepcopy(state)
         group, _, name = key.partition(".")
@@ -159,7 +161,7 @@ class StabilityStates(States):
             return _usual(name)
         return knobs
 
-    def from_json(self, text: str | Mapping[str, Any]) -> tuple[States, State]:
+    def from_json(self, text: str | Mapping[str, object]) -> tuple[States, State]:
         """Return what `to_json` wrote; nothing in it is ever executed."""
         with saved(text) as given:
             state = self.change(self.fresh("oscillator"), "scheme", given["scheme"])
@@ -183,7 +185,7 @@ class StabilitySession(Session):
 
     _states = StabilityStates
 
-    def __init__(self, scheme: Any = None, **settings: Any) -> None:
+    def __init__(self, scheme: Chosen | None = None, **settings: object) -> None:
         self._pinned: Stability | None = None
         self._ran: Oscillation | None = None
         super().__init__("oscillator", scheme, **settings)
@@ -197,12 +199,12 @@ class StabilitySession(Session):
         return cls(scheme if hasattr(scheme, "coefficients") else None)
 
     @property
-    def scheme(self) -> Any:
+    def scheme(self) -> Newmark | GeneralizedAlpha:
         """The scheme of the current state."""
         return build(self.state["scheme"], self.state["knobs"])
 
     @property
-    def _other(self) -> list[Any]:
+    def _other(self) -> list[Newmark | GeneralizedAlpha]:
         return [build(self.state["compare"])] if self.state["compare"] else []
 
     def shown(self, *omega_h: float) -> list[Stability]:

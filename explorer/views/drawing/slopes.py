@@ -13,7 +13,6 @@ import numpy as np
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, suggest
 from explorer.quantities import unit
-from explorer.systems import LagrangianSystem, StateSpaceSystem
 from explorer.systems.units import product
 from explorer.views.drawing.one_sided import LIMITS, Sides, limits, shifts
 from explorer.views.drawing.picture import (
@@ -81,7 +80,7 @@ def slope_unit(u: str, by: str) -> str:
 def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
     """Return how a parameter, or the start of a state, is written, and its unit."""
     name = sens.wrt[j]
-    system = _system(sens)
+    system = sens.question.system
     if name in system.parameters:
         return label(name), system.parameters[name].unit
     rate = name.startswith("v_") and name not in system.coordinates
@@ -90,14 +89,8 @@ def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
     return f"{text}(0)", f"{u}/s" if rate and u else u
 
 
-def _system(sens: Sensitivity) -> LagrangianSystem | StateSpaceSystem:
-    system = sens.question.system
-    assert isinstance(system, LagrangianSystem | StateSpaceSystem)
-    return system
-
-
 def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity]:
-    system = _system(sens)
+    system = sens.question.system
     names = list(system.coordinates)
     n = len(names)
     if isinstance(coordinate, str) and coordinate not in names:
