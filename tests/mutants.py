@@ -5,9 +5,9 @@ of its room fails, and survives if all of them pass. Mutants are drawn by a seed
 are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
 
 The tests of a file are those that import it or say the name of something public in it, then those
-of the other files in its folder; where there are none, those of the files that import it, and so
-on. Where a test takes a kernel as Python runs it (tests/plain.py), nothing is compiled; else it is
-compiled anew in a cache of the copy.
+of the other files in its folder, first of those that import it; where there are none, those of the
+files that import it, and so on. Where a test takes a kernel as Python runs it (tests/plain.py),
+nothing is compiled; else it is compiled anew in a cache of the copy.
 """
 
 from __future__ import annotations
@@ -228,9 +228,12 @@ class Rooms:
     def of(self, file: str) -> list[Path]:
         """Return the test files of a file of the project, those that name it most often first."""
         own = module_of(ROOT / "explorer" / file)
-        room = {name for name in self.files if name.startswith(own.rpartition(".")[0] + ".")}
+        folder = own.rpartition(".")[0] + "."
+        room = {name for name in self.files if name.startswith(folder)}
+        near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
         seen, found = {own}, self.ordered({own})
-        found += [path for path in self.ordered(room) if path not in found]
+        for others in (near, room):
+            found += [path for path in self.ordered(others) if path not in found]
         level = self.users.get(own, set())
         while level and not found:
             seen |= level

@@ -1,0 +1,413 @@
+"""Where a still, a region and a thinned curve put their points: places that are known by hand."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import re
+import xml.etree.ElementTree as ET
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.views.drawing import contours, decimate, regions, still, still_marks
+from explorer.views.drawing.polyline import Axis, Look, _round
+
+SVG = "{http://www.w3.org/2000/svg}"
+LAYOUT = {"height": 400, "margin": {"l": 60, "r": 100, "t": 100, "b": 100}}  # 600 x 200 px
+
+
+def svg(*traces, **layout):
+    """Return the tree of a still whose plot goes from (60, 100) to (660, 300)."""
+    return ET.fromstring(still.still({"data": list(traces), "layout": LAYOUT | layout}))
+
+
+def texts(tree):
+    """Return the words of a still: where they are, by what they say."""
+    return {"".join(t.itertext()): (float(t.get("x")), float(t.get("y")))
+            for t in tree.iter(f"{SVG}text")}  # fmt: skip
+
+
+def ranged(low, high, name="x", **more):
+    """Return an axis over 600 px (x) or, upwards, 200 px (y)."""
+    axis = still._Axis(
+        name, {"range": [low, high]} | more, (60, 660) if name == "x" else (300, 100)
+    )
+    axis.scale([])
+    return axis
+
+
+# -- axes of a still -----------------------------------------------------------------------------
+
+
+def test_an_axis_goes_over_its_domain():
+    half = ranged(-2, 2, domain=[0.25, 0.75])
+    assert half([-2, 0, 2]).tolist() == [210, 360, 510]
+    up = ranged(0, 4, "y")
+    assert up([0, 1, 4]).tolist() == [300, 250, 100]
+    log = ranged(-2, 1, type="log")
+    assert log([0.01, 0.1, 10]) == pytest.approx([60, 260, 660])
+    assert np.isnan(log([-1.0])).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "more", "wanted"),
+    [
+        ([[1, 3], [2, 5]], {}, (0.8, 5.2)),
+        ([[1, 3], [np.nan, np.inf, 5]], {}, (0.8, 5.2)),
+        ([[3, 3]], {}, (2.5, 3.5)),
+        ([[]], {}, (-0.05, 1.05)),
+        ([[1, 5]], {"autorange": "reversed"}, (5.2, 0.8)),
+        ([[0.1, 1000]], {"type": "log"}, (-1.2, 3.2)),
+        ([[9]], {"range": [2, 2]}, (1.5, 2.5)),
+        ([[9]], {"range": [4, 1]}, (4, 1)),
+    ],
+)
+def test_a_range_is_given_or_that_of_the_values(values, more, wanted):
+    axis = still._Axis("x", more, (0, 100))
+    axis.scale([np.array(v, float) for v in values])
+    assert axis.range == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("axis", "wanted"),
+    [
+        (ranged(0, 8), "0 1 2 3 4 5 6 7 8"),  # 600 px have room for eight steps of 70
+        (ranged(0, 10), "0 2 4 6 8 10"),
+        (ranged(-0.3, 0.4), "−0.3 −0.2 −0.1 0 0.1 0.2 0.3 0.4"),
+        (ranged(0.1, 3.9), "0.5 1 1.5 2 2.5 3 3.5"),
+        (ranged(3.9, 0.1), "0.5 1 1.5 2 2.5 3 3.5"),
+        (ranged(0, 5, "y"), "0 1 2 3 4 5"),  # 200 px: five steps of 34
+        (ranged(0, 6, "y"), "0 2 4 6"),
+        (ranged(0, 30, domain=[0, 0.1]), "0"),
+        (ranged(-2.5, 3.2, type="log"), "10−2 10−1 100 101 102 103"),
+        (ranged(0, 20, type="log"), "100 103 106 109 1012 1015 1018"),
+        (ranged(0, 2, tickvals=[0, 1, 2, 3], ticktext=["a", "b", "c", "d"]), "a b c"),
+    ],
+)
+def test_ticks_are_round_and_have_room(axis, wanted):
+    ticks = axis.ticks()
+    said = [re.sub("<[^>]*>", "", text) for _, text in ticks]
+    assert said == wanted.split()
+    for at, text in ticks:
+        if axis.axis.get("ticktext") is None and not axis.log:
+            assert at == pytest.approx(float(axis([float(text.replace("−", "-"))])[0]))
+
+
+def test_an_equal_scale_widens_the_shorter_range():
+    x, y = ranged(0, 6), ranged(0, 1, "y")  # 100 px and 200 px for 1
+    still._square(x, y)
+    assert x.range == (0, 6)
+    assert y.range == pytest.approx((-0.5, 1.5))
+    x, y = ranged(2, 4), ranged(0, 10, "y")  # 300 and 20 px
+    still._square(x, y)
+    assert x.range == pytest.approx((-12, 18))
+    assert y.range == (0, 10)
+
+
+# -- what is drawn in it -------------------------------------------------------------------------
+
+
+def test_titles_ticks_and_names_stand_where_they_belong():
+    tree = svg(
+        {"x": [0, 1], "y": [0, 1], "name": "one", "line": {"color": "#123"}},
+        {"x": [0, 1], "y": [1, 0], "name": "two", "mode": "markers", "legendrank": 1},
+        {"x": [0, 1], "y": [1, 1], "name": "three", "fill": "toself", "fillcolor": "#456"},
+        {"x": [0, 1], "y": [1, 1], "name": "none", "showlegend": False},
+        {"x": [0, 1], "y": [1, 1], "name": "off", "visible": "legendonly"},
+        xaxis={"range": [0, 1], "title": {"text": "time"}}, title={"text": "All"},
+        yaxis={"range": [0, 1], "title": {"text": "height"}},
+    )  # fmt: skip
+    at = texts(tree)
+    assert at["All"] == (380, 22)
+    assert at["time"] == (360, 334)
+    assert at["height"][1] == 200
+    assert at["height"][0] == 60 - 14 - 7 * 3  # beside labels of three letters, "0.5"
+    assert at["0"] == (55, 304)  # of the ordinate, whose labels come last
+    assert at["0.2"] == (55, 264)
+    assert "none" not in at
+    assert "off" not in at
+    width = {name: 34 + 6.2 * len(name) for name in ("one", "two", "three")}
+    assert at["two"] == (60 + 26, 100 - 8 + 4)  # its rank comes first
+    assert at["one"][0] == pytest.approx(60 + width["two"] + 26, abs=0.5)
+    assert at["three"][0] == pytest.approx(60 + width["two"] + width["one"] + 26, abs=0.5)
+    (box,) = [r for r in tree.iter(f"{SVG}rect") if r.get("fill") == "#456"]
+    assert float(box.get("x")) == pytest.approx(at["three"][0] - 26 + 3, abs=1)
+    assert float(box.get("y")) == 100 - 8 - 5
+    clip = tree.find(f".//{SVG}clipPath/{SVG}rect")
+    assert [float(clip.get(k)) for k in ("x", "y", "width", "height")] == [60, 100, 600, 200]
+
+
+def test_a_legend_has_as_many_lines_as_it_needs():
+    traces = [{"x": [0, 1], "y": [0, 1], "name": f"a rather long name {k}"} for k in range(9)]
+    at = texts(svg(*traces))
+    rows = [at[f"a rather long name {k}"] for k in range(9)]
+    each = 34 + 6.2 * 20
+    in_line = int((756 - 60) // each)
+    for k, (x, y) in enumerate(rows):
+        line = k // in_line
+        assert x == pytest.approx(60 + each * (k % in_line) + 26, abs=0.6)
+        assert y == 100 - 8 + 4 - 15 * (8 // in_line - line)
+
+
+def test_alone_a_curve_has_no_name_unless_it_is_asked_for():
+    trace = {"x": [0, 1], "y": [0, 1], "name": "one"}
+    assert "one" not in texts(svg(trace))
+    assert "one" in texts(svg(trace | {"showlegend": True}))
+    assert "one" not in texts(svg(trace, trace, showlegend=False))
+
+
+def test_two_plots_have_a_frame_each_and_their_axes_are_shared_where_asked_for():
+    tree = svg(
+        {"x": [0, 2], "y": [0, 1]}, {"x": [0, 9], "y": [5, 6], "xaxis": "x2", "yaxis": "y2"},
+        xaxis={"range": [0, 2]}, xaxis2={"matches": "x"}, yaxis={"domain": [0.6, 1]},
+        yaxis2={"domain": [0, 0.4]},
+        shapes=[{"type": "line", "x0": 1, "x1": 1, "y0": 5, "y1": 6, "yref": "y2",
+                 "line": {"color": "#abc"}}, {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1}],
+    )  # fmt: skip
+    boxes = [r for clip in tree.iter(f"{SVG}clipPath") for r in clip]
+    assert [(float(b.get("y")), float(b.get("height"))) for b in boxes] == [(100, 80), (220, 80)]
+    (shape,) = [p for p in tree.iter(f"{SVG}path") if p.get("stroke") == "#abc"]
+    x0, y0, x1, y1 = map(float, re.findall(r"[\d.]+", shape.get("d")))
+    assert x0 == x1 == 360  # the middle of the range that the two share
+    assert (y0, y1) == pytest.approx((300 - 80 / 22, 220 + 80 / 22), abs=0.1)
+    assert shape.get("stroke-width") == "2"
+
+
+@pytest.mark.parametrize(
+    ("shape", "corners"),
+    [
+        (None, [(0, 0), (10, 5), (20, 0)]),
+        ("hv", [(0, 0), (10, 0), (10, 5), (20, 5), (20, 0)]),
+        ("vh", [(0, 0), (0, 5), (10, 5), (10, 0), (20, 0)]),
+        ("hvh", [(0, 0), (5, 0), (5, 5), (15, 5), (15, 0), (20, 0)]),
+    ],
+)
+def test_steps_of_a_curve(shape, corners):
+    drawn = still_marks.lines(
+        {"line": {"shape": shape, "width": 3, "dash": "dot"}}, np.array([0.0, 10, 20]),
+        np.array([0.0, 5, 0]), 0.1,
+    )  # fmt: skip
+    path = ET.fromstring(drawn)
+    at, found = np.zeros(2), []
+    for kind, pair in re.findall(r"([Ml])([-\d,]+)", path.get("d")):
+        at = np.array(pair.split(","), float) / 10 + (at if kind == "l" else 0)
+        found.append(tuple(at))
+    assert found == corners
+    assert path.get("stroke-width") == "30"
+    assert path.get("stroke-dasharray") == "15,30"
+
+
+def test_a_thinned_curve_stays_within_its_slack():
+    """No point left out is farther off than that, and none that is kept could be spared."""
+    t = np.linspace(0, 30, 700)
+    x, y = 20 * t, 90 * np.sin(t) + 5 * np.cos(9 * t)
+    for slack in (0.1, 1.0, 8.0):
+        kept = np.flatnonzero(still_marks._thinned(x, y, slack))
+        assert {0, 699} <= {*kept.tolist()}
+        for a, b in itertools.pairwise(kept):
+            along = np.array([x[b] - x[a], y[b] - y[a]]) / np.hypot(x[b] - x[a], y[b] - y[a])
+            off = np.abs(along[0] * (y[a:b] - y[a]) - along[1] * (x[a:b] - x[a]))
+            assert off.max() <= slack * (1 + 1e-9)
+        assert len(kept) < (700 if slack < 1 else 300)
+    line = still_marks._thinned(np.arange(9.0), 2 * np.arange(9.0), 1e-6)
+    assert line.tolist() == [True] + [False] * 7 + [True]
+    there_and_back = still_marks._thinned(np.array([0.0, 3, 0]), np.zeros(3), 1.0)
+    assert there_and_back.all()  # its ends coincide
+
+
+def test_a_gap_parts_a_curve_and_a_point_alone_is_a_dot():
+    x = np.array([0.0, 1, 2, 3, 4, 5])
+    y = np.array([0.0, 1, np.nan, 3, np.nan, 5])
+    drawn = still_marks.lines({}, x, y, 0.1)
+    assert ET.fromstring(drawn).get("d") == "M0,0l10,10M30,30h0M50,50h0"
+    assert still_marks.lines({}, x, np.full(6, np.nan), 0.1) == ""
+    far = still_marks.lines({}, np.array([-1e9, 1e9]), np.zeros(2), 0.1)
+    assert ET.fromstring(far).get("d") == "M-30000,0l90000,0"
+
+
+def test_marks_have_the_size_shape_and_colour_that_each_has():
+    marker = {"size": [6, 6, 10], "color": ["#111", "#111", "#222"],
+              "symbol": ["circle", "circle", "square-open"]}  # fmt: skip
+    drawn = still_marks.marks({"marker": marker}, np.array([1.0, 2, 3]), np.array([4.0, 5, 6]))
+    dots, square = ET.fromstring(f"<g>{drawn}</g>")
+    assert (dots.get("d"), dots.get("stroke-width")) == ("M10,40h0M20,50h0", "60")
+    assert square.get("d") == "M30,60m-45,-45h90v90h-90z"
+    assert (square.get("fill"), square.get("stroke")) == ("none", "#222")
+    ring = still_marks.marks({"marker": {"symbol": "circle-open", "size": 4}}, *np.ones((2, 1)))
+    assert ET.fromstring(ring).get("d") == "M10,10m-20,0a20,20 0 1,0 40,0a20,20 0 1,0 -40,0"
+    away = np.array([1.0, np.nan, 1, 4000, 2])
+    some = still_marks.marks({}, away, np.array([1.0, 1, -4000, 1, 3]))
+    assert ET.fromstring(some).get("d") == "M10,10h0M20,30h0"
+    many = still_marks.marks({}, np.arange(901.0), np.zeros(901))
+    assert many.count("M") == 301
+
+
+def test_cells_have_the_shades_of_the_scale():
+    """A heat map from black to white: cells side by side, texts in the ink that is seen."""
+    trace = {"type": "heatmap", "x": ["a", "b"], "y": ["c"], "z": [[0.0, 2.0]], "text": [["p", "q"]],
+             "colorscale": [[0, "#000000"], [1, "rgb(255, 255, 255)"]]}  # fmt: skip
+    tree = svg(trace | {"zmax": 4}, xaxis={"range": [-0.5, 1.5]}, yaxis={"range": [-0.5, 0.5]})
+    first, second = [r for r in tree.iter(f"{SVG}rect") if (r.get("fill") or "").startswith("rgb")]
+    assert (first.get("fill"), second.get("fill")) == ("rgb(0,0,0)", "rgb(128,128,128)")
+    size = [[float(r.get(k)) for k in ("x", "y", "width", "height")] for r in (first, second)]
+    assert size == [[61, 101, 298, 198], [361, 101, 298, 198]]
+    words = {"".join(t.itertext()): t for t in tree.iter(f"{SVG}text")}
+    assert (words["p"].get("x"), words["p"].get("y")) == ("210", "204")
+    assert (words["p"].get("fill"), words["q"].get("fill")) == ("#fff", "#000")
+    one = svg(trace | {"z": [[3.0, 3.0]]})  # one value: the lowest shade
+    assert "rgb(0,0,0)" in ET.tostring(one, "unicode")
+
+
+def test_numbers_may_be_packed():
+    a = np.arange(6, dtype="f4")
+    packed = {"dtype": "f4", "bdata": base64.b64encode(a.tobytes()).decode(), "shape": "2, 3"}
+    np.testing.assert_array_equal(still_marks.numbers(packed), a.reshape(2, 3))
+    packed.pop("shape")
+    np.testing.assert_array_equal(still_marks.numbers(packed), a)
+
+
+def test_what_stands_low_or_high_comes_back_to_the_line():
+    text = still_marks.written("a<sub>1</sub>b<sup>2</sup>c &lt; <b>d</b>")
+    tree = ET.fromstring(f"<text>{text}</text>")
+    shifts = [float(s.get("dy")) for s in tree]
+    assert shifts == [3, -3, -3, 3]
+    assert "".join(tree.itertext()).replace("\u200b", "") == "a1b2c < d"
+
+
+# -- lines and areas of a function ---------------------------------------------------------------
+
+
+def test_a_circle_has_its_area_and_its_line():
+    x, y = np.linspace(-2, 2, 81), np.linspace(-1.5, 1.5, 61)
+    g = 1 - x**2 - y[:, None] ** 2
+    (area,) = contours.areas(x, y, g)
+    assert np.hypot(*area.T) == pytest.approx(1, abs=1e-3)
+    a, b = area[:-1], area[1:]
+    assert abs(0.5 * (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]).sum()) == pytest.approx(
+        np.pi, rel=1e-2
+    )
+    (line,) = contours.lines(x, y, g)
+    assert line[0].tolist() == line[-1].tolist()
+    ring = contours.areas(x, y, np.minimum(g, x**2 + y[:, None] ** 2 - 0.25))
+    assert len(ring) == 2  # its hole too
+    assert contours.areas(x, y, -1 - g**2) == []
+    g[:, :40] = np.nan
+    assert contours.areas(x, y, g)[0][:, 0].min() >= -1e-12
+
+
+def test_a_straightened_line_keeps_its_corners():
+    line = np.array([[0, 0], [1, 1], [1, 1], [2, 2], [4, 2], [3, 2], [3, 9], [3, 9.0]])
+    assert contours.straightened(line).tolist() == [[0, 0], [2, 2], [3, 2], [3, 9]]
+    for short in ([[0, 0], [1, 2]], [[0, 0], [0, 0], [1, 2]], [[3, 3]]):
+        ends = contours.straightened(np.array(short, float))
+        assert ends.tolist() == [short[0], short[-1]][: len(short)]
+    bent = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0.0]])
+    assert contours.straightened(1e-7 * bent).tolist() == (1e-7 * bent).tolist()
+
+
+def test_a_dense_line_has_no_part_longer_than_the_grid():
+    line = np.array([[0, 0], [3, 0], [3, 0.1], [0, 4.0]])
+    dense = regions._dense(line, ((0, 6), (-1, 4)))
+    assert {*map(tuple, line)} <= {*map(tuple, dense)}
+    steps = np.abs(np.diff(dense, axis=0)) / [6, 5] * 49
+    assert steps.max() <= 1 + 1e-9
+    counts = [np.ceil(49 * 3 / 6), 1, np.ceil(49 * 3.9 / 5)]
+    assert len(dense) == sum(counts) + 1
+
+
+def test_a_cell_is_where_all_functions_have_its_signs():
+    c = np.array([[1.0, -2, 3], [1, 2, 3], [-1, -2, 3]])
+    assert regions._least(c, np.array([1, -1, 0])).tolist() == [1, -2, -1]
+    assert regions._least(c, np.array([0, 0, -1])).tolist() == [-3, -3, -3]
+
+
+# -- which points of a run are drawn -------------------------------------------------------------
+
+
+def test_pixels_and_values_are_inverse():
+    axis = Axis(-1.0, 3.0, 400.0)
+    values = np.array([-1.0, 0.0, 3.0, 2.5])
+    assert axis.pixels(values).tolist() == [0, 100, 400, 350]
+    assert axis.values(axis.pixels(values), (-1, 3)) == pytest.approx(values)
+    wide = np.array([-1e6, -1.5, 1.0, 3.5, 2e5])
+    at = axis.pixels(wide)
+    assert (np.diff(at) > 0).all()
+    assert at[2] == 200
+    assert axis.values(at, (-1e6, 2e5)) == pytest.approx(wide, rel=1e-9)
+    outside = -at[0] / 400
+    assert at[-1] - 400 == pytest.approx(-at[0])  # what lies outside has as much room on each side
+    assert axis.pixels(wide * 1e3)[0] / -400 == pytest.approx(outside)
+    log = Axis(-2.0, 2.0, 400.0, True)
+    assert log.pixels(np.array([0.01, 1, 10, 100.0])) == pytest.approx([0, 200, 300, 400])
+    assert Axis(2.0, 2.0, 10.0).pixels(np.array([2.0, 3.0])).tolist() == [0, 10]
+
+
+@pytest.mark.parametrize(
+    ("since", "end", "wanted"),
+    [
+        (3.2, 10, 3.5),
+        (3.5, 10, 3.5),
+        (97, 100, 97),
+        (97.2, 100, 97.5),
+        (0.31, 0.36, 0.31),
+        (5, 5, 5),
+    ],
+)
+def test_a_round_time_is_a_little_later(since, end, wanted):
+    """A half of the power of ten below what is left."""
+    assert _round(since, end) == pytest.approx(wanted)
+
+
+def test_a_time_that_would_be_after_the_end_is_the_end():
+    assert _round(9.7, 9.75) == pytest.approx(9.7)
+    assert _round(0.96, 1.0) == pytest.approx(0.96)
+    assert _round(0.9999, 1.9998) <= 1.9998
+
+
+def test_few_rows_are_spread_over_all():
+    at = np.arange(10, 110)
+    assert decimate.few(at, 4).tolist() == [10, 43, 76, 109]
+    assert decimate.few(at, 100) is at
+    assert len(decimate.few(at, 99)) == 99
+
+
+def test_of_many_bodies_some_are_drawn_whole():
+    names = [f"{a}{k}" for k in range(1, 21) for a in ("x", "y")]
+    shown = decimate.drawn(names)
+    assert len(shown) == 6
+    assert (shown[::2] + 1 == shown[1::2]).all()
+    assert {shown[0], shown[-1]} == {0, 39}
+    assert decimate.drawn(list("abc")).tolist() == [0, 1, 2]
+    assert decimate.drawn(names, 2).tolist() == [0, 39]
+    angles = decimate.drawn([f"phi{k}" for k in range(11)])
+    assert angles.tolist() == [0, 2, 4, 6, 8, 10]
+
+
+def test_a_run_is_read_where_it_bends():
+    """No chord of the rows is off by more than a thousandth of a state's range."""
+    run = ex.simulate(ex.models.bouncing_ball(), ex.EventDriven, t_end=2.0)
+    read = decimate.fine(run)
+    assert (np.diff(read.t) >= 0).all()
+    assert {*run.march.hits} <= {*read.t.tolist()}
+    middle = 0.5 * (read.t[1:] + read.t[:-1])
+    long = np.diff(read.t) > 1e-9
+    y, *_ = run.march.sample(middle[long], exact=False)
+    chords = 0.5 * (read.x[1:] + read.x[:-1])[long]
+    assert np.abs(y[:, :2] - chords).max(axis=0) == pytest.approx(
+        0, abs=2e-3 * np.ptp(read.x, axis=0).max()
+    )
+    assert decimate.fine(run) is read
+    assert decimate.fine(read) is read
+    look = Look(560, 490, ranges={"xaxis": (0.5, 0.6)})
+    part = decimate.seen(read, look)
+    inside = (part.t >= 0.5) & (part.t <= 0.6)
+    assert inside.sum() >= 3 * 560
+    for window in ((0.0, 2.0), (-1.0, 3.0), (0.7, 0.7)):
+        whole = decimate.seen(read, Look(560, 490, ranges={"xaxis": window}))
+        assert len(whole.t) == len(read.t)
+    closer = decimate.fine(run, None, 0, 100.0)
+    assert len(closer.t) > 2 * len(read.t)
+    assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
