@@ -6,7 +6,7 @@ to their reader. SymPy is imported by its users, not here, so that a quick start
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Array", "Bounds", "Formula", "FormulaMatrix", "FormulaVector", "Formulas", "Matrix",
-    "MatrixLike", "Numbers", "Plain", "Reals", "Settings", "Sparse", "Value", "is_sparse",
+    "MatrixLike", "Names", "Numbers", "Plain", "Reals", "Settings", "Sparse", "Value", "is_sparse",
 ]  # fmt: skip
 
 Array: TypeAlias = npt.NDArray[np.float64]  # real numbers, of any shape
@@ -27,6 +27,7 @@ Matrix: TypeAlias = "np.ndarray | Sparse"
 MatrixLike: TypeAlias = "npt.ArrayLike | Sparse"  # as users write it
 Bounds: TypeAlias = tuple[float, float]  # lower and upper
 Reals: TypeAlias = "Sequence[float] | np.ndarray"  # a row of numbers
+Names: TypeAlias = "str | Iterable[str]"  # one or several
 Numbers: TypeAlias = Mapping[str, float]  # parameters and their values
 
 # what users write; the constructor or the method that takes it reads it at once

@@ -189,7 +189,8 @@ def test_standard_errors_are_those_of_repeated_measurements():
 def test_the_jacobian_of_a_fit_is_exact(thrown):
     """Formulas, starts of states, several columns: against central differences."""
     from explorer.derivatives.question import ask
-    from explorer.optimise.fit import _Model, _Observed
+    from explorer.optimise.fit import _Model
+    from explorer.optimise.observed import Observed
     from explorer.optimise.search import Search
     from explorer.progress import Progress
 
@@ -198,7 +199,7 @@ def test_the_jacobian_of_a_fit_is_exact(thrown):
     question = ask(thrown, ex.EventDriven(rtol=1e-12, atol=1e-13), wrt, None, 1.4, None, t, None)
     search = Search.of(question, None, {"y": 0.1})
     data = np.zeros((5, 3))
-    model = _Model(search, _Observed(search, ["x", "v_y", "y*g"]), t, data, data + 2.0,
+    model = _Model(search, Observed(search, ["x", "v_y", "y*g"]), t, data, data + 2.0,
                    Progress(1, "", False))  # fmt: skip
     J = model.jacobian(search.start)
     for j, delta in enumerate(1e-6 * np.eye(4)):

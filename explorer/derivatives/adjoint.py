@@ -13,7 +13,7 @@ its gradient, and, at every event of its run, for the duality mu+' S+ - mu-' S- 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from explorer.results.solution import Solution
 from explorer.runs.event_driven.problem import problem
 from explorer.runs.event_driven.run import Run
 from explorer.runs.event_driven.workspace import method_of
+
+if TYPE_CHECKING:
+    from explorer.kernels.event_driven.adjoint import Jumps, Sweep
 
 __all__ = ["solve_adjoint"]
 
@@ -49,15 +52,15 @@ def solve_adjoint(question: Question, check: bool = False) -> Sensitivity:
     NotApplicable
         A scheme whose steps are not explicit.
     """
-    question.marches("The adjoint transposes")
-    if question.scheme.tableau.code > 1:
+    scheme = question.marches("The adjoint transposes")
+    if scheme.tableau.code > 1:
         raise NotApplicable(
             "The adjoint method needs explicit Runge-Kutta steps. Use method='direct', or an "
             "explicit pair such as EventDriven('dop853')."
         )
     run = question.run(wrt=False, events=True)
     swept = _sweep(question, run)
-    fine = swept.error <= _FINE * question.scheme.rtol
+    fine = swept.error <= _FINE * scheme.rtol
     if not fine:  # the steps suit the state, and not what it is differentiated by
         run = question.run()
         swept = _sweep(question, run)
@@ -191,10 +194,10 @@ def _backward(
     march: Run,
     places: tuple[int, ...],
     steps: Steps,
-    jumps: Any,
+    jumps: Jumps,
     walk: np.ndarray,
     states: np.ndarray,
-    sweep: Any,
+    sweep: Sweep,
 ) -> int:
     """Call the kernel, with what it works on from a run before, if there is one."""
     from explorer.kernels.event_driven.adjoint import backward

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+
+from explorer.derivatives.cost import CompiledCost
+from explorer.systems import System
 
 __all__ = ["Asked"]
 
@@ -13,11 +16,11 @@ class Asked(Protocol):
     """Names and numbers of what is differentiated, by what."""
 
     @property
-    def system(self) -> Any:
+    def system(self) -> System:
         """The system."""
 
     @property
-    def cost(self) -> Any:
+    def cost(self) -> CompiledCost:
         """The compiled cost; its `flow` has the equations."""
 
     @property

@@ -13,8 +13,7 @@ nothing.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import sympy as sp
@@ -24,11 +23,12 @@ from explorer.derivatives.question import Question
 from explorer.errors import NotApplicable
 from explorer.kernels.event_driven.records import CHAINED
 from explorer.results.event import KINDS
+from explorer.results.solution import Solution
 
 __all__ = ["solve_complex"]
 
 EPS = 1e-30
-_SHARP: dict[str, Callable] = {
+_SHARP: dict[str, Callable[..., complex]] = {
     "Abs": lambda z: z if np.real(z) >= 0 else -z,
     "sign": lambda z: np.sign(np.real(z)),
     "Heaviside": lambda z, mid=0.5: np.heaviside(np.real(z), mid),
@@ -43,7 +43,7 @@ _SHARP: dict[str, Callable] = {
 class _Replay:
     """The recorded run of a system, in complex arithmetic."""
 
-    def __init__(self, question: Question, solution: Any) -> None:
+    def __init__(self, question: Question, solution: Solution) -> None:
         self.march, self.question = solution.march, question
         self.head = solution.march.events.head
         flow, system = question.cost.flow, question.system
@@ -78,7 +78,9 @@ class _Replay:
             self.resets = [self.native(list(g.reset)) for g in flow.guards]
         self.g = None if flow.cost is None else self.native([flow.cost], flow.rates)
 
-    def native(self, formulas: list, more: Any = ()) -> Callable[..., np.ndarray]:
+    def native(
+        self, formulas: Sequence[sp.Expr], more: Sequence[sp.Symbol] = ()
+    ) -> Callable[..., np.ndarray]:
         if any(f.has(sp.Piecewise) for f in map(sp.sympify, formulas)):
             raise NotApplicable(
                 "A piecewise formula has no complex extension here. Compare 'direct' with "
@@ -97,7 +99,7 @@ class _Replay:
         cost = 0.0 if self.g is None else self.g(*at, *rate)[0]
         return np.append(rate, cost)
 
-    def forces(self, at: tuple, mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def forces(self, at: tuple[complex, ...], mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return accelerations and the forces of all rows, zero where none is held."""
         flow = self.flow
         if not flow.rows:
@@ -106,7 +108,7 @@ class _Replay:
         return self.saddle(at, mode[1:], self.force(*at), -self.gamma(*at))
 
     def saddle(
-        self, at: tuple, held: np.ndarray, F: np.ndarray, rates: np.ndarray
+        self, at: tuple[complex, ...], held: np.ndarray, F: np.ndarray, rates: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Solve M a = F + G' lam with G a = rates over the rows held; friction opposes sliding."""
         n, n_c, rows = self.flow.n, self.flow.n_c, self.flow.rows
@@ -126,25 +128,27 @@ class _Replay:
         K = np.zeros((s, len(y)), complex)
         for i in range(s):
             K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)
-        return y + h * (A[s, :s] @ K)
+        return np.asarray(y + h * (A[s, :s] @ K))
 
     def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
         at = (t, *y[: self.flow.n_x], *self.rho)
         who, kind = int(self.head["guard"][k]), KINDS[self.head["kind"][k]]
         if not self.mechanical:
-            return self.guards[who](*at)[0]
+            return complex(self.guards[who](*at)[0])
         n_c, rows = self.flow.n_c, self.flow.rows
         if kind in ("slips", "sticks", "turns"):
             f = self.flow.rough.index(who)
             if not mode[1 + n_c + f]:
                 sliding = self.speed(*at)[n_c + f]
-                return mode[1 + rows + f] * sliding
+                return complex(mode[1 + rows + f] * sliding)
             lam = self.forces(at, mode)[1]
             side = np.sign(np.real(lam[n_c + f]))
-            return self.mu_s(*at)[f] * lam[who] - side * lam[n_c + f]
-        return self.forces(at, mode)[1][who] if mode[1 + who] else self.gap(*at)[who]
+            return complex(self.mu_s(*at)[f] * lam[who] - side * lam[n_c + f])
+        return complex(self.forces(at, mode)[1][who] if mode[1 + who] else self.gap(*at)[who])
 
-    def land(self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray) -> tuple:
+    def land(
+        self, k: int, t: complex, y: np.ndarray, h: complex, mode: np.ndarray
+    ) -> tuple[complex, np.ndarray]:
         """Return the complex length of the step that ends on the guard of event k, and its end."""
         # the real event time is known to round-off: Newton moves the imaginary part only
         D = self.head["D"][k]
@@ -155,7 +159,7 @@ class _Replay:
             new = self.step(t, y, h, mode)
         return h, new
 
-    def at_once(self, k: int, t: complex, y: np.ndarray) -> tuple:
+    def at_once(self, k: int, t: complex, y: np.ndarray) -> tuple[complex, np.ndarray]:
         """Return the time of an event without a step before it, and the state there.
 
         On its own zero it has its own time: the imaginary part moves by the flow between them.
@@ -190,7 +194,9 @@ class _Replay:
         out[n:n_x] += self.saddle(at, held, np.zeros(n), -speed)[0]
         return out
 
-    def go(self, rho: np.ndarray, y: np.ndarray, last: int | None) -> tuple:
+    def go(
+        self, rho: np.ndarray, y: np.ndarray, last: int | None
+    ) -> tuple[list[list[np.ndarray]], list[complex], np.ndarray, complex]:
         """Return (states on both sides of every event, times of the events, end)."""
         self.rho = rho
         march, t = self.march, 0j
@@ -232,8 +238,8 @@ def solve_complex(question: Question) -> Sensitivity:
         are the direct method's, whose largest distance at the events and at the end is in
         ``residuals["direct"]``.
     """
-    question.marches("The complex step repeats")
-    if question.scheme.tableau.code > 1:
+    scheme = question.marches("The complex step repeats")
+    if scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step needs explicit Runge-Kutta steps. Use method='direct', or an "
             "explicit pair such as EventDriven('dop853')."
@@ -283,4 +289,4 @@ def _terminal(question: Question, t: complex, x: np.ndarray, rho: np.ndarray) ->
     w, w_t, w_x, w_rho = question.cost.terminal(
         float(np.real(t)), np.ascontiguousarray(np.real(x)), np.real(rho)
     )
-    return w + 1j * (w_t * np.imag(t) + w_x @ np.imag(x) + w_rho @ np.imag(rho))
+    return complex(w + 1j * (w_t * np.imag(t) + w_x @ np.imag(x) + w_rho @ np.imag(rho)))

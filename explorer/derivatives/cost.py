@@ -7,20 +7,24 @@ Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import sympy as sp
 
-from explorer.compiled import Bundle, Remade
+from explorer.compiled import Bundle, Flow, Remade, Switched
 from explorer.errors import BadModel, BadValue
+from explorer.schemes import Scheme
 from explorer.systems import System
 from explorer.systems.expressions import expression
 from explorer.systems.units import measured, product, symbol_units
+from explorer.types import Formulas, Value
 
-__all__ = ["CompiledCost", "Cost", "compile_cost"]
+__all__ = ["CompiledCost", "Cost", "CostLike", "compile_cost"]
+
+Equations: TypeAlias = Flow | Switched  # as the kernels of a scheme take them
 
 
 @dataclass(frozen=True)
@@ -40,11 +44,11 @@ class Cost:
     Cost(g='v_y**2', w='y - 1')
     """
 
-    g: Any = None
-    w: Any = None
+    g: Value | None = None
+    w: Value | None = None
 
     @classmethod
-    def of(cls, value: Any) -> Cost:
+    def of(cls, value: CostLike | None) -> Cost:
         """Return a Cost from what a user gives: nothing, a formula (a running cost), or a dict."""
         if value is None or isinstance(value, cls):
             return value or cls()
@@ -54,6 +58,9 @@ class Cost:
                 raise BadValue(f"A cost has the parts g and w, not {sorted(unknown)[0]!r}.")
             return cls(**value)
         return cls(g=value)
+
+
+CostLike: TypeAlias = "Cost | Value | Formulas"  # as users write it
 
 
 class CompiledCost(Remade):
@@ -67,7 +74,7 @@ class CompiledCost(Remade):
         Of z, the integral, and of psi; None where they are not known or terms do not agree.
     """
 
-    def __init__(self, system: System, cost: Cost, plain: Any) -> None:
+    def __init__(self, system: System, cost: Cost, plain: Equations) -> None:
         self.system, self.cost, self.plain = system, cost, plain
         names = system.symbols()
         rates = {s.name: s for s in plain.rates if not s.name.startswith("_")}
@@ -87,11 +94,11 @@ class CompiledCost(Remade):
             self.units = integral, end if g is None or end == integral else None
             self._terminal = plain.outputs([w, *(w.diff(x) for x in variables)])
 
-    def recipe(self) -> tuple[Any, tuple[Any, ...]]:
+    def recipe(self) -> tuple[Callable[..., CompiledCost], tuple[object, ...]]:
         """Return what makes it again."""
         return _again, (self.system, self.cost, self.plain, self.flow)
 
-    def of(self, flow: Any) -> CompiledCost:
+    def of(self, flow: Equations) -> CompiledCost:
         """Return the same cost for the same flow begun in another mode."""
         if flow is self.flow:
             return self
@@ -100,7 +107,7 @@ class CompiledCost(Remade):
         return other
 
     @staticmethod
-    def _read(formula: Any, names: dict[str, Any], what: str) -> sp.Expr:
+    def _read(formula: Value, names: Mapping[str, sp.Expr], what: str) -> sp.Expr:
         try:
             return expression(formula, names, what)
         except BadModel as error:
@@ -109,7 +116,9 @@ class CompiledCost(Remade):
                 "parameters, but no impulses."
             ) from None
 
-    def terminal(self, t: float, x: np.ndarray, rho: np.ndarray) -> tuple[Any, ...]:
+    def terminal(
+        self, t: float, x: np.ndarray, rho: np.ndarray
+    ) -> tuple[float, float, np.ndarray, np.ndarray]:
         """Return w, w_t, w_x (n_x,), w_rho (n_rho,)."""
         if self._terminal is None:
             return 0.0, 0.0, np.zeros(self.flow.n_x), np.zeros(self.flow.n_rho)
@@ -120,9 +129,9 @@ class CompiledCost(Remade):
         return w[0], w[1], w[2 : 2 + n_x], w[2 + n_x :]
 
 
-def compile_cost(system: System, cost: Cost, scheme: Any) -> CompiledCost:
+def compile_cost(system: System, cost: Cost, scheme: Scheme) -> CompiledCost:
     """Return the cost for a scheme; compiled once for each change of the equations and the cost."""
-    kept: dict[Any, CompiledCost] = system.made.setdefault("costs", {})
+    kept: dict[tuple[str, str, Equations], CompiledCost] = system.made.setdefault("costs", {})
     plain = scheme.compile(system)
     key = (str(cost.g), str(cost.w), plain)
     if key not in kept:
@@ -132,5 +141,5 @@ def compile_cost(system: System, cost: Cost, scheme: Any) -> CompiledCost:
     return kept[key]
 
 
-def _again(system: System, cost: Cost, plain: Any, flow: Any) -> CompiledCost:
+def _again(system: System, cost: Cost, plain: Equations, flow: Equations) -> CompiledCost:
     return CompiledCost(system, cost, plain).of(flow)

@@ -9,14 +9,15 @@ an event S+ = Xi S- + Pi, whose rows are eq. (35), (38) and (48), with the event
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from explorer.derivatives.doubts import Doubt, examine
-from explorer.derivatives.one_sided import limit
+from explorer.derivatives.one_sided import OneSided, limit
 from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
@@ -24,6 +25,8 @@ from explorer.derivatives.verify import verify
 from explorer.errors import BadValue
 from explorer.results.event import LocatedEvent, within
 from explorer.results.solution import Solution
+from explorer.schemes import Scheme
+from explorer.types import Reals
 
 __all__ = ["Sensitivity", "solve"]
 
@@ -59,12 +62,15 @@ class Sensitivity:
     residuals: dict[str, float] = field(default_factory=dict)
     mu: np.ndarray | None = field(default=None, repr=False)
     mu_ends: np.ndarray | None = field(default=None, repr=False)
-    left: Any = field(default=None, repr=False)
-    right: Any = field(default=None, repr=False)
+    left: OneSided | None = field(default=None, repr=False)
+    right: OneSided | None = field(default=None, repr=False)
 
-    def judged(self, doubts: tuple[Doubt, ...], **changes: Any) -> Sensitivity:
-        """Return the same with these changes, after its doubts have been looked at."""
-        other = dataclasses.replace(self, **changes)
+    def judged(
+        self, doubts: tuple[Doubt, ...], gradient: np.ndarray, sides: Sequence[OneSided | None]
+    ) -> Sensitivity:
+        """Return the same with this gradient of the cost and both one-sided derivatives."""
+        left, right = sides
+        other = dataclasses.replace(self, cost_gradient=gradient, left=left, right=right)
         other.doubts = doubts
         if "solution" in self.__dict__:
             other.solution = self.solution
@@ -88,7 +94,7 @@ class Sensitivity:
         """Reasons to doubt the derivative: the sentences of `trust`."""
         return self.trust.sentences
 
-    def along(self, direction: Any) -> float:
+    def along(self, direction: Reals) -> float:
         """Return the derivative of the cost along a direction (p,) of the parameters.
 
         Where events coincide it is the limit from that side (Bouligand derivative), which is not
@@ -125,7 +131,7 @@ class Sensitivity:
             residuals=self.residuals,
         )  # fmt: skip
 
-    def verify(self, scheme: Any = None) -> Trust:
+    def verify(self, scheme: Scheme | None = None) -> Trust:
         """Compare with another method at another tolerance, and with difference quotients.
 
         Nothing of this run is used again; see `explorer.derivatives.verify`.
@@ -172,7 +178,7 @@ class Sensitivity:
         """dv/drho, (n_t, n, p)."""
         return self.S[:, self.run.q.shape[1] :]
 
-    def at(self, t: Any, side: str = "right") -> np.ndarray:
+    def at(self, t: float | Reals, side: str = "right") -> np.ndarray:
         """Return S (n_x, p) at one time, or (k, n_x, p) at k; at an event its left or right limit.
 
         Raises
@@ -193,7 +199,7 @@ class Sensitivity:
             if self.events[k].t == t:
                 salt = self.saltation(k)
                 return (salt.S_minus if side == "left" else salt.S_plus)[:n_x]
-        return march.slopes_at(np.array([t]))[0, :n_x]
+        return np.asarray(march.slopes_at(np.array([t]))[0, :n_x])
 
     def saltation(self, k: int) -> Saltation:
         """Return Xi and Pi at event `k`, with the limits on both sides.

@@ -92,6 +92,7 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
     from explorer.kernels.event_driven.doubtful import NEAR
 
     march, scheme = run.march, question.scheme
+    assert isinstance(scheme, EventDriven)  # nothing else has such a march
     head = march.events.head
     doubtful, margins = march.screened
     tau = march.part("dtau")

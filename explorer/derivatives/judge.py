@@ -64,4 +64,4 @@ def judged(found: Sensitivity, both: bool) -> Sensitivity:
             own = np.where(split, one.cost_gradient, gradient)
             sides[k] = dataclasses.replace(one, cost_gradient=own)
     forget(run, doubts)
-    return found.judged(doubts, cost_gradient=gradient, left=sides[0], right=sides[1])
+    return found.judged(doubts, gradient, sides)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from explorer.derivatives.adjoint import solve_adjoint
 from explorer.derivatives.complex_step import solve_complex
+from explorer.derivatives.cost import CostLike
 from explorer.derivatives.differences import solve_difference, solve_discrete
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.judge import judged
 from explorer.derivatives.question import ask
 from explorer.errors import BadValue, suggest
+from explorer.schemes import Scheme
 from explorer.schemes.moreau_jean import MoreauJean
 from explorer.systems import System
+from explorer.systems.modes import Mode
+from explorer.types import Names, Numbers, Reals
 
 __all__ = ["METHODS", "sensitivity"]
 
@@ -28,24 +31,24 @@ METHODS: dict[str, Callable[..., Sensitivity]] = {
 
 def sensitivity(
     system: System,
-    scheme: Any = None,
-    wrt: Any = None,
-    cost: Any = None,
+    scheme: Scheme | type[Scheme] | str | None = None,
+    wrt: Names | None = None,
+    cost: CostLike | None = None,
     method: str = "direct",
     *,
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
-    t_eval: Any = None,
-    q0: Any = None,
-    v0: Any = None,
-    x0: Any = None,
-    mode0: Any = None,
-    rho: Mapping[str, Any] | None = None,
+    t_eval: Reals | None = None,
+    q0: Reals | float | None = None,
+    v0: Reals | float | None = None,
+    x0: Reals | float | None = None,
+    mode0: str | Mode | None = None,
+    rho: Numbers | None = None,
     delta: float = 1e-6,
     h: float | None = None,
     directional: str = "refuse",
     check: bool = False,
-    **parameters: Any,
+    **parameters: float,
 ) -> Sensitivity:
     """Compute the derivatives of a trajectory and of a cost by parameters.
 

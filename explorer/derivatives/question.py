@@ -5,13 +5,11 @@ A final time that is an event adds (g + w_t + w_x x') dT/drho to Corner et al. 2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from explorer.derivatives.cost import CompiledCost, Cost, compile_cost
+from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
@@ -26,6 +24,7 @@ from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.systems import System, check_system
+from explorer.types import Names, Numbers, Plain, Reals, Settings
 
 __all__ = ["Question", "ask", "columns", "cost_of", "event_names", "gradient_of", "locating"]
 
@@ -35,14 +34,14 @@ class Question:
     """What is asked: checked names and numbers, ready for any method."""
 
     system: System
-    scheme: Any
+    scheme: Scheme
     wrt: tuple[str, ...]
     places: tuple[int, ...]
     cost: CompiledCost
     rho: np.ndarray
     t_end: float
     until: tuple[str, int] | None
-    t_eval: Any
+    t_eval: Reals | None
     given: np.ndarray | None  # (n_x,) start, NaN where the model's own formulas hold; None: all
 
     def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +77,7 @@ class Question:
         own = self.given is None  # the scheme knows the model's own start and seeds
         if x0 is None and not own:
             x0 = self.start(rho)[0]
-        known: dict[str, Any] = {"t_eval": self.t_eval, "x0": x0, "wrt": places}
+        known: Plain = {"t_eval": self.t_eval, "x0": x0, "wrt": places}
         if wrt and not (own and -1 not in places):
             known["seeds"] = self.seeds()
         if events:
@@ -93,13 +92,14 @@ class Question:
                 check_jumps(self, solution)
         return solution
 
-    def marches(self, what: str) -> None:
-        """Refuse a scheme whose steps are not those of `EventDriven`."""
+    def marches(self, what: str) -> EventDriven:
+        """Return the scheme; refuse a scheme whose steps are not those of `EventDriven`."""
         if not isinstance(self.scheme, EventDriven):
             raise NotApplicable(
                 f"{what} the steps of EventDriven: {type(self.scheme).__name__} has the methods "
                 "'direct' and 'finite_difference'."
             )
+        return self.scheme
 
     def last(self, solution: Solution) -> LocatedEvent | None:
         """Return the event that ends the cost, or None for the fixed final time."""
@@ -120,7 +120,9 @@ class Question:
         return hits[count - 1]
 
 
-def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def columns(
+    system: System, wrt: Names | None, scheme: Scheme
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the checked names, and each one's place in rho (-1: the start of a state)."""
     names = list(system.parameters)
     if wrt is None:
@@ -153,19 +155,20 @@ def columns(system: System, wrt: Any, scheme: Scheme) -> tuple[tuple[str, ...], 
     return chosen, tuple(places)
 
 
-def locating(system: Any) -> type[Scheme]:
+def locating(system: System) -> type[Scheme]:
     """Return the scheme that differentiates a system if no other one is asked for."""
     return FESD if FESD.differentiates(system) and not EventDriven.fits(system) else EventDriven
 
 
-def event_names(system: Any) -> list[str]:
+def event_names(system: System) -> list[str]:
     """Return the names of what can happen along a run: contacts or guards."""
     return [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
 
 
 def ask(
-    system: System, scheme: Any, wrt: Any, cost: Any, t_end: float | None, until: Any, t_eval: Any,
-    rho: Mapping[str, Any] | None, start: Mapping[str, Any] | None = None,
+    system: System, scheme: Scheme | type[Scheme] | str | None, wrt: Names | None,
+    cost: CostLike | None, t_end: float | None, until: str | tuple[str, int] | None,
+    t_eval: Reals | None, rho: Numbers | None, start: Settings | None = None,
 ) -> Question:  # fmt: skip
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
     check_system(system)
@@ -228,7 +231,9 @@ def gradient_of(question: Question, solution: Solution) -> tuple[float, np.ndarr
     return float(z + w), gradient
 
 
-def _final(question: Question, solution: Solution) -> tuple[Any, ...]:
+def _final(
+    question: Question, solution: Solution
+) -> tuple[float, np.ndarray, float, np.ndarray, np.ndarray | None, np.ndarray | None]:
     """Return t, x, z, S at the final time; of an event rates and dt_drho too, else None."""
     last = question.last_place(solution)
     return (*solution.march.end(), None, None) if last is None else final(solution, last)

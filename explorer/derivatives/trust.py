@@ -22,13 +22,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from explorer.certificate import Certificate, Check
 from explorer.derivatives.doubts import Doubt, examine
 from explorer.quantities import number, quantity
+from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.meetings import SURE
@@ -97,7 +98,7 @@ class Trust:
 
 
 def trust(
-    question: Question, solution: Solution, gradient: Any = None, *,
+    question: Question, solution: Solution, gradient: np.ndarray | None = None, *,
     doubts: tuple[Doubt, ...] | None = None, mu: np.ndarray | None = None,
     residuals: Mapping[str, float] | None = None,
 ) -> Trust:  # fmt: skip
@@ -146,7 +147,7 @@ _DIRECTED = Check("directional", 0.0, 0.0, "events")
 
 def scales(solution: Solution) -> np.ndarray:
     """Return the largest size of each state along a run, (n_x,)."""
-    return np.abs(_states(solution)[0]).max(axis=0, initial=0.0)
+    return np.asarray(np.abs(_states(solution)[0]).max(axis=0, initial=0.0))
 
 
 def _states(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
@@ -200,7 +201,7 @@ def _growth_of_adjoint(question: Question, solution: Solution, mu: np.ndarray) -
     return float(weight.max(initial=0.0) / weight[-1]) if weight[-1] > 0 else 0.0
 
 
-def _grazing(events: list[Any], solution: Solution) -> list[Check]:
+def _grazing(events: list[LocatedEvent], solution: Solution) -> list[Check]:
     if not events:
         return []
     event = min(events, key=lambda e: abs(e.margin))
@@ -239,11 +240,11 @@ def _near(solution: Solution, lost: float) -> list[Check]:
 
 
 def _finite(
-    solution: Solution, gradient: Any, mu: np.ndarray | None, unknown: np.ndarray
+    solution: Solution, gradient: np.ndarray | None, mu: np.ndarray | None, unknown: np.ndarray
 ) -> list[Check]:
     """Count what is no number, but for the columns of which doubts tell it."""
 
-    def lacking(values: Any) -> int:
+    def lacking(values: np.ndarray) -> int:
         known = np.asarray(values, float)
         if unknown.any() and known.shape[-1] == len(unknown):
             known = known[..., ~unknown]

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -20,6 +19,7 @@ from explorer.derivatives.asked import Asked
 from explorer.errors import NotApplicable
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.march import March
 from explorer.systems.kinks import SHARP, sharp_formulas
 
 __all__ = ["check_jumps"]
@@ -90,12 +90,12 @@ def _surfaces(question: Asked) -> list[sp.Expr]:
     return [u for u in kept[key] if moving & {s.name for s in u.free_symbols}]
 
 
-def _names(question: Asked) -> dict[str, Any]:
+def _names(question: Asked) -> dict[str, sp.Symbol]:
     rates = {s.name: s for s in question.cost.plain.rates}
     return {**question.system.symbols(), **rates}
 
 
-def _zeros(e: Any) -> list[sp.Expr]:
+def _zeros(e: sp.Expr) -> list[sp.Expr]:
     if isinstance(e, (sp.Min, sp.Max)):
         return [a - b for i, a in enumerate(e.args) for b in e.args[:i]]
     if isinstance(e, sp.Piecewise):
@@ -110,12 +110,15 @@ def _zeros(e: Any) -> list[sp.Expr]:
 
 
 @functools.lru_cache(64)
-def _native(args: tuple[sp.Symbol, ...], surfaces: tuple[sp.Expr, ...]) -> Callable[..., Any]:
-    return sp.lambdify(args, surfaces, "numpy", cse=True)
+def _native(
+    args: tuple[sp.Symbol, ...], surfaces: tuple[sp.Expr, ...]
+) -> Callable[..., list[np.ndarray]]:
+    native: Callable[..., list[np.ndarray]] = sp.lambdify(args, surfaces, "numpy", cse=True)
+    return native
 
 
 def _along(
-    question: Asked, march: Any, surfaces: list[sp.Expr], t: np.ndarray
+    question: Asked, march: March, surfaces: list[sp.Expr], t: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return u (n_u, k) and the field (k, n_x + 1) at increasing times."""
     y, rates, _ = march.sample(t)
@@ -126,7 +129,7 @@ def _along(
 
 
 def _cornered(
-    question: Asked, march: Any, surface: list[sp.Expr], low: np.ndarray, high: np.ndarray
+    question: Asked, march: March, surface: list[sp.Expr], low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return where u changes its sign (k,), and the field before and after it (k, n_x + 1)."""
     side = np.sign(_along(question, march, surface, low)[0][0])

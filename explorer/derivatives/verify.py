@@ -8,7 +8,6 @@ derivative formula. Where the two sides differ the derivative is directional.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from explorer.derivatives.trust import DIGITS, Trust
 from explorer.errors import BadValue, ExplorerError
 from explorer.quantities import number
 from explorer.results.solution import Solution
+from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 
@@ -30,7 +30,7 @@ _STEPS = (1e-3, 1e-4, 1e-5, 1e-6)  # of the difference quotients, relative to th
 _AGREE = 10.0**-DIGITS
 
 
-def another(scheme: Any) -> Any:
+def another(scheme: Scheme) -> EventDriven | FESD:
     """Return another method at another tolerance.
 
     Of EventDriven another Runge-Kutta pair at a tenth of the tolerances; of FESD one stage more at
@@ -49,7 +49,11 @@ def another(scheme: Any) -> Any:
 
 
 def verify(
-    question: Question, solution: Solution, gradient: np.ndarray, trust: Trust, scheme: Any = None
+    question: Question,
+    solution: Solution,
+    gradient: np.ndarray,
+    trust: Trust,
+    scheme: Scheme | None = None,
 ) -> Trust:
     """Return the trust in a derivative with what another method says of it.
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from explorer.derivatives.question import Question, gradient_of
 from explorer.errors import ExplorerError
-from explorer.optimise.search import met
+from explorer.optimise.search import Met, met
 
 __all__ = ["Break", "CostCurve", "cost_curve"]
 
@@ -64,9 +64,9 @@ class _Curve:
 
     def __init__(self, question: Question, j: int) -> None:
         self.question, self.place = question, question.places[j]
-        self.found: dict[float, tuple[float, tuple | None]] = {}
+        self.found: dict[float, tuple[float, Met | None]] = {}
 
-    def at(self, value: float) -> tuple[float, tuple | None]:
+    def at(self, value: float) -> tuple[float, Met | None]:
         """Return psi and the event sequence; NaN and None without a run."""
         if value not in self.found:
             rho = self.question.rho.copy()

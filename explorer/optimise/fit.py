@@ -8,27 +8,30 @@ ch. 2). Robust losses bound the influence of an outlier (`explorer.optimise.loss
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from scipy import optimize
 
-from explorer.derivatives.question import ask
+from explorer.derivatives.question import Question, ask
 from explorer.derivatives.trust import Trust, trust
-from explorer.errors import BadModel, BadValue, ExplorerError
+from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.loss import LOSSES, check_loss
+from explorer.optimise.observed import Observed
 from explorer.optimise.options import SearchOptions, with_options
-from explorer.optimise.search import Change, Search, met
+from explorer.optimise.search import Change, Met, Ranges, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.schemes import Scheme
 from explorer.systems import System
-from explorer.systems.expressions import expression
+from explorer.types import Names, Numbers, Reals, Value
 
 __all__ = ["Fit", "fit"]
 
@@ -77,42 +80,14 @@ class Fit:
         return f"Fit({found}; rms {quantity(self.rms, '', 3)}; {self.message})"
 
 
-class _Observed:
-    """Formulas of the state along the rows of a run, with their derivatives."""
+class _At(NamedTuple):
+    """The run at some values of the parameters, and the model at the times of the data."""
 
-    def __init__(self, search: Search, observe: Any) -> None:
-        system, self.flow = search.question.system, search.question.cost.flow
-        self.search = search
-        many = [observe] if isinstance(observe, (str, sp.Expr)) else list(observe)
-        if not many:
-            raise BadValue("Nothing is observed: give a state or a formula, such as observe='y'.")
-        try:
-            self.formulas = [expression(f, system.symbols(), "observe") for f in many]
-        except BadModel as error:
-            raise BadValue(str(error)) from None
-        by = [*(s.name for s in self.flow.states), *system.parameters]
-        self.bundle = self.flow.outputs(
-            [part for f in self.formulas for part in (f, *(f.diff(sp.Symbol(b)) for b in by))]
-        )
-        self.width = 1 + len(by)
-
-    def __call__(self, rho: np.ndarray, run: Solution, times: np.ndarray) -> tuple:
-        """Return values (m, k) and their derivatives (m, k, p) at the times."""
-        n_x, places = self.flow.n_x, self.search.question.places
-        rows = np.searchsorted(run.t, times)
-        S = run.S[rows][:, :n_x]
-        inp = self.flow.input(rho.tolist())
-        values = np.empty((len(times), len(self.formulas)))
-        slopes = np.empty((*values.shape, len(places)))
-        for i, row in enumerate(rows):
-            inp[0], inp[1 : 1 + n_x] = times[i], run.x[row]
-            out = np.asarray(self.bundle(inp)).reshape(-1, self.width)
-            values[i] = out[:, 0]
-            slopes[i] = out[:, 1 : 1 + n_x] @ S[i]
-            for j, place in enumerate(places):
-                if place >= 0:
-                    slopes[i, :, j] += out[:, 1 + n_x + place]
-        return values, slopes
+    values: np.ndarray  # (p,)
+    run: Solution
+    y: np.ndarray  # (m, k)
+    slopes: np.ndarray  # (m, k, p)
+    question: Question
 
 
 @dataclass
@@ -120,25 +95,25 @@ class _Model:
     """What least squares asks for: residuals and Jacobian, at one value after the other."""
 
     search: Search
-    observed: _Observed
+    observed: Observed
     times: np.ndarray
     data: np.ndarray
     weight: np.ndarray
     progress: Progress
     loss: str = "linear"
     scale: float = 1.0
-    kept: tuple = ()
+    kept: _At | None = None
     runs: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    events: tuple | None = None
+    events: Met | None = None
 
-    def at(self, values: np.ndarray) -> tuple:
-        if not self.kept or not np.array_equal(self.kept[0], values):
+    def at(self, values: np.ndarray) -> _At:
+        if self.kept is None or not np.array_equal(self.kept[0], values):
             question, run = self.search.run(values)
             self.runs += 1
             y, slopes = self.observed(question.rho, run, self.times)
-            self.kept = (values.copy(), run, y, slopes, question)
+            self.kept = _At(values.copy(), run, y, slopes, question)
         return self.kept
 
     def residuals(self, values: np.ndarray) -> np.ndarray:
@@ -149,16 +124,16 @@ class _Model:
                 raise
             # least_squares shortens a step whose residuals are not finite
             return np.full(int(np.isfinite(self.data).sum()), np.inf)
-        r = (y - self.data) * self.weight
-        return r[np.isfinite(self.data)]
+        r: np.ndarray = (y - self.data) * self.weight
+        return np.asarray(r[np.isfinite(self.data)])
 
     def jacobian(self, values: np.ndarray) -> np.ndarray:
         """Called at accepted iterates only."""
         _, run, _, slopes, _ = self.at(values)
         self.note(values, met(run))
-        return (slopes * self.weight[:, :, None])[np.isfinite(self.data)]
+        return np.asarray((slopes * self.weight[:, :, None])[np.isfinite(self.data)])
 
-    def note(self, values: np.ndarray, events: tuple) -> None:
+    def note(self, values: np.ndarray, events: Met) -> None:
         if self.events is not None and events != self.events:
             self.changes.append(Change(len(self.history), self.events, events))
         self.events = events
@@ -171,19 +146,19 @@ class _Model:
 @with_options(tol=1e-10)
 def fit(
     system: System,
-    t: Any,
-    data: Any,
-    observe: Any = None,
-    wrt: Any = None,
-    bounds: Any = None,
-    scheme: Any = None,
+    t: Reals,
+    data: npt.ArrayLike,
+    observe: str | sp.Expr | Sequence[Value] | None = None,
+    wrt: Names | None = None,
+    bounds: Ranges | None = None,
+    scheme: Scheme | type[Scheme] | str | None = None,
     *,
-    sigma: Any = None,
+    sigma: npt.ArrayLike | None = None,
     loss: str = "linear",
     scale: float | None = None,
     options: SearchOptions,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> Fit:
     """Fit parameters to data.
 
@@ -247,7 +222,7 @@ def fit(
     if observe is None:
         observe = [s.name for s in question.cost.flow.states][: data.shape[1]]
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
-    observed = _Observed(search, observe)
+    observed = Observed(search, observe)
     _check_data(data, observed, len(question.wrt))
     wide = _checked_scale(loss, scale, sigma)
     points = starting_points(search, options.starts, options.seed)
@@ -259,11 +234,13 @@ def fit(
     waiting.close()
     ends = [s for s, _, _ in tried]
     best = min((s.cost, k) for k, (s, _, found) in enumerate(tried) if found is not None)[1]
-    tried[best][1].at(tried[best][2].x)  # the last trial may have been elsewhere
-    return _told(ends, *tried[best][1:], best, sigma is not None, sum(m.runs for _, m, _ in tried))
+    _, model, result = tried[best]
+    assert result is not None
+    model.at(result.x)  # the last trial may have been elsewhere
+    return _told(ends, model, result, best, sigma is not None, sum(m.runs for _, m, _ in tried))
 
 
-def _checked_scale(loss: str, scale: Any, sigma: Any) -> float:
+def _checked_scale(loss: str, scale: float | None, sigma: npt.ArrayLike | None) -> float:
     """Return the residual from which on a datum counts as wrong, in units of sigma."""
     check_loss(loss)
     if scale is None and sigma is None and loss != "linear":
@@ -274,7 +251,7 @@ def _checked_scale(loss: str, scale: Any, sigma: Any) -> float:
     return 1.0 if scale is None else number(scale, "scale", positive=True)
 
 
-def _check_data(data: np.ndarray, observed: _Observed, p: int) -> None:
+def _check_data(data: np.ndarray, observed: Observed, p: int) -> None:
     """Refuse data of another width than what is observed, or fewer numbers than unknowns."""
     if len(observed.formulas) != data.shape[1]:
         raise BadValue(
@@ -287,7 +264,7 @@ def _check_data(data: np.ndarray, observed: _Observed, p: int) -> None:
 
 def _search(
     model: _Model, start: np.ndarray, tol: float, max_iter: int, first: bool
-) -> tuple[Start, _Model, Any]:
+) -> tuple[Start, _Model, optimize.OptimizeResult | None]:
     """Search from one start; from a later one without a run nothing is found."""
     search = model.search
     begun = search.named(start)
@@ -309,7 +286,12 @@ def _search(
 
 
 def _told(
-    starts: list[Start], model: _Model, found: Any, best: int, known_sigma: bool, runs: int
+    starts: list[Start],
+    model: _Model,
+    found: optimize.OptimizeResult,
+    best: int,
+    known_sigma: bool,
+    runs: int,
 ) -> Fit:
     """Return the fit that the best of the searches found, and what is known of it."""
     search, data, weight = model.search, model.data, model.weight
@@ -331,7 +313,9 @@ def _told(
     )  # fmt: skip
 
 
-def _data(t: Any, data: Any, sigma: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _data(
+    t: Reals, data: npt.ArrayLike, sigma: npt.ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return times (m,), data (m, k) and weights (m, k)."""
     try:
         times, values = np.asarray(t, float), np.asarray(data, float)
@@ -359,7 +343,7 @@ def _data(t: Any, data: Any, sigma: Any) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _covariance(
-    model: _Model, found: Any, J: np.ndarray, known: bool
+    model: _Model, found: optimize.OptimizeResult, J: np.ndarray, known: bool
 ) -> tuple[np.ndarray, list[str]]:
     """Return the covariance of the values found, and what must be said about it."""
     search = model.search

@@ -10,24 +10,25 @@ that it learned before, and the result reports the change. A descent finds a loc
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 
+from explorer.derivatives.cost import CostLike
 from explorer.derivatives.question import Question, ask, gradient_of
 from explorer.derivatives.trust import Trust, trust
 from explorer.errors import BadValue, ExplorerError
 from explorer.optimise.options import SearchOptions, with_options
-from explorer.optimise.search import Change, Search, met
+from explorer.optimise.search import Change, Met, Ranges, Search, met
 from explorer.optimise.starts import Start, known, starting_points
 from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.schemes import Scheme
 from explorer.systems import System
+from explorer.types import Names, Numbers
 
 __all__ = ["Minimum", "minimize"]
 
@@ -77,7 +78,7 @@ class _Point:
     z: np.ndarray
     cost: float
     slope: np.ndarray
-    events: tuple
+    events: Met
     run: Solution
     question: Question
 
@@ -140,7 +141,7 @@ class _Descent:
         self.crossed |= point.events != self.best.events
         return point.cost, point.slope
 
-    def accept(self, intermediate_result: Any) -> None:
+    def accept(self, intermediate_result: optimize.OptimizeResult) -> None:
         """L-BFGS-B calls this with each new iterate."""
         point = self.at(np.asarray(intermediate_result.x))
         before, self.best = self.best, point
@@ -214,16 +215,16 @@ class _Descent:
 @with_options(tol=1e-7)
 def minimize(
     system: System,
-    cost: Any,
-    wrt: Any = None,
-    bounds: Any = None,
-    scheme: Any = None,
+    cost: CostLike,
+    wrt: Names | None = None,
+    bounds: Ranges | None = None,
+    scheme: Scheme | type[Scheme] | str | None = None,
     *,
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
     options: SearchOptions,
-    rho: Mapping[str, Any] | None = None,
-    **parameters: Any,
+    rho: Numbers | None = None,
+    **parameters: float,
 ) -> Minimum:
     """Minimize a cost of a trajectory.
 

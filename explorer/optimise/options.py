@@ -6,7 +6,9 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from explorer.types import Numbers, Reals, Settings
 
 __all__ = ["SearchOptions", "with_options"]
 
@@ -29,7 +31,7 @@ class SearchOptions:
         Whether to show a bar when it takes more than a second.
     """
 
-    start: Any = None
+    start: Numbers | Reals | float | None = None
     starts: int = 1
     seed: int = 0
     tol: float = 1e-10
@@ -37,16 +39,14 @@ class SearchOptions:
     progress: bool = True
 
 
-def with_options(
-    **defaults: Any,
-) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+def with_options(*, tol: float) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
     """Let a function with an argument `options` take them as keyword arguments by name."""
-    usual = SearchOptions(**defaults)
+    usual = SearchOptions(tol=tol)
 
     def taking(search: Callable[..., Found]) -> Callable[..., Found]:
         @functools.wraps(search)
-        def told(*args: Any, **named: Any) -> Found:
-            own = {f.name: named.pop(f.name) for f in fields(usual) if f.name in named}
+        def told(*args: object, **named: object) -> Found:
+            own: Settings = {f.name: named.pop(f.name) for f in fields(usual) if f.name in named}
             return search(*args, options=replace(usual, **own), **named)
 
         signature = inspect.signature(search)

@@ -8,9 +8,9 @@ has to say where it went through one.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,10 +19,13 @@ from explorer.derivatives.sequence import sequence
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
 from explorer.results.solution import Solution
+from explorer.types import Numbers, Reals
 
-__all__ = ["Change", "Search", "met"]
+__all__ = ["Change", "Met", "Ranges", "Search", "met"]
 
-Sequence_ = tuple[tuple[str, str], ...]
+Met: TypeAlias = tuple[tuple[str, str], ...]  # kind and name of the events, in order
+Range: TypeAlias = "tuple[float | None, float | None]"  # None: open to that side
+Ranges: TypeAlias = Mapping[str, Range] | Sequence[Range]
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class Change:
     """
 
     iteration: int
-    before: Sequence_
-    after: Sequence_
+    before: Met
+    after: Met
 
     def __str__(self) -> str:
         how = f"{len(self.before)} -> {len(self.after)} events"
@@ -48,7 +51,7 @@ class Change:
         return f"at iteration {self.iteration} the event sequence changed ({how})"
 
 
-def met(solution: Solution, until: tuple[str, int] | None = None) -> Sequence_:
+def met(solution: Solution, until: tuple[str, int] | None = None) -> Met:
     """Return the event sequence up to the final event.
 
     The impacts of an accumulation count as one: how many of the infinitely many are marched says
@@ -87,7 +90,9 @@ class Search:
     scale: np.ndarray
 
     @classmethod
-    def of(cls, question: Question, bounds: Any, start: Any) -> Search:
+    def of(
+        cls, question: Question, bounds: Ranges | None, start: Numbers | Reals | float | None
+    ) -> Search:
         """Check bounds and start.
 
         Parameters
@@ -156,7 +161,7 @@ class Search:
         return question, run
 
 
-def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
+def _by_name(given: object, names: tuple[str, ...], what: str) -> dict[str, object]:
     if given is None:
         return {}
     if isinstance(given, Mapping):
@@ -175,16 +180,15 @@ def _by_name(given: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
     return dict(zip(names, items, strict=True))
 
 
-def _pair(given: Any, name: str) -> tuple[float, float]:
-    try:
-        low, high = given
-    except (TypeError, ValueError):
-        raise BadValue(f"The bounds of {name} must be (low, high), not {given!r}.") from None
+def _pair(given: object, name: str) -> tuple[float, float]:
+    pair = tuple(given) if isinstance(given, Iterable) else ()
+    if len(pair) != 2:
+        raise BadValue(f"The bounds of {name} must be (low, high), not {given!r}.")
     # an infinite side is as good as None
     sides = [
         None if side is None or (isinstance(side, float) and np.isinf(side))
         else number(side, f"a bound of {name}")
-        for side in (low, high)
+        for side in pair
     ]  # fmt: skip
     below = -np.inf if sides[0] is None else sides[0]
     above = np.inf if sides[1] is None else sides[1]
