@@ -33,7 +33,7 @@ RECORD = ".shipped.json"  # what we copied last; a file that differs from it is 
 
 
 class CannotStartError(Exception):
-    """A sentence for the terminal; the command ends with exit code 2."""
+    """The command cannot start; it prints the message and exits with code 2."""
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -137,7 +137,7 @@ def _serve(folder: Path, port: int | None, *, browser: bool, headless: bool = Fa
 
 @contextmanager
 def _compiled() -> Iterator[None]:
-    """Compile what the tour opens with; within, a second process compiles the rest."""
+    """Compile the code for the start of the tour; a second process compiles the rest meanwhile."""
     from explorer import cache
     from explorer.errors import CacheWarning
     from explorer.kernels import jit
@@ -160,7 +160,7 @@ def _compiled() -> Iterator[None]:
 
 
 def _opening() -> None:
-    """Run and draw what the tour opens with: after that none of its cells waits for a kernel."""
+    """Run and draw the first panel of the tour, so that its cells need not wait for compilation."""
     from explorer.panels import Session
     from explorer.panels.answer import SessionAnswer
 
@@ -168,7 +168,7 @@ def _opening() -> None:
 
 
 def _warm() -> None:
-    """Compile all that this machine has not compiled yet, and load and check the rest."""
+    """Compile what is missing in the cache; load and check the rest."""
     from explorer import cache
     from explorer.kernels import jit
     from explorer.panels.live import plotly_bundle
@@ -240,7 +240,7 @@ def _copy(source: Path, folder: Path) -> list[str]:
 
 
 def _record(folder: Path) -> dict[str, str]:
-    """Return the digests of what was copied last; without a legible record all is the user's."""
+    """Return the digests of the files copied last; empty (all files are the user's) without one."""
     try:
         return dict(json.loads((folder / RECORD).read_text()))
     except (FileNotFoundError, ValueError, TypeError):
@@ -248,7 +248,7 @@ def _record(folder: Path) -> dict[str, str]:
 
 
 def _digest(file: Path) -> str:
-    """Digest of a file; of a notebook only what is typed, so that outputs are no change."""
+    """Digest of a file; of a notebook only its source, since running it is no change."""
     content = file.read_bytes()
     try:
         cells = json.loads(content)["cells"]
@@ -260,14 +260,14 @@ def _digest(file: Path) -> str:
 
 
 class _Terminal:
-    """Sentences, and on a terminal also a last line that is overwritten."""
+    """Output: messages and, on a terminal, a last line that is overwritten."""
 
     def __init__(self) -> None:
         self.live = sys.stdout.isatty()
         self.quarter = 0
 
     def say(self, text: str) -> None:
-        """Print a sentence to stay."""
+        """Print a message that stays."""
         print(f"\r\x1b[K{text}" if self.live else text, flush=True)
 
     def note(self, text: str) -> None:
@@ -276,7 +276,7 @@ class _Terminal:
             print(f"\r\x1b[K{text}", end="", flush=True)
 
     def bar(self, done: int, total: int, name: str, what: str) -> None:
-        """Show how far the compilation is; in a log, one line a quarter."""
+        """Show the progress of the compilation; in a log, one line per quarter."""
         filled = 30 * done // max(total, 1)
         self.note(f"[{'#' * filled:.<30}] {done}/{total} {name}")
         if not self.live and 4 * done // max(total, 1) > self.quarter:

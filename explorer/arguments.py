@@ -1,4 +1,4 @@
-"""What is given to a function or a class, checked by name before it is used.
+"""Checks of arguments: unknown names are refused before a function or a class runs.
 
 `Checked` is the metaclass of what users build by keywords (systems, schemes, contacts); `checked`
 does the same for a function. What neither sees are arguments inside a dict or a list: `entries`,
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 @functools.lru_cache(maxsize=512)
 def _taken(function: Callable[..., object]) -> tuple[tuple[str, ...], int | None, bool]:
-    """Return what can be named, how many may stand without a name, whether any name will do."""
+    """Return the argument names, the number of positional ones, and whether any name fits."""
     parameters = inspect.signature(function).parameters.values()
     kinds = {p.kind for p in parameters}
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
@@ -53,11 +53,11 @@ def _check(
 
 
 class Checked(type):
-    """Metaclass of a class that refuses unknown arguments with a sentence."""
+    """Metaclass that refuses unknown arguments with a message."""
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """What editors and help show: that of ``__init__``, not of the call below."""
+        """The signature of ``__init__``, which editors and `help` show."""
         own = inspect.signature(cls.__init__)  # type: ignore[misc]
         given = list(own.parameters.values())[1:]
         return own.replace(parameters=given, return_annotation=inspect.Signature.empty)
@@ -69,7 +69,7 @@ class Checked(type):
 
 
 class Named(Checked):
-    """Metaclass of a class whose arguments have names: only the first may stand without.
+    """Metaclass of a class with keyword arguments, of which one may be positional.
 
     A class says in `leading` which one that is, wherever it stands among its fields.
     """
@@ -78,7 +78,7 @@ class Named(Checked):
 
     @property
     def __signature__(cls) -> inspect.Signature:
-        """That of ``__init__``, with the leading argument first and all others by name."""
+        """The signature of ``__init__``: the leading argument first, all others by keyword."""
         parameters = {p.name: p for p in super().__signature__.parameters.values()}
         first = [parameters.pop(cls.leading)] if cls.leading in parameters else []
         rest = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()]
@@ -105,7 +105,7 @@ class Named(Checked):
 
 
 def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
-    """Return a function that refuses unknown arguments with a sentence; `more` ends it."""
+    """Return a function that refuses unknown arguments; the message ends with `more`."""
 
     @functools.wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -116,7 +116,7 @@ def checked(function: Callable[P, R], more: str = "") -> Callable[P, R]:
 
 
 def a(value: object, kind: type, what: str, example: str) -> None:
-    """Refuse what is not of a class.
+    """Refuse a value that is not an instance of a class.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def a(value: object, kind: type, what: str, example: str) -> None:
 
 
 def mapping(value: object, what: str, example: str) -> Plain:
-    """Return a dict with its keys as text; None is an empty one.
+    """Return a dict whose keys are text; None gives an empty dict.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def entries(value: object, function: Callable[..., object], what: str, example: 
 
 
 def items(value: Any, what: str, *kinds: type) -> list[Any]:
-    """Return a list; what is one of `kinds` may stand alone.
+    """Return a list; a single instance of one of `kinds` becomes a list of one.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def items(value: Any, what: str, *kinds: type) -> list[Any]:
 
 
 def several(values: T | Sequence[T] | np.ndarray, count: int) -> list[T]:
-    """Return the values; a single one stands for all `count`."""
+    """Return a list of the values; a single value is repeated `count` times."""
     if np.ndim(values) == 0:  # type: ignore[arg-type]  # a formula is a single value
         return [values] * count  # type: ignore[list-item]
     return list(values)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Where compiled things are kept on disk between sessions.
+"""The cache folder, which keeps compiled code on disk between sessions.
 
 Everything in the cache can be deleted at any time; it is only ever a copy of what the sources
 and the equations determine. ``NONSMOOTH_EXPLORER_CACHE`` names another folder.
@@ -24,7 +24,7 @@ __all__ = ["directory", "load", "prune", "store"]
 
 @functools.cache
 def _root(wanted: str | None) -> tuple[Path, str]:
-    """Return a writable folder and, if it is not the wanted one, the reason in a sentence."""
+    """Return a writable folder, and a message if it is not the wanted one."""
     root = Path(wanted) if wanted else platformdirs.user_cache_path("nonsmooth-explorer")
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def _say_once(reason: str) -> None:
 
 
 def directory(*parts: str) -> Path:
-    """Return the cache folder ``root/parts...``, made if need be; always writable.
+    """Return the cache folder ``root/parts...``; create it if it does not exist.
 
     Warns
     -----
@@ -66,7 +66,7 @@ def notice() -> str:
 
 
 def store(name: str, content: bytes, *parts: str) -> None:
-    """Keep `content` under `name` with its checksum; a full or lost disk is no error."""
+    """Store `content` under `name` with its checksum; ignore errors of the disk."""
     path = directory(*parts) / name
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
@@ -77,7 +77,7 @@ def store(name: str, content: bytes, *parts: str) -> None:
 
 
 def load(name: str, *parts: str) -> bytes | None:
-    """Return what was stored, or None if there is nothing or its checksum does not hold.
+    """Return the stored content; None if there is none or its checksum is wrong.
 
     The checksum matters: a damaged block of machine code would not raise, it would crash.
     """
@@ -90,7 +90,7 @@ def load(name: str, *parts: str) -> bytes | None:
 
 
 def prune(days: float = 90.0) -> None:
-    """Delete what nobody has read for `days`: what older versions and edited models have left."""
+    """Delete files that were not read for `days`: old versions, edited models."""
     old = time.time() - 86400 * days
     for folder, _, names in os.walk(directory(), topdown=False):
         for name in names:

@@ -51,7 +51,7 @@ class Check:
 
     @property
     def figures(self) -> str:
-        """What was measured and what is allowed, in one line."""
+        """The measured value and its bound, in one line."""
         value, allowed = (quantity(x, self.unit, 3) for x in (self.value, self.allowed))
         return f"{self.name} {value} (allowed {allowed})"
 
@@ -137,7 +137,7 @@ class _Checking(Protocol):
 
 
 class _Checked(Protocol):
-    """A record whose checks were made while the run went on."""
+    """A record of a run whose checks were computed during the run."""
 
     @property
     def checks(self) -> tuple[Check, ...]:

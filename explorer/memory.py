@@ -1,4 +1,4 @@
-"""Large arrays whose memory is used again.
+"""Large arrays that reuse the memory of earlier ones.
 
 The operating system hands out fresh memory page by page, in the middle of whatever writes to it
 first, and takes it back as soon as an array dies: a run of a large system spent more time on that
@@ -19,7 +19,7 @@ _idle: dict[int, np.ndarray] = {}  # by their identity
 
 
 class _Loan:
-    """Owner of the memory of an array: gives it back when the last view of it has died."""
+    """Owner of the memory of an array; returns it to the pool when the last view is deleted."""
 
     def __init__(self, block: np.ndarray, count: int) -> None:
         self.block = block

@@ -72,7 +72,7 @@ _ROOMS = (  # package before, package now, modules; old>new where the name chang
 
 
 def moved() -> dict[str, str]:
-    """Return the new dotted name of each module that has moved, by its old one."""
+    """Return a dict from the old dotted name of each moved module to its new one."""
     places = {"explorer.sensitivity": "explorer.derivatives"}
     for before, now, names in _ROOMS:
         for name in names.split():
@@ -83,7 +83,7 @@ def moved() -> dict[str, str]:
 
 
 class Moved(MetaPathFinder):
-    """Refuses the import of a module from its old place."""
+    """Refuses to import a module from its old place."""
 
     def __init__(self) -> None:
         self._moved = moved()
@@ -91,7 +91,7 @@ class Moved(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        """Find nothing, but say where what is sought has gone.
+        """Find no module; raise an ImportError that names the new place of a moved one.
 
         Raises
         ------

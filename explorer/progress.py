@@ -1,4 +1,4 @@
-"""How far a rare long wait is: on the terminal, under a cell, or where a panel says so."""
+"""Progress of long tasks: on the terminal, under a notebook cell, or in a panel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WIDTH = 30
 
 
 def bar(done: int, total: int, name: str, what: str) -> None:
-    """Show how far a long task is; ends its line when ``done == total``."""
+    """Show the progress of a long task; the line ends when ``done == total``."""
     filled = _WIDTH * done // max(total, 1)
     text = f"{what} [{'#' * filled}{'.' * (_WIDTH - filled)}] {done}/{total}"
     sys.stderr.write(f"\r{text} {name:<20.20}" + ("\n" if done == total else ""))
@@ -25,7 +25,7 @@ _shown_by: list[Callable[[int, int, str, str], None]] = [bar]
 
 @contextmanager
 def shown_by(place: Callable[[int, int, str, str], None]) -> Iterator[None]:
-    """Hand every `show` within to ``place(done, total, name, what)``."""
+    """Redirect every `show` in this context to ``place(done, total, name, what)``."""
     _shown_by.append(place)
     try:
         yield
@@ -34,12 +34,12 @@ def shown_by(place: Callable[[int, int, str, str], None]) -> Iterator[None]:
 
 
 def show(done: int, total: int, name: str, what: str) -> None:
-    """Say how far a long task is."""
+    """Report the progress of a long task."""
     _shown_by[-1](done, total, name, what)
 
 
 class Progress:
-    """A bar that appears only where a wait is worth one.
+    """A progress bar that appears only if the task takes long.
 
     Parameters
     ----------

@@ -27,12 +27,12 @@ def unit(text: str) -> str:
 
 
 def prefixable(measure: str) -> bool:
-    """Whether a unit may have a prefix: N m, but not m² (of which a prefix is squared) or kg."""
+    """Whether a unit may have a prefix: N m, but not kg or m², whose prefix would be squared."""
     return _PREFIXED.match(measure) is not None
 
 
 def number(value: float, digits: int = 6) -> str:
-    """Return a number with so many digits, far from one with a power of ten.
+    """Return a number with `digits` digits; large and small ones with a power of ten.
 
     >>> number(2.4e-15), number(0.00123456, 3), number(123456.7, 3), number(0.0)
     ('2.4 × 10⁻¹⁵', '0.00123', '123000', '0')
@@ -47,7 +47,7 @@ def number(value: float, digits: int = 6) -> str:
 
 
 def quantity(value: float, measure: str = "", digits: int = 6) -> str:
-    """Return a number with its unit, far from one with the prefix of that: 47 µF, 4 MN m².
+    """Return a number with its unit; large and small ones with a prefix: 47 µF, 4 MN m².
 
     Below a millionth only units of circuits and of time take one; with what has none there are
     powers of ten.
@@ -66,7 +66,7 @@ def quantity(value: float, measure: str = "", digits: int = 6) -> str:
 
 
 def column(values: Iterable[float], measure: str) -> tuple[float, str]:
-    """Return by what the numbers of a column are multiplied, and the unit that they then have.
+    """Return a common factor for the numbers of a column, and their unit with its prefix.
 
     The largest of them decides, where it is far from one and the unit takes a prefix.
 

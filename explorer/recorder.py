@@ -89,7 +89,7 @@ class Recorder(metaclass=Checked):
         return {"every": self.every, "times": times, **kept}
 
     def selection(self, coordinates: Sequence[str]) -> Selection:
-        """Return the places of what is kept.
+        """Return the indices of the recorded coordinates.
 
         Raises
         ------
@@ -105,7 +105,7 @@ def _plain(name: str | int) -> str | int:
 
 
 def _places(what: str, asked: Chosen, coordinates: Sequence[str]) -> np.ndarray:
-    """Return the numbers of coordinates, in the order in which they were asked for."""
+    """Return the indices of the requested coordinates, in the requested order."""
     if isinstance(asked, str):
         asked = range(len(coordinates)) if asked == "all" else [asked]
     numbers = {name: k for k, name in enumerate(coordinates)}
@@ -126,7 +126,7 @@ def _places(what: str, asked: Chosen, coordinates: Sequence[str]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A `Recorder` and the places (k,) of what it keeps of a system's coordinates."""
+    """A `Recorder` and the indices (k,) of the coordinates that it keeps."""
 
     recorder: Recorder
     coordinates: tuple[str, ...]
@@ -136,17 +136,17 @@ class Selection:
 
     @property
     def width(self) -> float:
-        """How many numbers of the coordinates are kept of each step, on average."""
+        """Average number of recorded values per step."""
         if self.recorder.times is not None:
             return 0.0
         return (len(self.q) + len(self.v) + len(self.a)) / self.recorder.every
 
     def names(self, what: str) -> tuple[str, ...]:
-        """Return the names of the coordinates that are kept of "q", "v" or "a"."""
+        """Return the names of the recorded coordinates of "q", "v" or "a"."""
         return tuple(self.coordinates[k] for k in getattr(self, what))
 
     def keeps(self, t: np.ndarray, first: int) -> np.ndarray:
-        """Return which of the rows at `t` (k,) but the first one are kept, (k - 1,) bool.
+        """Return which rows at `t` (k,), except the first, are recorded: (k - 1,) bool.
 
         `first` is the number of the step that ends at t[1].
         """
@@ -158,7 +158,7 @@ class Selection:
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """What a run has kept, and what is known of all its steps.
+    """The recorded part of a run, and the totals of all its steps.
 
     Attributes
     ----------
@@ -188,19 +188,19 @@ class Recorded:
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """What is saved of it as arrays."""
+        """The arrays that a file stores."""
         works = {f"recorded_{name}": work for name, work in self.works.items()}
         return {"recorded_energies": self.energies, **works}
 
     def to_plain(self) -> Plain:
-        """Return what is saved of it as plain data (JSON)."""
+        """Return the rest of what a file stores, as plain data (JSON)."""
         plain = {k: getattr(self, k) for k in ("q", "v", "a", "steps", "start")}
         checks = [vars(check) for check in self.checks]
         return plain | {"recorder": self.recorder.to_plain(), "checks": checks}
 
     @classmethod
     def read(cls, plain: Plain, arrays: Mapping[str, np.ndarray]) -> Recorded:
-        """Return what `to_plain` and `arrays` have said."""
+        """Return the record that `to_plain` and `arrays` describe."""
         names = {k: tuple(plain[k]) for k in _WHAT}
         works = {k.removeprefix("recorded_"): x for k, x in arrays.items()}
         energies = works.pop("energies")
@@ -215,7 +215,7 @@ class Recorded:
         return self.recorder.every > 1 or self.recorder.times is not None
 
     def kept(self, what: str) -> tuple[str, ...] | None:
-        """Return the names of what was kept of "q", "v" or "a", None of another quantity."""
+        """Return the recorded coordinates of "q", "v" or "a" by name; None for other quantities."""
         return getattr(self, what) if what in _WHAT else None
 
     def __str__(self) -> str:

@@ -76,7 +76,7 @@ def _jupyter_server_extension_points() -> list[dict[str, str]]:
 
 
 def _quiet_page(handler: object, page: Plain) -> Plain:
-    """Settle the browser's side: no question about news, no check whether to build anew."""
+    """Configure the page: ask nothing about news, and do not check for a rebuild."""
     off = [*page.get("disabledExtensions", ()), *UNWANTED]
     # the check would start a busy node process where node is installed
     return page | {"disabledExtensions": off, "buildCheck": False}
@@ -105,7 +105,7 @@ def configuration(folder: Path, port: int | None, *, browser: bool) -> Config:
 
 @dataclass
 class Run:
-    """What came of running the tour: `failure` is empty or a sentence."""
+    """Result of running the tour: `failure` is empty or a message."""
 
     cells: int = 0
     views: int = 0
@@ -144,7 +144,7 @@ class TourServer(ServerApp):
         self.update_config(self.settings)
 
     def init_signal(self) -> None:
-        """One Ctrl-C stops, without a question; a second one does not wait for the kernels."""
+        """Stop at Ctrl-C without asking; at a second Ctrl-C do not wait for the kernels."""
 
         def stop(number: int, frame: FrameType | None) -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -64,7 +64,7 @@ class ActiveModes:
         self.address = kernel.address()
 
     def bundle(self, task: int, mode: int, more: Sequence[int], size: int) -> Solved:
-        """Return what does a task."""
+        """Return the bundle of a task."""
         return Solved(self.address, [task, self._model.ctypes.data, mode, *more], size)
 
     def field(self, mode: int, tangents: bool) -> Solved:
@@ -83,11 +83,11 @@ class ActiveModes:
         return self.bundle(self.kernel.GUARD_TLM, mode, [j, kind], self.y)
 
     def reset(self, g: int) -> Solved:
-        """Nothing jumps."""
+        """The reset of a guard; nothing jumps."""
         return self.bundle(self.kernel.RESET, self.found.watched[g][0], [], self.n * (1 + self.y))
 
     def after(self, g: int) -> Solved:
-        """The conditions of what may follow on a guard."""
+        """The conditions of the modes that may follow a guard."""
         return self._conditions(self.kernel.BRANCH, self.found.watched[g][0], self.found.after[g])
 
     def begins(self) -> Solved:

@@ -35,10 +35,10 @@ _NUMBER: Any = ctypes.c_double.from_buffer  # three times as fast as an array's 
 
 
 class Holding(Protocol):
-    """What can hold formulas to one side of a surface: `explorer.compiled.sides.Sides` does."""
+    """Holds formulas to one side of a surface, as `explorer.compiled.sides.Sides` does."""
 
     def turns(self, at: sp.Expr, u: Expr) -> Expr:
-        """Return what has the sign of u, which is `at` in the formula."""
+        """Return u, or the held sign; `at` is u as SymPy has it in the formula."""
 
     def whole(self, at: sp.Expr, u: Expr) -> Expr:
         """Return floor(u)."""
@@ -51,7 +51,7 @@ def _target() -> bytes:
 
 
 def _digest(args: Sequence[Expr], outputs: Sequence[Expr]) -> str:
-    """Return what tells these formulas from all others, the same in every process.
+    """Return a digest of formulas that is the same in every process.
 
     (A pickle would not: it holds addresses.) Common subexpressions keep the text short; it shows
     numbers to 15 digits, so all of them stand behind it.
@@ -114,7 +114,7 @@ class Bundle:
 
 
 class Values:
-    """Formulas evaluated from Python, numbers among them: thousands of them take LLVM minutes.
+    """Formulas evaluated from Python; numbers among them are not compiled, which saves minutes.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Recorded(Bundle):
 
 
 class Neighbours(Bundle):
-    """What stands in the place of the formulas of gaps: contacts of discs, found in one run.
+    """The contacts of discs in one run, which replace formulas of gaps.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Neighbours(Bundle):
 
 
 def _settled(outputs: Sequence[Expr]) -> list[Expr]:
-    """Return the outputs with the derivative of floor as what it is between its jumps, zero."""
+    """Return the outputs with zero as the derivative of floor."""
     steps = {d: 0 for e in outputs for d in se.sympify(e).atoms(se.Derivative, se.Subs)}
     return [se.sympify(e).xreplace(steps) for e in outputs] if steps else list(outputs)
 

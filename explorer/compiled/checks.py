@@ -1,4 +1,4 @@
-"""What numbers must be for the equations of a mechanical system to make sense."""
+"""Checks of the numbers in the equations of a mechanical system."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def check_mass(name: str, M: Matrix, where: str, *, singular: bool = False) -> b
 def check_constraints(
     system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
 ) -> None:
-    """Refuse a start that violates its constraints, and constraints that say one thing twice.
+    """Refuse a start that violates its constraints, and redundant constraints.
 
     phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at rest, v (n,) velocities.
 
@@ -113,7 +113,7 @@ def short(values: np.ndarray) -> str:
 
 
 def improper(name: str, mu: float, mu_s: float) -> str:
-    """Return what is wrong with the coefficients of friction of a contact; empty: nothing."""
+    """Return an error message for friction coefficients of a contact; empty if they are valid."""
     if 0 <= mu <= mu_s < np.inf:
         return ""
     return (
@@ -123,7 +123,7 @@ def improper(name: str, mu: float, mu_s: float) -> str:
 
 
 def check_friction(name: str, mu: float, mu_s: float, e_t: float = 0.0) -> None:
-    """Refuse coefficients of friction of a contact that are none.
+    """Refuse invalid friction coefficients of a contact.
 
     Raises
     ------

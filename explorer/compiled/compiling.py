@@ -1,4 +1,4 @@
-"""The compiled form of a system, made when it is first wanted."""
+"""The compiled form of a system, made at its first use."""
 
 from __future__ import annotations
 

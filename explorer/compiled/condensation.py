@@ -1,4 +1,4 @@
-"""Runs of systems with directions without mass: where they start, and what these directions do.
+"""Runs of systems with massless directions: the start, and the motion of these directions.
 
 The schemes find q there by the equations themselves, for those have no acceleration; v and a are
 the derivatives of these equations by t (`explorer.systems.massless`), not what a difference formula
@@ -56,7 +56,7 @@ def _steady(compiled: Compiled) -> bool:
 
 
 def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarray:
-    """Take the state in `inp` to one that its equations without mass allow; return a, (n,).
+    """Move the state in `inp` to one that satisfies the massless equations; return a, (n,).
 
     Directions with mass keep their place and speed. A start that was given elsewhere, not left at
     zero, is warned of.
@@ -103,7 +103,7 @@ def follow(
     compiled: Compiled, found: Massless, rho: Sequence[float], t: np.ndarray, q: np.ndarray,
     v: np.ndarray, a: np.ndarray | None = None,
 ) -> None:  # fmt: skip
-    """Write to v and a (n_t, n) what they are in the directions without mass.
+    """Write the velocities and accelerations (n_t, n) of the massless directions to v and a.
 
     Of constant matrices by the equations; else by differences of the rows, of second order.
     """

@@ -32,7 +32,7 @@ class CompiledDiscs(Compiled):
         self._shape = Values(self.args, [system.contacts[0].mu, *system.radii, *walls])
 
     def begun(self, inp: np.ndarray) -> CompiledDiscs:
-        """Return what one run with these parameters takes: no pair has a contact yet."""
+        """Return the functions for one run with these parameters; no pair has a contact yet."""
         values, count = self._shape(inp), len(self.system.radii)  # type: ignore[attr-defined]
         radii, walls = values[1 : 1 + count], values[1 + count :].reshape(-1, 3)
         pairs = Neighbours(radii, walls, values[0], _REACH * radii.max())

@@ -134,9 +134,10 @@ class FirstOrder:
         return x0, M, np.ascontiguousarray(bounds.T)
 
     def sides(self, inp: np.ndarray) -> np.ndarray:
-        """Return a first guess of the place of each lam (m,): lower, but for what equalities need.
+        """Return a first guess of the branch of each lam (m,).
 
-        Of the one-sided multipliers in an equality that with the least y acts.
+        They begin at their bounds. Of the complementarity multipliers in an equality, the one
+        with the least y is active.
         """
         m, laws = self.m, self.system.laws
         places = np.array(

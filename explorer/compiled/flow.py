@@ -142,7 +142,7 @@ class Flow(Remade):
             self.make(k)
 
     def _list(self) -> None:
-        """Write the table of the bundles, and forget the workspaces that knew another one."""
+        """Write the table of the bundles, and drop workspaces of an earlier table."""
         addresses = [[b.address, b.data] if b else [0, 0] for b in self.bundles]
         self.table = np.array(addresses, np.int64)
         sizes = [2 * len(self.sides.symbols), *(size for _, size, _ in self._recipes)]
@@ -153,14 +153,14 @@ class Flow(Remade):
         self.bundles.append(self._bundle(outputs))
 
     def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
-        """Compile once what two modes share, or the same flow with other derivatives."""
+        """Return a bundle; formulas that several modes or flows share are compiled once."""
         key = tuple(outputs)
         if key not in self._shared:
             self._shared[key] = Bundle(self._args, outputs)
         return self._shared[key]
 
     def _modes(self, system: HybridSystem) -> None:
-        """Say how everything is made that a mode needs; `make` does it."""
+        """List the functions of each mode and how to compile them; `make` compiles them."""
         n, columns = self.n_x, 1 + self.n_x + self.n_rho
         self.guards = sorted(system.guards, key=lambda g: g.mode)
         by_mode: list[list[Guard]] = [[] for _ in system.modes]
@@ -215,7 +215,7 @@ class Flow(Remade):
         return [*f, *by_t, *gradient(f, self._x), *self._by_rho(f)]
 
     def _by_rho(self, functions: Sequence[Expr]) -> list[Expr]:
-        """Return the Jacobian by the parameters, row by row; zero where nobody asks for it."""
+        """Return the Jacobian by the parameters, row by row; zero for parameters not in `wrt`."""
         none = se.Integer(0)
         return [
             f.diff(r) if k in self.wrt else none for f in functions for k, r in enumerate(self._rho)
@@ -225,7 +225,7 @@ class Flow(Remade):
         return self._by_all([formula], True)[1:]
 
     def make(self, mode: int) -> None:
-        """Compile what a mode needs."""
+        """Compile the functions of a mode."""
         plain = self._plain
         if plain is not self:
             plain.make(mode)
@@ -251,7 +251,7 @@ class Flow(Remade):
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
 
     def _watch_sides(self) -> None:
-        """Lay out what is behind the arguments that all bundles have, and compile the surfaces.
+        """Arrange the input vector behind the arguments of all bundles, and compile the surfaces.
 
         It is the work space of active modes, then the sides of a cost's own surfaces, then the
         inverse sizes of all surfaces.
@@ -277,7 +277,7 @@ class Flow(Remade):
         self._add([*start, *e, *gradient(start, self._rho), *gradient(e, self._rho)])
 
     def recipe(self) -> Recipe:
-        """Return what makes it again, with the modes that a run has come through."""
+        """Return how to make it again, with the modes compiled so far."""
         modes = {of for k, (of, *_) in enumerate(self._recipes) if self.bundles[k] is not None}
         return _again, (self.system, self.cost, sorted(self.wrt), sorted(modes))
 
@@ -327,7 +327,7 @@ class Flow(Remade):
         return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
 
     def active(self, mode: int) -> Bundle:
-        """Return what gives the multipliers and the switching functions (2 n_c) in a mode."""
+        """Return the bundle of the multipliers and switching functions (2 n_c) of a mode."""
         if mode not in self._active:
             assert self.active_sets is not None
             if self.solved is not None:

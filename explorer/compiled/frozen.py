@@ -47,7 +47,7 @@ class Frozen(Remade):
         )
 
     def recipe(self) -> Recipe:
-        """Return what makes it again."""
+        """Return how to make it again."""
         return compile_frozen, (self.frozen,)
 
     def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:

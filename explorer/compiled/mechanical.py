@@ -141,11 +141,11 @@ class Compiled:
 
     @cached_property
     def structural(self) -> Structural:
-        """What the Newmark family needs besides; compiled when first asked for."""
+        """Further functions for the Newmark family, compiled at the first access."""
         return structural(self)
 
     def _lazy(self, M: dict[tuple[int, int], Expr], v: list[Expr]) -> None:
-        """Bundles for looking at a solution; nothing of them runs in the time loop."""
+        """Compile the bundles for sketches and energies, which the time loop does not use."""
         shapes = self.system.shapes
         points = [c for s in shapes for p in s.points for c in p]
         radii = [s.radius for s in shapes]
@@ -185,12 +185,12 @@ class Compiled:
 
     @cached_property
     def fixed(self) -> np.ndarray:
-        """What of f is numbers, (n,): it is no output of a bundle; zeros if not linear."""
+        """The entries of f that are numbers, (n,), which no bundle returns; zeros if not linear."""
         f = self.system.f if self.linear else ()  # type: ignore[attr-defined]
         return np.array([x if x.is_Number else 0 for x in f] or np.zeros(self.n), float)
 
     def _linear_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """CSR rows of F over inp[1:]: -K, -C, and what f is of numbers; else empty.
+        """CSR rows of F over inp[1:]: -K, -C and the numbers of f; empty if not linear.
 
         LLVM takes minutes over thousands of numbers.
         """
@@ -216,7 +216,7 @@ class Compiled:
         return np.concatenate([zeros, rho, more, [1.0] * self.linear])
 
     def begun(self, inp: np.ndarray) -> Compiled:
-        """Return what one run takes whose input vector this is."""
+        """Return the functions for one run with this input vector."""
         return self
 
     def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -250,7 +250,7 @@ class Compiled:
 
     @cached_property
     def compliance(self) -> Compliance:
-        """How far contacts give way to their forces."""
+        """The compliance of the contacts."""
         return Compliance(self.system, [*self.args, *[se.Symbol("_one")] * self.linear])
 
     def recorded(self, t: np.ndarray, rho: Reals) -> np.ndarray:
@@ -341,7 +341,7 @@ class Compiled:
     def check(
         self, inp: np.ndarray, *, singular: bool = False
     ) -> tuple[Matrix, Matrix, Matrix, np.ndarray]:
-        """Return `matrices` at a state; refuse it if the equations make no sense there.
+        """Return `matrices` at a state; refuse a state where the equations are inconsistent.
 
         `singular`: M may be singular, see `explorer.systems.massless`.
 

@@ -27,7 +27,7 @@ _LEAST, _WORTH = 17, 3  # unknowns, and as many for each of half a band, from wh
 
 @dataclass(frozen=True)
 class Ordering:
-    """What `explorer.kernels.linear_algebra.saddle_point` takes of a matrix that changes.
+    """The band of a changing matrix, for `explorer.kernels.linear_algebra.saddle_point`.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Joint:
     columns: int
 
     def band(self, M: np.ndarray, m: int) -> Band:
-        """Return what the kernel takes for a mass matrix and m multipliers."""
+        """Return the band of a mass matrix and m multipliers, as kernels take it."""
         from explorer.kernels.complementarity.structures import FACTORED
         from explorer.kernels.time_stepping.euler_moreau_structures import Band
 

@@ -31,7 +31,7 @@ _LARGE = 60  # coordinates: beyond, to look at each state would take longer than
 
 @dataclass(frozen=True)
 class Paradox:
-    """A contact that slides where it cannot.
+    """A sliding contact without a consistent force.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Paradox:
 
     @property
     def words(self) -> str:
-        """What it is, without its time."""
+        """The paradox in words, without its time."""
         if self.factor > 0:
             return (
                 f"{self.contact!r} slides with mu = {self.mu:g} to a point where the contact force "

@@ -1,4 +1,4 @@
-"""What holds native code is copied and pickled as its recipe: addresses die with their process."""
+"""Copies and pickles of native code: its recipe, since addresses end with their process."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Recipe: TypeAlias = tuple[Callable[..., object], tuple[object, ...]]
 
 
 class Remade(ABC):
-    """Base of what a pickle, or a deep copy, makes anew; a shallow copy shares the native code."""
+    """Base of objects with native code; pickles and deep copies compile, shallow ones share."""
 
     @abstractmethod
     def recipe(self) -> Recipe:
-        """Return a function, and the arguments with which it makes this again."""
+        """Return a function and its arguments that make this object again."""
 
     def __reduce__(self) -> Recipe:
         return self.recipe()

@@ -59,7 +59,7 @@ class Sides:
         return self._found.get(key)
 
     def turns(self, at: sp.Expr, u: Expr) -> Expr:
-        """Return what has the sign of u, or the one that is held; `at` is u as in the formula."""
+        """Return u, or the held sign; `at` is u as SymPy has it in the formula."""
         at = sp.sympify(at)
         if (-at, False) in self._found:
             return -self.turns(-at, -u)
@@ -67,7 +67,7 @@ class Sides:
         return u if side is None else side + (1 - side * side) * u
 
     def whole(self, at: sp.Expr, u: Expr) -> Expr:
-        """Return floor(u), or the whole number that is held."""
+        """Return floor(u), or the held whole number."""
         side = self._symbol(sp.sympify(at), u, True)
         if side is None:
             return se.floor(u)
@@ -83,7 +83,7 @@ class Sides:
         return [*signs, *(u for u, _ in self.surfaces)]
 
     def collect(self, formulas: Iterable[sp.Expr]) -> None:
-        """Find the surfaces of these formulas, and no more later."""
+        """Collect the surfaces of these formulas; later ones are not added."""
         for formula in formulas:
             smooth(sp.sympify(formula), self)
         self.closed = True

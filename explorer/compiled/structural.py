@@ -60,7 +60,7 @@ class Structural(NamedTuple):
 
 
 class Equations(Protocol):
-    """What is read of a compiled system: `explorer.compiled.mechanical.Compiled` has it."""
+    """A compiled mechanical system, such as `explorer.compiled.mechanical.Compiled`."""
 
     system: LagrangianSystem
     args: list[Expr]
@@ -84,7 +84,7 @@ class Equations(Protocol):
 
 
 def structural(compiled: Equations) -> Structural:
-    """Return the structural side of a compiled system."""
+    """Return the functions of a compiled system that the Newmark family needs."""
     system, n, q = compiled.system, compiled.n, compiled.args[1 : 1 + compiled.n]
     symbolic = isinstance(system, MechanicalSystem)
     state = {*system.q, *system.v}
@@ -127,7 +127,7 @@ def _band(places: np.ndarray, n: int) -> tuple[int, int]:
 
 
 def _sharp(formula: sp.Expr, state: set[sp.Symbol]) -> bool:
-    """Whether a formula may bend at a state: there a tangent says little about the other side."""
+    """Whether a formula may have a kink in the state, where one tangent does not describe it."""
     return any(x.free_symbols & state for x in formula.atoms(*SHARP)) or any(
         x.base.free_symbols & state and not x.exp.is_Integer for x in formula.atoms(sp.Pow)
     )

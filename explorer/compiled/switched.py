@@ -86,7 +86,7 @@ class Switched(Remade):
 
     @functools.cached_property
     def tangents(self) -> tuple[Bundle, Bundle]:
-        """f and c with the derivatives that the march needs, and behind them those by rho."""
+        """f and c with the derivatives that the march needs, then those by rho."""
         counts = self.n_x, self.n_c
         return tuple(  # type: ignore[return-value]
             Bundle(self._args, [*part, *_jacobian(part[:count], self._rho)])
@@ -117,7 +117,7 @@ class Switched(Remade):
         return Bundle(self._args, [*rates, *(one for part in by for one in part)])
 
     def recipe(self) -> Recipe:
-        """Return what makes it again."""
+        """Return how to make it again."""
         return _again, (self.system, self.stewart, self.running)
 
     def with_cost(self, g: sp.Expr) -> Switched:
@@ -162,7 +162,7 @@ class Switched(Remade):
 
     @functools.cached_property
     def affine(self) -> bool:
-        """Whether f is affine in each alpha; not asked of theta, in which it always is."""
+        """Whether f is affine in each alpha; False for Stewart's form, affine in theta."""
         if self.stewart:
             return False
         alphas = [s.alpha for s in self.system.switches]
@@ -218,7 +218,7 @@ class Switched(Remade):
         return np.concatenate(parts, axis=1)
 
     def pairs(self, c: np.ndarray, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return lambda and the multipliers that it is complementary to, (..., pairs) both.
+        """Return lambda and the multipliers complementary to it, (..., pairs) each.
 
         Step form, eq. (10): (lambda_n, alpha), (lambda_p, 1 - alpha). Stewart's: theta_i, and of
         its region sum_j 2 max(0, -S_ij c_j), the least of its cells: zero where x touches it.
@@ -234,7 +234,7 @@ class Switched(Remade):
         return lam, multipliers
 
     def unequal(self, multipliers: np.ndarray) -> float:
-        """Return how far the multipliers of a subsystem's regions are from adding up to 1."""
+        """Return the largest deviation from 1 of the sum of a subsystem's multipliers."""
         if not self.stewart:
             return 0.0
         sums = [multipliers[..., regions].sum(axis=-1) for _, _, regions, _ in self._sides]

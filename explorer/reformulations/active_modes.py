@@ -28,7 +28,7 @@ Signs = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Conditions:
-    """A mode that may follow, and what is asked of it.
+    """A possible next mode, and its conditions.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Conditions:
 
 @dataclass
 class Modes:
-    """What the modes are, in numbers.
+    """The modes, described by numbers.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
 
 
 def _conditions(found: Modes, c: Conditions) -> int:
-    """Return how many numbers decide."""
+    """Return the number of conditions."""
     if c.left >= 0:
         return 1
     signs = found.sets[c.to][0]
@@ -151,7 +151,7 @@ def _conditions(found: Modes, c: Conditions) -> int:
 def _guards(
     system: StepSystem, found: Modes, k: int
 ) -> Iterator[tuple[int, int, str, list[Conditions], str]]:
-    """Yield function, kind, name, what may follow and the guard that is left, of a mode."""
+    """Yield function, kind, name, possible next modes and the guard to leave, for a mode."""
     signs, _ = found.sets[k]
     on = [j for j, side in enumerate(signs) if side == 0]
 

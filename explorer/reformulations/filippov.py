@@ -84,7 +84,7 @@ def filippov(system: StepSystem) -> HybridSystem:
 
 
 def active_sets(system: StepSystem) -> ActiveSets:
-    """Return the modes of a system as they are run; made once for each change of its equations.
+    """Return the modes of a system for event location; cached until its equations change.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def _check(system: StepSystem) -> None:
 
 
 def obstacle(system: StepSystem) -> str:
-    """Return what keeps a system from being rewritten, in a sentence; empty: nothing."""
+    """Return why a system cannot be rewritten, in a sentence; empty if it can."""
     count = len(system.switches)
     if count > _MOST:
         return (
@@ -166,7 +166,7 @@ class _Builder:
 
     @property
     def coupled(self) -> bool:
-        """Whether a slide on several surfaces has multipliers that are no quotients."""
+        """Whether a slide on several surfaces has multipliers that are not quotients of rates."""
         if self.count < 2:
             return False
         rates = Rates(self.system.f, self.alphas, self.gradients)
@@ -239,7 +239,7 @@ class _Builder:
                     )  # fmt: skip
 
     def _felt(self, signs: Signs, j: int) -> list[int]:
-        """Return j and the functions slid on that feel a change of its multiplier."""
+        """Return j and the functions of the slide whose rates depend on its multiplier."""
         free = (*signs[:j], 0, *signs[j + 1 :])
         alpha, functions = self._sides(free), [j]
         on = [i for i in range(self.count) if free[i] == 0]
@@ -266,7 +266,7 @@ class _Builder:
         return leaving
 
     def _meets(self, k: int, j: int) -> Iterator[tuple[str, Conditions]]:
-        """Yield what may follow where function j comes to zero, and its conditions."""
+        """Yield the modes that may follow a zero of function j, with their conditions."""
         signs = self.sets[k][0]
         near = self._felt(signs, j)
         across = (*signs[:j], -signs[j], *signs[j + 1 :])
@@ -283,7 +283,7 @@ class _Builder:
             yield self.names[to], self._holds(to, near)
 
     def _leaves(self, k: int, j: int, side: int) -> Iterator[tuple[str, Conditions]]:
-        """Yield what may follow where the multiplier of j comes to the bound of its `side`.
+        """Yield the modes that may follow when the multiplier of j reaches its bound on `side`.
 
         There dc_j/dt is zero beside the surface too: c_j leaves to this side if the slide attracts,
         det J_Z / det J_(Z without j) < 0 with J = d(dc/dt)/d alpha.
@@ -304,7 +304,7 @@ class _Builder:
                 yield self.names[to], self._holds(to, near)
 
     def _begins(self, k: int) -> Iterator[sp.Expr]:
-        """Yield what must be > 0 for a start in this mode: a side, or where c is zero, its rate."""
+        """Yield what must be > 0 to start in this mode: +-c or, where c = 0, +- its rate."""
         signs = self.sets[k][0]
         for j in range(self.count):
             off = self.c[j] ** 2 > _ON
@@ -314,5 +314,5 @@ class _Builder:
 
 
 def _shorter(f: sp.Expr) -> sp.Expr:
-    """Return a formula multiplied out, if that is shorter; of a long one that takes minutes."""
+    """Return the expanded formula if it is shorter; long formulas are not expanded."""
     return f if sp.count_ops(f) > _LONG else min(f, sp.expand_mul(f), key=sp.count_ops)

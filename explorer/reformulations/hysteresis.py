@@ -24,7 +24,7 @@ __all__ = ["hysteresis", "misses"]
 
 
 def misses(system: HybridSystem) -> str:
-    """Return why a hybrid system is none of two modes with memory; empty: it is."""
+    """Return why this reformulation does not cover a system, in a sentence; empty if it does."""
     ways = sorted((guard.mode, guard.to) for guard in system.guards)
     if len(system.modes) != 2 or ways != [(0, 1), (1, 0)]:
         return "time freezing covers two modes, with one guard from each to the other."

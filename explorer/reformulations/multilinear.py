@@ -78,6 +78,6 @@ class Rates:
 
 
 def _values(row: Iterable[sp.Expr], point: Mapping[sp.Symbol, sp.Expr]) -> np.ndarray:
-    """Return formulas at a point; NaN where they have no real value there."""
+    """Evaluate formulas at a point; NaN where the value is not real."""
     values = [x.evalf(subs=point) for x in row]
     return np.array([float(v) if v.is_Float or v.is_Integer else np.nan for v in values])

@@ -75,7 +75,7 @@ def slides(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> list[Slide]
 
 
 def _block(rates: Sequence[sp.Expr], alphas: Sequence[sp.Symbol]) -> list[Slide] | None:
-    """Solve equations that hang together."""
+    """Solve a block of coupled equations."""
     matrix = sp.Matrix([[sp.expand_mul(r.diff(a)) for a in alphas] for r in rates])
     if not matrix.free_symbols & set(alphas):
         rest = sp.Matrix([-r.xreplace(dict.fromkeys(alphas, sp.S.Zero)) for r in rates])

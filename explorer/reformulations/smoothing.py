@@ -1,4 +1,4 @@
-"""`smoothing`: a system with step functions made smooth, which is another system.
+"""`smoothing`: approximates a system with step functions by a smooth one.
 
 alpha = (1 + tanh(c / width)) / 2 in place of the set-valued step of c: a layer of the thickness
 `width` stands for each surface, a fast motion in it for the slide. The error is of the first order

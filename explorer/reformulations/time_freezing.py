@@ -113,7 +113,7 @@ def fresh(wanted: str, taken: Iterable[str]) -> str:
 
 
 def misses(system: MechanicalSystem) -> str:
-    """Return why time freezing does not cover a system, in a sentence; empty: it does."""
+    """Return why time freezing does not cover a system, in a sentence; empty if it does."""
     if not system.contacts:
         return "time freezing applies to impacts, and the system has no contact."
     curved = any(x.free_symbols & set(system.q) for x in system.inertia.values())
@@ -147,7 +147,7 @@ def misses(system: MechanicalSystem) -> str:
 
 
 def _singular(system: MechanicalSystem) -> bool:
-    """Whether the mass matrix is, at any state: its rank at numbers that are like no others."""
+    """Whether the mass matrix is singular at every state, by its rank at generic numbers."""
     symbols = sorted({s for x in system.inertia.values() for s in x.free_symbols}, key=str)
     at = {s: 1 + sp.sqrt(sp.prime(k + 2)).evalf() / 7 for k, s in enumerate(symbols)}
     M = np.zeros((system.n, system.n), complex)  # a root may be imaginary there
@@ -173,7 +173,7 @@ def _coupled(system: MechanicalSystem, contact: Contact) -> bool:
 
 
 def _independent(system: MechanicalSystem, one: Contact, two: Contact) -> bool:
-    """Whether two contacts may be taken one after the other.
+    """Whether two impacts may be treated one after the other.
 
     They are never closed at once (opposite walls), do not move each other, or both do not rebound.
     """
@@ -187,7 +187,7 @@ def _independent(system: MechanicalSystem, one: Contact, two: Contact) -> bool:
 
 
 def _vanishes(expr: sp.Expr) -> bool:
-    """Whether an expression is zero everywhere; one point shows that it is not, in no time."""
+    """Whether an expression is zero everywhere; a nonzero value at one point decides quickly."""
     point = {s: 0.37 + 0.11 * k for k, s in enumerate(sorted(expr.free_symbols, key=str))}
     value = expr.evalf(subs=point)
     if value.is_Number and value.is_finite and abs(value) > _SEEN:

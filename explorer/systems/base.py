@@ -27,7 +27,7 @@ _DECLARED = "__annotations__"  # of a class that says its attributes without a v
 
 
 def _none(x: Value) -> bool:
-    """Whether it is zero; 0.0 != 0 for SymPy."""
+    """Whether a formula is zero; in SymPy 0.0 != 0."""
     return sp.sympify(x).is_zero is True
 
 
@@ -109,7 +109,7 @@ class System(metaclass=Made):
         self.made: dict[str, Any] = {}  # of its equations, on demand: rewritten, compiled
 
     def _set(self, name: str, value: object) -> None:
-        """Set an attribute; of a system that is made only one that there is.
+        """Set an attribute; after construction only an existing one.
 
         Raises
         ------
@@ -161,16 +161,16 @@ class System(metaclass=Made):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The `references`, of which one may stand alone."""
+        """The `references` as a tuple."""
         return tuple(items(self.references, f"The references of '{self.name}'", str))
 
     def touch(self) -> None:
-        """Note a change, so that earlier compiled code is not used again."""
+        """Record a change of the equations, which invalidates compiled code."""
         self.revision += 1
         self.made = {}
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what copies and pickles take: what was made is made anew on demand."""
+        """Return the state for copies and pickles, without compiled code."""
         return self.__dict__ | {"made": {}}
 
     # -- specification ------------------------------------------------------------------------
@@ -203,11 +203,11 @@ class System(metaclass=Made):
         return tuple(sp.Symbol(name) for name in declared)
 
     def _parameters(self, given: object) -> Plain:
-        """Return what `params` takes."""
+        """Return the arguments of `params`."""
         return mapping(given, f"params of '{self.name}'", '{"m": 1.0}')
 
     def _begin(self, given: Settings | None) -> None:
-        """Start as a dict says: arguments of `start`."""
+        """Call `start` with the arguments in a dict."""
         if given is not None:
             start = self.start  # type: ignore[attr-defined]
             example = f"dict({next(iter(inspect.signature(start).parameters))}=[...], t_end=3.0)"

@@ -41,7 +41,7 @@ def multiplier(name: str) -> sp.Symbol:
 
 
 def named(gap: Value) -> bool:
-    """Whether a gap as it is given, text or expression, may hold multipliers."""
+    """Whether a gap (text or expression) may contain multipliers."""
     if isinstance(gap, str):
         return "lam_" in gap
     return any(s.name.startswith("lam_") for s in getattr(gap, "free_symbols", ()))
@@ -87,7 +87,7 @@ def deflection(contacts: Sequence[Yielding], gives: Mapping[int, sp.Expr], a: in
 def flexible(
     system: str, contacts: Sequence[Yielding], gives: Mapping[int, sp.Expr]
 ) -> dict[tuple[int, int], sp.Expr]:
-    """Return the entries of D in the rows of `gives`, by contacts, found to make sense.
+    """Return the entries of D in the rows of `gives`, by pairs of contacts; check its symmetry.
 
     Raises
     ------

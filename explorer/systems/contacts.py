@@ -72,7 +72,7 @@ def checked(
     contact: Contact, system: Moving, label: str, aliases: Aliases,
     lam: Sequence[sp.Symbol] = (),
 ) -> tuple[Contact, sp.Expr]:  # fmt: skip
-    """Return a contact of `system` called `label`, its formulas read and found to make sense.
+    """Return a contact of `system` called `label`, with its formulas parsed and checked.
 
     Behind it stands the part of its gap that depends on multipliers, of `lam`. `aliases` stand for
     symbols of the system, as for `expression`.
@@ -122,13 +122,13 @@ def checked(
 def coefficient(
     value: Value, names: Mapping[str, sp.Expr], what: str, aliases: Aliases | None = None
 ) -> sp.Expr:
-    """Return a formula as `expression` does; a zero is the integer, for 0.0 != 0 in SymPy."""
+    """Return a formula as `expression` does; zero becomes the integer, since 0.0 != 0 in SymPy."""
     formula = expression(value, names, what, aliases)
     return sp.Integer(0) if formula.is_zero else formula
 
 
 def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:
-    """Refuse sliding velocities that are none.
+    """Refuse formulas that are not sliding velocities.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def _linear(slips: list[sp.Expr], v: tuple[sp.Symbol, ...], what: str) -> None:
 
 
 def written(contact: Contact) -> Plain:
-    """Return a contact that has been read as plain data, the arguments of `Contact` as text."""
+    """Return a checked contact as plain data: the arguments of `Contact` as text."""
     plain: Plain = {"gap": text(contact.gap), "e": text(contact.e), "name": contact.name}
     if contact.compliance != 0:
         plain["compliance"] = text(contact.compliance)

@@ -73,7 +73,7 @@ class DiscSystem(MechanicalSystem):
 
     @property
     def features(self) -> frozenset[str]:
-        """What a scheme has to know about besides the smooth equations."""
+        """The features that a scheme must handle besides the smooth equations."""
         return super().features | self.needs
 
     def discs(

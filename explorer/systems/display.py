@@ -97,7 +97,7 @@ def _records(records: Sequence[Record]) -> list[str]:
 
 
 def _compliance(system: LagrangianSystem, k: int) -> str:
-    """Return by how far a contact gives way, its multipliers numbered."""
+    """Return the deflection of a contact, with numbered multipliers."""
     contacts = system.contacts
     if k not in system._gives:
         soft = contacts[k].compliance
@@ -217,7 +217,7 @@ def step(
     switches: Sequence[Switching],
     rewritten: Mapping[sp.Expr, sp.Expr],
 ) -> str:
-    """Return x' with its multipliers, the switching functions, and what was rewritten to them."""
+    """Return x' with its multipliers, the switching functions, and the replaced terms."""
     parts = [_titled(system), _rates(system, f), *_switches(switches)]
     if rewritten:
         rows = [rf"{_plain(old)} &\to {_plain(new)}" for old, new in rewritten.items()]
@@ -299,7 +299,7 @@ def _switches(switches: Sequence[Switching]) -> list[str]:
 
 
 def _plain(expr: object) -> str:
-    """Return LaTeX in which v_x stays a state: x' = v_x is an equation here, not a name."""
+    """Return LaTeX that shows v_x as a state, since x' = v_x is an equation of the system."""
     return str(sp.latex(expr, full_prec=False))
 
 

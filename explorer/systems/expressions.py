@@ -1,4 +1,4 @@
-"""From what a user writes (number, text, SymPy) to an expression that can be compiled.
+"""Conversion of user input (number, text, SymPy) to an expression that can be compiled.
 
 Text is parsed through Python's `ast` with a list of allowed names and functions, never by `eval`:
 a saved model or a link may come from anybody.
@@ -53,7 +53,7 @@ _COMPARE = {
 
 
 class Names(dict[str, sp.Symbol]):
-    """What each name stands for in a formula, and the names that have no place in it.
+    """The symbols that a formula may use, by name, and the names that it may not use.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Names(dict[str, sp.Symbol]):
 
 
 def check_name(name: object, what: str, taken: Iterable[str] = ()) -> str:
-    """Return a name that formulas can use; `what` it names is said in the refusal.
+    """Return a name that formulas can use; the message of a refusal says `what` it names.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def names_of(value: str | Iterable[str | sp.Expr], what: str) -> list[str | sp.E
 
 
 def unknown(name: str, names: Mapping[str, sp.Expr], what: str, formula: str = "") -> str:
-    """Return why a formula may not hold a name, in a sentence."""
+    """Return a message on why a formula may not contain a name."""
     here = f"{name!r} in {formula!r}" if formula else repr(name)
     if isinstance(names, Names) and names.bars(name):
         allowed = f"on {', '.join(names)}" if names else "on parameters, of which there is none"
@@ -189,11 +189,11 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
         raise BadModel(f"{what}: {text!r} contains something that is not arithmetic.")
 
     def case(pair: sp.Basic | Case) -> Case:
-        """A value alone is what holds in all other cases."""
+        """Return a case; a value alone holds in all other cases."""
         return pair if isinstance(pair, tuple) else (pair, sp.true)
 
     def power(base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
-        """Exact arithmetic on 9**9**9 would never end: large powers of numbers are refused."""
+        """Return a power; refuse large powers of numbers: 9**9**9 would never end."""
         numbers = getattr(base, "is_Number", False) and getattr(exponent, "is_Number", False)
         if numbers and (abs(exponent) > 400 or abs(base) > 1e300):
             raise BadModel(f"{what}: {text!r} contains a power that is too large.")
@@ -216,7 +216,7 @@ def parse(text: str, names: Mapping[str, sp.Expr], what: str = "the formula") ->
 
 
 class _Exact(StrPrinter):  # type: ignore[misc]  # SymPy tells no types
-    """Prints floats with all their digits, so that what is read back is the same double."""
+    """Prints floats with all their digits, so that parsing gives the same double."""
 
     def _print_Float(self, expr: sp.Float) -> str:
         return repr(float(expr))
@@ -285,7 +285,7 @@ def expression(
 
 
 def _joined(when: sp.Basic, first: sp.Basic, second: sp.Basic) -> sp.Basic:
-    """Return what SymPy makes of cases within a condition, by and, or, not."""
+    """Return a condition with cases (`ITE`), written with and, or, not."""
     return sp.Or(sp.And(when, first), sp.And(sp.Not(when), second))
 
 

@@ -178,7 +178,7 @@ class FilippovSystem(StepSystem):
         inside: Sequence[Sequence[bool]],
         before: Sequence[Switching],
     ) -> tuple[int, ...]:
-        """Return the region of each pattern of signs; a point where there are two or none."""
+        """Return the region of each pattern of signs; refuse overlaps and gaps with a point."""
         count = len(self.switches) - len(before)
         corners = list(itertools.product((0, 1), repeat=count))
         cells, wrong = [-1] * 2**count, {}
@@ -202,7 +202,7 @@ class FilippovSystem(StepSystem):
     def _points(
         self, wrong: Mapping[int, list[int]], first: int
     ) -> Iterator[tuple[list[int], dict[str, float]]]:
-        """Yield of each pattern that some state has its owners and that state."""
+        """Yield the owners of each pattern that some state has, and such a state."""
         if not wrong:
             return
         from scipy.optimize import least_squares
@@ -237,7 +237,7 @@ class FilippovSystem(StepSystem):
                     break
 
     def mode_name(self, signs: Sequence[int]) -> str:
-        """Return what an active set is called: its regions, joined by a bar where it slides."""
+        """Return the name of an active set: its regions, joined by a bar where it slides."""
         parts = []
         for s in self.subsystems:
             mine = signs[s.first : s.first + s.count]
@@ -312,7 +312,7 @@ def _region(
 def _theta(
     inside: Sequence[bool], corners: Sequence[Sequence[int]], alphas: Sequence[sp.Symbol]
 ) -> sp.Expr:
-    """Return the indicator of a region; of one given by signs alone as a product, eq. (8)."""
+    """Return the indicator of a region; a product, eq. (8), if it is given by signs alone."""
     own = [corner for holds, corner in zip(inside, corners, strict=True) if holds]
     sides = [set(side) for side in zip(*own, strict=True)]
     if len(own) == 2 ** sum(len(side) == 2 for side in sides) and own:

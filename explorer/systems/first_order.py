@@ -138,7 +138,7 @@ class FirstOrderSystem(StateSpaceSystem):
             self.sketch(*sketch)
 
     def _once(self, one: Mapping[str, object], other: Mapping[str, object]) -> None:
-        """Refuse formulas and matrices that say the same thing: one would undo the other."""
+        """Refuse formulas and matrices of the same quantity: one would overwrite the other."""
         first, second = ([k for k, x in some.items() if x is not None] for some in (one, other))
         if first and second:
             raise BadModel(

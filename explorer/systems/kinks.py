@@ -1,4 +1,4 @@
-"""Formulas of a motion that may jump or have a kink: orders misjudge errors over them."""
+"""Formulas of a motion that may jump or have a kink, where error estimates fail."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class LagrangianSystem(System):
         self.without_e = without_e
 
     def _flexible(self, contacts: tuple[Contact, ...], gives: Mapping[int, sp.Expr]) -> None:
-        """Take contacts, and by how far some of them give way, if that makes sense."""
+        """Set the contacts and the deflections of some of them, if D is symmetric."""
         self._D = flexible(self.name, contacts, gives)
         self.contacts, self._gives = contacts, gives
         self.touch()

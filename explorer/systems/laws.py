@@ -90,7 +90,7 @@ class Law:
 
     @property
     def places(self) -> tuple[str, str, str]:
-        """What it means that the lam of a relay is at its lower bound, between, at its upper."""
+        """The branches of a relay as text: lam at its lower bound, between, at its upper one."""
         lb, ub = (sp.sstr(bound, full_prec=False) for bound in (self.lb, self.ub))
         return f"{self.name} = {lb}", f"{self.y_name} = 0", f"{self.name} = {ub}"
 
@@ -104,7 +104,7 @@ class Observed(Protocol):
 
     @property
     def outputs(self) -> tuple[Output, ...]:
-        """Those that there are."""
+        """Its outputs so far."""
 
     def symbols(self) -> Names:
         """Return the symbols by name."""
@@ -112,7 +112,7 @@ class Observed(Protocol):
 
 @dataclass(frozen=True)
 class Output:
-    """A named quantity that is looked at: a formula of t, x, lam and the parameters."""
+    """A named output: a formula of t, x, lam and the parameters."""
 
     name: str
     formula: sp.Expr

@@ -177,7 +177,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         self._begin(start)
 
     def _check_friction(self, T: MatrixLike | None, mu: Each | None, count: int) -> None:
-        """Refuse friction without sliding velocities, and these without coefficients.
+        """Refuse friction without sliding velocities, and sliding velocities without coefficients.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         self, labels: Sequence[str], gaps: Sequence[sp.Expr], slips: Sequence[sp.Expr],
         phis: Sequence[sp.Expr],
     ) -> None:  # fmt: skip
-        """Refuse rows that are no contacts or constraints, and names that do not fit.
+        """Refuse rows of zeros in H or J, and names that do not fit the contacts.
 
         Raises
         ------
@@ -266,7 +266,7 @@ class LinearMechanicalSystem(LagrangianSystem):
     def _each(
         self, what: str, given: Each | FormulaMatrix | None, count: int
     ) -> list[Value | None]:
-        """Return one value a contact."""
+        """Return one value for each contact."""
         values = several(given, count)
         if len(values) != count:
             raise BadModel(
@@ -373,7 +373,7 @@ def _written(x: Value | None) -> str | None:
 
 
 def _cells(A: Matrix) -> dict[tuple[int, int], float]:
-    """Return what is not zero in a matrix, by row and column."""
+    """Return the nonzero entries of a matrix, by row and column."""
     entries = coo_array(A)
     places = zip(*(k.tolist() for k in entries.coords), strict=True)
     return dict(zip(places, entries.data.tolist(), strict=True))

@@ -56,7 +56,7 @@ def pivots(A: Sparse) -> np.ndarray:
 
 
 def has_mass(M: Matrix) -> bool:
-    """Whether a matrix is soon known to be regular: a positive diagonal and nothing else."""
+    """Whether a matrix is diagonal with positive entries, and so regular."""
     diagonal = M.diagonal()
     entries = M.nnz if is_sparse(M) else np.count_nonzero(M)
     return bool(entries == len(diagonal) and diagonal.min() > 0)
@@ -95,7 +95,7 @@ def without_mass(M: Matrix) -> Matrix:
 
 
 def filled(M: Matrix) -> Matrix:
-    """Return a regular matrix that is M where there is mass, and does not couple the rest to it."""
+    """Return M with artificial mass in the massless directions, which makes it regular."""
     if has_mass(M):
         return M
     N = without_mass(M)
@@ -155,22 +155,22 @@ class Massless:
         return _beside([self.damped, self.free])
 
     def place(self, F: np.ndarray) -> np.ndarray:
-        """Return what takes q to N2' F = 0, (n,) or (n_t, n) as F."""
+        """Return the change of q that gives N2' F = 0, (n,) or (n_t, n) as F."""
         return _along(self.free, self.places, F)
 
     def rate(self, F: np.ndarray) -> np.ndarray:
-        """Return what takes v to N1' F = 0, as `place`."""
+        """Return the change of v that gives N1' F = 0, shaped as in `place`."""
         return _along(self.damped, self.rates, F)
 
     def velocity(self, v: np.ndarray, F_t: np.ndarray) -> np.ndarray:
-        """Return v with its part along N2 as the other velocities ask for."""
+        """Return v with its part along N2 that follows from the other velocities."""
         consistent: np.ndarray = v + self.place(F_t - (self.K @ v.T).T)
         return consistent
 
     def acceleration(
         self, v: np.ndarray, a: np.ndarray, F_t: np.ndarray, F_tt: np.ndarray
     ) -> np.ndarray:
-        """Return a with its parts along N1 and N2 as v and the other accelerations ask for."""
+        """Return a with its parts along N1 and N2, which v and the other parts determine."""
         a = a + self.rate(F_t - (self.K @ v.T).T - (self.C @ a.T).T)
         consistent: np.ndarray = a + self.place(F_tt - (self.K @ a.T).T)
         return consistent
@@ -314,7 +314,7 @@ def _largest(A: Matrix) -> np.ndarray:
 
 
 def _clear(A: Matrix) -> bool:
-    """Whether a matrix with rows and columns of size 1 is regular beyond doubt, by its pivots."""
+    """Whether a scaled matrix is clearly regular, by the ratio of its pivots."""
     if is_sparse(A):
         from scipy.sparse.linalg import splu
 
@@ -328,7 +328,7 @@ def _clear(A: Matrix) -> bool:
 
 
 def _complement(N: Matrix) -> Matrix:
-    """Return orthonormal columns that are orthogonal to those of N, all together a basis."""
+    """Return orthonormal columns that complete those of N to a basis."""
     n, k = N.shape
     if is_sparse(N):
         used = np.asarray(abs(N).sum(axis=1)).ravel() > 0

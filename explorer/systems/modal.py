@@ -83,7 +83,7 @@ def largest_square(M: Matrix, K: Matrix) -> float:
 
 
 def lowest_square(M: Matrix, K: Matrix) -> float:
-    """Return the lowest omega^2 in 1/s2 if it is clearly negative, else 0 (that is soon known)."""
+    """Return the lowest omega^2 in 1/s2 if it is clearly negative, else 0 (a quick test)."""
     top = largest_square(M, K)
     if not top > 0:
         return 0.0
@@ -98,7 +98,7 @@ def lowest_square(M: Matrix, K: Matrix) -> float:
 def _lanczos(
     M: Matrix, K: Matrix, count: int, highest: bool, top: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Do as `natural_modes`; `top` is the size of the largest omega^2, 0: look for it."""
+    """Return `natural_modes` by Lanczos; `top` is the largest abs(omega^2), computed if it is 0."""
     from scipy.sparse.linalg import eigsh
 
     begin = np.random.default_rng(0).normal(size=M.shape[0])

@@ -1,4 +1,4 @@
-"""What contacts and records read of the system that they belong to."""
+"""The part of a system that its contacts and records read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Moving"]
 
 
 class Labelled(Protocol):
-    """What has a name."""
+    """An object with a name."""
 
     @property
     def name(self) -> str:

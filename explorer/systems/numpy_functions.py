@@ -22,7 +22,7 @@ _NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan
 def _apply(
     self: sp.Expr, ufunc: np.ufunc, method: str, *inputs: object, **options: object
 ) -> object:
-    """Return what the function gives of objects, or say what does take a formula."""
+    """Apply the function to arrays of objects; if it fails, name a function that takes formulas."""
     given = [np.asarray(x, object) if isinstance(x, sp.Expr) else x for x in inputs]
     try:
         return getattr(ufunc, method)(*given, **options)

@@ -36,7 +36,7 @@ _LEAST = sp.Float(1e-40)  # max(c, 0), but with a logarithm and a finite slope o
 
 
 def _roots(expr: sp.Expr, moving: set[sp.Symbol]) -> list[sp.Expr]:
-    """Return what stands below roots and in logarithms."""
+    """Return the arguments of roots and logarithms."""
     bases = [
         e.base for e in expr.atoms(sp.Pow) if not (e.exp.is_integer or e.exp.free_symbols & moving)
     ] + [e.args[0] for e in expr.atoms(sp.log)]
@@ -67,7 +67,7 @@ def own_side(expr: sp.Expr, c: sp.Expr, side: int, moving: set[sp.Symbol]) -> sp
 
 
 def sided(expr: sp.Expr, switches: Iterable[Switched], moving: set[sp.Symbol]) -> sp.Expr:
-    """Return a right-hand side with multipliers in which every root is kept to its own side.
+    """Return a right-hand side with multipliers whose roots are continued beyond their own side.
 
     Parameters
     ----------

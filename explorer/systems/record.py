@@ -49,7 +49,7 @@ class Record(metaclass=Checked):
 
 
 def checked(record: Record, system: Moving) -> Record:
-    """Return the record with numbers and expressions for what was given.
+    """Return the record with its arguments converted to numbers and expressions.
 
     Raises
     ------

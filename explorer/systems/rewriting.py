@@ -30,7 +30,7 @@ def multilinear(expr: sp.Expr, alphas: Iterable[sp.Symbol]) -> sp.Expr:
 
 
 def jump(expr: sp.Expr, v: Iterable[sp.Symbol]) -> sp.Expr | None:
-    """Return a function of velocities at whose zero an expression jumps, if it is found.
+    """Return a function of velocities at whose zero an expression jumps; None if none is found.
 
     Found are zeros that can be solved for a velocity in which they are linear: c = 0 in sign(c),
     where the two values of the expression differ.
@@ -96,7 +96,7 @@ def indicator(condition: sp.Basic, step: Step, what: str) -> sp.Expr:
 def rewrite(
     expr: sp.Expr, moving: set[sp.Symbol], step: Step, what: str, seen: dict[sp.Expr, sp.Expr]
 ) -> sp.Expr:
-    """Return `expr` with step functions for what is nonsmooth in it.
+    """Return `expr` with its nonsmooth terms rewritten to step functions.
 
     Parameters
     ----------

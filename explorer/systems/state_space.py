@@ -1,4 +1,4 @@
-"""What systems x' = ... share: named states with units, a start, vectors of formulas."""
+"""Base of systems x' = ...: named states with units, a start, vectors of formulas."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class StateSpaceSystem(System):
         return vector(by_name(value, self.coordinates, what, rest or None), self.n, names, what)
 
     def _spec(self) -> Plain:
-        """Return what every specification begins with, and the start."""
+        """Return the common part of every specification: names, parameters and start."""
         time = {} if self.time_unit == "s" else {"time_unit": self.time_unit}
         start = {"x": [written(x) for x in self.start_x], "t_end": self.t_end, "h": self.h}
         return {

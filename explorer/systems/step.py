@@ -190,7 +190,7 @@ class StepSystem(StateSpaceSystem):
         return tuple(s.name for s in self.switches)
 
     def mode_name(self, signs: Sequence[int]) -> str:
-        """Return what an active set is called: the side of each switching function."""
+        """Return the name of an active set: the sign of each switching function."""
         parts = [f"{n} {'<=>'[s + 1]} 0" for n, s in zip(self.guard_names, signs, strict=True)]
         return ", ".join(parts) or "smooth"
 

@@ -1,4 +1,4 @@
-"""Units of formulas: in what a cost, a gap or a guard is measured, by the units of its symbols.
+"""Units of formulas (costs, gaps, guards), derived from the units of their symbols.
 
 A unit is a product of powers of names, as in "kg m2/s2"; each "/" divides by the one factor behind
 it. An angle is a number beside any other unit: N m/rad times rad is N m.
@@ -47,7 +47,7 @@ def _times(one: Powers, two: Powers, power: sp.Rational | int = 1) -> Powers:
 
 
 def _base(powers: Powers) -> Powers:
-    """Return the same in base units, angles being numbers: what the terms of a sum share."""
+    """Return a unit in base units, without angles; the terms of a sum must agree in it."""
     base: Powers = {}
     for name, power in powers.items():
         part = _base(_read(_DERIVED[name])) if name in _DERIVED else {name: sp.Integer(1)}
@@ -56,7 +56,7 @@ def _base(powers: Powers) -> Powers:
 
 
 def _written(powers: Powers) -> str | None:
-    """Return the text of a unit; None of a root that has none."""
+    """Return the text of a unit; None if a power is not an integer."""
     if any(not power.is_Integer for power in powers.values()):
         return None
     if {*powers} - _TIMES - {"rad"}:
@@ -81,7 +81,7 @@ def product(*units: str) -> str:
 
 
 def measured(formula: sp.Expr, units: Mapping[str, str]) -> str | None:
-    """Return the unit of a formula, "" of a pure number; None where its terms do not agree.
+    """Return the unit of a formula, "" for a pure number, None if its terms do not agree.
 
     Numbers in a sum are taken for what they are added to.
 
@@ -121,7 +121,7 @@ def _powers(formula: sp.Expr, units: Mapping[str, str]) -> Powers | None:
 
 
 def _common(terms: tuple[sp.Expr, ...] | list[sp.Expr], units: Mapping[str, str]) -> Powers | None:
-    """Return what all terms are measured in but the numbers among them."""
+    """Return the common unit of all terms that are not numbers."""
     parts = [_powers(term, units) for term in terms if term.free_symbols]
     first = parts[0]
     if first is None or any(one is None or _base(one) != _base(first) for one in parts):
@@ -130,7 +130,7 @@ def _common(terms: tuple[sp.Expr, ...] | list[sp.Expr], units: Mapping[str, str]
 
 
 def symbol_units(system: System) -> dict[str, str]:
-    """Return the unit of each symbol of a system's formulas; nothing where none is declared.
+    """Return the unit of each symbol of a system's formulas; empty if none is declared.
 
     Velocities are v_<coordinate>, accelerations a_<coordinate> and rates of states d_<state>.
     """
