@@ -43,6 +43,11 @@ PARTS = (0, 0.5, 1, 2, 3)
 EDGES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Mutants that no test can kill: the file, the line as it becomes, and why.
 EQUIVALENT = {
+    ("optimise/cost_curve.py", "known = 0.0 if (wide < 2 * fine) else _STEEP * max(abs(left), abs(right)) * wide"):
+        "no interval that is halved is exactly twice the finest",
+    ("optimise/cost_curve.py",
+     "elif (wide < 2 * fine) and abs(left - right) > _BEND * max(abs(left), abs(right)):"):
+        "no interval that is halved is exactly twice the finest",
     ("kernels/linear_algebra/dense_lu.py", "last = min(n, k + kl + 2)"):
         "one row more, in which the band has zeros",
     ("kernels/linear_algebra/dense_lu.py", "end = min(n, k + kl + ku + 2)"):
@@ -54,6 +59,11 @@ EQUIVALENT = {
         "a normal impulse of zero sticks with none beside it, or slides with none",
     ("kernels/friction/single_contact.py", "if (mu * size < -y_n):"):
         "on the edge of the polar cone the point is projected onto the tip either way",
+    ("kernels/friction/single_contact.py", "if (off <= 0.0):"):
+        "at 0 the search ends, whichever bound it moves",
+    ("kernels/friction/single_contact.py",
+     "if (abs(off) <= 4e-16 and abs(new - alpha) <= 1e-15 * (alpha + trace)):"):
+        "Newton's method stays where it is for the steps that are left",
     ("kernels/friction/single_contact.py", "ratio = (1.0 - off)"):
         "off is a few roundings, but where a hundred steps of Newton's method were too few",
 }  # fmt: skip

@@ -100,6 +100,47 @@ def test_a_direction_without_an_answer_holds_what_it_can(mu):
             assert P[1] == pytest.approx(P[2], abs=1e-6)
 
 
+@pytest.mark.parametrize("mu", [0.2, 0.9])
+def test_what_can_be_held_without_one_direction_sticks(mu):
+    """D of rank two, q = -D P for a P inside the cone: that P holds it, and is the smallest."""
+    rng = np.random.default_rng(8)
+    for _ in range(60):
+        H = np.array([[1.0, 0.0], [0.2, 1.0], [-0.1, 0.7]]) * rng.uniform(0.5, 2.0)
+        D, free = H @ H.T, np.cross(*H.T)
+        held = np.r_[1.0, 0.2 * mu * rng.uniform(-1, 1, 2)]
+        q = -D @ held
+        *P, doing = one.in_plane(np.r_[3.0, D.ravel()], 1, mu, *q)
+        assert doing == STICK
+        assert D @ P + q == pytest.approx(np.zeros(3), abs=1e-7)
+        across = np.r_[0.0, free[1:]]  # what moves nothing beside the normal
+        assert np.linalg.norm(P[1:]) <= mu * P[0]
+        assert (np.array(P) - held) @ D @ across == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("mu", [0.2, 0.9])
+def test_along_a_line_a_slip_of_zero_is_an_answer(mu):
+    """D of rank one: friction and push move the contact alike, and either bound of the cone holds."""
+    rng, seen = np.random.default_rng(11), set()
+    for _ in range(200):
+        h = np.array([1.0, rng.uniform(-0.9, 0.9)]) * rng.uniform(0.1, 7)
+        D = np.outer(h, h)
+        q = -h * rng.uniform(0.1, 3)
+        P_n, P_t, doing = one.on_line(D[0, 0], D[0, 1], D[1, 0], D[1, 1], mu, *q)
+        assert doing in (1, -1)
+        obeys(D, q, mu, np.array([P_n, P_t]), doing)
+        seen.add(doing)
+    assert seen == {1}
+
+
+def test_with_nothing_beside_it_a_contact_sticks_or_slides_as_it_comes():
+    """A block of D without tangential part: the push alone acts, and a slip stays as it is."""
+    B = np.array([2.0, 0, 0, 0, 0, 0, 0, 0, 0])
+    assert one.in_plane(B, 0, 0.5, -1.0, 0.0, 0.0) == (0.5, 0, 0, STICK)
+    *_, doing = one.in_plane(B, 0, 0.0, -1.0, 0.3, 0.0)
+    assert doing == 1
+    assert one.in_plane(B, 0, 0.5, -1.0, 0.3, 0.0)[3] == NONE
+
+
 def nearest(y: np.ndarray, mu: float) -> np.ndarray:
     """Return the point of the cone |p_T| <= mu p_n that is nearest to y, by trying."""
     size = np.linalg.norm(y[1:])

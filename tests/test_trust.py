@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.derivatives.doubts import _other_one
 from explorer.derivatives.sequence import sequence
-from explorer.derivatives.trust import DIGITS
+from explorer.derivatives.trust import DIGITS, _grazing, _grown
 from explorer.derivatives.verify import another
 from explorer.models import models
 
@@ -184,3 +187,103 @@ def test_what_happened_is_known_without_rows(name):
     met = sequence(fresh)
     assert "t" not in vars(fresh)
     assert met == [(e.kind, e.contact) for e in fresh.located]
+
+
+# -- growth and its words, of models whose derivatives are known ---------------------------------
+
+
+def exponential(**more) -> ex.HybridSystem:
+    """x' = a x + b from x0: e^(a t) is what an error at the start becomes."""
+    return ex.HybridSystem(
+        "exponential", x="x", params={"a": ex.Param(1.0, -2, 3), "b": ex.Param(-1.0, -4, 4)},
+        modes={"on": ["a*x + b"]}, start={"x": [10.0], "t_end": 2.0}, **more,
+    )  # fmt: skip
+
+
+def test_growth_counts_parameters_in_their_size_or_range():
+    """x = (x0 + b/a) e^(a t) - b/a; a parameter that is zero counts as half of its range."""
+    e = np.exp(2.0)
+    end = 9 * e + 1
+    by_a = 2 * 9 * e + e - 1  # t (x0 + b/a) e^(a t) - b/a^2 (e^(a t) - 1), b = -a = -1
+    for wrt, moved in (("a", by_a), ("b", e - 1), ("x", end * e)):
+        sens = ex.sensitivity(exponential(), wrt=wrt)
+        assert sens.trust.growth == pytest.approx(moved / end, rel=1e-6)
+    still = ex.sensitivity(exponential(), wrt="b", a=0.0, b=0.0)
+    assert still.trust.growth == pytest.approx(2 * 4 / 10, rel=1e-6)
+    both = ex.sensitivity(exponential(), wrt=("b", "a"))
+    assert both.trust.growth == pytest.approx(by_a / end, rel=1e-6)
+
+
+def test_growth_of_an_adjoint_is_that_of_an_error_at_the_start():
+    """psi = x(T): mu = e^(a (T - t)), so an error of x0 counts x0 e^(a T), one at the end x(T)."""
+    sens = ex.sensitivity(exponential(), None, "a", {"w": "x"}, "adjoint")
+    e = np.exp(2.0)
+    assert sens.trust.growth == pytest.approx(10 * e / (9 * e + 1), rel=1e-6)
+    calm = ex.sensitivity(exponential(), None, "a", {"w": "x"}, "adjoint", a=-1.0, b=1.0)
+    assert calm.trust.growth == pytest.approx(1, rel=1e-6)  # at the end it is as large as it is
+
+
+@pytest.mark.parametrize(("reset", "grown"), [("3*x - 2.9", 30), ("x/4 + 1", 1)])
+def test_growth_of_an_adjoint_over_an_event(reset, grown):
+    """x = 1 stands still and is reset once: mu is 1 after it and the slope of the reset before."""
+    jump = ex.HybridSystem(
+        "jump", x="x", params={"x0": ex.Param(1.0, 0, 2)}, modes={"on": ["0"]},
+        guards=[{"mode": "on", "r": "t - 0.5", "direction": 1, "when": "1", "reset": [reset],
+                 "to": "on", "name": "tick"}],
+        start={"x": ["x0"], "t_end": 1},
+    )  # fmt: skip
+    sens = ex.sensitivity(jump, None, "x0", {"w": "x"}, "adjoint")
+    assert sens.trust.growth == pytest.approx(grown, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("grown", "lost", "words"),
+    [
+        (2e3, 1e-6, "so 6 of its digits are left"),
+        (2e7, 0.05, "so 1 of its digits is left"),
+        (2e9, 2.0, "so none of its digits is left"),
+        (np.inf, np.inf, "so none of its digits is left"),
+        (0.0, 0.0, "so none of its digits is left"),
+    ],
+)
+def test_growth_is_told_in_digits(grown, lost, words):
+    check = _grown(grown, lost)
+    assert words in check.words
+    assert check.value == lost
+    assert check.ok == (lost <= 10.0**-DIGITS)
+
+
+def test_an_event_that_grazes_says_how_much_is_known():
+    solution = ex.simulate(ex.models.bouncing_ball(), ex.EventDriven, t_end=0.6)
+    margins = [SimpleNamespace(margin=m, contact="floor", t=1.0) for m in (0.9, -1e-3, 0.5)]
+    (check,) = _grazing(margins, solution)
+    assert check.value == pytest.approx(500)
+    assert "is no number" in check.words
+    (check,) = _grazing(margins[::2], solution)
+    assert check.value == pytest.approx(1.0)
+    assert "is no number" in check.words
+    (check,) = _grazing(margins[:1], solution)
+    assert check.value == pytest.approx(0.5 / 0.9)
+    assert "is known to 56 % only" in check.words
+    (check,) = _grazing([SimpleNamespace(margin=0.0, contact="floor", t=1.0)], solution)
+    assert check.value == np.inf
+    assert _grazing([], solution) == []
+
+
+def test_an_event_meets_another_one_the_start_or_the_end():
+    """What is said of an event whose two sides differ: with what it coincides."""
+
+    def run(times, how=0, together=1):
+        head = {"t": np.array(times), "how": np.full(len(times), how)}
+        located = [SimpleNamespace(together=together, contact=f"c{k}") for k in range(len(times))]
+        return SimpleNamespace(
+            march=SimpleNamespace(events=SimpleNamespace(head=head)), located=located
+        )
+
+    assert _other_one(run([1.0, 1.0], together=2), 1) == "another contact"
+    assert _other_one(run([0.5, 1.0, 1.0]), 2) == "'c1'"
+    assert _other_one(run([1.0, 1.0, 1.0]), 2) == "'c1'"
+    assert _other_one(run([0.5, 1.0]), 1) == "the end of the run"
+    assert _other_one(run([0.0, 1.0], how=1), 0) == "the start"
+    assert _other_one(run([1.0]), 0) == "the end of the run"
+    assert _other_one(run([0.5, 1.0], how=1), 1) == "the end of the run"

@@ -133,3 +133,33 @@ def test_many_kinks_are_met_one_after_the_other():
 
     d = 1e-5
     assert truth[2] == pytest.approx((end(1 + d) - end(1 - d)) / (2 * d), rel=1e-6)
+
+
+LATE = np.log(7 / 6)  # when 7/2 - x has brought x to 1/2
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint"])
+@pytest.mark.parametrize(
+    ("on", "off", "wanted"),
+    [
+        ("1 + 2*k", "3 + sign(x - 1/2)", None),  # at the event it is 3, behind it 4
+        ("3 + sign(x - 1/2)", "1 + 2*k", 0.1),  # the event is met from the side where it is 2
+        ("1 + 2*k", "3 + (x - 1/2)*sign(x - 1/2)", np.exp(0.3 - 1 / 6) / 3),
+        ("3 + (x - 1/2)*sign(x - 1/2)", "1 + 2*k", 2 * (0.3 - LATE)),
+        ("1 + 2*k", "3 + sign(x + 1)", 4 / 9),
+    ],
+)
+def test_a_jump_at_an_event_is_seen_beside_it(method, on, off, wanted):
+    """The guard is where the formula jumps, so no step runs over the jump."""
+    system = ex.HybridSystem(
+        "gate", x="x", params={"k": ex.Param(1.0, 0.5, 2)}, modes={"on": [on], "off": [off]},
+        guards=[{"mode": "on", "r": "x - 1/2", "direction": 1, "when": "1", "reset": ["x"],
+                 "to": "off", "name": "gate"}],
+        start={"x": [0.0], "t_end": 0.3},
+    )  # fmt: skip
+    if wanted is None:
+        with pytest.raises(ex.NotApplicable, match=r"jumps where x - 1/2 = 0"):
+            ex.sensitivity(system, SCHEME, ("k",), {"w": "x"}, method)
+    else:
+        sens = ex.sensitivity(system, SCHEME, ("k",), {"w": "x"}, method)
+        assert sens.cost_gradient[0] == pytest.approx(wanted, rel=1e-8)

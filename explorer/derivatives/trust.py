@@ -231,9 +231,9 @@ def _grown(grown: float, lost: float) -> Check:
 def _near(solution: Solution, lost: float) -> list[Check]:
     if getattr(solution.march, "nearest", None) is None:
         return []
-    near, size = solution.nearest, float(scales(solution).max(initial=0.0))
+    near, size = solution.nearest, float(scales(solution).max(initial=1.0))
     return [Check(
-        "near miss", lost * max(size, 1.0) * SURE / near if near > 0 else np.inf, 1.0, "",
+        "near miss", lost * size * SURE / near if near > 0 else np.inf, 1.0, "",
         f"A guard comes within {number(near, 1)} of an event that does not happen. A change of "
         "this size adds the event, and the derivative ends there.",
     )]  # fmt: skip
