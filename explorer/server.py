@@ -136,7 +136,7 @@ class TourServer(ServerApp):
     say: Callable[[str], None] = staticmethod(lambda text: None)
     note: Callable[[str], None] = staticmethod(lambda text: None)
     result = Run()
-    _presenting: asyncio.Task | None = None
+    _presenting: asyncio.Task[None] | None = None
     _starting: asyncio.Future | None = None
 
     def load_config_file(self, suppress_errors: bool = True) -> None:  # type: ignore[override]

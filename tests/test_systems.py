@@ -19,7 +19,7 @@ from sympy.physics import mechanics as me
 import explorer as ex
 from explorer.compiled import compile_system
 from explorer.quantities import unit
-from explorer.systems import from_spec
+from explorer.systems import LagrangianSystem, from_spec
 from explorer.systems.expressions import parse, text
 from explorer.views.drawing.picture import label
 
@@ -418,6 +418,22 @@ def test_bad_input_is_answered_by_a_sentence(what):
     sentence = str(caught.value)
     assert [word for word in words if word not in sentence] == [], sentence
     assert sentence[-1] in ".?", sentence
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (lambda s: s.to_spec(), "cannot be written down"),
+        (lambda s: s.from_spec({}), "cannot be built from plain data"),
+        (lambda s: s.mass, "has no mass matrix"),
+        (lambda s: s.force, "has no forces"),
+        (lambda s: s.ground_motion(0.1, [0, 1]), "has no mass matrix"),
+    ],
+)
+def test_a_system_without_equations_says_what_it_lacks(ask, sentence):
+    """The base of the mechanical types has coordinates, and no equations."""
+    with pytest.raises(ex.BadModel, match=f"LagrangianSystem {sentence}"):
+        ask(LagrangianSystem("bare", ["x"], "m", ""))
 
 
 def test_a_refusal_names_the_schemes_that_would_do():
