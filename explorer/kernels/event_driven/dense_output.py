@@ -41,7 +41,7 @@ def evaluate(
     that step's polynomial (order 7).
     """
     problem, method, step, steps = refer(problem), refer(method), refer(step), refer(steps)
-    nx, size, stage, new, K = problem.sizes.n_x, result.shape[1], step.stage, step.new, step.K
+    nx, size, stage, new = problem.sizes.n_x, result.shape[1], step.stage, step.new
     width = size // (nx + 1) - 1
     k = 0
     while k < times.size:
@@ -52,7 +52,7 @@ def evaluate(
         restore(problem, steps.state, i)
         t, length, y = steps.t[i], steps.h[i], steps.y[i]
         polynomial = Polynomial(method.code, step.dense, y, t, length)
-        status = flow(problem, t, y, K[0], width)
+        status = flow(problem, t, y, step.slope, width)
         shared = not exact and method.last > method.stages and many > 1
         if status == SUCCESS and shared:
             status = advance(problem, method, step, 1, method.last, t, y, length, width)

@@ -36,15 +36,22 @@ def approach(
     guard: int,
 ) -> int:
     """Write what an event has before it: x-, f-, S- and the derivatives of its guard."""
-    run, y, K, head, row, at = work.run, work.y, work.step.K, event.head, event.row, event.at
+    run, y, slope, head, row, at = (
+        work.run,
+        work.y,
+        work.step.slope,
+        event.head,
+        event.row,
+        event.at,
+    )
     block, t = problem.sizes.n_x + 1, run[0].t
     head[0].t, head[0].rest = t, 0.0
-    status = flow(problem, t, y, K[0], 0)
+    status = flow(problem, t, y, slope, 0)
     if status != SUCCESS:
         return status
     for i in range(block):
         row[at.x_minus + i] = y[i]
-        row[at.f_minus + i] = K[0, i]
+        row[at.f_minus + i] = slope[i]
     for k in range(options.columns * block):
         row[at.s_minus + k] = y[block + k]
     for c in range(problem.sizes.rows):
@@ -62,14 +69,14 @@ def depart(problem: Problem, options: Options, work: Workspace, event: Event, ca
 
     The time of an event that happens beyond its zero is that of its `cause`.
     """
-    y, K, row, at, nx = work.y, work.step.K, event.row, event.at, problem.sizes.n_x
+    y, slope, row, at, nx = work.y, work.step.slope, event.row, event.at, problem.sizes.n_x
     block, width = nx + 1, options.columns
     row[at.x_plus + nx] = y[nx]
-    status = flow(problem, work.run[0].t, row[at.x_plus :], K[0], 0)
+    status = flow(problem, work.run[0].t, row[at.x_plus :], slope, 0)
     if status != SUCCESS:
         return status
     for i in range(block):
-        row[at.f_plus + i] = K[0, i]
+        row[at.f_plus + i] = slope[i]
         y[i] = row[at.x_plus + i]
     saltate(problem, event, width, cause.row, event.head[0].how == CHAINED)
     for k in range(width * block):

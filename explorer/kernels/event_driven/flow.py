@@ -91,9 +91,10 @@ def accelerate(problem: Problem) -> int:
     inp, rows = problem.inp, problem.rows
     W, pivots, solution = problem.saddle.W, problem.saddle.pivots, problem.saddle.solution
     size = assemble(problem)
-    if size == 1 and W[0, 0] != 0.0:
-        pivots[0] = 0
-        solution[0] /= W[0, 0]
+    last = size - 1
+    if last == 0 and W[last, last] != 0.0:
+        pivots[last] = 0
+        solution[last] /= W[last, last]
     else:
         if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
             return SINGULAR

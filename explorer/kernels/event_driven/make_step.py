@@ -201,7 +201,7 @@ def arrive(
         if status != SUCCESS:
             return status
     if tau > 0.0:
-        note(problem, steps, run[0].steps, t, tau, y, step.K[0])
+        note(problem, steps, run[0].steps, t, tau, y, step.slope)
         for m in range(y.size):
             y[m] = step.new[m]
         run[0].steps += 1

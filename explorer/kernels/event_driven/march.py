@@ -94,18 +94,18 @@ def begin_stretch(
 
     Returns a status and the guard that fires at once, or NONE.
     """
-    run, step, search, y, K = work.run, work.step, work.search, work.y, work.step.K
+    run, step, search, y, slope = work.run, work.step, work.search, work.y, work.step.slope
     t, h, width, longest = run[0].t, run[0].h, options.columns, options.h_max
-    status = flow(problem, t, y, K[0], width)
+    status = flow(problem, t, y, slope, width)
     if status != SUCCESS:
         return status, NONE
-    if not np.isfinite(largest(K[0], 0, y.size)):
+    if not np.isfinite(largest(slope, 0, y.size)):
         return NOT_FINITE, NONE
     ahead = h if h > 0.0 else 1e-3 * min(options.t_end - t, longest)
     status = turn(problem, surfaces, step, search, NONE, t, y, ahead, width)
     if status != SUCCESS:
         return status, NONE
-    guard = rewatch(problem, automaton, search, work.scratch, t, y, K[0], options.band)
+    guard = rewatch(problem, automaton, search, work.scratch, t, y, slope, options.band)
     for j in range(guard_count(problem, automaton)):
         search.samples[0, j] = search.values[j]
     run[0].fresh, run[0].wary = 0, 0

@@ -65,7 +65,7 @@ def first_step(
 ) -> float:
     """Return a first guess of the step (Hairer, Norsett, Wanner, II.4); K[0] is y'(t)."""
     block, rtol, atol = problem.sizes.n_x + 1, method.rtol, method.atol
-    slope, x, other = step.K[0], step.new, step.stage
+    slope, x, other = step.slope, step.new, step.stage
     size, first, second = 0.0, 0.0, 0.0
     for i in range(block):
         scale = atol + rtol * abs(y[i])

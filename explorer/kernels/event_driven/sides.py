@@ -257,9 +257,10 @@ def turn(
 ) -> int:
     """Hold the other side of surface `j` (NONE: -1), and all that may be held from (t, y) on.
 
-    K[0] = y' becomes that of these sides. The step to here was, or the next one is, of length h.
+    The slope at the start becomes that of these sides. The step to here was, or the next one is, of
+    length h.
     """
-    slope = step.K[0]
+    slope = step.slope
     if j >= 0:
         flip(problem, surfaces, j, t, y, h)
     status = SUCCESS

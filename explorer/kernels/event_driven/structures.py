@@ -127,7 +127,8 @@ class Method(NamedTuple):
 class Step(NamedTuple):
     """What a step writes; size = (columns + 1) (n_x + 1)."""
 
-    K: Matrix  # (17, size) slopes of the stages; K[0] = y' at the start
+    K: Matrix  # (17, size) slopes of the stages
+    slope: Vector  # (size,) y' at the start, the first row of K
     stage: Vector  # (size,) state of a stage
     new: Vector  # (size,) state at the end
     dense: Matrix  # (8, size) coefficients of the polynomial

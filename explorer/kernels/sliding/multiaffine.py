@@ -120,13 +120,21 @@ def keep(bench: Bench, m: int, count: int) -> int:
     return count + 1
 
 
+@kernel(inline=True)
+def bilinear(corners: Matrix, row: int) -> tuple[float, float, float, float]:
+    """Return c, c_x, c_y, c_xy of a row c + c_x x + c_y y + c_xy x y from its corner values."""
+    values = corners[row]
+    c, c_xy = values[0], values[3] - values[0]
+    for k in range(1, 3):
+        c_xy -= values[k] - c
+    return c, values[1] - c, values[2] - c, c_xy
+
+
 @kernel(inner=True)
 def discriminant(corners: Matrix) -> float:
     """Return that of two equations: the square of their Jacobian at both roots."""
-    a0, b0 = corners[0, 0], corners[1, 0]
-    a1, b1 = corners[0, 1] - a0, corners[1, 1] - b0
-    a2, b2 = corners[0, 2] - a0, corners[1, 2] - b0
-    a3, b3 = corners[0, 3] - a0 - a1 - a2, corners[1, 3] - b0 - b1 - b2
+    a0, a1, a2, a3 = bilinear(corners, 0)
+    b0, b1, b2, b3 = bilinear(corners, 1)
     middle = b0 * a3 + b1 * a2 - b2 * a1 - b3 * a0
     return middle * middle - 4.0 * (b1 * a3 - b3 * a1) * (b0 * a2 - b2 * a0)
 
@@ -139,10 +147,8 @@ def pair(corners: Matrix, side: int, w: Vector, beyond: int) -> float:
     (2011) 779); the root may lie outside the box. With `beyond` a negative discriminant counts as
     zero: so w goes on to where both roots have met.
     """
-    a0, b0 = corners[0, 0], corners[1, 0]
-    a1, b1 = corners[0, 1] - a0, corners[1, 1] - b0
-    a2, b2 = corners[0, 2] - a0, corners[1, 2] - b0
-    a3, b3 = corners[0, 3] - a0 - a1 - a2, corners[1, 3] - b0 - b1 - b2
+    a0, a1, a2, a3 = bilinear(corners, 0)
+    b0, b1, b2, b3 = bilinear(corners, 1)
     for a in range(2):
         if a == 1:
             a1, a2, b1, b2 = a2, a1, b2, b1

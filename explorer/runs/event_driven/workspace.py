@@ -130,10 +130,11 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
     most = max(guards, len(flow.side_places), 1)
     x, rates = np.empty((2, block))
     stage, new = np.empty((2, size))
+    K = np.empty((17, size))
     values, when = np.empty((2, most))
     return Workspace(
         np.zeros(size),
-        Step(np.empty((17, size)), stage, new, np.empty((8, size))),
+        Step(K, K[0], stage, new, np.empty((8, size))),
         Search(
             x,
             rates,
