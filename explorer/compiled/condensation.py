@@ -8,7 +8,6 @@ of the scheme carries on.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from explorer.compiled.checks import short
 from explorer.compiled.mechanical import Compiled
 from explorer.errors import BadModel, ModelWarning
 from explorer.systems.massless import Massless, filled, has_mass, massless
-from explorer.types import Matrix, is_sparse
+from explorer.types import Matrix, Reals, is_sparse
 
 __all__ = ["consistent", "directions", "follow"]
 
@@ -100,7 +99,7 @@ def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarr
 
 
 def follow(
-    compiled: Compiled, found: Massless, rho: Sequence[float], t: np.ndarray, q: np.ndarray,
+    compiled: Compiled, found: Massless, rho: Reals, t: np.ndarray, q: np.ndarray,
     v: np.ndarray, a: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Write the velocities and accelerations (n_t, n) of the massless directions to v and a.

@@ -39,7 +39,7 @@ def relays(system: StepSystem) -> FirstOrderSystem:
     return first_order
 
 
-def stewart(system: FilippovSystem) -> FirstOrderSystem:
+def stewart(system: StepSystem) -> FirstOrderSystem:
     """Return the system with a multiplier for each cell of its regions.
 
     Raises

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,7 +35,11 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
 from explorer.systems import FirstOrderSystem, StepSystem
+from explorer.types import Reals
 from explorer.verification.first_order import euler_moreau
+
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.euler_moreau_structures import Record, Workspace
 
 __all__ = ["EulerMoreau"]
 
@@ -119,7 +123,7 @@ class EulerMoreau(Scheme):
         1e-9, 1e-12, 1e-4, text="LCP tolerance", log=True, positive=True, minor=True
     )
 
-    def compile(self, system: Any) -> FirstOrder:  # type: ignore[override]
+    def compile(self, system: FirstOrderSystem | StepSystem) -> FirstOrder:  # type: ignore[override]
         """Return the compiled system for the kernel of this scheme, reformulated if necessary."""
         if isinstance(system, FirstOrderSystem):
             return compile_first_order(system)
@@ -130,8 +134,8 @@ class EulerMoreau(Scheme):
             made.given = system
         return kept[self.representation]
 
-    def run(  # type: ignore[override]
-        self, compiled: FirstOrder, rho: Any, t_end: float, *, x0: Any = None
+    def run(  # type: ignore[override]  # a system of first order has no q0 and v0
+        self, compiled: FirstOrder, rho: Reals, t_end: float, *, x0: Reals | None = None
     ) -> Solution:
         """Integrate from t = 0 to `t_end`.
 
@@ -207,13 +211,13 @@ class EulerMoreau(Scheme):
         """2 for the trapezoidal rule, else 1."""
         return 2 if self.theta == 0.5 else 1, 1
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the step's equations, the laws, growth below theta = 1/2."""
         return euler_moreau(solution, self.compile(solution.system))
 
     def _status(
-        self, code: int, compiled: FirstOrder, done: int, record: Any, inp: Any, work: Any,
-        bounds: np.ndarray,
+        self, code: int, compiled: FirstOrder, done: int, record: Record, inp: np.ndarray,
+        work: Workspace, bounds: np.ndarray,
     ) -> Status:  # fmt: skip
         """Return how the run ended, in the words of first-order systems."""
         t, x = float(record.t[done]), record.x[done]

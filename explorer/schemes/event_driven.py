@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -40,7 +40,14 @@ from explorer.runs.picks import Picks
 from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
 from explorer.schemes.newmark import GeneralizedAlpha, Newmark
-from explorer.systems import HybridSystem, LinearMechanicalSystem, MechanicalSystem, StepSystem
+from explorer.systems import (
+    HybridSystem,
+    LinearMechanicalSystem,
+    MechanicalSystem,
+    StepSystem,
+    System,
+)
+from explorer.types import Reals
 from explorer.verification.flow import automaton, flow, missing, passed_over
 from explorer.verification.located import by_steps, flow_energy, located, switched
 
@@ -134,7 +141,7 @@ class EventDriven(Picks, Scheme):
     compile = staticmethod(compile_flow)
 
     @staticmethod
-    def obstacle(system: Any) -> str:
+    def obstacle(system: System) -> str:
         """Return why a system with step functions cannot be reformulated with modes."""
         return obstacle(system) if isinstance(system, StepSystem) else ""
 
@@ -178,7 +185,7 @@ class EventDriven(Picks, Scheme):
             scheme.newton_max,
         )
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the flow, laws at impacts, gaps, sides of surfaces, guards, energy.
 
         Bounds follow from `rtol` and `atol`: the errors of as many steps as there are.
@@ -196,7 +203,7 @@ class EventDriven(Picks, Scheme):
             return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]
 
-    def _accuracy(self, solution: Any) -> float:
+    def _accuracy(self, solution: Solution) -> float:
         """Return what the tolerances let come together over a run, relative; at most 1e-2."""
         size = float(np.abs(solution.x).max(initial=0.0)) or 1.0
         each = self.rtol + self.atol / size
@@ -232,18 +239,18 @@ class EventDriven(Picks, Scheme):
             self.picked,
         )
 
-    def run(  # type: ignore[override]
+    def run(
         self,
         compiled: Flow,
-        rho: Any,
+        rho: Reals,
         t_end: float,
-        q0: Any = None,
-        v0: Any = None,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
         *,
-        x0: Any = None,
-        t_eval: Any = None,
+        x0: Reals | None = None,
+        t_eval: Reals | None = None,
         wrt: tuple[int, ...] = (),
-        seeds: Any = None,
+        seeds: np.ndarray | None = None,
         events_wrt: tuple[int, ...] = (),
     ) -> Solution:
         """Integrate from t = 0 to `t_end`.
@@ -295,7 +302,7 @@ class EventDriven(Picks, Scheme):
         return march.trajectory(t_eval)
 
 
-def _read(text: str) -> Any:
+def _read(text: str) -> Newmark | GeneralizedAlpha | str:
     """Return the structural scheme that prints as `text`; nothing in it is executed."""
     try:
         call = ast.parse(text.strip(), mode="eval").body

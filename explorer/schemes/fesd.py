@@ -14,13 +14,13 @@ pseudo-time; the result is in physical time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.codes import SUCCESS
-from explorer.compiled import compile_switched
+from explorer.compiled import Switched, compile_switched
 from explorer.compiled.frozen import Frozen, compile_frozen
 from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.parameters import knob
@@ -39,6 +39,7 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
+from explorer.types import Reals
 from explorer.verification.inside import inside
 from explorer.verification.located import elements, flow_energy, located
 
@@ -143,13 +144,15 @@ class FESD(Picks, Scheme):
         return super().differentiates(system) and not isinstance(system, cls.rewrites)
 
     @staticmethod
-    def obstacle(system: Any) -> str:
+    def obstacle(system: System) -> str:
         """Return why time freezing does not cover a mechanical or hybrid system."""
         if isinstance(system, MechanicalSystem):
             return misses_impacts(system)
         return misses_modes(system) if isinstance(system, HybridSystem) else ""
 
-    def compile(self, system: Any) -> Any:  # type: ignore[override]
+    def compile(  # type: ignore[override]
+        self, system: StepSystem | MechanicalSystem | HybridSystem
+    ) -> Switched | Frozen:
         """Return the system with the multipliers of this representation."""
         if isinstance(system, MechanicalSystem):
             return compile_frozen(time_freezing(system))
@@ -170,7 +173,7 @@ class FESD(Picks, Scheme):
             self.picked, self.split == "yes", self.max_elements, self.max_switches,
         )  # fmt: skip
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
         if solution.has("boundaries"):
             return [*elements(solution, _SOLVED), *inside(solution), solution.uniqueness]
@@ -180,8 +183,9 @@ class FESD(Picks, Scheme):
         return [*found, *located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
 
     def run(
-        self, compiled: Any, rho: Any, t_end: float, q0: Any = None, v0: Any = None, *,
-        x0: Any = None, t_eval: Any = None, wrt: tuple[int, ...] | None = None, seeds: Any = None,
+        self, compiled: Switched | Frozen, rho: Reals, t_end: float, q0: Reals | None = None,
+        v0: Reals | None = None, *, x0: Reals | None = None, t_eval: Reals | None = None,
+        wrt: tuple[int, ...] | None = None, seeds: np.ndarray | None = None,
     ) -> Solution:  # fmt: skip
         """Integrate from t = 0 to `t_end`; rows at `t_eval`, by default at the ends of elements.
 

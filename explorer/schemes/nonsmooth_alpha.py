@@ -10,18 +10,21 @@ Syst. Dyn. 48 (2020) 127. The equations stand in `explorer.kernels.time_stepping
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from explorer.certificate import Check
+from explorer.compiled import Compiled
 from explorer.errors import BadValue
 from explorer.parameters import knob
+from explorer.results.solution import Solution
 from explorer.runs.time_stepping.factors import solved
 from explorer.schemes import schemes
 from explorer.schemes.bases.amplification import Coefficients, check_step
-from explorer.schemes.bases.capturing import LCP, Capturing
+from explorer.schemes.bases.capturing import LCP, Capturing, Matrices
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.newmark import GeneralizedAlpha
 from explorer.systems import System
@@ -59,10 +62,10 @@ class Alpha(Capturing, Family):
     level: ClassVar[str] = "inside"
     forecast: ClassVar[float] = 0.0
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: contact laws, positions, energy that is made."""
         one_by_one = self.impact_steps > 1 and solution.p.shape[1]  # v inside an impact is none
-        rows = ~(solution.p > 0).any(axis=1) if one_by_one else None
+        rows = ~np.any(solution.p > 0, axis=1) if one_by_one else None
         return [
             *contact_problem(solution, self.lcp_tol), *penetration(solution),
             *made_and_lost(solution, self.conserved(solution), rows=rows),
@@ -70,8 +73,9 @@ class Alpha(Capturing, Family):
         ]  # fmt: skip
 
     def kernel(
-        self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
-    ) -> Any:
+        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Matrices, e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:  # fmt: skip
         """Return a march of `explorer.runs.time_stepping.nonsmooth_alpha`."""
         # loads compiled code
         from explorer.kernels.complementarity.structures import LcpOptions

@@ -11,7 +11,7 @@ switches, also accumulations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from explorer.certificate import Check
 from explorer.compiled import Switched, compile_switched
@@ -24,6 +24,7 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
 from explorer.systems import StepSystem
+from explorer.types import Reals
 from explorer.verification.located import elements
 
 __all__ = ["ThetaRK"]
@@ -85,16 +86,16 @@ class ThetaRK(Scheme):
         """The order of the collocation method; 1 across switches."""
         return collocation_order(type(self).__name__, self.tableau, self.stages), 1
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks of the equations of the steps."""
         return elements(solution, 1e-8, cross=False)
 
-    def compile(self, system: Any) -> Switched:  # type: ignore[override]
+    def compile(self, system: StepSystem) -> Switched:  # type: ignore[override]
         """Return the system with the multipliers of this representation."""
         return compile_switched(system, self.representation == "stewart")
 
     def run(  # type: ignore[override]
-        self, compiled: Switched, rho: Any, t_end: float, *, x0: Any = None
+        self, compiled: Switched, rho: Reals, t_end: float, *, x0: Reals | None = None
     ) -> Solution:
         """Integrate from t = 0 to `t_end`; rows at the ends of the steps.
 

@@ -17,7 +17,7 @@ from explorer.results.solution import Solution
 from explorer.verification.energy import judged
 from explorer.verification.energy_balance import EnergyBalance, balance
 
-__all__ = ["WORKS", "Ledger"]
+__all__ = ["WORKS", "Ledger", "Stepper"]
 
 WORKS = ("external", "damping", "contact", "friction", "yielding")
 

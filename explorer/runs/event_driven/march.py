@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from explorer.runs.event_driven.rows import events_of, rows_of
 from explorer.runs.event_driven.run import BAND, Run
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import Arguments
+from explorer.types import Reals
 
 __all__ = ["March"]
 
@@ -62,7 +62,7 @@ class March(Run):
         wrt: tuple[int, ...] = (),
         *,
         slopes: bool = False,
-        scheme: Any = None,
+        scheme: object = None,
     ) -> None:
         super().__init__(flow, settings, rho, t_end, wrt, slopes)
         self.scheme = scheme
@@ -72,7 +72,7 @@ class March(Run):
         """What is taken at the moments with several continuations behind the start."""
         return ()
 
-    def go(self, start: Any, seeds: np.ndarray | None) -> None:
+    def go(self, start: Reals | None, seeds: np.ndarray | None) -> None:
         """Run the kernel.
 
         Parameters
@@ -113,7 +113,7 @@ class March(Run):
             picks,
         )
 
-    def _run(self, start: Any, seeds: np.ndarray | None) -> int:
+    def _run(self, start: Reals | None, seeds: np.ndarray | None) -> int:
         from explorer.kernels.event_driven.initial_state import UNMADE
         from explorer.kernels.event_driven.march import march
 
@@ -168,7 +168,7 @@ class March(Run):
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
 
-    def start_mode(self, start: Any) -> int:
+    def start_mode(self, start: Reals | None) -> int:
         """Return the number of the mode in which it begins."""
         return self.flow.start_mode(self.rho, start)
 
@@ -182,7 +182,7 @@ class March(Run):
         """Events at which the order may decide, and the columns that change it."""
         return meetings(self)
 
-    def trajectory(self, t_eval: Any = None) -> Solution:
+    def trajectory(self, t_eval: Reals | None = None) -> Solution:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""
         if t_eval is None and self.settings.grid > 0 and len(self.steps.t):
             return self._lazy(np.append(self.steps.t, self.t_last))
@@ -204,7 +204,7 @@ class March(Run):
         """Exact rewritings on the way."""
         return ("contacts as modes",) if self.flow.n_c else ()
 
-    def _known(self) -> dict[str, Any]:
+    def _known(self) -> dict[str, object]:
         """Return what the result has besides its rows."""
         return {}
 
@@ -222,11 +222,15 @@ class March(Run):
             known={"march": self, **self._known()},
         )
 
-    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
+    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, object]:
         if isinstance(times, int):
             times, exact = np.linspace(0.0, self.t_last, times + 1), False
-        rows, right = rows_of(self, times, exact)
-        return rows | {"located": self._events(right, rows["gap_dot"])}
+        arrays, right = self._arrays(times, exact)
+        return {**arrays, "located": self._events(right, arrays["gap_dot"])}
+
+    def _arrays(self, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Return the quantities of all rows, and the row behind each event."""
+        return rows_of(self, times, exact)
 
     def _events(self, right: np.ndarray, gap_dot: np.ndarray) -> list[LocatedEvent]:
         """Return the events; `right` is the row behind each, gap' belongs to all rows."""

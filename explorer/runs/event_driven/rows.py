@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.kernels.event_driven.records import CHAINED
@@ -35,7 +33,7 @@ class _Weave:
         return np.concatenate([grid, minus, plus])[self.order]
 
 
-def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, Any], np.ndarray]:
+def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Return the rows at increasing times and at the events, and the row behind each event.
 
     See `explorer.runs.event_driven.run.Run.sample` for `exact`.
@@ -87,7 +85,7 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, Any], n
 
 def _friction_of(
     run: Run, t: np.ndarray, x: np.ndarray, held: np.ndarray, impulses: np.ndarray, lam: np.ndarray
-) -> dict[str, Any]:
+) -> dict[str, np.ndarray]:
     """Return friction impulses and forces, the most that they can be, and which contacts stick."""
     flow, nc = run.flow, run.flow.n_c
     p_t, p_max, lam_t, lam_max = np.zeros((4, len(t), nc))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from explorer.compiled import Switched, compile_switched
+from explorer.compiled import Bundle, Switched, compile_switched
 from explorer.errors import NotApplicable
 from explorer.results.continuations import Continuations
 from explorer.results.event import KINDS, LocatedEvent
 from explorer.runs.event_driven.march import March
 from explorer.runs.fesd.tangents import check_start
+from explorer.systems.modes import Branch
+from explorer.types import Reals
 
 __all__ = ["SwitchedMarch"]
 
@@ -28,7 +30,7 @@ class SwitchedMarch(March):
         """The system with its multipliers as inputs."""
         return compile_switched(self.flow.system)  # type: ignore[arg-type]
 
-    def go(self, start: Any, seeds: np.ndarray | None) -> None:
+    def go(self, start: Reals | None, seeds: np.ndarray | None) -> None:
         """Run the kernel.
 
         Raises
@@ -43,7 +45,7 @@ class SwitchedMarch(March):
             first = self.steps.y[0].reshape(-1, n + 1)[:, :n]
             check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
 
-    def start_mode(self, start: Any) -> int:
+    def start_mode(self, start: Reals | None) -> int:
         """Return the number of the mode in which it begins, picked where there are several."""
         return self.mode
 
@@ -52,12 +54,14 @@ class SwitchedMarch(March):
         """What is taken at the moments with several continuations behind the start."""
         return self.settings.picks[self.begun :]
 
-    def _begin(self, start: Any) -> tuple[int, int]:
+    def _begin(self, start: Reals | None) -> tuple[int, int]:
         """Return the first mode, and whether it is one of several."""
         flow = self.flow
         mode, x = flow.start_mode(self.rho, start), flow.start(self.rho)[0]
         branches = flow.automaton.start_branches  # type: ignore[union-attr]
-        held, _ = self._held(0.0, x if start is None else start, branches, flow.starts)
+        held, _ = self._held(
+            0.0, x if start is None else np.asarray(start, float), branches, flow.starts
+        )
         if len(held) < 2 or mode not in held:
             return mode, 0
         pick = (*self.settings.picks, -1)[0]
@@ -100,7 +104,7 @@ class SwitchedMarch(March):
         return tuple(moment for moment in found if moment is not None)
 
     def _moment(
-        self, t: float, x: np.ndarray, branches: Any, native: Any, now: int
+        self, t: float, x: np.ndarray, branches: Sequence[Branch], native: Bundle | None, now: int
     ) -> Continuations | None:
         """Return what may follow at a state, if several modes may; `native`: their conditions."""
         flow = self.flow
@@ -118,7 +122,7 @@ class SwitchedMarch(March):
         )
 
     def _held(
-        self, t: float, x: np.ndarray, branches: Any, native: Any
+        self, t: float, x: np.ndarray, branches: Sequence[Branch], native: Bundle | None
     ) -> tuple[list[int], np.ndarray]:
         """Return the modes whose conditions surely hold, and the input that says so."""
         inp = self.flow.input(self.rho)
@@ -130,7 +134,7 @@ class SwitchedMarch(March):
         held = [b.to for b, part in zip(branches, parts, strict=True) if (part > BAND).all()]
         return held, inp
 
-    def _known(self) -> dict[str, Any]:
+    def _known(self) -> dict[str, object]:
         system, signs = self.flow.system, self._signs
         met = np.unique(
             np.concatenate(
@@ -152,8 +156,8 @@ class SwitchedMarch(March):
             "names": tuple(system.mode_name(s.tolist()) for s in distinct),  # type: ignore[attr-defined]
         }
 
-    def _rows(self, times: np.ndarray | int, exact: bool) -> dict[str, Any]:
-        rows = super()._rows(times, exact)
+    def _arrays(self, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        rows, right = super()._arrays(times, exact)
         modes = rows["mode"]
         both = np.empty((len(modes), 2 * self._signs.shape[1]))
         for mode in np.unique(modes):
@@ -164,7 +168,7 @@ class SwitchedMarch(March):
             "mode": self._number[modes],
             "alpha": np.clip(alpha, 0.0, 1.0),
             "c": c,
-        }
+        }, right  # fmt: skip
 
     @property
     def _surfaces(self) -> list[int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.compiled import Flow
@@ -34,6 +32,7 @@ from explorer.kernels.event_driven.structures import (
 )
 from explorer.runs.event_driven.problem import automaton, problem, surfaces
 from explorer.runs.event_driven.settings import Settings
+from explorer.types import Reals
 
 __all__ = ["Arguments", "lend"]
 
@@ -224,14 +223,14 @@ class Arguments:
             self._idle.append(self)
 
 
-def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Any) -> Arguments:
+def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Arguments:
     """Lend the arguments of the kernels, as a context, set for a run and nothing else.
 
     No two threads ever hold the same ones.
     """
     tableau = settings.tableau
     key = tableau.code, settings.carries, wrt, settings.max_steps, settings.max_events
-    kept: dict[Any, list[Arguments]] = flow.workspaces
+    kept: dict[tuple[object, ...], list[Arguments]] = flow.workspaces
     idle = kept.get(key)
     if idle is None:
         while len(kept) >= _KINDS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from explorer.runs.fesd.residuals import residual
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.tangents import Tangents
 from explorer.status import Status
+from explorer.types import Reals
 
 __all__ = ["Elements"]
 
@@ -40,7 +40,7 @@ class Elements(Run):
 
     tangents: Tangents | None = None
 
-    def begin(self, start: Any) -> np.ndarray:
+    def begin(self, start: Reals | None) -> np.ndarray:
         """Return the state (n_x,) to start from: `start`, by default the model's own.
 
         Raises
@@ -54,7 +54,7 @@ class Elements(Run):
             raise BadModel(f"The start of '{compiled.system.name}' is not finite: {short(x0)}.")
         return x0
 
-    def go(self, start: Any) -> None:
+    def go(self, start: Reals | None) -> None:
         """Run the kernel from `start`, by default the model's own.
 
         Raises
@@ -212,7 +212,7 @@ class Elements(Run):
         none = np.zeros((len(t), 0))
         return none, none, none
 
-    def trajectory(self, t_eval: Any = None) -> Solution:
+    def trajectory(self, t_eval: Reals | None = None) -> Solution:
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of switches."""
         if t_eval is None:
             return self._lazy(np.append(self.times[:, 0], self._end), exact=False)
@@ -248,7 +248,7 @@ class Elements(Run):
             and not compiled.stewart else (), seconds=self.seconds, known=known,
         )  # fmt: skip
 
-    def _rows(self, times: np.ndarray, exact: bool) -> dict[str, Any]:
+    def _rows(self, times: np.ndarray, exact: bool) -> dict[str, object]:
         n, nsel = self.compiled.n_x, self.compiled.n_sel
         hits = self.hits
         last = self.phases.switches["element"][1:] - 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 
 from explorer.kernels.fesd.collocation import at_stages
 from explorer.results.continuations import Continuations
 from explorer.runs.fesd.elements import Elements
+from explorer.types import Reals
 
 __all__ = ["FixedSteps"]
 
@@ -26,7 +26,7 @@ class FixedSteps(Elements):
         steps in which they are the same.
     """
 
-    def go(self, start: Any) -> None:
+    def go(self, start: Reals | None) -> None:
         """Run the kernel from `start`, by default the model's own.
 
         Raises

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from explorer.compiled import Switched
+from explorer.compiled import Bundle, Switched
+from explorer.types import Reals
 
 __all__ = ["Formulas"]
 
@@ -20,7 +19,7 @@ class Formulas:
     rho : (n_rho,)
     """
 
-    def __init__(self, compiled: Switched, rho: Any) -> None:
+    def __init__(self, compiled: Switched, rho: Reals) -> None:
         self.compiled, self.rho = compiled, np.asarray(rho, float)
 
     @property
@@ -28,7 +27,7 @@ class Formulas:
         """Number of states."""
         return self.compiled.n_x
 
-    def along(self, native: Any, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    def along(self, native: Bundle, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:
         """Return what a native function writes, (k, size), at states and multipliers."""
         from explorer.kernels.model.along_rows import evaluate
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from explorer.compiled import Switched
 from explorer.kernels.fesd.collocation import Collocation, collocation
 from explorer.runs.fesd.formulas import Formulas
 from explorer.runs.fesd.options import Options
+from explorer.types import Reals
 
 if TYPE_CHECKING:
     from explorer.kernels.fesd.structures import Phases, Record, Workspace
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "taken"]
 
 
-def taken(phases: Phases, which: Any) -> Phases:
+def taken(phases: Phases, which: slice | np.ndarray) -> Phases:
     """Return some of the phases."""
     return type(phases)(*(part[which] for part in phases))
 
@@ -65,8 +66,8 @@ class Run(Formulas):
     taus: np.ndarray
 
     def __init__(
-        self, compiled: Switched, options: Options, rho: Any, t_end: float, intervals: int,
-        *, scheme: Any = None,
+        self, compiled: Switched, options: Options, rho: Reals, t_end: float, intervals: int,
+        *, scheme: object = None,
     ) -> None:  # fmt: skip
         super().__init__(compiled, rho)
         self.options, self.scheme, self.t_end = options, scheme, t_end

@@ -7,7 +7,7 @@ state at a fixed time. Differentiated is the very step that was made.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -97,7 +97,7 @@ class _Slide:
     which: int = 0
 
 
-def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: Any) -> Jump:
+def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: np.ndarray) -> Jump:
     """Return what differentiates switch `k`, from 0, the end of a slide.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from explorer.quantities import quantity
 from explorer.results.event import Jump
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.slide_ends import slide_end
+from explorer.types import Reals
+
+if TYPE_CHECKING:
+    from explorer.kernels.fesd.structures import Phases, Record, Workspace
+    from explorer.kernels.fesd.tangents import Asked, Derivatives
 
 __all__ = ["Tangents", "check_start"]
 
@@ -21,7 +26,7 @@ _FOLD = 3  # kind of a switch: the multipliers of a slide have met others and va
 _SURFACE = 1  # kind of a switch: a switching function is zero; else a multiplier at its bound
 
 
-def _functions(compiled: Switched, rho: Any, t: float, x: np.ndarray) -> tuple[np.ndarray, ...]:
+def _functions(compiled: Switched, rho: Reals, t: float, x: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return c and its derivatives by x, t and all parameters."""
     n, nc, inp = compiled.n_x, compiled.n_c, compiled.input(rho)
     inp[0], inp[1 : 1 + n] = t, x
@@ -32,7 +37,7 @@ def _functions(compiled: Switched, rho: Any, t: float, x: np.ndarray) -> tuple[n
 
 
 def check_start(
-    compiled: Switched, rho: Any, x: np.ndarray, seeds: np.ndarray, wrt: Sequence[int]
+    compiled: Switched, rho: Reals, x: np.ndarray, seeds: np.ndarray, wrt: Sequence[int]
 ) -> None:
     """Refuse a start on a surface that a parameter moves off it: its derivatives are one-sided.
 
@@ -82,7 +87,7 @@ class Tangents:
         Where no derivative exists: a start on a surface that moves off it, a switch that grazes.
     """
 
-    def __init__(self, run: Run, wrt: tuple[int, ...], seeds: Any = None) -> None:
+    def __init__(self, run: Run, wrt: tuple[int, ...], seeds: np.ndarray | None = None) -> None:
         from explorer.kernels.fesd.tangents import differentiate
 
         self.run, self.wrt = run, np.array(wrt, np.int64)
@@ -104,7 +109,7 @@ class Tangents:
         if failed or not np.isfinite(self.moved[:, :p]).all():
             self._refuse()
 
-    def _arguments(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Workspace, Asked, Record, Phases]:
         from explorer.kernels.fesd.structures import workspace
         from explorer.kernels.fesd.tangents import asked
         from explorer.runs.fesd.workspace import problem, tableau
@@ -116,7 +121,7 @@ class Tangents:
         )  # fmt: skip
         return work, asked(work.element, self.wrt), run.record, run.phases
 
-    def _derivatives(self) -> Any:
+    def _derivatives(self) -> Derivatives:
         from explorer.kernels.fesd.tangents import Derivatives
 
         return Derivatives(self.moved, self.own, self.cost)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.compiled import Switched
 from explorer.kernels.fesd.collocation import Collocation
 from explorer.kernels.fesd.structures import SUBSYSTEM, Native, Problem, Tableau
+from explorer.types import Reals
 
 __all__ = ["problem", "tableau"]
 
 
-def problem(compiled: Switched, rho: Any, *, tangents: bool = False) -> Problem:
+def problem(compiled: Switched, rho: Reals, *, tangents: bool = False) -> Problem:
     """Return the system at parameters `rho`; with `tangents` derivatives by these too."""
     flow, switching = compiled.tangents if tangents else (compiled.flow, compiled.switching)
     bundles = [flow, switching, *([compiled.cost] if tangents and compiled.cost else [])]

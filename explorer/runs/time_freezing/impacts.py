@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from explorer.compiled.frozen import OBSERVED
 from explorer.results.event import LocatedEvent
 from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.joined import shortened
-from explorer.runs.time_freezing.march import STILL, Freezing, Jump
+from explorer.runs.time_freezing.march import STILL, Freezing, Happened, Jump
 from explorer.runs.time_freezing.simultaneous_impacts import Response, Struck, newton
 from explorer.status import Status
 
@@ -293,8 +292,13 @@ class Impacts(Freezing):
         )  # fmt: skip
 
     def kind_rows(
-        self, x: np.ndarray, chosen: np.ndarray, phase: np.ndarray, happened: Any, right: np.ndarray
-    ) -> dict[str, Any]:
+        self,
+        x: np.ndarray,
+        chosen: np.ndarray,
+        phase: np.ndarray,
+        happened: Happened,
+        right: np.ndarray,
+    ) -> dict[str, object]:
         """Return positions, velocities, contacts and events."""
         system, n, count = self.compiled.system, self.compiled.n, len(x)
         nc = len(system.contacts)
@@ -323,7 +327,7 @@ class Impacts(Freezing):
         }  # fmt: skip
 
     def _events(
-        self, happened: Any, right: np.ndarray, gap_dot: np.ndarray, p: np.ndarray
+        self, happened: Happened, right: np.ndarray, gap_dot: np.ndarray, p: np.ndarray
     ) -> list[LocatedEvent]:
         n, e, found = self.compiled.n, self.elements, []
         names = [c.name for c in self.compiled.system.contacts]

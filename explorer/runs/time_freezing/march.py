@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from explorer.runs.fesd.options import Options
 from explorer.runs.fesd.run import taken
 from explorer.runs.steps import steps
 from explorer.status import Status
+from explorer.types import Reals
 
-__all__ = ["Freezing"]
+__all__ = ["Freezing", "Happened", "Jump"]
 
 _LEGS = 200
 _TURNS = 3  # Newton iterations for the pseudo-time of a physical one
@@ -48,6 +49,9 @@ class Jump:
     phase: int
 
 
+Happened: TypeAlias = list[tuple[Jump, list[tuple[str, int]]]]  # and the events of each
+
+
 class Freezing(ABC):
     """One run, in both times.
 
@@ -59,7 +63,7 @@ class Freezing(ABC):
     """
 
     def __init__(
-        self, compiled: Frozen, options: Options, rho: Any, t_end: float, *, scheme: Any = None
+        self, compiled: Frozen, options: Options, rho: Reals, t_end: float, *, scheme: object = None
     ) -> None:
         self.compiled, self.options, self.scheme, self.t_end = compiled, options, scheme, t_end
         self.rho = np.asarray(rho, float)
@@ -184,13 +188,18 @@ class Freezing(ABC):
         """Return the start in pseudo-time, and all parameters."""
 
     @abstractmethod
-    def happens(self, jump: Jump) -> Any:
-        """Return what events there are at a jump, if any."""
+    def happens(self, jump: Jump) -> list[tuple[str, int]]:
+        """Return the events at a jump: kind, and number of the contact or mode."""
 
     @abstractmethod
     def kind_rows(
-        self, x: np.ndarray, chosen: np.ndarray, phase: np.ndarray, happened: Any, right: np.ndarray
-    ) -> dict[str, Any]:
+        self,
+        x: np.ndarray,
+        chosen: np.ndarray,
+        phase: np.ndarray,
+        happened: Happened,
+        right: np.ndarray,
+    ) -> dict[str, object]:
         """Return the other rows, and the events."""
 
     # -- physical time ------------------------------------------------------------------------
@@ -229,7 +238,7 @@ class Freezing(ABC):
         found = self.observed(whole, np.zeros((len(t), e.compiled.n_sel)))
         return found["gap"], found["gap_dot"], found["slip"]
 
-    def trajectory(self, t_eval: Any = None) -> Solution:
+    def trajectory(self, t_eval: Reals | None = None) -> Solution:
         """Return rows at `t_eval` (or at the ends of elements) and on both sides of events."""
         if t_eval is None:
             return self._lazy(None, exact=False)
@@ -294,7 +303,7 @@ class Freezing(ABC):
     def _lazy(self, times: np.ndarray | None, exact: bool) -> Solution:
         return self._trajectory(lambda: self._rows(*self._places(times, exact)))
 
-    def _trajectory(self, fill: Callable[[], dict[str, Any]]) -> Solution:
+    def _trajectory(self, fill: Callable[[], dict[str, object]]) -> Solution:
         system = self.compiled.system
         return Solution(
             fill, system=system, scheme=self.scheme, observe=observe,
@@ -339,7 +348,7 @@ class Freezing(ABC):
 
     def _rows(
         self, times: np.ndarray, x: np.ndarray, chosen: np.ndarray, which: np.ndarray
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Return all rows of a run: at these times, and on both sides of what happens."""
         e, compiled = self.elements, self.compiled
         n_x, nsel = compiled.n_x, e.compiled.n_sel
@@ -373,4 +382,4 @@ class Freezing(ABC):
             "iterations": np.ones(len(t), np.int32), "residuals": np.zeros((len(t), 2)),
         }  # fmt: skip
         right_rows = place[len(times) + len(jumps) :]
-        return found | self.kind_rows(x, chosen, phase, happened, right_rows)
+        return {**found, **self.kind_rows(x, chosen, phase, happened, right_rows)}

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from explorer.results.event import LocatedEvent
-from explorer.runs.time_freezing.march import Freezing, Jump
+from explorer.runs.time_freezing.march import Freezing, Happened, Jump
 from explorer.systems import HybridSystem
 
 __all__ = ["Modes"]
@@ -43,9 +41,11 @@ class Modes(Freezing):
         second = self.elements.phases.signs[np.maximum(phase, 0), _MODE] > 0
         return np.where(phase < 0, self.hybrid.start_mode, second)
 
-    def happens(self, jump: Jump) -> bool:
-        """Tell whether the mode changes."""
-        return jump.first < jump.after
+    def happens(self, jump: Jump) -> list[tuple[str, int]]:
+        """Return the change of the mode, if it changes, and the number of the new one."""
+        if jump.first >= jump.after:
+            return []
+        return [("event", int(self.mode(np.array([jump.phase]))[0]))]
 
     def gaps(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return no gaps (k, 0): there are no contacts."""
@@ -53,8 +53,13 @@ class Modes(Freezing):
         return none, none, none
 
     def kind_rows(
-        self, x: np.ndarray, chosen: np.ndarray, phase: np.ndarray, happened: Any, right: np.ndarray
-    ) -> dict[str, Any]:
+        self,
+        x: np.ndarray,
+        chosen: np.ndarray,
+        phase: np.ndarray,
+        happened: Happened,
+        right: np.ndarray,
+    ) -> dict[str, object]:
         """Return states, modes and events."""
         n, none = self.compiled.n_x, np.zeros((len(x), 0))
         flow = self.elements.rates(np.zeros(len(x)), x, chosen)
@@ -67,7 +72,9 @@ class Modes(Freezing):
             "located": self._events(happened, right, mode),
         }  # fmt: skip
 
-    def _events(self, happened: Any, right: np.ndarray, mode: np.ndarray) -> list[LocatedEvent]:
+    def _events(
+        self, happened: Happened, right: np.ndarray, mode: np.ndarray
+    ) -> list[LocatedEvent]:
         system, e, n, found = self.hybrid, self.elements, self.compiled.n_x, []
         guards = {guard.mode: guard for guard in system.guards}
         for (jump, _), row in zip(happened, right.tolist(), strict=True):

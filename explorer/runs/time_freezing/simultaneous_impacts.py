@@ -14,7 +14,6 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -118,7 +117,12 @@ class Struck(Elements):
 
     @classmethod
     def between(
-        cls, like: Elements, x: np.ndarray, after: np.ndarray, impulse: np.ndarray, signs: Any
+        cls,
+        like: Elements,
+        x: np.ndarray,
+        after: np.ndarray,
+        impulse: np.ndarray,
+        signs: np.ndarray,
     ) -> Struck:
         """Return the element from x to `after`, of the lengths and parameters of `like`."""
         made = cls.__new__(cls)

@@ -8,10 +8,13 @@ A diagonal is not factored at all.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.linalg import bandwidth, lapack
+
+from explorer.compiled.ordering import Ordering
+from explorer.types import Matrix, Plain, is_sparse
 
 __all__ = [
     "UNUSED", "Factors", "bordered", "changing", "combined", "diagonal", "factorise", "rows_of",
@@ -25,38 +28,38 @@ _BYTE = 0.45  # cost of a byte from memory beside that of an entry of a band
 _MADE = 2.0  # cost of n kl ku in the factors of a band
 
 
-def rows_of(A: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def rows_of(A: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the rows (ptr, col, val) of what is not zero, int64 and float64."""
-    if hasattr(A, "indptr"):
+    if is_sparse(A):
         return A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data
     i, j = np.nonzero(A)
     return np.searchsorted(i, np.arange(len(A) + 1)), np.ascontiguousarray(j), A[i, j]
 
 
-def combined(weights: Any, matrices: Any) -> Any:
+def combined(weights: Sequence[float], matrices: Sequence[Matrix]) -> Matrix:
     """Return the sum of weight times matrix, with no product where a weight is zero."""
     first, *others = (w * A for w, A in zip(weights, matrices, strict=True) if w != 0)
     return sum(others, first)
 
 
-def diagonal(A: Any) -> bool:
+def diagonal(A: Matrix) -> bool:
     """Whether a matrix, dense or sparse, is zero off its diagonal."""
-    entries = A.count_nonzero() if hasattr(A, "indptr") else np.count_nonzero(A)
+    entries = A.count_nonzero() if is_sparse(A) else np.count_nonzero(A)
     return bool(entries == np.count_nonzero(A.diagonal()))
 
 
-def bordered(A: Any, G: np.ndarray) -> Any:
+def bordered(A: Matrix, G: np.ndarray) -> Matrix:
     """Return [[A, -G'], [G, 0]], the matrix of a step with constraints; sparse if A is."""
-    if hasattr(A, "indptr"):
+    if is_sparse(A):
         from scipy.sparse import block_array, csr_array
 
         return csr_array(block_array([[A, csr_array(-G.T)], [csr_array(G), None]]))
     return np.block([[A, -G.T], [G, np.zeros((len(G), len(G)))]])
 
 
-def solved(A: Any, b: np.ndarray) -> np.ndarray:
+def solved(A: Matrix, b: np.ndarray) -> np.ndarray:
     """Return the solution of A x = b, once."""
-    if hasattr(A, "indptr"):
+    if is_sparse(A):
         from scipy.sparse.linalg import spsolve
 
         return spsolve(A.tocsc(), b)
@@ -68,7 +71,7 @@ def _per_solution(entries: int, each: float, size: int) -> float:
     return entries * (max(each, _BYTE * size) if entries * size > _CACHE else each)
 
 
-def factorise(A: Any, solutions: float = 1000) -> Factors | None:
+def factorise(A: Matrix, solutions: float = 1000) -> Factors | None:
     """Return the factors of a matrix; None if it is singular to rounding.
 
     Parameters
@@ -80,7 +83,7 @@ def factorise(A: Any, solutions: float = 1000) -> Factors | None:
     n = A.shape[0]
     if n == 1:
         kl = ku = 0
-    elif hasattr(A, "indptr"):
+    elif is_sparse(A):
         below = np.repeat(np.arange(n), np.diff(A.indptr)) - A.indices
         kl, ku = int(below.max(initial=0)), int(-below.min(initial=0))
     else:
@@ -90,7 +93,7 @@ def factorise(A: Any, solutions: float = 1000) -> Factors | None:
         none = np.empty((n, 0))
         return None if inverse is None else (inverse, _NO_ORDER, none, none, *_NO_COLUMNS)
     banded = n * (kl + ku)
-    if banded > _SCATTERED * (A.nnz if hasattr(A, "nnz") else np.count_nonzero(A)):
+    if banded > _SCATTERED * (A.nnz if is_sparse(A) else np.count_nonzero(A)):
         found = _sparse(A)
         if found is None:
             return None
@@ -106,11 +109,11 @@ def _inverse(pivots: np.ndarray) -> np.ndarray | None:
     return inverse if np.isfinite(inverse).all() else None
 
 
-def _banded(A: Any, kl: int, ku: int) -> Factors | None:
+def _banded(A: Matrix, kl: int, ku: int) -> Factors | None:
     n, wide = A.shape[0], kl + ku
     i, j = A.nonzero()
     band = np.zeros((2 * kl + ku + 1, n), order="F")
-    band[wide + i - j, j] = A.data if hasattr(A, "indptr") else A[i, j]
+    band[wide + i - j, j] = A.data if is_sparse(A) else A[i, j]
     lu, order, _ = lapack.dgbtrf(band, kl, ku, overwrite_ab=True)
     pivots, above = lu[wide], lu[:wide].T
     inverse = _inverse(pivots)
@@ -124,12 +127,12 @@ def _banded(A: Any, kl: int, ku: int) -> Factors | None:
     return inverse, order, below, above[:, first:] * inverse[rows], *_NO_COLUMNS
 
 
-def _sparse(A: Any) -> Factors | None:
+def _sparse(A: Matrix) -> Factors | None:
     from scipy.sparse import csc_array, tril, triu
     from scipy.sparse.linalg import splu
 
     A = csc_array(A)
-    options: dict[str, Any] = {}
+    options: Plain = {}
     if abs(A - A.T).max() <= 1e-12 * abs(A).max():  # half the fill
         options = {
             "permc_spec": "MMD_AT_PLUS_A", "diag_pivot_thresh": 0.1,
@@ -151,7 +154,7 @@ def _sparse(A: Any) -> Factors | None:
             lu.perm_c.astype(np.int64), np.empty(A.shape[0]))  # fmt: skip
 
 
-def changing(order: Any) -> Factors:
+def changing(order: Ordering) -> Factors:
     """Return what stands in the place of factors where a step factors itself, in an `Ordering`."""
     work = np.empty(order.place.size)
     return (*UNUSED[:4], order.ptr, order.col, *UNUSED[6:10], order.place, work)

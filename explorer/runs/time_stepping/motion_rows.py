@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from explorer.memory import zeros
 from explorer.quantities import quantity
 from explorer.recorder import MOST_BYTES, PER_STEP, Recorded, Selection
 from explorer.results.solution import Solution
-from explorer.verification.ledger import WORKS, Ledger
+from explorer.verification.ledger import WORKS, Ledger, Stepper
 
 __all__ = ["Keeper", "Rolling", "Rows"]
 
@@ -49,10 +48,11 @@ class Rolling(Rows):
     def __init__(self, rows: int, n: int, springs: int) -> None:
         piece = max(_LEAST, _PIECE // (3 * n))
         super().__init__(min(rows, piece), n, springs)
-        self.keeper: Any = None
+        self.keeper: Keeper | None = None
 
     def more(self, error_tol: float, last: int) -> int:
         """Hand over the rows and begin anew behind the last two: a step looks at both."""
+        assert self.keeper is not None
         self.keeper.take(last)
         for x in vars(self).values():
             if isinstance(x, np.ndarray):
@@ -71,7 +71,9 @@ class Keeper:
         Returns the rows up to a given one as a run of its own.
     """
 
-    def __init__(self, scheme: Any, selection: Selection, piece: Callable[[int], Solution]) -> None:
+    def __init__(
+        self, scheme: Stepper, selection: Selection, piece: Callable[[int], Solution]
+    ) -> None:
         self.selection, self.piece, self.ledger = selection, piece, Ledger(scheme)
         self.steps, self.last = 0, np.zeros(0)
         self.rows: list[int] = []

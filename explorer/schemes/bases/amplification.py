@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.systems.modal import natural_modes
+from explorer.types import Matrix
 from explorer.verification.growth import step_growth
 
 __all__ = [
@@ -84,7 +87,7 @@ class Coefficients:
         return "; ".join(said)
 
 
-def amplification(co: Coefficients, omega_h: Any, xi: Any = 0.0) -> np.ndarray:
+def amplification(co: Coefficients, omega_h: npt.ArrayLike, xi: npt.ArrayLike = 0.0) -> np.ndarray:
     """Return A (..., 3, 3) for y = (d, h v, h^2 a); Omega = omega h and xi may be arrays."""
     W, xi = np.broadcast_arrays(np.asarray(omega_h, float), np.asarray(xi, float))
     am, af, beta, gamma = co.alpha_m, co.alpha_f, co.beta, co.gamma
@@ -122,7 +125,9 @@ def characteristic(co: Coefficients, xi: float = 0.0) -> np.ndarray:
     return np.where(np.abs(c) <= 8e-15, 0.0, c)
 
 
-def roots(co: Coefficients, omega_h: Any, xi: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+def roots(
+    co: Coefficients, omega_h: npt.ArrayLike, xi: float = 0.0
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the eigenvalues of A and their logarithms, (..., 3) complex each.
 
     Digits hold for small omega h too, where two roots meet in 1 and eigenvalues lose half of them:
@@ -188,7 +193,25 @@ def radius_at_infinity(co: Coefficients) -> float:
     return float(max(abs(af / (1 - af)), pair))
 
 
-def check_step(scheme: Any, M: Any, C: Any, K: Any, highest: Any = None) -> None:
+class Stepped(Protocol):
+    """A scheme of the Newmark family with its step size."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Its four numbers."""
+
+    @property
+    def h(self) -> float:
+        """Step size in s."""
+
+
+def check_step(
+    scheme: Stepped,
+    M: Matrix,
+    C: Matrix,
+    K: Matrix,
+    highest: Callable[[], tuple[np.ndarray, np.ndarray]] | None = None,
+) -> None:
     """Refuse a step above the stability limit of a linear system; name the limit and the mode.
 
     Damping that mixes modes is counted by its part in each mode. The three highest modes are looked

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -21,14 +21,18 @@ from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
-from explorer.systems import LinearMechanicalSystem, MechanicalSystem
+from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem, System
 from explorer.systems.massless import Massless
+from explorer.types import Matrix, Reals
 
 __all__ = ["LCP", "Capturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
 _ENUMERATED = 12  # unknowns at most whose cases are tried
 _NEARLY = 1e-6  # m/s: a residual that contacts which contradict each other do not have
+
+
+Matrices: TypeAlias = tuple[Matrix, Matrix, Matrix, np.ndarray]  # M, K, C, entries of G
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +66,12 @@ class Capturing(Scheme):
     lcp_max: int = knob(10_000, 10, 100_000, text="Gauss-Seidel cap", positive=True, minor=True)
 
     def run(
-        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
+        self,
+        compiled: Compiled,
+        rho: Reals,
+        t_end: float,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
     ) -> Solution:
         """Integrate from t = 0 to `t_end`.
 
@@ -107,7 +116,7 @@ class Capturing(Scheme):
         widths = (1, n, n, held, nc, held, 2)
         block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
         parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
-        record: dict[str, Any] = {
+        record: dict[str, np.ndarray] = {
             "t": block[0], "q": parts[1], "v": parts[2], "p": parts[3], "gap": parts[4],
             "gap_dot": parts[5], "active": np.zeros((rows, held), np.int8),
             "iterations": np.zeros(rows, np.int32), "residuals": parts[6],
@@ -164,7 +173,7 @@ class Capturing(Scheme):
         words = self.explain(code, compiled.system, residual)
         return Status.stopped(code, status.name, done, t, words, detail) if words else status
 
-    def explain(self, code: int, system: Any, residual: float) -> str:
+    def explain(self, code: int, system: LagrangianSystem, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""
         if code not in (LCP_RAY, LCP_ITERATIONS):
             return ""
@@ -188,9 +197,9 @@ class Capturing(Scheme):
         )
 
     def kernel(
-        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Any, e: np.ndarray,
-        record: dict[str, Any],
-    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, Any]]:  # fmt: skip
+        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Matrices, e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:  # fmt: skip
         """Return the march and what tells its last row, to be called; what else it records.
 
         `record` holds arrays of a `Solution` in its own order, the start in the first row of q and
@@ -199,7 +208,7 @@ class Capturing(Scheme):
         raise TypeError(f"{type(self).__name__} does not say how it steps.")
 
 
-def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
+def _with_friction(found: dict[str, np.ndarray], system: LagrangianSystem) -> dict[str, np.ndarray]:
     """Return the record with friction apart, made from that of normals and tangents."""
     nc = len(system.contacts)
     parts = {name: np.ascontiguousarray(found[name][:, :nc]) for name in ("p", "gap_dot", "active")}
@@ -216,11 +225,11 @@ def _with_friction(found: dict[str, Any], system: Any) -> dict[str, Any]:
     return found | parts
 
 
-def unknowns(system: Any) -> int:
+def unknowns(system: LagrangianSystem) -> int:
     """Return the unknowns of a step's problem: three of each contact along a line with friction."""
     return len(system.contacts) + 2 * len(system.rough)
 
 
-def in_space(system: Any) -> bool:
+def in_space(system: System) -> bool:
     """Whether friction acts in a plane at any contact."""
     return "friction in space" in system.features

@@ -8,10 +8,12 @@ beta = (1 - alpha_m + alpha_f)^2 / 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+import numpy as np
 
 from explorer.errors import BadValue
 from explorer.parameters import knob, number
+from explorer.results.solution import Solution
 from explorer.schemes.bases.amplification import Coefficients
 from explorer.schemes.bases.scheme import Scheme
 from explorer.verification.algorithmic import kept_by_newmark
@@ -38,7 +40,7 @@ class Family(Scheme):
         order = self.coefficients.order if getattr(self, "a0", "consistent") != "zero" else 1
         return order, min(order, type(self).order_across_events)
 
-    def conserved(self, solution: Any) -> Any:
+    def conserved(self, solution: Solution) -> np.ndarray | float:
         """Return what it keeps besides T + V of a linear system without damping, (n_t,) in J."""
         co = self.coefficients
         if co.alpha_m or co.alpha_f:

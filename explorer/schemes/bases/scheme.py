@@ -11,9 +11,9 @@ from explorer.certificate import Check
 from explorer.parameters import check_knobs, knobs_of
 from explorer.runs.steps import steps
 from explorer.systems import System
+from explorer.types import Plain, Reals
 
 if TYPE_CHECKING:
-    from explorer.compiled import Compiled
     from explorer.results.solution import Solution
 
 __all__ = ["Scheme"]
@@ -111,7 +111,7 @@ class Scheme(metaclass=Named):
         """What these numbers lose, if `simulate` is to warn of it."""
         return ""
 
-    def to_spec(self) -> dict[str, Any]:
+    def to_spec(self) -> Plain:
         """Return what defines the scheme as plain data (JSON)."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {"name": type(self).__name__} | {
@@ -129,7 +129,7 @@ class Scheme(metaclass=Named):
         return not kept[cls]
 
     @staticmethod
-    def obstacle(system: Any) -> str:
+    def obstacle(system: System) -> str:
         """Return what keeps a system of an accepted type away, in a sentence; empty: nothing."""
         return ""
 
@@ -144,14 +144,19 @@ class Scheme(metaclass=Named):
         return system.h
 
     @staticmethod
-    def compile(system: Any) -> Any:
+    def compile(system: Any) -> Any:  # each scheme takes systems of its kinds and makes its own
         """Return the system as this scheme's kernels take it."""
         from explorer.compiled import compile_system
 
         return compile_system(system)
 
     def run(
-        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None
+        self,
+        compiled: Any,
+        rho: Reals,
+        t_end: float,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
     ) -> Solution:
         """Integrate from 0 to `t_end`; return a Solution whose status may be a failure.
 

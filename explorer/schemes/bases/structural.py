@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from explorer.schemes.bases.newmark_family import Family
 from explorer.status import Status
 from explorer.systems import LinearMechanicalSystem, MechanicalSystem
 from explorer.systems.massless import Massless
+from explorer.types import Reals
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
@@ -114,8 +115,8 @@ class Structural(Family):
             raise BadValue("form='v' solves for velocities, which needs gamma != 0: use form='a'.")
 
     def run(
-        self, compiled: Compiled, rho: Any, t_end: float, q0: Any = None, v0: Any = None,
-        record: Selection | None = None,
+        self, compiled: Compiled, rho: Reals, t_end: float, q0: Reals | None = None,
+        v0: Reals | None = None, record: Selection | None = None,
     ) -> Solution:  # fmt: skip
         """Integrate from t = 0 to `t_end`.
 
@@ -196,7 +197,7 @@ class Structural(Family):
         return run
 
     def _motion(
-        self, compiled: Compiled, rho: Any, bare: Massless | None, rows: Rows, last: int
+        self, compiled: Compiled, rho: Reals, bare: Massless | None, rows: Rows, last: int
     ) -> Solution:
         """Return the rows up to a given one as a run; of those that roll on a copy."""
         end = slice(0, last + 1)
@@ -224,7 +225,7 @@ class Structural(Family):
         """Return the run of which only what was asked for is kept."""
         kept, recorded = keeper.recorded()
         none = np.zeros((len(kept["t"]), 0))
-        found: dict[str, Any] = {"p": none, "gap": none, "gap_dot": none, **kept}
+        found: dict[str, np.ndarray] = {"p": none, "gap": none, "gap_dot": none, **kept}
         found["active"] = none.astype(np.int8)
         return Solution(
             found, status=run.status, system=run.system, scheme=self, rho=run.rho,
@@ -258,7 +259,7 @@ class Structural(Family):
                 "massless directions turn: give them mass, or remove them."
             )
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: equilibrium, the local error, energy that is made, or lost.
 
         The kernel's own figure of equilibrium is that of every accepted state, row by row, beside
@@ -274,7 +275,7 @@ class Structural(Family):
         co = self.coefficients
         return not co.alpha_m and not co.alpha_f and co.gamma == 0.5
 
-    def certify_steps(self, solution: Any) -> list[Check]:
+    def certify_steps(self, solution: Solution) -> list[Check]:
         """Return the checks that look at steps one by one."""
         off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
         solved_to = Check(
