@@ -116,13 +116,13 @@ def groups(session: Session) -> list[Group]:
 
 def _picks(session: Session) -> list[tuple[str, str]]:
     """Return what can be picked where the solution is not unique, each with its label."""
-    found = getattr(session.solution, "choices", ())
+    moments = getattr(session.solution, "choices", ())
     now = str(session.state["knobs"].get("picks", ""))
-    if not found and not now:
+    if not moments and not now:
         return []
     parts = now.replace(",", " ").split()
     offered = {"": "by the rule", now: f"picked: {now}" if now else "by the rule"}
-    for i, moment in enumerate(found[:_MOMENTS]):
+    for i, moment in enumerate(moments[:_MOMENTS]):
         before = [*parts[:i], *["-"] * (i - len(parts))]
         for k, pattern in enumerate(moment.patterns):
             if k != moment.taken:

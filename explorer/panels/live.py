@@ -165,9 +165,9 @@ def plotly_bundle(cache_dir: Path | None = None) -> tuple[str, bytes]:
     kept = Path(cache_dir) / f"plotly-{release}.min.js.gz" if cache_dir else None
     try:
         if kept:
-            found = kept.read_bytes()
-            gzip.decompress(found)  # a torn file must not stop every later panel
-            return release, found
+            script_gz = kept.read_bytes()
+            gzip.decompress(script_gz)  # a torn file must not stop every later panel
+            return release, script_gz
     except (OSError, EOFError, zlib.error):
         pass
     script = Path(spec.submodule_search_locations[0]) / "package_data" / "plotly.min.js"

@@ -153,8 +153,8 @@ class States:
             return state[group] or system.modes[system.start_mode].name
         if name and group in START:
             return self.start(state)[group][system.coordinates.index(name)]
-        held = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
-        return held[name] if name else held
+        entries = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
+        return entries[name] if name else entries
 
     def keys(self, state: State) -> list[str]:
         """Return the full key of everything that can be changed."""
@@ -235,8 +235,8 @@ class States:
             new["mode0"] = None if value == names[system.start_mode] else value
         else:
             values = self.start(state)[group]
-            what = f"{'The start velocity' if group == 'v0' else 'The start'} of {name}"
-            values[system.coordinates.index(name)] = number(value, what)
+            title = f"{'The start velocity' if group == 'v0' else 'The start'} of {name}"
+            values[system.coordinates.index(name)] = number(value, title)
             new[group] = None if values == self.usual_start(state)[group] else values
         return new
 
@@ -270,6 +270,6 @@ class States:
                     state = states.change(state, key, values)
                 elif values is not None:
                     coordinates = states.system(state).coordinates
-                    found = dict(zip(coordinates, values, strict=True))
-                    state = states.change(state, key, found[name])
+                    by_name = dict(zip(coordinates, values, strict=True))
+                    state = states.change(state, key, by_name[name])
         return states, state

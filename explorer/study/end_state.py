@@ -151,9 +151,9 @@ def end_state(
         curves.append(_curve("exact", np.array(ends)))
     for name, scheme in _named(system, schemes):
         if scheme.located:
-            found = [sensitivity(system, scheme, wrt=by, **asked(v)) for v in at]
-            x = np.array([s.solution.x[-1, i] for s in found])
-            slope = np.array([s.S[-1, i, 0] for s in found])
+            derivatives = [sensitivity(system, scheme, wrt=by, **asked(v)) for v in at]
+            x = np.array([s.solution.x[-1, i] for s in derivatives])
+            slope = np.array([s.S[-1, i, 0] for s in derivatives])
             curves.append(EndCurve(name, x, slope))
             continue
         with warnings.catch_warnings():  # of lessons this is one
@@ -185,10 +185,10 @@ def _values(system: System, by: str, values: Sequence[float] | None) -> np.ndarr
                 f"The start values of {by} are missing: give them, such as values=np.linspace(...)."
             )
         return np.linspace(param.low, param.high, 121)
-    found = np.array([number(v, by) for v in values])
-    if not 1 <= len(found) <= _MOST:
-        raise BadValue(f"{len(found)} values of {by}: 1 to {_MOST} can be run.")
-    return found
+    given = np.array([number(v, by) for v in values])
+    if not 1 <= len(given) <= _MOST:
+        raise BadValue(f"{len(given)} values of {by}: 1 to {_MOST} can be run.")
+    return given
 
 
 def _named(system: System, schemes: Schemes) -> list[tuple[str, Scheme]]:

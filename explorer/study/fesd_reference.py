@@ -109,16 +109,16 @@ def fesd_reference(solution: Solution, *, intervals: int | None = None) -> FesdR
     march = solution.march
     numbers = np.bincount(solution.interval)[:intervals]
     x, t = march.states[0], 0.0
-    found: list[tuple[np.ndarray, ...]] = []
+    solved: list[tuple[np.ndarray, ...]] = []
     blocks: list[dict[str, float]] = []
     for count in numbers.tolist():
         span = min(march.options.h, march.t_end - t)
         one = _solved(march, x, t, span, count)
         states, alpha, h = one.parts()
-        found.append((states[1:], alpha, t + np.cumsum(h)))
+        solved.append((states[1:], alpha, t + np.cumsum(h)))
         blocks.append(one.blocks())
         x, t = states[-1], t + span
-    states, alpha, times = (np.concatenate(a) for a in zip(*found, strict=True))
+    states, alpha, times = (np.concatenate(a) for a in zip(*solved, strict=True))
     states, times = np.vstack([march.states[:1], states]), np.append(0.0, times)
     same = len(times)
     off = max(
@@ -300,7 +300,7 @@ class _Interval:
 
         sigma = self.sigma
         while sigma > _LAST:
-            found = least_squares(
+            solved = least_squares(
                 lambda z, w=sigma: self.equations(z, w, False)[0],
                 self.z,
                 lambda z, w=sigma: self.equations(z, w, True)[1],
@@ -310,8 +310,8 @@ class _Interval:
                 ftol=1e-4,
                 gtol=1e-15,
             )
-            self.z = found.x
-            if sigma < _GIVEN_UP and np.linalg.norm(found.fun) > _FAR:
+            self.z = solved.x
+            if sigma < _GIVEN_UP and np.linalg.norm(solved.fun) > _FAR:
                 break
             sigma *= _FACTOR if sigma > 1e-3 else 0.01
         self.size = max(self.blocks().values())

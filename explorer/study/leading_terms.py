@@ -99,14 +99,14 @@ class _Series:
     def __mul__(self, other: _Series | Exact) -> _Series:
         if not isinstance(other, _Series):
             return _Series([(a * other, b * other) for a, b in self.terms], self.square)
-        found = []
+        product = []
         for n in range(_ORDER + 1):
             a: Exact = 0
             b: Exact = 0
             for (p, q), (r, s) in zip(self.terms[: n + 1], other.terms[n::-1], strict=True):
                 a, b = a + p * r + q * s * self.square, b + p * s + q * r
-            found.append((_plain(a), _plain(b)))
-        return _Series(found, self.square)
+            product.append((_plain(a), _plain(b)))
+        return _Series(product, self.square)
 
     def times_omega(self, n: int = 1) -> _Series:
         return _Series([(0, 0)] * n + self.terms[:-n], self.square)
@@ -160,16 +160,16 @@ def leading_terms(coefficients: Sequence[Exact], xi: Exact = Fraction(0)) -> tup
     size = _Series(list(zip(real, nothing, strict=True)), square)
     turn = _Series(list(zip(imaginary, nothing, strict=True)), square)
     damping = size * -1 * _power(size * size + turn * turn * -square, -half)
-    found = []
+    leading = []
     for series, exactly in ((damping, xi), (_power(turn, -2 * half), 1)):
         c = [series.terms[0][0] - exactly, *(a for a, _ in series.terms[1:])]
         at = next((n for n, a in enumerate(c) if not _vanishes(a)), 0)
-        found.append(
+        leading.append(
             Term(sp.factor(c[at]) if isinstance(c[at], sp.Basic) else Fraction(c[at]), at)
             if at
             else Term(Fraction(0), 0)
         )
-    return found[0], found[1]
+    return leading[0], leading[1]
 
 
 def _vanishes(a: Exact) -> bool:

@@ -81,10 +81,10 @@ class LimitCycle:
 
     def __repr__(self) -> str:
         x = ", ".join(f"{name} = {quantity(value, '', 7)}" for name, value in self.start.items())
-        found = ", ".join(_short(m) for m in self.multipliers)
+        multipliers = ", ".join(_short(m) for m in self.multipliers)
         return (
             f"LimitCycle({self.map.system.name!r}, period {quantity(self.period, 's', 7)}, {x}; "
-            f"{'stable' if self.stable else 'unstable'}, multipliers {found}"
+            f"{'stable' if self.stable else 'unstable'}, multipliers {multipliers}"
             + ("" if self.trust.ok else "; not reliable: " + " ".join(self.trust.sentences))
             + ")"
         )

@@ -209,12 +209,12 @@ def _about(compiled: Compiled, values: Sequence[float], about: ArrayLike) -> np.
         stiffness: np.ndarray = compiled.tangents(inp)[1]
         return -stiffness
 
-    found = scipy.optimize.root(force, start, jac=slope, tol=1e-13)
-    size = np.abs(slope(found.x)).max() * (1 + np.abs(found.x).max())
-    if not np.abs(found.fun).max() <= 1e-8 * size:
+    root = scipy.optimize.root(force, start, jac=slope, tol=1e-13)
+    size = np.abs(slope(root.x)).max() * (1 + np.abs(root.x).max())
+    if not np.abs(root.fun).max() <= 1e-8 * size:
         raise BadValue(
             f"'{compiled.system.name}' has no equilibrium near its start: the residual force is "
-            f"{np.abs(found.fun).max():.3g}. Give about='start', or coordinates near one."
+            f"{np.abs(root.fun).max():.3g}. Give about='start', or coordinates near one."
         )
-    equilibrium: np.ndarray = found.x
+    equilibrium: np.ndarray = root.x
     return equilibrium

@@ -138,20 +138,20 @@ def order_diagram(
             layered = asked | {"rho": {**values, "width": thick}}
             name = f"smoothing, width {thick:.3g}"
             curves.append(_curve(name, _SMOOTHED, smooth, steps, right, layered, again, refused))
-    found = tuple(c for c in curves if c.error.size)
-    if not found:
+    drawn = tuple(c for c in curves if c.error.size)
+    if not drawn:
         raise BadValue(f"Every run of '{system.name}' failed. {' '.join(refused[:1])}")
-    return WorkPrecision(system, span, known_from, found, tuple(refused))
+    return WorkPrecision(system, span, known_from, drawn, tuple(refused))
 
 
 def staged(kind: str, **knobs: float | str) -> dict[str, Scheme]:
     """Return a scheme of `STAGED` with every number of stages that its tableau has, by name."""
-    found: dict[str, Scheme] = {}
+    schemes: dict[str, Scheme] = {}
     make: Callable[..., Scheme] = STAGED[kind]
     for s in range(1, 5):
         with contextlib.suppress(BadValue):  # Lobatto's methods have two stages at least
-            found[f"{kind}, {s} stage{'s' * (s > 1)}"] = make(stages=s, **knobs)
-    return found
+            schemes[f"{kind}, {s} stage{'s' * (s > 1)}"] = make(stages=s, **knobs)
+    return schemes
 
 
 def _smoothed(system: StateSpaceSystem) -> HybridSystem:

@@ -136,8 +136,8 @@ class ReturnMap:
         if not isinstance(system, HybridSystem):
             return None
         start = system.modes[system.start_mode].name
-        of = [g for g in system.guards if g.name == self.section]
-        to = [system.modes[k].name for g in of for k in g.targets]
+        guards = [g for g in system.guards if g.name == self.section]
+        to = [system.modes[k].name for g in guards for k in g.targets]
         return start if start in to or not to else to[0]
 
     def start(self, guess: Guess | None = None) -> np.ndarray:

@@ -235,14 +235,14 @@ def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None
         )
     co = smooth.coefficients
     try:
-        found, logs = roots(co, W, xi)
+        eigenvalues, logs = roots(co, W, xi)
     except np.linalg.LinAlgError:
         raise BadValue(
             f"{smooth!r} divides by zero at one of these omega h: the new acceleration does not "
             "enter its equation of motion."
         ) from None
-    pair = np.argmax(found.imag, axis=1)[:, None]
-    whirls = np.take_along_axis(found.imag, pair, 1)[:, 0] > 0
+    pair = np.argmax(eigenvalues.imag, axis=1)[:, None]
+    whirls = np.take_along_axis(eigenvalues.imag, pair, 1)[:, 0] > 0
     log = np.where(whirls, np.take_along_axis(logs, pair, 1)[:, 0], complex(np.nan, np.nan))
     d, v = _overshoot(co, W, xi)
     with np.errstate(invalid="ignore"):
@@ -252,12 +252,12 @@ def stability(scheme: Studied, xi: float = 0.0, omega_h: ArrayLike | None = None
         smooth,
         xi,
         W,
-        np.abs(found).max(axis=1),
+        np.abs(eigenvalues).max(axis=1),
         damping,
         period,
         d,
         v,
-        found,
+        eigenvalues,
         limit(co, xi),
         radius_at_infinity(co),
     )

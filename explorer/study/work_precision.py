@@ -169,10 +169,10 @@ def work_precision(
         _curve(name, choose(system, one), system, steps, truth, asked, again, refused)
         for name, one in named.items()
     ]
-    found = tuple(c for c in curves if c.error.size)
-    if not found:
+    drawn = tuple(c for c in curves if c.error.size)
+    if not drawn:
         raise BadValue(f"Every run of '{system.name}' failed. {' '.join(refused[:1])}")
-    return WorkPrecision(system, span, known_from, found, tuple(refused))
+    return WorkPrecision(system, span, known_from, drawn, tuple(refused))
 
 
 def _title(scheme: Scheme) -> str:

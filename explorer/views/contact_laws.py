@@ -45,17 +45,17 @@ def _loaded(solution: Solution) -> list[int]:
 def doing(solution: Solution) -> np.ndarray:
     """Return what each contact does in each row, (n_t, n_c): 0 open, else as in `DOING`."""
     if not solution.has("march") and has_friction(solution):
-        found, rough = solution.doing.astype(int), list(solution.system.rough)
+        states, rough = solution.doing.astype(int), list(solution.system.rough)
         smooth = np.setdiff1d(np.arange(solution.p.shape[1]), rough)
-        found[:, smooth] = np.where(solution.p[:, smooth] > 0, 3, 0)
-        return found
+        states[:, smooth] = np.where(solution.p[:, smooth] > 0, 3, 0)
+        return states
     closed = solution.active > 0 if solution.has("march") else solution.p > 0
-    found = np.where(closed, 3, 0)
+    states = np.where(closed, 3, 0)
     if solution.has("march") and has_friction(solution):
         for a in solution.system.rough:
             side = np.where(solution.slip[:, a] < 0, -1, 1)
-            found[:, a] = np.where(closed[:, a], np.where(solution.sticks[:, a], 2, side), 0)
-    return found
+            states[:, a] = np.where(closed[:, a], np.where(solution.sticks[:, a], 2, side), 0)
+    return states
 
 
 def contact_law_plot(solution: Solution, points: Rows) -> Plot:
@@ -127,9 +127,9 @@ def friction_law_plot(solution: Solution, points: Rows) -> Plot:
 def doing_plot(solution: Solution) -> Plot:
     """Draw a lane for each contact: slides this way or that, sticks, or is closed; else open."""
     chosen = _loaded(solution)
-    what, count, traces = doing(solution)[:, chosen], len(chosen), []
+    states, count, traces = doing(solution)[:, chosen], len(chosen), []
     for side, (name, colour) in DOING.items():
-        x, y = bars(solution.t, what, (side,), count) if (what == side).any() else OFF
+        x, y = bars(solution.t, states, (side,), count) if (states == side).any() else OFF
         traces.append(
             curve(
                 x,
@@ -137,7 +137,7 @@ def doing_plot(solution: Solution) -> Plot:
                 colour,
                 name=name,
                 line={"width": 7},
-                showlegend=bool((what == side).any()),
+                showlegend=bool((states == side).any()),
                 hovertemplate=f"t = %{{x:.6g}} s<extra>{name}</extra>",
             )
         )

@@ -41,8 +41,8 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
     NotApplicable
         A system x' = ..., or forces whose potential is not known.
     """
-    found = solution if isinstance(solution, EnergyBalance) else study(solution)
-    points, span = rows(found.solution), (0.0, float(found.t[-1]))
+    balance = solution if isinstance(solution, EnergyBalance) else study(solution)
+    points, span = rows(balance.solution), (0.0, float(balance.t[-1]))
 
     def drawn(values: np.ndarray, colour: str, name: str, **line: Unpack[Line]) -> Trace:
         text = f"t = %{{x:.4g}} s<br>{name} = %{{y:.5g}} J<extra></extra>"
@@ -53,22 +53,22 @@ def energy_balance(solution: Solution | EnergyBalance) -> Picture:
             name=name,
             line=line,
             showlegend=True,
-            breaks=NONE if values is found.potential else points.jumps,
+            breaks=NONE if values is balance.potential else points.jumps,
             hovertemplate=text,
         )
 
     energies = [
-        drawn(found.kinetic, GREY, "T", width=1.2),
-        drawn(found.potential, COLOURS[2], "V", width=1.2),
-        drawn(found.energy, COLOURS[0], "T + V", width=2.2),
+        drawn(balance.kinetic, GREY, "T", width=1.2),
+        drawn(balance.potential, COLOURS[2], "V", width=1.2),
+        drawn(balance.energy, COLOURS[0], "T + V", width=2.2),
     ]
-    parts = {**found.works, "numerical": found.numerical}
-    works = [drawn(found.energy - found.energy[0], COLOURS[0], "change of T + V", width=2.2)]
+    parts = {**balance.works, "numerical": balance.numerical}
+    works = [drawn(balance.energy - balance.energy[0], COLOURS[0], "change of T + V", width=2.2)]
     for key, values in parts.items():
         name, colour, dash = _WORKS[key]
         works.append(drawn(values, colour, name, dash=dash))
-    own = drawn(found.numerical, COLOURS[1], _WORKS["numerical"][0])
-    least = _ROUND_OFF * max(np.ptp(found.kinetic), np.abs(found.energy).max(), 1e-300)
+    own = drawn(balance.numerical, COLOURS[1], _WORKS["numerical"][0])
+    least = _ROUND_OFF * max(np.ptp(balance.kinetic), np.abs(balance.energy).max(), 1e-300)
     seen = [trace["y"] for trace in works], [own["y"], np.array([-least, least])]
     picture = compose(
         [

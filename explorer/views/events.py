@@ -126,13 +126,13 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the impacts, of those that one dot covers the strongest."""
-    found = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
+    impacts = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
     if solution.has("march"):  # one event may be an impact at several contacts
-        found = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
-    if not found:
+        impacts = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
+    if not impacts:
         return OFF
-    t = solution.t[np.array(found)[:, 0]]
-    p = np.array([solution.impulse(i, c) for i, c in found])
+    t = solution.t[np.array(impacts)[:, 0]]
+    p = np.array([solution.impulse(i, c) for i, c in impacts])
     column = np.floor(t / end * _DOTS)
     order = np.lexsort((-p, column))
     first = np.diff(column[order], prepend=-1.0) > 0
@@ -279,10 +279,10 @@ def cell(x: float) -> str:
 
 def slope_title(system: System, events: Sequence[LocatedEvent]) -> str:
     """Return the name of dr/dt with its unit, if it is known and the same for all events."""
-    found = {event_unit(system, e.kind, e.contact) for e in events if e.kind != "zeno"}
-    if len(found) == 1:
-        return titled("dr/dt", unit(found.pop() or ""))
-    return "dr/dt" if None in found or system.time_unit != "s" or not found else "dr/dt (SI)"
+    units = {event_unit(system, e.kind, e.contact) for e in events if e.kind != "zeno"}
+    if len(units) == 1:
+        return titled("dr/dt", unit(units.pop() or ""))
+    return "dr/dt" if None in units or system.time_unit != "s" or not units else "dr/dt (SI)"
 
 
 def _note(count: int, first: int, shown: int, pages: int) -> str:

@@ -135,10 +135,10 @@ def _steady(solution: Solution, force: np.ndarray) -> np.ndarray:
     """
     if solution.has("march") or len(force) < 3:
         return force.copy()
-    found = force.copy()
+    middle = force.copy()
     a, b, c = force[:-2], force[1:-1], force[2:]
-    found[1:-1] = np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
-    return found
+    middle[1:-1] = np.maximum(np.minimum(a, b), np.minimum(np.maximum(a, b), c))
+    return middle
 
 
 def _loaded(solution: Solution) -> list[int]:

@@ -81,9 +81,9 @@ def _marked(along: Along | None, cost_unit: str) -> Trace:
 
 
 def _float(values: ArrayLike) -> np.ndarray:
-    found = np.array(values, np.float32)
-    found[np.isinf(found)] = np.nan  # a cost may grow beyond what can be drawn
-    return found
+    points = np.array(values, np.float32)
+    points[np.isinf(points)] = np.nan  # a cost may grow beyond what can be drawn
+    return points
 
 
 def _start(sens: Sensitivity, name: str) -> float:

@@ -72,27 +72,27 @@ def _in(unit: str) -> str:
 
 def _named(solution: Solution) -> list[tuple[Named, Named, Bounds]]:
     """Return (name, unit) of y and of lam and the bounds of lam, of each law."""
-    found = []
+    named = []
     for law in solution.laws:
         low, high = (float(b.subs(solution.rho)) for b in (law.lb, law.ub))
-        found.append(((law.y_name, law.y_unit), (law.name, law.unit), (low, high)))
-    return found
+        named.append(((law.y_name, law.y_unit), (law.name, law.unit), (low, high)))
+    return named
 
 
 def quantity_plots(solution: Solution, points: Rows) -> list[Plot]:
     """Draw every named quantity against time, one plot for each unit."""
     system = solution.system
     time = system.time_unit
-    found = list(zip(system.coordinates, system.units, points.q, strict=True))
+    named = list(zip(system.coordinates, system.units, points.q, strict=True))
     for k, (y, lam, _) in enumerate(_named(solution)):
-        found.append((*lam, solution.lam[:, k]))
-        found.append((*y, solution.y[:, k]))
+        named.append((*lam, solution.lam[:, k]))
+        named.append((*y, solution.y[:, k]))
     units = {o.name: o.unit for o in getattr(system, "outputs", ())}
     for name, values in solution.outputs.items():
-        found.append((name, units[name], values))
+        named.append((name, units[name], values))
     plots = []
-    for unit in dict.fromkeys(unit for _, unit, _ in found):
-        here = [(name, values) for name, of, values in found if of == unit]
+    for unit in dict.fromkeys(unit for _, unit, _ in named):
+        here = [(name, values) for name, measure, values in named if measure == unit]
         traces = []
         for k, (name, values) in enumerate(here):
             text = f"t = %{{x:.5g}} {time}<br>{label(name)} = %{{y:.4g}} {unit}<extra></extra>"
@@ -172,9 +172,9 @@ def one_step_problem(solution: Solution) -> Picture:
         for k, name in enumerate(("contacts (m/s)" if mechanical else "laws", "Newton"))
     ]  # fmt: skip
     top = max(float(run.residuals.max()), 1e-15)
-    what = "residual" if mechanical else "relative residual"
+    title = "residual" if mechanical else "relative residual"
     time, limits = time_title(run.system), (1e-18, 10 * top)
-    residuals = Plot(traces, time, what, (0.0, end), limits, log_y=True)
+    residuals = Plot(traces, time, title, (0.0, end), limits, log_y=True)
     counts = run.iterations.astype(float)
     iterations = Plot(
         [curve(t, counts, COLOURS[2], breaks=NONE, name="iterations")],

@@ -14,15 +14,15 @@ _MOST = len(COLOURS)  # modes that are drawn: the lowest
 _NAMES = 12  # more coordinates than these have no mark each
 
 
-def shapes_plot(found: Modes) -> Plot:
+def shapes_plot(modes: Modes) -> Plot:
     """Draw a line through the entries of each shape, the largest of each being 1."""
-    names, count = found.system.coordinates, len(found.q)
+    names, count = modes.system.coordinates, len(modes.q)
     traces: list[Trace] = []
     x, seen = np.arange(1, count + 1), [np.array([-1.0, 1.0])]
-    for k, shape in enumerate(found.shapes.T[:_MOST]):
+    for k, shape in enumerate(modes.shapes.T[:_MOST]):
         y = shape / np.abs(shape).max()
-        square = found.squares[k]
-        what = f"{found.frequencies[k]:.4g} Hz" if square >= 0 else f"ω² = {square:.4g} 1/s²"
+        square = modes.squares[k]
+        frequency = f"{modes.frequencies[k]:.4g} Hz" if square >= 0 else f"ω² = {square:.4g} 1/s²"
         seen.append(y)
         traces.append(
             {
@@ -30,7 +30,7 @@ def shapes_plot(found: Modes) -> Plot:
                     x.astype(np.float32),
                     y.astype(np.float32),
                     COLOURS[k],
-                    name=f"{k + 1}: {what}",
+                    name=f"{k + 1}: {frequency}",
                     text=list(names),
                     hovertemplate=f"%{{text}}: %{{y:.4g}}<extra>mode {k + 1}</extra>",
                 ),

@@ -86,18 +86,18 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return t and level of the stretches in a mode (or in any), the longest if they are many."""
-    found = solution.mode
-    first = np.flatnonzero(np.diff(found, prepend=-1))
-    last = np.append(first[1:] - 1, len(found) - 1)
+    modes = solution.mode
+    first = np.flatnonzero(np.diff(modes, prepend=-1))
+    last = np.append(first[1:] - 1, len(modes) - 1)
     if mode is not None:
-        first, last = first[found[first] == mode], last[found[first] == mode]
+        first, last = first[modes[first] == mode], last[modes[first] == mode]
     if not len(first):
         return OFF
     if len(first) > _MOST:
         long = np.sort(np.argsort(solution.t[first] - solution.t[last])[:_MOST])
         first, last = first[long], last[long]
     gap = np.full(len(first), np.nan)
-    level = found[first].astype(float)
+    level = modes[first].astype(float)
     # of time stepping a row tells of the step that ends there
     begin = first if solution.has("march") else np.maximum(first - 1, 0)
     t = np.column_stack([solution.t[begin], solution.t[last], gap]).ravel()
@@ -106,13 +106,13 @@ def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.n
 
 def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return t and the mode behind the events of a guard, evenly chosen if they are many."""
-    found = [e for e in solution.events if e.contact == name]
-    if not found:
+    events = [e for e in solution.events if e.contact == name]
+    if not events:
         return OFF
-    if len(found) > _MOST:
-        found = [found[i] for i in np.linspace(0, len(found) - 1, _MOST).astype(int)]
-    level = solution.mode[[e.row for e in found]]
-    return np.array([e.t for e in found], np.float32), level.astype(np.float32)
+    if len(events) > _MOST:
+        events = [events[i] for i in np.linspace(0, len(events) - 1, _MOST).astype(int)]
+    level = solution.mode[[e.row for e in events]]
+    return np.array([e.t for e in events], np.float32), level.astype(np.float32)
 
 
 @view(of="modes")

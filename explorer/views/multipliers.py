@@ -123,10 +123,10 @@ def multipliers(solution: Solution) -> Picture:
     NotApplicable
         A run without step functions, or with none at all.
     """
-    found = fine(solution)
+    run = fine(solution)
     plots = []
-    if getattr(found.system, "subsystems", ()):
-        plots.append(multipliers_plot(found, "theta"))
-    if not found.march.compiled.stewart:
-        plots.append(multipliers_plot(found, "alpha"))
+    if getattr(run.system, "subsystems", ()):
+        plots.append(multipliers_plot(run, "theta"))
+    if not run.march.compiled.stewart:
+        plots.append(multipliers_plot(run, "alpha"))
     return compose([plots], [1])

@@ -48,7 +48,7 @@ def period_elongation(
     if not schemes:
         raise BadValue("views.period_elongation needs schemes, such as 'average acceleration'.")
     steps = np.linspace(to / _POINTS, to, _POINTS)
-    found = [
+    studies = [
         study(one.scheme, one.xi, steps)
         if isinstance(one, Stability)
         else study(*checked(one, xi), steps)
@@ -60,7 +60,7 @@ def period_elongation(
         ("damping", "numerical damping ratio (%)", (0.0, 2.0)),
     ):
         traces, seen, first = [], [np.array(least)], quantity == "period_error"
-        for i, one in enumerate(found):
+        for i, one in enumerate(studies):
             colour = COLOURS[i % len(COLOURS)]
             dash = _DASHES[i // len(COLOURS) % len(_DASHES)]
             y = 100 * getattr(one, quantity)

@@ -89,11 +89,11 @@ def phase_plane_plot(
     )
 
 
-def _titles(system: StepSystem, i: int, j: int, when: str, what: str = "flow") -> tuple[str, str]:
-    """Return what stands at the axes of two states: units, and when `what` is as drawn."""
+def _titles(system: StepSystem, i: int, j: int, when: str, drawn: str = "flow") -> tuple[str, str]:
+    """Return the axis titles of two states; `drawn` is the part of the plane that varies in time."""
     units = [f" ({u})" if (u := system.units[k]) else "" for k in (i, j)]
     across, up = (label(system.coordinates[k]) + u for k, u in zip((i, j), units, strict=True))
-    return across + (f" · {what} at {when}" if _varies(system) else ""), up
+    return across + (f" · {drawn} at {when}" if _varies(system) else ""), up
 
 
 def _varies(system: StepSystem) -> bool:
@@ -157,8 +157,8 @@ def phase_plane(
         u = system.time_unit
         raise BadValue(f"at = {at!r} {u} lies outside the run, [0, {solution.t[-1]:g}] {u}.")
     pair = _pair(system, x, y)
-    found = fine(solution)
-    return compose([[phase_plane_plot(found, rows(found), None, pair, at, True)]], [1])
+    run = fine(solution)
+    return compose([[phase_plane_plot(run, rows(run), None, pair, at, True)]], [1])
 
 
 @view

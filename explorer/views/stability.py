@@ -112,9 +112,9 @@ def _over_step(
     quantity, title, most, least = _CURVES[row]
     traces, seen = [], [np.array(least)]
     for rank, (one, colour, name, line) in reversed([*enumerate(shown)]):  # the first one on top
-        for of, y in zip(("", "v/ω"), _values(one, quantity), strict=False):
+        for suffix, y in zip(("", "v/ω"), _values(one, quantity), strict=False):
             seen.append(np.clip(y, *most))
-            text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{of or name}</extra>"
+            text = f"ωh = %{{x:.4g}}: %{{y:.5g}}<extra>{suffix or name}</extra>"
             drawn = curve(
                 grids[id(one.omega_h)],
                 np.asarray(y, np.float32),
@@ -126,9 +126,9 @@ def _over_step(
                 showlegend=row == 0,
                 legendrank=rank + 1,
             )
-            if of:
+            if suffix:
                 drawn |= {
-                    "name": of,
+                    "name": suffix,
                     "showlegend": rank == 0,
                     "legendrank": 900,
                 }

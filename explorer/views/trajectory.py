@@ -56,10 +56,10 @@ def _curves(
     several = len(names) > 1
     values, time = points.v if dot else points.q, solution.system.time_unit
     traces = []
-    of = range(len(names)) if which is None else which
+    wanted = range(len(names)) if which is None else which
     few = drawn(names, 4 if ghost else MOST_CURVES).tolist()
     for rank, j in enumerate(few):
-        if j not in of:
+        if j not in wanted:
             continue
         name = names[j]
         text = label(name, dot=dot)
@@ -82,8 +82,8 @@ def _curves(
             traces[-1]["meta"] = {"t": points.t}
         if not ghost and several and not dot:
             traces[-1]["showlegend"] = True
-    if not ghost and not dot and len(traces) < len(of):
-        traces.append(left_out(len(traces), len(of)))
+    if not ghost and not dot and len(traces) < len(wanted):
+        traces.append(left_out(len(traces), len(wanted)))
     return traces
 
 

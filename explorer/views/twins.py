@@ -169,14 +169,14 @@ def _parting(low: Solution, high: Solution, end: float) -> float:
 
 def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[Trace]:
     """Return the curves of component `i` of both runs, dashed."""
-    found = []
+    traces = []
     for run, end, colour, dash in zip(
         (twin.low, twin.high), twin.ends, (LOW, HIGH), ("dash", "dot"), strict=True
     ):
         y = run.drawn(getattr(run.rows, values)[:, i])
         said, time = f"{by} {_ENDS[end]}", run.rows.system.time_unit
         text = f"t = %{{x:.5g}} {time}<br>{name} = %{{y:.5g}}<extra>{said}</extra>"
-        found.append(
+        traces.append(
             curve(
                 run.t,
                 y,
@@ -186,7 +186,7 @@ def twin_curves(twin: Twins, values: str, i: int, name: str, by: str) -> list[Tr
                 hovertemplate=text,
             )
         )
-    return found
+    return traces
 
 
 def band(at: Sides, values: np.ndarray, slopes: np.ndarray, twin: Twins) -> Trace:

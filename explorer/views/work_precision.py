@@ -65,20 +65,20 @@ def work_precision(
         (over, titled(_OVER[over], time), time or "steps"),
         ("seconds", "time of the run (ms)", "ms"),
     ):
-        every = [_work(of, c, work) for of, c, _ in drawn]
+        every = [_work(study, c, work) for study, c, _ in drawn]
         span = _decades(np.concatenate(every))
         timed = work == "seconds"
         traces = [] if timed else _guides(span, (low, high), found, over == "h")
-        for (of, c, (colour, symbol, dash)), x in zip(drawn, every, strict=True):
+        for (study, c, (colour, symbol, dash)), x in zip(drawn, every, strict=True):
             order = f": order {c.order:.2g}" if np.isfinite(c.order) else ""
             traces.append(
                 curve(
                     x.astype(np.float32),
                     np.maximum(c.error, _LEAST).astype(np.float32),
                     colour,
-                    name="pinned" if of is pinned else c.name + order,
+                    name="pinned" if study is pinned else c.name + order,
                     mode="lines+markers",
-                    showlegend=of is found and not timed,
+                    showlegend=study is found and not timed,
                     marker={"size": 7, "symbol": symbol},
                     line={"dash": dash},
                     hovertemplate=f"%{{x:.4g}} {unit}: %{{y}}<extra>{c.name}</extra>",
@@ -101,9 +101,9 @@ def work_precision(
     return compose(plots, [1, 1], look=look)
 
 
-def _work(of: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:
+def _work(study: WorkPrecision, one: WorkCurve, work: str) -> np.ndarray:
     return (
-        of.t_end / one.steps
+        study.t_end / one.steps
         if work == "h"
         else one.steps
         if work == "steps"
@@ -118,14 +118,14 @@ def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
         dict.fromkeys(type(c.schemes[0]) for c, s in zip(curves, stages, strict=True) if s)
     )
     free = itertools.count(max(stages))
-    found = []
+    looks = []
     for i, (c, s) in enumerate(zip(curves, stages, strict=True)):
         other = c.name.startswith("smoothing")  # of another system: one look in all diagrams
         colour = INK if other else COLOURS[(s - 1 if s else next(free)) % len(COLOURS)]
         symbol = _SYMBOLS[(s - 1 if s else i) % len(_SYMBOLS)]
         kind = kinds.index(type(c.schemes[0])) if s else 0
-        found.append((colour, symbol + "-open" * (kind % 2), _DASHES[kind % len(_DASHES)]))
-    return found
+        looks.append((colour, symbol + "-open" * (kind % 2), _DASHES[kind % len(_DASHES)]))
+    return looks
 
 
 def _decades(values: np.ndarray) -> tuple[float, float]:
@@ -136,10 +136,10 @@ def _decades(values: np.ndarray) -> tuple[float, float]:
 
 
 def _guides(
-    span: tuple[float, float], errors: tuple[float, float], found: WorkPrecision, grows: bool
+    span: tuple[float, float], errors: tuple[float, float], study: WorkPrecision, grows: bool
 ) -> list[Trace]:
     """Return thin lines of the orders that occur, from the upper corner of the coarsest step."""
-    orders = sorted({round(c.order) for c in found.curves if 0.5 < c.order < 8.5})
+    orders = sorted({round(c.order) for c in study.curves if 0.5 < c.order < 8.5})
     begin, end = span[::-1] if grows else span
     lines = []
     for p in orders:

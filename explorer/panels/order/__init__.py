@@ -43,29 +43,31 @@ class _Answer(SessionAnswer):
     session: OrderSession
 
     def schema(self) -> Schema:
-        found, session = super().schema(), self.session
+        schema, session = super().schema(), self.session
         keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
         presets = session.system.presets
-        found["presets"] = [p for p in found["presets"] if {*presets[p["name"]]} - {"text"} <= keys]
-        return found
+        schema["presets"] = [
+            p for p in schema["presets"] if {*presets[p["name"]]} - {"text"} <= keys
+        ]
+        return schema
 
     def groups(self) -> list[Group]:
         session = self.session
         now, known = self._accepted(), {OWN, *filter(offered, models)}
-        found = {g["name"]: g["controls"] for g in controls.groups(session)}
-        for control in found["model"]:
+        own = {g["name"]: g["controls"] for g in controls.groups(session)}
+        for control in own["model"]:
             if control["key"] == "model":
                 control["choices"] = [c for c in control["choices"] if c[0] in known]
-        span = [c for c in found["start"] if c["key"] == "t_end"]
+        span = [c for c in own["start"] if c["key"] == "t_end"]
         shown: list[Control] = [
             {"key": f"see.{name}", "kind": "toggle", "label": name, "text": _SAID[name],
              "unit": "", "value": now[f"see.{name}"], "default": True}
             for name in CURVES
         ]  # fmt: skip
         ordered: list[tuple[str, str, list[Control]]] = [
-            ("model", "Model", found["model"] + span),
-            ("parameters", "Parameters", found.get("parameters", [])),
-            ("scheme", "Methods", [c for c in found["scheme"] if c["key"] in KNOBS]),
+            ("model", "Model", own["model"] + span),
+            ("parameters", "Parameters", own.get("parameters", [])),
+            ("scheme", "Methods", [c for c in own["scheme"] if c["key"] in KNOBS]),
             ("curves", "Curves", [*shown, slider("see.width", "width", _WIDTH, now)]),
         ]
         return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in ordered if c]
@@ -78,25 +80,25 @@ class _Answer(SessionAnswer):
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> Frame:
         session = self.session
-        found = session.diagram(moving=drag)
-        picture = view.picture(found, over="h", pinned=session.ghost, look=self._size())
+        diagram = session.diagram(moving=drag)
+        picture = view.picture(diagram, over="h", pinned=session.ghost, look=self._size())
         drawn = (session.system, session.state["t_end"])
         self._layout = steady(picture.layout, self._layout if self._drawn == drawn else None)
         self._drawn = drawn
-        status = self._said(found, session.solution, time.perf_counter() - begin, drag)
+        status = self._said(diagram, session.solution, time.perf_counter() - begin, drag)
         return self._framed(self._accepted() | session.pending, status, picture.data)
 
-    def _said(self, found: WorkPrecision, run: Solution, seconds: float, drag: bool) -> Status:
+    def _said(self, diagram: WorkPrecision, run: Solution, seconds: float, drag: bool) -> Status:
         status = super()._status(run, seconds)
         if status["level"] == "error":
             return status
-        runs = sum(len(c.steps) for c in found.curves)
-        text = f"{runs} runs against {_known_from(found)} · answered in {1e3 * seconds:.0f} ms"
+        runs = sum(len(c.steps) for c in diagram.curves)
+        text = f"{runs} runs against {_known_from(diagram)} · answered in {1e3 * seconds:.0f} ms"
         if drag:
             text += " · the finest steps follow"
-        if found.refused:
-            text += f" · {len(found.refused)} left out, such as {found.refused[0]}"
-        return {**status, "level": "warn" if found.refused else "ok", "text": text}
+        if diagram.refused:
+            text += f" · {len(diagram.refused)} left out, such as {diagram.refused[0]}"
+        return {**status, "level": "warn" if diagram.refused else "ok", "text": text}
 
     def do(self, action: str, value: object) -> list[Message]:
         session = self.session
@@ -113,8 +115,8 @@ def _picture(session: OrderSession) -> Picture:
     return view.picture(session.diagram(), over="h", pinned=session.ghost)
 
 
-def _known_from(found: WorkPrecision) -> str:
-    return "FESD of order 7" if found.reference.startswith("FESD(") else found.reference
+def _known_from(diagram: WorkPrecision) -> str:
+    return "FESD of order 7" if diagram.reference.startswith("FESD(") else diagram.reference
 
 
 class OrderPanel(SessionPanel):

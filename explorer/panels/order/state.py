@@ -82,7 +82,7 @@ def _curve(
     del revision
     curve: dict[str, Scheme] = {} if scheme is None else {name: scheme}
     try:
-        found = order_diagram(
+        diagram = order_diagram(
             system,
             curve,
             h=(t_end / STEPS[:count]).tolist(),
@@ -93,7 +93,7 @@ def _curve(
         )
     except ExplorerError as error:
         return (), (str(error).splitlines()[0],)
-    return found.curves, found.refused
+    return diagram.curves, diagram.refused
 
 
 class OrderStates(States):
@@ -218,19 +218,19 @@ class OrderSession(Session):
         run = (system, system.revision, t_end, tuple(state["rho"].items()))
         finest = float(t_end / STEPS[count - 1])
         end, known_from = _truth(*run, state["knobs"]["representation"], finest)
-        found: list[WorkCurve] = []
+        drawn: list[WorkCurve] = []
         refused: list[str] = []
         for name, scheme in _schemes(state).items():
             curves, words = _curve(*run, end, count, name, scheme, None)
-            found += curves
+            drawn += curves
             refused += words
         if see["smoothing"]:
             curves, words = _curve(*run, end, count, "smoothing", None, see["width"])
-            found += curves
+            drawn += curves
             refused += words
-        if not found:
+        if not drawn:
             raise BadValue(refused[0])
-        return WorkPrecision(system, t_end, known_from, tuple(found), tuple(refused))
+        return WorkPrecision(system, t_end, known_from, tuple(drawn), tuple(refused))
 
     def code(self) -> str:
         """Return Python that makes the present picture without any widget."""
@@ -248,10 +248,10 @@ class OrderSession(Session):
 
     def to_csv(self) -> str:
         """Return the errors as CSV: a row for each run."""
-        found = self.diagram()
-        rows = [f"curve,steps,h ({found.system.time_unit}),time (s),relative error"]
-        for c in found.curves:
-            every = zip(c.steps, found.t_end / c.steps, c.seconds, c.error, strict=True)
+        diagram = self.diagram()
+        rows = [f"curve,steps,h ({diagram.system.time_unit}),time (s),relative error"]
+        for c in diagram.curves:
+            every = zip(c.steps, diagram.t_end / c.steps, c.seconds, c.error, strict=True)
             rows += [
                 f'"{c.name}",{n},{h!r},{s!r},{e!r}'
                 for n, *more in every
@@ -263,9 +263,9 @@ class OrderSession(Session):
 def _schemes(state: State) -> dict[str, Scheme]:
     """Return the schemes of a state that are shown, by name."""
     see, shared = state["see"], {k.partition(".")[2]: state["knobs"][k[5:]] for k in KNOBS}
-    found = {n: one for kind in STAGED if see[kind] for n, one in staged(kind, **shared).items()}
+    shown = {n: one for kind in STAGED if see[kind] for n, one in staged(kind, **shared).items()}
     others = {
         "EulerMoreau": EulerMoreau(representation=shared["representation"]),
         "EventDriven": EventDriven(),
     }
-    return found | {name: one for name, one in others.items() if see[name]}
+    return shown | {name: one for name, one in others.items() if see[name]}

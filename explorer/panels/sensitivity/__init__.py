@@ -56,11 +56,13 @@ class _Answer(SessionAnswer):
         return groups(self.session)
 
     def schema(self) -> Schema:
-        found, session = super().schema(), self.session
+        schema, session = super().schema(), self.session
         keys = {k.split(".", 1)[-1] for k in session.states.keys(session.state)}
         presets = session.system.presets
-        found["presets"] = [p for p in found["presets"] if {*presets[p["name"]]} - {"text"} <= keys]
-        return found
+        schema["presets"] = [
+            p for p in schema["presets"] if {*presets[p["name"]]} - {"text"} <= keys
+        ]
+        return schema
 
     @np.errstate(all="ignore")  # an absurd number typed is no picture, but no warning either
     def _frame(self, begin: float, drag: bool) -> Frame:

@@ -34,9 +34,9 @@ def saltation_card(sens: Sensitivity, k: int) -> Card:
     table, event = matrix(salt), salt.event
     n, system = table["split"], sens.question.system
     slope = unit(event_unit(system, event.kind, event.contact) or "")
-    what = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
+    happened = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
     return {
-        "title": f"Event {k + 1}: {prose(what)}, t = {quantity(event.t, system.time_unit, 4)}",
+        "title": f"Event {k + 1}: {prose(happened)}, t = {quantity(event.t, system.time_unit, 4)}",
         "corner": "Ξ, Π",
         "columns": [
             *(f"{c}<sup>−</sup>" for c in table["columns"][:n]),
@@ -96,8 +96,8 @@ def shift_table(sens: Sensitivity, most: int) -> Table:
     rows: list[list[str | float]] = []
     for k, e in enumerate(events[:most]):
         slope = 0.0 if e.dt_drho is None else float(e.dt_drho[0])
-        what = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
-        rows.append([k + 1, float(f"{e.t:.5g}"), what, cell(slope), cell(e.slope)])
+        happened = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
+        rows.append([k + 1, float(f"{e.t:.5g}"), happened, cell(slope), cell(e.slope)])
     margin = slope_title(sens.question.system, events[:most])
     count, clock = len(events), shown_time(float(sens.solution.t[-1]), time)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"

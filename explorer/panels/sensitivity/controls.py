@@ -27,30 +27,30 @@ _FEW = 12  # events that the slider reaches
 
 def groups(session: SensitivitySession) -> list[Group]:
     """Return the groups of controls: a session's own, and the derivative and the cost."""
-    found = {g["name"]: g for g in controls.groups(session)}
+    by_name = {g["name"]: g for g in controls.groups(session)}
     known = {OWN, *filter(offered, models)}
-    for control in found["model"]["controls"]:
+    for control in by_name["model"]["controls"]:
         if control["key"] == "model":
             control["choices"] = [c for c in control["choices"] if c[0] in known]
-    for control in found["scheme"]["controls"]:
+    for control in by_name["scheme"]["controls"]:
         if control["key"] == "scheme":
             control["choices"] = [
                 [name, name]
                 for name, kind in schemes.items()
                 if kind.differentiates(session.system)
             ]
-    start = {c["key"]: c for c in found["start"]["controls"]}
+    start = {c["key"]: c for c in by_name["start"]["controls"]}
     span = [start.pop("t_end"), *_until(session)]
-    found["start"] = {**found["start"], "controls": [*span, *start.values()]}
-    found["derivative"] = {
+    by_name["start"] = {**by_name["start"], "controls": [*span, *start.values()]}
+    by_name["derivative"] = {
         "name": "derivative",
         "title": "Derivative",
         "open": True,
         "controls": _derivative(session),
     }
-    found["cost"] = {"name": "cost", "title": "Cost", "open": True, "controls": _cost(session)}
+    by_name["cost"] = {"name": "cost", "title": "Cost", "open": True, "controls": _cost(session)}
     order = ("model", "derivative", "parameters", "start", "cost", "scheme", "numerics")
-    return [found[name] for name in order if name in found]
+    return [by_name[name] for name in order if name in by_name]
 
 
 def _derivative(session: SensitivitySession) -> list[Control]:
@@ -59,11 +59,11 @@ def _derivative(session: SensitivitySession) -> list[Control]:
     names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
     states = system.coordinates if isinstance(system, StateSpaceSystem) else system._state_names()
     names += [(k, f"{_state(k, system.coordinates)}(0)   start") for k in states]
-    found = [_one("see.wrt", "choice", "by", "Parameter to differentiate by", now,
+    chosen = [_one("see.wrt", "choice", "by", "Parameter to differentiate by", now,
                   choices=[list(n) for n in names], default=_first(session)["wrt"])]  # fmt: skip
     if len(system.coordinates) > 1:
         shown = [[c, label(c)] for c in system.coordinates]
-        found.append(
+        chosen.append(
             _one(
                 "see.coordinate",
                 "choice",
@@ -78,7 +78,7 @@ def _derivative(session: SensitivitySession) -> list[Control]:
     param = system.parameters.get(see["wrt"])
     events = max(min(len(session.sensitivity.events), _FEW), see["event"], 2)
     return [
-        *found,
+        *chosen,
         _one("see.delta", "slider", "δ", "apart", now, low=min(usual * 1e-3, value),
              high=max(usual * 10, value), beside="apart", log=True, integer=False, default=usual,
              unit=unit(param.unit) if param else ""),
@@ -104,11 +104,11 @@ def _until(session: SensitivitySession) -> list[Control]:
     names = event_names(session.system)
     kind = "impact on" if session.system.contacts else "event"
     ends = [["", "at t_end"], *([name, f"at {kind} {name}"] for name in names)]
-    found = [_one("cost.until", "choice", "cost ends", "Where the cost ends", now, choices=ends,
+    controls = [_one("cost.until", "choice", "cost ends", "Where the cost ends", now, choices=ends,
                   default="")] if names else []  # fmt: skip
     if now["cost.until"]:
         most = max(_FEW, session.state["cost"]["count"])
-        found.append(
+        controls.append(
             _one(
                 "cost.count",
                 "slider",
@@ -122,7 +122,7 @@ def _until(session: SensitivitySession) -> list[Control]:
                 default=1,
             )
         )
-    return found
+    return controls
 
 
 def _cost(session: SensitivitySession) -> list[Control]:

@@ -157,9 +157,9 @@ class SensitivityStates(States):
         elif name in ("wrt", "coordinate"):
             names = _choices(system) if name == "wrt" else list(system.coordinates)
             if value not in names:
-                what = "parameter or state" if name == "wrt" else "coordinate"
+                kind = "parameter or state" if name == "wrt" else "coordinate"
                 raise BadValue(
-                    f"'{system.name}' has no {what} {value!r}.{suggest(str(value), names)}"
+                    f"'{system.name}' has no {kind} {value!r}.{suggest(str(value), names)}"
                 )
             if name == "wrt" and value != state["see"]["wrt"]:
                 new["see"]["delta"] = default_delta(system, value)
@@ -176,8 +176,8 @@ class SensitivityStates(States):
             more = {k: dict(given.pop(k, None) or {}) for k in ("see", "cost")}
             if not schemes[str(given["scheme"])].located:
                 model = given["model"]
-                of = from_spec(model) if isinstance(model, dict) else models[str(model)]()
-                given |= {"scheme": locating(of).__name__, "knobs": {}}
+                system = from_spec(model) if isinstance(model, dict) else models[str(model)]()
+                given |= {"scheme": locating(system).__name__, "knobs": {}}
         states, state = super().from_json(given)
         for group, values in more.items():
             for name, value in values.items():
@@ -231,8 +231,8 @@ class SensitivitySession(Session):
     def sensitivity(self) -> Sensitivity:
         """The derivative along the present run."""
         if self._found is None or self._found.solution is not self.solution:
-            found = self.derive(self.states, self.state)
-            self.solution, self._found = found.solution, found
+            derivative = self.derive(self.states, self.state)
+            self.solution, self._found = derivative.solution, derivative
         return self._found
 
     @property
@@ -266,18 +266,18 @@ class SensitivitySession(Session):
             state["rho"],
             {k: state[k] for k in START},
         )
-        found = solve(question)
-        if not (np.isfinite(found.cost) and np.isfinite(found.cost_gradient).all()):
+        derivative = solve(question)
+        if not (np.isfinite(derivative.cost) and np.isfinite(derivative.cost_gradient).all()):
             raise BadValue(
-                f"The cost is ψ = {found.cost:g} with the gradient {found.cost_gradient[0]:g}: its "
-                "formula has no finite value along this run."
+                f"The cost is ψ = {derivative.cost:g} with the gradient "
+                f"{derivative.cost_gradient[0]:g}: its formula has no finite value along this run."
             )
-        return found
+        return derivative
 
     def _run(self, states: States, state: State) -> Solution:
-        found = self.derive(states, state)
-        self._found = found
-        return found.solution
+        derivative = self.derive(states, state)
+        self._found = derivative
+        return derivative.solution
 
     def code(self) -> str:
         """Return Python that makes the present derivative and picture without any widget."""

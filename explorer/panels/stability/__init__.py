@@ -47,12 +47,12 @@ class _Answer(SessionAnswer):
         ]
         others = [("", "nothing"), *names]
         compare = [choice("compare", "beside", now, others, "A second scheme for comparison")]
-        found = [
+        ordered = [
             ("scheme", "Scheme", scheme),
             ("oscillator", "Oscillator and step", oscillator),
             ("compare", "Compare", compare),
         ]
-        return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in found]
+        return [{"name": n, "title": t, "open": True, "controls": c} for n, t, c in ordered]
 
     def _accepted(self) -> Values:
         state = self.session.state
@@ -115,20 +115,20 @@ def _picture(session: StabilitySession) -> Picture:
     )
 
 
-def _scheme_card(found: Stability, drag: bool) -> Card:
+def _scheme_card(study: Stability, drag: bool) -> Card:
     """Return what holds of a scheme at every step."""
-    co = found.coefficients
+    co = study.coefficients
     terms = ["none", "none"]
-    if found.xi < 1:  # while a slider moves nobody reads fractions
-        terms = ["…", "…"] if drag else [str(term) for term in found.leading()]
+    if study.xi < 1:  # while a slider moves nobody reads fractions
+        terms = ["…", "…"] if drag else [str(term) for term in study.leading()]
     rows = [
-        ["stability limit ωh", _number(found.limit)],
-        ["radius at infinity", _number(found.radius_at_infinity)],
+        ["stability limit ωh", _number(study.limit)],
+        ["radius at infinity", _number(study.radius_at_infinity)],
         ["order", str(co.order)],
         ["damping, small ωh", terms[0]],
         ["period error, small ωh", terms[1]],
     ]
-    return {"title": found.name, "rows": rows, "note": f"Lost: {co.lost}." if co.lost else ""}
+    return {"title": study.name, "rows": rows, "note": f"Lost: {co.lost}." if co.lost else ""}
 
 
 def _step_card(at: list[Stability], state: State) -> Card:

@@ -55,11 +55,11 @@ def compose(
     whole = room - beside[0] - _RIGHT
     drawn = [[_traces(plot) for plot in column] for column in columns]
     most = _MOST_LINES * (1 + 2 * look.narrow)
-    lines = [_legends(*of, most=most) for of in zip(columns, drawn, wide, strict=True)]
+    lines = [_legends(*parts, most=most) for parts in zip(columns, drawn, wide, strict=True)]
     # nothing stands beside the first one; plotly itself breaks a line that is nearly full
-    if not any(found[0] for found in lines[1:]):
+    if not any(counts[0] for counts in lines[1:]):
         lines[0] = _legends(columns[0], drawn[0], wide[0], 0.85 * whole, most)
-    top = 20 + _LINE * max(found[0] for found in lines)
+    top = 20 + _LINE * max(counts[0] for counts in lines)
     if look.narrow:
         columns = [[replace(p, share=2 * p.share) if p.log and p.log_y else p for p in columns[0]]]
         height = top + _BOTTOM + _needed(columns[0], lines[0])
@@ -164,14 +164,14 @@ def _legends(
             if trace.get("showlegend"):
                 entries[i + trace.get("below", 0)].append(trace)
     lines = []
-    for i, found in enumerate(entries):
-        found.sort(key=lambda trace: trace.get("legendrank", 1000))
-        widths = [45 + 6.4 * len(plain(trace["name"])) for trace in found]
+    for i, named in enumerate(entries):
+        named.sort(key=lambda trace: trace.get("legendrank", 1000))
+        widths = [45 + 6.4 * len(plain(trace["name"])) for trace in named]
         free = max(room, first) if i == 0 else room
         count = next((n for n in range(1, most) if _wide(widths, n) <= free), most)
-        for n, trace in enumerate(found if count > 1 else ()):
+        for n, trace in enumerate(named if count > 1 else ()):
             trace["legendgroup"] = str(n // count)
-        lines.append(count if found else 0)
+        lines.append(count if named else 0)
     return lines
 
 
@@ -231,8 +231,8 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
 
 def _unit(title: str) -> str:
     """Return the unit at the end of a title, or nothing."""
-    found = re.search(r"\(([^()]*(?:\([^()]*\))?[^()]*)\)$", title)
-    return found[1] if found else ""
+    match = re.search(r"\(([^()]*(?:\([^()]*\))?[^()]*)\)$", title)
+    return match[1] if match else ""
 
 
 def _far(limits: tuple[float, float]) -> bool:

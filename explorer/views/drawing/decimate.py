@@ -161,6 +161,6 @@ def rows(solution: Solution) -> Rows:
 def _jumps(solution: Solution, wild: np.ndarray) -> np.ndarray:
     """Return the rows behind a jump of what is drawn."""
     if solution.has("march") and not solution.has_velocities:
-        found = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
-        return np.unique(found).astype(np.int64)
+        rows_of_jumps = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
+        return np.unique(rows_of_jumps).astype(np.int64)
     return np.asarray(solution.jump_rows, np.int64)

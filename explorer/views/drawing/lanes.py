@@ -18,15 +18,15 @@ def bars(
 
     Sides of 1 and -1 are drawn a little above and below the others.
     """
-    found = []
+    lanes = []
     for k in range(count):
         sign = signs[:, k]
         first = np.flatnonzero(np.diff(sign, prepend=-9))
         last = np.append(first[1:], len(sign) - 1)  # up to the switch itself
         here = np.isin(sign[first], sides)
         level = count - 1 - k + 0.27 * np.where(np.abs(sign[first]) == 1, sign[first], 0) + shift
-        found.append(np.column_stack([t[first], t[last], level])[here])
-    all_bars = np.concatenate(found) if found else np.empty((0, 3))
+        lanes.append(np.column_stack([t[first], t[last], level])[here])
+    all_bars = np.concatenate(lanes) if lanes else np.empty((0, 3))
     if not len(all_bars):
         return OFF
     if len(all_bars) > MOST_BARS:

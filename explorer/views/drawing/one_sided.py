@@ -62,11 +62,11 @@ def event_times(run: Solution) -> np.ndarray:
 def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> list[int]:
     """Return the numbers of the events in a window that an eye can tell apart."""
     least = (window[1] - window[0]) / (2 * most)
-    found: list[int] = []
+    numbers: list[int] = []
     for k, t in enumerate(times.tolist()):
-        if window[0] <= t <= window[1] and (not found or t - times[found[-1]] >= least):
-            found.append(k)
-    return found
+        if window[0] <= t <= window[1] and (not numbers or t - times[numbers[-1]] >= least):
+            numbers.append(k)
+    return numbers
 
 
 def _long(times: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
@@ -74,9 +74,9 @@ def _long(times: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, n
     inside = times[(times > window[0]) & (times < window[1])]
     edges = np.concatenate([window[:1], inside, window[1:]])
     length = np.diff(edges)
-    found = np.argsort(-length)[:_ARCS]
-    found = found[length[found] > _SHORT * (window[1] - window[0])]
-    return edges[found], edges[found + 1]
+    longest = np.argsort(-length)[:_ARCS]
+    longest = longest[length[longest] > _SHORT * (window[1] - window[0])]
+    return edges[longest], edges[longest + 1]
 
 
 def arcs(times: np.ndarray, window: tuple[float, float], points: int) -> np.ndarray:
@@ -130,13 +130,13 @@ def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[Trace]
     left, right = values[at.right - 1], values[at.right]
     jumps = np.abs(right - left) > 1e-6 * scale
     t = at.rows.t[at.right[jumps]].astype(np.float32)
-    found = [curve(at.t, y, colour, name=name, hovertemplate=hover, meta={"t": at.t})]
+    traces = [curve(at.t, y, colour, name=name, hovertemplate=hover, meta={"t": at.t})]
     for side, limit, symbol in zip(LIMITS, (left, right), ("circle-open", "circle"), strict=True):
         x, level = (t, limit[jumps].astype(np.float32)) if len(t) else OFF
         marker: Marker = {"color": colour, "size": 7, "symbol": symbol}
         mark = curve(x, level, colour, name=side, hoverinfo="x+y+name")
-        found.append({**mark, "mode": "markers", "marker": marker})
-    return found
+        traces.append({**mark, "mode": "markers", "marker": marker})
+    return traces
 
 
 def shifts(

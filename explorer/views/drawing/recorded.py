@@ -28,7 +28,7 @@ __all__ = ["recorded"]
 _MARKS = 3000  # of one curve
 
 
-def recorded(solution: Solution, what: Sequence[str]) -> Picture:
+def recorded(solution: Solution, names: Sequence[str]) -> Picture:
     """Draw what was kept of positions ("q") and velocities ("v") over time.
 
     Raises
@@ -38,17 +38,17 @@ def recorded(solution: Solution, what: Sequence[str]) -> Picture:
     """
     kept = solution.recorded
     assert kept is not None
-    plots = [_plot(solution, kept, k) for k in what if kept.kept(k)]
+    plots = [_plot(solution, kept, k) for k in names if kept.kept(k)]
     if not plots:
         raise NotApplicable(
-            f"Nothing of {' and '.join(what)} was recorded: {kept.recorder!r} keeps none of it."
+            f"Nothing of {' and '.join(names)} was recorded: {kept.recorder!r} keeps none of it."
         )
     return compose([plots], [1])
 
 
-def _plot(solution: Solution, kept: Recorded, what: str) -> Plot:
-    names, dot = list(kept.kept(what) or ()), what == "v"
-    values, t = getattr(solution, what), solution.t
+def _plot(solution: Solution, kept: Recorded, name: str) -> Plot:
+    names, dot = list(kept.kept(name) or ()), name == "v"
+    values, t = getattr(solution, name), solution.t
     unit = dict(zip(solution.system.coordinates, solution.system.units, strict=True))
     time = solution.system.time_unit
     shown = drawn(names, MOST_CURVES).tolist()
@@ -56,10 +56,10 @@ def _plot(solution: Solution, kept: Recorded, what: str) -> Plot:
     for rank, j in enumerate(shown):
         y, marks = np.ascontiguousarray(values[:, j]), few(np.arange(len(t)), _MARKS)
         text = label(names[j], dot=dot)
-        of = t[marks] if kept.thinned else t
+        times = t[marks] if kept.thinned else t
         traces.append(
             curve(
-                of,
+                times,
                 y[marks] if kept.thinned else y,
                 COLOURS[rank],
                 name=text,

@@ -140,9 +140,9 @@ class Regions:
                 self._sort(line, k, lines)
         wide = {"crossing": (GREY, 1.2), "sliding": (SIDES[0], 3.0), "escaping": (_ESCAPING, 3.0)}
         return traces + [
-            curve(*_joined(found), wide[kind][0], name=f"{kind} surface", hoverinfo="skip",
+            curve(*_joined(pieces), wide[kind][0], name=f"{kind} surface", hoverinfo="skip",
                   line={"width": wide[kind][1]}, showlegend=self.named)
-            for kind, found in lines.items()
+            for kind, pieces in lines.items()
         ]  # fmt: skip
 
     def seen(self, x: tuple[float, float], y: tuple[float, float]) -> bool:
@@ -204,14 +204,14 @@ class Regions:
             a[:, None] + size * part
             for a, size, part in zip(at, (wide, tall), np.moveaxis(arrows, 2, 0), strict=True)
         ]
-        found: list[Trace] = []
+        traces: list[Trace] = []
         named = self.named or len(self.cells) <= 2  # beside a run more names would not fit
         for name, colour, signs in self.cells:
             here = np.any([_least(c, one) > 0 for one in signs], axis=0) & known
             drawn = OFF
             if here.any() and self.flow:
                 drawn = tuple(a[here].ravel().astype(np.float32) for a in shapes)
-            found.append(
+            traces.append(
                 curve(
                     *drawn,
                     colour,
@@ -223,7 +223,7 @@ class Regions:
                     showlegend=named,
                 )
             )
-        return found
+        return traces
 
 
 @functools.lru_cache(maxsize=32)  # a slider seldom moves a surface

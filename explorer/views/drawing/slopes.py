@@ -119,10 +119,10 @@ def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
     """Return a range: all of a derivative, and as much of the spikes as leaves it legible."""
     low, high = extent(clean)
     room = high - low
-    found = spiky[np.isfinite(spiky)]
-    if not found.size:
+    finite = spiky[np.isfinite(spiky)]
+    if not finite.size:
         return low, high
-    bottom, top = max(found.min(), low - room), min(found.max(), high + room)
+    bottom, top = max(finite.min(), low - room), min(finite.max(), high + room)
     return nice(min(low, bottom), max(high, top))
 
 
@@ -175,8 +175,8 @@ def slope_plot(
     own = limits(at, values, SLOPE, name)
     own[0] |= {"showlegend": quantity.source in "qx", "name": "derivative"}
     u = quantity.unit
-    found = "" if u is None else (slope_unit if quantity.source == "z" else per)(u, by_unit)
-    title = titled(name, found)
+    measure = "" if u is None else (slope_unit if quantity.source == "z" else per)(u, by_unit)
+    title = titled(name, measure)
     time = time_title(sens.question.system)
     return Plot([*traces, *own], time, title, span, _roomy(at.drawn(values), spiky))
 

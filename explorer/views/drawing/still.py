@@ -51,9 +51,9 @@ class _Axis:
         if given is not None:
             self.range = float(given[0]), float(given[1])
         else:
-            found = [v[np.isfinite(v)] for v in values]
-            found = [v for v in found if v.size] or [np.array([0.0, 1.0])]
-            low, high = min(v.min() for v in found), max(v.max() for v in found)
+            finite = [v[np.isfinite(v)] for v in values]
+            finite = [v for v in finite if v.size] or [np.array([0.0, 1.0])]
+            low, high = min(v.min() for v in finite), max(v.max() for v in finite)
             if self.log:
                 low, high = np.log10(max(low, 1e-300)), np.log10(max(high, 1e-300))
             pad = 0.05 * (high - low) or 0.5
@@ -200,14 +200,14 @@ def _trace(trace: Plain, x: _Axis, y: _Axis, slack: float) -> str:
         return ""
     at, up = np.broadcast_arrays(x(trace["x"]), y(trace["y"]))
     mode = trace.get("mode") or "lines"
-    found = lines(trace, at, up, slack) if "lines" in mode else ""
-    found += marks(trace, at, up) if "markers" in mode else ""
+    svg = lines(trace, at, up, slack) if "lines" in mode else ""
+    svg += marks(trace, at, up) if "markers" in mode else ""
     faint = f' opacity="{trace["opacity"]:g}"' if trace.get("opacity") is not None else ""
-    found = f'<g transform="scale(.1)" fill="none"{faint}>{found}</g>' if found else ""
+    svg = f'<g transform="scale(.1)" fill="none"{faint}>{svg}</g>' if svg else ""
     text = trace.get("text") if "text" in mode else None
     for a, b, word in zip(at, up, text if isinstance(text, (list, tuple)) else (), strict=False):
-        found += words(str(word), a, b - 4, size=11) if word and np.isfinite(a + b) else ""
-    return found
+        svg += words(str(word), a, b - 4, size=11) if word and np.isfinite(a + b) else ""
+    return svg
 
 
 def _shape(shape: Plain, axes: dict[str, _Axis]) -> str:
@@ -231,7 +231,7 @@ def _legends(data: list[Plain], layout: Plain, sides: dict[str, Bounds]) -> str:
             groups.setdefault(trace.get("legend") or "legend", []).append(trace)
     places = {g: layout.get(g) or {} for g in groups}
     lefts = {g: _part(sides["x"], p.get("x", 0)) for g, p in places.items()}
-    found = ""
+    svg = ""
     for group, traces in groups.items():
         left, bottom = lefts[group], _part(sides["y"], min(places[group].get("y", 1), 1))
         end = min([v for v in lefts.values() if v > left + 40], default=_WIDTH) - 4
@@ -247,10 +247,10 @@ def _legends(data: list[Plain], layout: Plain, sides: dict[str, Bounds]) -> str:
         for n, row in enumerate(reversed(rows)):
             y = bottom - 8 - 15 * n
             for x, trace in row:
-                found += _sign(trace, x, y) + words(
+                svg += _sign(trace, x, y) + words(
                     trace["name"], x + 26, y + 4, anchor="start", size=11
                 )
-    return found
+    return svg
 
 
 def _part(side: Bounds, part: float) -> float:

@@ -90,11 +90,11 @@ def lines(trace: Plain, x: np.ndarray, y: np.ndarray, slack: float) -> str:
     if not path:
         return ""
     colour, width = line.get("color", "#797979"), float(line.get("width", 2))
-    found = ""
+    svg = ""
     if trace.get("fill") == "toself":
         shade = trace.get("fillcolor") or colour
         half = "" if trace.get("fillcolor") else ' fill-opacity=".5"'
-        found = f'<path d="{path}" fill="{shade}"{half} stroke="none"/>'
+        svg = f'<path d="{path}" fill="{shade}"{half} stroke="none"/>'
     if width:
         dash = _DASH.get(line.get("dash", ""))
         dashed = (
@@ -102,8 +102,8 @@ def lines(trace: Plain, x: np.ndarray, y: np.ndarray, slack: float) -> str:
             if dash
             else ""
         )
-        found += f'<path d="{path}" stroke="{colour}" stroke-width="{10 * width:g}"{dashed}/>'
-    return found
+        svg += f'<path d="{path}" stroke="{colour}" stroke-width="{10 * width:g}"{dashed}/>'
+    return svg
 
 
 def marks(trace: Plain, x: np.ndarray, y: np.ndarray) -> str:
@@ -119,7 +119,7 @@ def marks(trace: Plain, x: np.ndarray, y: np.ndarray) -> str:
         wide = float(sizes if sizes.ndim == 0 else sizes[k])
         look = str(_own(colours, k)), wide, str(_own(symbols, k))
         groups.setdefault(look, []).append(k)
-    found = ""
+    svg = ""
     for (ink, wide, sign), here in groups.items():
         places = np.rint(10 * np.column_stack([x[here], y[here]])).astype(int).tolist()
         shape, r = _SYMBOLS.get(str(sign).removesuffix("-open")), round(5 * wide)
@@ -128,14 +128,14 @@ def marks(trace: Plain, x: np.ndarray, y: np.ndarray) -> str:
         elif shape is None:
             dots = "".join(f"M{a},{b}h0" for a, b in places)
             style = f'stroke="{ink}" stroke-width="{2 * r}" stroke-linecap="round"'
-            found += f'<path d="{dots}" {style}/>'
+            svg += f'<path d="{dots}" {style}/>'
             continue
         else:
             one = _scaled(shape, r)
         full = "none" if str(sign).endswith("-open") else ink
         signs = "".join(f"M{a},{b}{one}" for a, b in places)
-        found += f'<path d="{signs}" stroke="{ink}" fill="{full}" stroke-width="10"/>'
-    return found
+        svg += f'<path d="{signs}" stroke="{ink}" fill="{full}" stroke-width="10"/>'
+    return svg
 
 
 def _own(values: object, k: int) -> object:
@@ -156,7 +156,7 @@ def cells(
     shades, text = numbers(trace["z"]), trace.get("text")
     low, high = trace.get("zmin", np.nanmin(shades)), trace.get("zmax", np.nanmax(shades))
     scale = [(s, _rgb(c)) for s, c in trace["colorscale"]]
-    found = ""
+    svg = ""
     for i, row in enumerate(shades):
         for j, z in enumerate(row):
             left, right = sorted(x(np.array([j - 0.5, j + 0.5])))
@@ -167,11 +167,11 @@ def cells(
             shade = ",".join(f"{c:.0f}" for c in rgb)
             place = f'x="{left + 1:.1f}" y="{top + 1:.1f}"'
             size = f'width="{right - left - 2:.1f}" height="{bottom - top - 2:.1f}"'
-            found += f'<rect {place} {size} fill="rgb({shade})"/>'
+            svg += f'<rect {place} {size} fill="rgb({shade})"/>'
             if text is not None:
                 middle = 0.5 * (left + right), 0.5 * (top + bottom) + 4
-                found += words(str(text[i][j]), *middle, size=13, colour=ink)
-    return found
+                svg += words(str(text[i][j]), *middle, size=13, colour=ink)
+    return svg
 
 
 def _rgb(colour: str) -> list[int]:
@@ -182,7 +182,7 @@ def _rgb(colour: str) -> list[int]:
 
 def written(text: str) -> str:
     """Return plotly's markup as SVG: what stands low or high, the rest as it is."""
-    found, shift = "", 0
+    svg, shift = "", 0
     for part in re.split(r"(<[^>]*>)", text):
         if part in ("<sub>", "</sup>"):
             shift += 3
@@ -191,10 +191,10 @@ def written(text: str) -> str:
         elif part and not part.startswith("<"):
             word = html.escape(html.unescape(part), quote=False)
             size = ' font-size="80%"' if shift else ""
-            found += f'<tspan dy="{shift}"{size}>{word}</tspan>' if shift else word
+            svg += f'<tspan dy="{shift}"{size}>{word}</tspan>' if shift else word
             if shift:
-                found += f'<tspan dy="{-shift}">\u200b</tspan>'
-    return found
+                svg += f'<tspan dy="{-shift}">\u200b</tspan>'
+    return svg
 
 
 def words(

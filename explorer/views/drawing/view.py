@@ -141,10 +141,10 @@ def _check(view: View, args: Sequence[object]) -> None:
             hint = f": give its system, views.{name}(run.system)."
         elif isinstance(given, (list, tuple)):
             hint = ": draw them one by one."
-        made = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
-        made = [_MAKERS.get(k, by) for k, by in zip(kinds, made, strict=True)]
-        what = "a system" if System in kinds else f"what {' or '.join(made)} returns"
-        raise BadValue(f"views.{name} draws {what}, not a {type(given).__name__}{hint}")
+        studies = [f"study.{k.__module__.rpartition('.')[2]}" for k in kinds]
+        studies = [_MAKERS.get(k, by) for k, by in zip(kinds, studies, strict=True)]
+        accepted = "a system" if System in kinds else f"what {' or '.join(studies)} returns"
+        raise BadValue(f"views.{name} draws {accepted}, not a {type(given).__name__}{hint}")
 
 
 def _check_recorded(view: View, recorded: Recorded) -> None:
