@@ -1,9 +1,9 @@
 """Laws of contacts as graphs with the run on them, and what each contact does over time.
 
 A law of contact is set-valued: a graph in the plane of a velocity (or a gap) and a force, and
-every row of a run is a point on it. Time stepping keeps the laws of Moreau, between the impulse of
-a step and the velocities at both of its ends; what locates its events keeps those of Signorini and
-Coulomb, between forces and the state.
+every row of a run is a point on it. Time stepping satisfies the laws of Moreau, which relate the
+impulse of a step to the velocities at its two ends. Schemes that locate events satisfy the laws of
+Signorini and Coulomb, which relate forces to the state.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DOING = {
 
 
 def _loaded(solution: Solution) -> list[int]:
-    """Return the contacts that are drawn: all, or of many those that carried most."""
+    """Return the contacts that are drawn: at most six, those with the largest impulses."""
     count = solution.p.shape[1]
     total = solution.p.sum(axis=0)
     if solution.has("march"):
@@ -43,7 +43,7 @@ def _loaded(solution: Solution) -> list[int]:
 
 
 def doing(solution: Solution) -> np.ndarray:
-    """Return what each contact does in each row, (n_t, n_c): 0 open, else as in `DOING`."""
+    """Return the state of each contact in each row, (n_t, n_c): 0 for open, else as in `DOING`."""
     if not solution.has("march") and has_friction(solution):
         states, rough = solution.doing.astype(int), list(solution.system.rough)
         smooth = np.setdiff1d(np.arange(solution.p.shape[1]), rough)
@@ -59,7 +59,7 @@ def doing(solution: Solution) -> np.ndarray:
 
 
 def contact_law_plot(solution: Solution, points: Rows) -> Plot:
-    """Draw 0 <= y perp lam >= 0 of the contacts, y and lam as the scheme has them."""
+    """Draw 0 <= y perp lam >= 0 of the contacts, with y and lam as the scheme defines them."""
     at = np.arange(1, len(points.t))
     chosen = _loaded(solution)
     traces, seen, some = [], [], _some_of(chosen, solution.p.shape[1])
@@ -98,7 +98,7 @@ def contact_law_plot(solution: Solution, points: Rows) -> Plot:
 
 
 def friction_law_plot(solution: Solution, points: Rows) -> Plot:
-    """Draw -Sgn(slip) and on it friction over the most that it can be, of each rough contact."""
+    """Draw -Sgn(slip), and on it the friction of each contact relative to its bound mu lam."""
     rough = [a for a in _loaded(solution) if a in solution.system.rough]
     at = np.arange(1, len(points.t))  # no step has ended in the first row
     top = solution.lam_max[at].max(initial=0.0)
@@ -125,7 +125,7 @@ def friction_law_plot(solution: Solution, points: Rows) -> Plot:
 
 
 def doing_plot(solution: Solution) -> Plot:
-    """Draw a lane for each contact: slides this way or that, sticks, or is closed; else open."""
+    """Draw a lane for each contact that shows when it slides, sticks or is closed."""
     chosen = _loaded(solution)
     states, count, traces = doing(solution)[:, chosen], len(chosen), []
     for side, (name, colour) in DOING.items():
@@ -154,7 +154,7 @@ def doing_plot(solution: Solution) -> Plot:
 
 
 def _some_of(chosen: list[int], count: int) -> str:
-    """Return what a title says where not all contacts are drawn; these have one colour then."""
+    """Return a note for the title if not all contacts are drawn; they then share one colour."""
     return f", {len(chosen)} of {count} contacts" if len(chosen) < count else ""
 
 

@@ -1,4 +1,4 @@
-"""The end of a run over a parameter, above its derivative: smooth, or a staircase of 0 and 1."""
+"""Final state over a parameter, above its derivative."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["end_state"]
 
 @view
 def end_state(found: EndState) -> Picture:
-    """Draw the end of a state over a parameter, and below it the derivative of each scheme.
+    """Draw the final value of a state over a parameter, and below it its derivative by each scheme.
 
     Parameters
     ----------

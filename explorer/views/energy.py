@@ -1,4 +1,4 @@
-"""Energy against time; what an impact takes away is an open jump."""
+"""Energy against time; the loss at an impact is drawn as a gap."""
 
 from __future__ import annotations
 

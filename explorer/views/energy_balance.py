@@ -1,4 +1,4 @@
-"""Where the energy goes: the change of T + V as a sum of works, and what the scheme itself adds."""
+"""Energy balance: the change of T + V as a sum of works, and the error of the scheme."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ROUND_OFF = 1e-12  # of the energies: what is below is shown as a flat line
 
 @view(of="velocities", recorded="steps")
 def energy_balance(solution: Solution | EnergyBalance) -> Picture:
-    """Draw energies, the works that change them, and the numerical part on a scale of its own.
+    """Draw the energies, the works that change them, and the numerical error on its own scale.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Impulses at the impacts, stretches of closed contact, and the table of events."""
+"""Impulses at the impacts, intervals of closed contact, and the table of events."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class EventTable(Table):
 
 
 def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
-    """Stems of the impulses of the impacts, per contact; bars below the axis: contact closed."""
+    """Draw the impulses of each contact as stems, and closed contact as bars below the axis."""
     contacts = solution.system.contacts
     merged = len(contacts) > len(COLOURS)
     groups = (
@@ -125,7 +125,7 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 
 def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the impacts, of those that one dot covers the strongest."""
+    """Return the impacts; of several that one dot would cover, the strongest."""
     impacts = [(i, c) for i, kind, c in solution.event_rows if kind == "impact" and a in (None, c)]
     if solution.has("march"):  # one event may be an impact at several contacts
         impacts = [(i, c) for i, c in np.argwhere(solution.p > 0).tolist() if a in (None, c)]
@@ -143,7 +143,7 @@ def _impacts(solution: Solution, a: int | None, end: float) -> tuple[np.ndarray,
 def _closed(
     solution: Solution, a: int | None, end: float, height: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bars over the times of contact; what lies closer together than a dot is one bar."""
+    """Return bars over the times of contact; intervals closer than a dot are joined."""
     contacts = range(len(solution.system.contacts)) if a is None else [a]
     spans = [
         (solution.t[first], solution.t[after - 1])
@@ -262,14 +262,14 @@ def _modes(event: Switch | LocatedEvent) -> str:
 
 
 def shown_time(end: float, measure: str) -> ShownTime:
-    """Return the unit in which the times of a run are read, and the decimals that tell them."""
+    """Return the unit, factor and number of decimals for the times of a run."""
     factor, shown = column([end], measure)
     digits = 3 - math.floor(math.log10(factor * end * (1 - 1e-9))) if end > 0 else 3
     return {"unit": shown, "factor": factor, "digits": min(max(digits, 0), 3)}
 
 
 def cell(x: float) -> str:
-    """Return a number of a table: three digits, zero for what is round-off.
+    """Return a number of a table with three digits; round-off is shown as zero.
 
     >>> cell(-0.012345), cell(3e-12), cell(2.5e-6)
     ('−0.0123', '0', '2.5 × 10⁻⁶')

@@ -1,4 +1,4 @@
-"""The picture of the explore panel: everything about one run at a glance."""
+"""The picture of the explore panel: all plots of one run."""
 
 from __future__ import annotations
 

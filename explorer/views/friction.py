@@ -92,7 +92,7 @@ def slip_plot(solution: Solution, points: Rows) -> Plot:
 
 
 def cone_plot(solution: Solution) -> Plot:
-    """Draw the friction in space over the most that it can be: inside the circle it sticks."""
+    """Draw the friction in space relative to its bound; inside the circle the contact sticks."""
     at = np.arange(1, len(solution.t))
     turn = np.linspace(0, 2 * np.pi, 73, dtype=np.float32)
     traces = [curve(np.cos(turn), np.sin(turn), GREY, name="± μ λ", hoverinfo="skip")]
@@ -116,12 +116,12 @@ def cone_plot(solution: Solution) -> Plot:
 
 
 def _size(values: np.ndarray) -> np.ndarray:
-    """Return values along the line of friction as they are, (n_t, n_c); of vectors their length."""
+    """Return friction along a line as it is, (n_t, n_c), and friction in space as its length."""
     return values if values.ndim == 2 else np.hypot(values[..., 0], values[..., 1])
 
 
 def _forces(solution: Solution, force: np.ndarray) -> np.ndarray:
-    """Return forces with gaps at the steps of impacts, which have none, and before the first."""
+    """Return forces with gaps in the first row and at impacts, which have impulses only."""
     force = _steady(solution, force)
     if not solution.has("march"):  # of that an event has both limits
         force[[0, *solution.jump_rows]] = np.nan
@@ -129,7 +129,7 @@ def _forces(solution: Solution, force: np.ndarray) -> np.ndarray:
 
 
 def _steady(solution: Solution, force: np.ndarray) -> np.ndarray:
-    """Return the median of three steps: a contact that stays closed may open for one of them.
+    """Return the median of three steps, because a closed contact may open for a single step.
 
     Its gap drifts by O(h^3), and the next step then makes up for the one without a force.
     """
@@ -142,7 +142,7 @@ def _steady(solution: Solution, force: np.ndarray) -> np.ndarray:
 
 
 def _loaded(solution: Solution) -> list[int]:
-    """Return the contacts that are drawn: all with friction, of many the one that carried most."""
+    """Return the contacts with friction that are drawn: all, or of many the most loaded one."""
     rough = np.array(solution.system.rough)
     if len(rough) > _CONTACTS:
         rough = np.sort(rough[np.argsort(-solution.lam_max[:, rough].sum(axis=0))[:1]])
@@ -166,7 +166,7 @@ def _sticking(solution: Solution, a: int, level: float) -> tuple[np.ndarray, np.
 
 @view(of="friction")
 def friction(solution: Solution) -> Picture:
-    """Draw friction forces between their bounds, and sliding velocities; in space their sizes.
+    """Draw friction forces between their bounds, and sliding velocities; in space their lengths.
 
     Friction in space is drawn in its cone too, cut across.
 

@@ -1,8 +1,8 @@
-"""Laws of multipliers: their graphs with the operating point, named quantities, the solver's work.
+"""Laws of multipliers as graphs with the points of a run, named quantities, solver residuals.
 
 A law -y in N_[lb, ub](lam) is a monotone graph in the plane of y and lam; every step of a run is a
-point on it. A bundle of named voltages and currents, one plot for each unit, is how a circuit is
-looked at.
+point on it. Named quantities such as voltages and currents are drawn in one plot
+for each unit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MARKS = 400  # points of a run on a law
 
 
 def law_plot(solution: Solution, points: Rows, k: int = 0) -> Plot:
-    """Draw the graph of law k, set-valued parts included, and the run on it."""
+    """Draw the graph of law k with its set-valued parts, and the run on it."""
     (y_name, y_unit), (name, unit), (low, high) = _named(solution)[k]
     y, lam = solution.y[:, k], solution.lam[:, k]
     y_range, lam_range = extent(y, [0.0]), extent(lam, [b for b in (low, high) if np.isfinite(b)])
@@ -71,7 +71,7 @@ def _in(unit: str) -> str:
 
 
 def _named(solution: Solution) -> list[tuple[Named, Named, Bounds]]:
-    """Return (name, unit) of y and of lam and the bounds of lam, of each law."""
+    """Return for each law (name, unit) of y, (name, unit) of lam, and the bounds of lam."""
     named = []
     for law in solution.laws:
         low, high = (float(b.subs(solution.rho)) for b in (law.lb, law.ub))

@@ -1,4 +1,4 @@
-"""The mechanism: frames of a sketch, evenly spaced in time, and one of them as a figure."""
+"""The mechanism: equally spaced frames of a sketch, and one frame as a figure."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
 
 
 def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return the head of an arrow, drawn on from its end: one barb, the end, the other."""
+    """Return the head of an arrow as a line: one barb, the tip, the other barb."""
     along = 0.2 * (end - start)
     across = 0.5 * np.array([-along[1], along[0]])
     return np.array([end - along + across, end, end - along - across])

@@ -15,7 +15,7 @@ _NAMES = 12  # more coordinates than these have no mark each
 
 
 def shapes_plot(modes: Modes) -> Plot:
-    """Draw a line through the entries of each shape, the largest of each being 1."""
+    """Draw a line through the entries of each shape, scaled to a largest entry of 1."""
     names, count = modes.system.coordinates, len(modes.q)
     traces: list[Trace] = []
     x, seen = np.arange(1, count + 1), [np.array([-1.0, 1.0])]

@@ -28,7 +28,7 @@ _LEGEND = 5  # more names than these would not fit above the plot
 
 
 def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
-    """Draw a bar for each stretch in a mode, a marker for each event in the mode it leads to."""
+    """Draw a bar for each interval in a mode, and a marker for each event in its new mode."""
     names, guards, traces = solution.mode_names, solution.system.guard_names, []
     time = solution.system.time_unit
     if pinned is not None:
@@ -85,7 +85,7 @@ def modes_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
 
 
 def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return t and level of the stretches in a mode (or in any), the longest if they are many."""
+    """Return t and level of the intervals in a mode (or in any mode); of many the longest."""
     modes = solution.mode
     first = np.flatnonzero(np.diff(modes, prepend=-1))
     last = np.append(first[1:] - 1, len(modes) - 1)
@@ -105,7 +105,7 @@ def _bars(solution: Solution, mode: int | None = None) -> tuple[np.ndarray, np.n
 
 
 def _events(solution: Solution, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return t and the mode behind the events of a guard, evenly chosen if they are many."""
+    """Return t and the new mode of the events of a guard; of many an even selection."""
     events = [e for e in solution.events if e.contact == name]
     if not events:
         return OFF

@@ -1,7 +1,7 @@
 """Multipliers over time as stacked areas: of the regions of each subsystem, of each function.
 
-theta_i of the regions of a subsystem add up to 1; alpha_j of a switching function and 1 - alpha_j,
-what its sides weigh, do so too. On a slide they share: there the areas move.
+The theta_i of the regions of a subsystem add up to 1, and so do alpha_j and 1 - alpha_j, the
+weights of the two sides of a switching function. Several are positive only during sliding.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _lanes(
     title: str,
     named: bool,
 ) -> Plot:
-    """Draw stacks, the first lane on top; of each stack the sums, the largest at the back."""
+    """Draw the stacks with the first lane on top; in a stack the largest sum is at the back."""
     t, count, traces = solution.t, min(len(lanes), MOST_LANES), []
     most = max(_MOST // sum(len(stack) - 1 for stack in lanes[:count]), _FEW)
     unit = 1.0 if count == 1 else 1.0 - _ROOM
@@ -98,7 +98,7 @@ def _lanes(
 
 
 def _area(t: np.ndarray, base: float, y: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the polygon under a curve; where it is level its ends are left."""
+    """Return the polygon under a curve; constant parts keep only their end points."""
     moves = np.abs(np.diff(y)) > _SEEN
     kept = np.ones(len(t), bool)
     kept[1:-1] = moves[1:] | moves[:-1]

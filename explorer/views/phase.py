@@ -1,6 +1,6 @@
-"""Phase portrait: each velocity against its coordinate, open at the jumps.
+"""Phase portrait: each velocity against its coordinate, with gaps at the jumps.
 
-Of a hybrid system: the second state against the first, or the rate of the only one against it.
+For a hybrid system, the second state against the first, or the rate of a single state against it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["phase", "phase_plot"]
 def phase_plot(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
-    """Velocity against coordinate; of many coordinates those that are drawn over time."""
+    """Draw velocity against coordinate, for the coordinates that are drawn over time."""
     names = solution.system.coordinates
     states = not solution.has_velocities and len(names) > 1
     shown = [0] if states else drawn(names).tolist()

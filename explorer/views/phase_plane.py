@@ -90,19 +90,19 @@ def phase_plane_plot(
 
 
 def _titles(system: StepSystem, i: int, j: int, when: str, drawn: str = "flow") -> tuple[str, str]:
-    """Return the axis titles of two states; `drawn` is the part of the plane that varies in time."""
+    """Return the axis titles of two states; `drawn` names what the plane shows."""
     units = [f" ({u})" if (u := system.units[k]) else "" for k in (i, j)]
     across, up = (label(system.coordinates[k]) + u for k, u in zip((i, j), units, strict=True))
     return across + (f" · {drawn} at {when}" if _varies(system) else ""), up
 
 
 def _varies(system: StepSystem) -> bool:
-    """Whether the flow in the plane of two states is another from time to time."""
+    """Whether the flow in the plane of two states depends on time or on other states."""
     return system.n > 2 or any(system.t in g.free_symbols for g in system.f)
 
 
 def _usual(system: StepSystem) -> tuple[int, int]:
-    """Return two states: first those in the switching functions, in their order."""
+    """Return the two states that are drawn by default: first those in the switching functions."""
     moving = dict.fromkeys(
         k for s in system.switches for k, x in enumerate(system.x) if x in s.c.free_symbols
     )
@@ -111,13 +111,13 @@ def _usual(system: StepSystem) -> tuple[int, int]:
 
 
 def _slides(solution: Solution, i: int, j: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the run, NaN where it is on no surface."""
+    """Return x and y of the run where it slides on a surface; x is NaN elsewhere."""
     slides = (solution.signs == 0).any(axis=1)
     return np.where(slides, solution.x[:, i], np.nan), solution.x[:, j]
 
 
 def _pair(system: StepSystem, x: str, y: str) -> tuple[int, int]:
-    """Return the two states that are named; where none is, those of `_usual`."""
+    """Return the named states; where a name is missing, one of `_usual`."""
     if system.n < 2:
         raise NotApplicable(f"'{system.name}' has one state: views.phase draws its rate over it.")
     for name in filter(None, (x, y)):
@@ -172,7 +172,7 @@ def regions(
     rho: Numbers | None = None,
     **parameters: float,
 ) -> Picture:
-    """Draw the plane of two states before anything has run: regions, their fields, the surfaces.
+    """Draw the plane of two states without a run: regions, their fields, the surfaces.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def regions(
 
 
 def _square(ground: Regions, x: float, y: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the smallest ranges about a point, of one size, within which every region is seen."""
+    """Return the smallest square about a point in which every region has a point."""
     half = max(abs(x), abs(y)) or 1.0
     for _ in range(_DOUBLINGS):
         if ground.seen((x - half, x + half), (y - half, y + half)):

@@ -1,4 +1,4 @@
-"""Time freezing as a lesson: states and clock against pseudo-time; what is shaded is cut out."""
+"""Time freezing: states and clock against pseudo-time; shaded intervals have a frozen clock."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _plot(solution: Solution, which: list[int], title: str) -> Plot:
 
 @view(of="pseudo-time")
 def pseudo_time(solution: Solution) -> Picture:
-    """Draw the first states, what is auxiliary and the clock against pseudo-time.
+    """Draw the first states, the auxiliary states and the clock against pseudo-time.
 
     Where it is shaded the clock stands still: cut that out, and the state jumps.
 

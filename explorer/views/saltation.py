@@ -1,7 +1,7 @@
 """The saltation matrix of an event as a labelled heat map: S+ = Xi S- + Pi.
 
 Corner et al. 2019, eq. (35), (38) and (48), in the form of a matrix over the state and the running
-cost z; red adds, blue takes away, white is nothing.
+cost z; red entries are positive, blue negative, white zero.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MatrixTable(TypedDict):
 
 
 def names(salt: Saltation) -> list[str]:
-    """Return the states and z as they are written, velocities with a dot."""
+    """Return the labels of the states and z; velocities have a dot."""
     return [
         label(s[2:], dot=True) if s.startswith("v_") and s[2:] in salt.states else label(s)
         for s in salt.states

@@ -1,9 +1,9 @@
-"""Sensitivities dq/drho, dv/drho, dz/drho along a run, with their jumps, beside what they predict.
+"""Sensitivities dq/drho, dv/drho, dz/drho along a run, with their jumps and predictions.
 
-On the left what happens: the run, its twins at rho -+ delta / 2, and their first-order prediction
-(shaded). On the right the derivative: clean jumps at the events (Corner et al. 2019, eq. (35) to
-(48)) beside the spike of the finite difference. Arrows on the time axis are the event-time
-sensitivities (33); the last plot on the left is the cost psi over the parameter with its gradient.
+The left column shows the run, its twins at rho -+ delta / 2, and their first-order prediction
+(shaded). The right column shows the derivative, which jumps at the events (Corner et al. 2019, eq.
+(35) to (48)), and the finite difference, which has spikes there. Arrows on the time axis are the
+event-time sensitivities (33). The last plot on the left is the cost psi over the parameter.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def twins(
 def _verticals(
     columns: list[list[Plot]], t: Sequence[float], name: str, colour: str, **line: Unpack[Line]
 ) -> None:
-    """Add a thin line through all plots at each of some times."""
+    """Add a thin vertical line through all plots at each of the given times."""
     for plots in columns:
         for plot in plots:
             assert plot.y_range is not None

@@ -1,9 +1,9 @@
 """Schemes of the Newmark family over the step omega h: radius, damping, period error, overshoot.
 
-Damping is less the physical one, xi; the overshoot of v / omega is dotted. On the right the roots
-of one step in the complex plane with the unit circle (they wander with omega h), and the oscillator
-itself by each scheme beside the exact solution. Every point knows its step: in the panel a click on
-it runs the oscillator with that step.
+The physical damping ratio xi is subtracted from the damping; the overshoot of v / omega is dotted.
+The right column shows the roots of one step in the complex plane, with the unit circle, and the
+oscillator by each scheme beside the exact solution. In the panel, a click on a point runs the
+oscillator with the step of that point.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _over_step(
     span: tuple[float, float],
     marks: Sequence[Stability],
 ) -> Plot:
-    """Draw one quantity over omega h, the limits as verticals, the step of the run as marks."""
+    """Draw one quantity over omega h, with lines at the limits and marks at the step."""
     quantity, title, most, least = _CURVES[row]
     traces, seen = [], [np.array(least)]
     for rank, (one, colour, name, line) in reversed([*enumerate(shown)]):  # the first one on top
@@ -160,7 +160,7 @@ def _values(one: Stability, quantity: str) -> list[np.ndarray]:
 
 
 def _locus(shown: list[Shown], grids: Grids, marks: Sequence[Stability]) -> Plot:
-    """Draw the roots in the complex plane: small for all steps, large for the step of the run."""
+    """Draw the roots in the complex plane: small marks for all steps, large for the chosen step."""
     turn = np.linspace(0, 2 * np.pi, 73)
     traces = [
         curve(np.cos(turn).astype(np.float32), np.sin(turn).astype(np.float32), GREY,
@@ -188,7 +188,7 @@ def _dots(x: np.ndarray, y: np.ndarray, colour: str, size: int, name: str) -> Tr
 
 
 def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
-    """Draw the runs, their steps as marks if they are few, beside the exact solution."""
+    """Draw the runs beside the exact solution, with a mark at each step if they are few."""
     t = runs[0].motion.t
     span = float(max(run.motion.t[-1] for run in runs))
     fine = np.linspace(0, span, 250) if span < 200 else t[:250]

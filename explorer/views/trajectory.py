@@ -1,4 +1,4 @@
-"""Positions and velocities, or states, against time; nothing is ever drawn through a jump."""
+"""Positions and velocities, or states, against time, with gaps at jumps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EXACT = 20_000  # points of a closed form: more than ten in each column of pixe
 def unit_of(
     solution: Solution, per_second: bool = False, which: Iterable[int] | None = None
 ) -> str:
-    """Return the unit for an axis title: one unit, or all that occur."""
+    """Return the unit, or all units that occur, for an axis title."""
     units = solution.system.units
     units = [u for u in dict.fromkeys(units if which is None else [units[j] for j in which]) if u]
     text = ", ".join(unit(f"{u}/{solution.system.time_unit}" if per_second else u) for u in units)
@@ -115,7 +115,7 @@ def positions_plot(
     pinned: tuple[Solution, Rows] | None = None,
     which: Sequence[int] | None = None,
 ) -> Plot:
-    """Coordinates, the closed form if the model has one (dashed), and a pinned run (dotted).
+    """Draw coordinates, the closed form if the model has one (dashed), and a pinned run (dotted).
 
     `which` are those that are drawn, by default all.
     """
@@ -156,7 +156,7 @@ def positions_plot(
 def positions_plots(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> list[Plot]:
-    """Coordinates in one plot; the states of a hybrid system by their units, in at most three."""
+    """Draw coordinates in one plot, or the states of a hybrid system by unit in at most three."""
     if solution.has_velocities:
         return [positions_plot(solution, points, pinned)]
     groups: dict[str, list[int]] = {}
@@ -174,7 +174,7 @@ def positions_plots(
 def velocities_plot(
     solution: Solution, points: Rows, pinned: tuple[Solution, Rows] | None = None
 ) -> Plot:
-    """Velocities with their jumps left open."""
+    """Draw velocities with gaps at their jumps."""
     names = solution.system.coordinates
     shown = drawn(names).tolist()
     seen, ghosts = [points.v[j] for j in shown], []
@@ -209,7 +209,7 @@ def positions(solution: Solution) -> Picture:
 
 @view(of="velocities", recorded="rows")
 def velocities(solution: Solution) -> Picture:
-    """Draw the velocities against time, open at their jumps.
+    """Draw the velocities against time, with gaps at their jumps.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def column(sens: Sensitivity, name: str | int | None) -> int:
 
 
 def zoom(sens: Sensitivity, j: int, k: int, delta: float) -> tuple[float, float]:
-    """Return a window of time around event `k` in which its shift by `delta` is seen.
+    """Return a window of time around event `k` in which its shift by `delta` is visible.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def pair(
 def _runs(
     sens: Sensitivity, j: int, delta: float
 ) -> tuple[tuple[float, float], tuple[Solution, Solution]]:
-    """Return the twins, and where they lie, in parts of delta from rho."""
+    """Return the offsets of the twins from rho, in units of delta, and the twins."""
     question, place = sens.question, sens.question.places[j]
     try:
         return (-0.5, 0.5), twins(question, j, delta)
@@ -149,7 +149,7 @@ def _runs(
 
 
 def _beside(run: Solution, t: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return (x, z) of a run at times; where one stands twice, the left and the right limit."""
+    """Return (x, z) of a run at times; a repeated time gives the left and the right limit."""
     place = np.where(
         second, np.searchsorted(run.t, t, "right") - 1, np.searchsorted(run.t, t, "left")
     )
@@ -158,7 +158,7 @@ def _beside(run: Solution, t: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def _parting(low: Solution, high: Solution, end: float) -> float:
-    """Return the time from which on the event sequences differ."""
+    """Return the time after which the event sequences differ."""
     kinds = [run.march.sequence for run in (low, high)]
     times = [event_times(run) for run in (low, high)]
     for k in range(max(map(len, kinds))):

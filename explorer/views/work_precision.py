@@ -1,6 +1,6 @@
 """Work-precision diagram: error over steps and over time, log-log; the slope is the order.
 
-Schemes that differ in their stages have one dash; the same number of stages has one colour.
+Curves of the same method share their dash, and curves with the same number of stages their colour.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _looks(curves: Sequence[WorkCurve]) -> list[tuple[str, str, str]]:
 
 
 def _decades(values: np.ndarray) -> tuple[float, float]:
-    """Return a range with a little room, in a logarithmic sense."""
+    """Return a range with some margin on a logarithmic scale."""
     low, high = np.log10(values.min()), np.log10(values.max())
     room = 0.06 * max(high - low, 1.0)
     return float(10 ** (low - room)), float(10 ** (high + room))

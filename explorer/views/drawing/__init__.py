@@ -1,1 +1,1 @@
-"""What views share: subplots, their layout, few points for long curves, stills."""
+"""Shared by all views: subplots, their layout, reduction of curves, still images."""

@@ -1,8 +1,8 @@
-"""Plots on a grid: margins, gutters and legends as wide as what stands in them.
+"""Layout of plots on a grid; margins and gutters are as wide as their labels and legends.
 
-Plotly wants parts of the width and height of a figure whose size the server does not know, while
-texts have pixels. What has to stand beside and above the plots is laid out for the smallest panel;
-in a larger one there is more room than needed.
+Plotly takes positions as fractions of a figure whose size the server does not know, but text has a
+size in pixels. The layout therefore leaves enough room for labels in the smallest panel, and more
+than enough in a larger one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def compose(
     height: int | None = None,
     look: Look = STATIC,
 ) -> Picture:
-    """Put columns of plots side by side; time plots of a column share their time axis.
+    """Put columns of plots side by side; the time plots of a column share their time axis.
 
     `look` says for what size and window the points of the curves are chosen; in a narrow one all
     plots stand below each other, and ``meta["height"]`` is the height in px that they need.
@@ -127,13 +127,13 @@ def compose(
 
 
 def _needed(column: Sequence[Plot], lines: list[int]) -> int:
-    """Return the px that plots below each other need, with legends of so many lines."""
+    """Return the height in px of a column of plots with legends of so many lines."""
     gaps = (_below(*two, n) for two, n in zip(itertools.pairwise(column), lines[1:], strict=True))
     return round(_TALL * sum(plot.share for plot in column) + sum(gaps))
 
 
 def _scale(axis: Plain, zoomed: tuple[float, float] | None, size: float, log: bool) -> Axis:
-    """Return the scale of an axis, in the window that is looked at."""
+    """Return the scale of an axis within its zoom window."""
     low, high = zoomed or axis.get("range") or (0.0, 1.0)
     return Axis(float(low), float(high), max(size, 10.0), log)
 
@@ -151,7 +151,7 @@ def _legends(
     first: float = 0.0,
     most: int = _MOST_LINES,
 ) -> list[int]:
-    """Divide the named traces of each plot among as few lines as `room` px hold; return the lines.
+    """Divide the legend of each plot into lines of `room` px; return the number of lines.
 
     Plotly would take the width of the whole figure; it stacks what is in one group. Above the
     `first` plot there may be more room.
@@ -193,7 +193,7 @@ def _legend(left: float, bottom: float, lines: int) -> Plain:
 
 
 def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
-    """Return the axes of a plot; `shown`: whether x has its labels and its title."""
+    """Return the axes of a plot; `shown` is whether the x axis has tick labels and a title."""
     common = {"zeroline": False, "showgrid": True}
     across: Plain = common | {"showticklabels": shown}
     up: Plain = common | {"title": {"text": plot.y_title, "standoff": 4, "font": _TITLE}}
@@ -230,7 +230,7 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
 
 
 def _unit(title: str) -> str:
-    """Return the unit at the end of a title, or nothing."""
+    """Return the unit at the end of a title, or an empty string."""
     match = re.search(r"\(([^()]*(?:\([^()]*\))?[^()]*)\)$", title)
     return match[1] if match else ""
 
@@ -242,7 +242,7 @@ def _far(limits: tuple[float, float]) -> bool:
 
 
 def _say(traces: list[Trace], plot: Plot) -> None:
-    """Give what is shown on hovering over values far from one the prefix of their unit."""
+    """Use SI prefixes in the hover text of values that are very large or very small."""
     for axis, limits, title in (
         ("x", plot.x_range, plot.x_title),
         ("y", plot.y_range, plot.y_title),
@@ -271,7 +271,7 @@ def _beside(plot: Plot) -> int:
 
 
 def _digits(low: float, high: float) -> int:
-    """Return the length of the longest of plotly's tick labels, of which there are some five."""
+    """Return the length of plotly's longest tick label, for about five ticks."""
     rough = (high - low) / 5
     if not (np.isfinite(rough) and rough > 0):
         return 4
@@ -288,7 +288,7 @@ def _digits(low: float, high: float) -> int:
 
 
 def plain(text: str) -> str:
-    """Return a text as it is seen, without what only says how.
+    """Return a text without its markup.
 
     >>> plain("v<sub>1</sub> &gt; 0")
     'v1 > 0'
@@ -302,7 +302,7 @@ def _joined(plot: Plot, follower: Plot) -> bool:
 
 
 def _shared(plot: Plot) -> str:
-    """Return what the x axis of a plot shows if plots of a column share it; else nothing."""
+    """Return an identifier of an x axis that plots of a column share, or an empty string."""
     return "time" if plot.time else plot.x_title if plot.log else ""
 
 

@@ -1,4 +1,4 @@
-"""Where a function over a rectangle is positive, and where zero, from its values on a grid."""
+"""Areas where a function on a grid is positive, and lines where it is zero."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _generator(x: np.ndarray, y: np.ndarray, g: np.ndarray) -> _Contours:
 
 
 def straightened(line: np.ndarray) -> np.ndarray:
-    """Return a line without repeated points, and those straight between their neighbours."""
+    """Return a line without repeated points and without points on a straight part."""
     scaled = line / (np.ptp(line, axis=0).max() or 1.0)
     moves = np.append(True, np.abs(np.diff(scaled, axis=0)).max(axis=1) > 1e-12)
     line, scaled = line[moves], scaled[moves]

@@ -1,8 +1,8 @@
-"""All points of a run that a picture could need; `polyline` chooses those that are seen.
+"""All points of a run that a picture may need; `polyline` selects the visible ones.
 
-A run that knows its events is read between its rows, where it bends and where it is looked at; of
-time stepping the rows are all there is. What jumps has its left and right limit at the same time
-with a gap between them, so no line runs through.
+A run with located events is also evaluated between its rows: where a curve bends, and in the zoom
+window. A time-stepping run has only its rows. At a jump a curve has its left and its right limit at
+the same time with a gap between them, so that no line connects them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CLOSE = 3  # times a pixel, in a window
 
 @dataclass(frozen=True)
 class Rows:
-    """All there is to draw of a run.
+    """The points of a run.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Rows:
 def fine(
     solution: Solution, window: tuple[float, float] | None = None, width: float = 0, zoom: float = 1
 ) -> Solution:
-    """Return what is drawn: of a run that knows its events, one with rows wherever it bends.
+    """Return a run with enough rows for drawing; only runs with located events change.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def fine(
 
 
 def seen(solution: Solution, look: Look) -> Solution:
-    """Return what the explore panel draws of a run; its first axis is that of time."""
+    """Return the run with the rows that the explore panel draws; its first axis is time."""
     window = look.ranges.get("xaxis")
     if window is not None and not 0.0 < window[1] - window[0] < solution.t[-1]:
         window = None
@@ -86,7 +86,7 @@ def seen(solution: Solution, look: Look) -> Solution:
 def _times(
     run: Solution, window: tuple[float, float] | None, width: float, zoom: float
 ) -> np.ndarray:
-    """Return where a run is read: even times, and more where the line between two misses it."""
+    """Return the times at which a run is drawn: equally spaced, and denser where it bends."""
     march, end = run.march, float(run.t[-1])
     own, hits = march.knots, march.hits
     even = _FINER if hasattr(march, "mult") else _EVEN
@@ -116,7 +116,7 @@ def _times(
 
 
 def drawn(names: Sequence[str], most: int = MOST_CURVES) -> np.ndarray:
-    """Return which coordinates are drawn: all, or `most` spread evenly over many.
+    """Return the coordinates that are drawn: all, or `most` of them spread evenly.
 
     Of bodies with the same coordinates each some bodies are drawn with all of theirs. Fewer than
     `MOST_CURVES` are some of those.
@@ -144,12 +144,12 @@ def _spread(count: int, most: int) -> np.ndarray:
 
 
 def few(at: np.ndarray, most: int) -> np.ndarray:
-    """Return at most so many of some rows, spread over all: for what is drawn as marks."""
+    """Return at most `most` rows, spread evenly, for marks."""
     return at[np.linspace(0, len(at) - 1, most).astype(int)] if len(at) > most else at
 
 
 def rows(solution: Solution) -> Rows:
-    """Return the points of a run; curves share the arrays."""
+    """Return the points of a run; several curves share these arrays."""
     resets = not solution.has_velocities
     rate = solution.rates if resets else solution.v
     wild = rate if solution.q.shape[1] == 1 or not resets else solution.q
@@ -159,7 +159,7 @@ def rows(solution: Solution) -> Rows:
 
 
 def _jumps(solution: Solution, wild: np.ndarray) -> np.ndarray:
-    """Return the rows behind a jump of what is drawn."""
+    """Return the rows that follow a jump of a drawn quantity."""
     if solution.has("march") and not solution.has_velocities:
         rows_of_jumps = [i for i, *_ in solution.event_rows if (wild[i] != wild[i - 1]).any()]
         return np.unique(rows_of_jumps).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Lanes over time: the stretches in which something is so."""
+"""Lanes over time: bars over the intervals in which a state holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST_BARS = 72  # of one kind
 def bars(
     t: np.ndarray, signs: np.ndarray, sides: tuple[int, ...], count: int, shift: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the stretches on these sides, one lane per column; the longest if they are many.
+    """Return the intervals on these sides, one lane per column; of many the longest.
 
     Sides of 1 and -1 are drawn a little above and below the others.
     """

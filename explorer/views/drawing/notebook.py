@@ -1,7 +1,7 @@
-"""What a notebook shows of a system with step functions: its equations, then its regions.
+"""Display of a system with step functions in a notebook: equations, then regions.
 
-Equations are text of the system itself; a picture is ours. `explorer` hands `show` to IPython, so
-that neither has to know of the other.
+The system writes its own equations; the picture comes from a view. `explorer` registers `show` with
+IPython, so systems need not import views.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["show"]
 
 
 def show(system: StepSystem) -> None:
-    """Display a system as Markdown, and below it the plane of its regions if it has two states."""
+    """Display a system as Markdown and, if it has two states, the plane of its regions."""
     markdown(system._repr_markdown_())
     if system.n != 2 or not system.switches:
         return

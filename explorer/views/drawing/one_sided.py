@@ -1,7 +1,7 @@
-"""One-sided limits: rows of a located run to draw, and the marks of its jumps.
+"""One-sided limits: the rows of a located run that are drawn, and marks at its jumps.
 
 A derivative by a parameter jumps at an event (Corner et al. 2019, eq. (35), (38)). Its curve is
-interrupted there: an open marker is the left limit, a closed one the right limit, no line between.
+interrupted there: an open marker shows the left limit, a closed marker the right limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _INSIDE = np.array([0.25, 0.5, 0.75])
 
 @dataclass(frozen=True)
 class Sides:
-    """Points to draw of a run.
+    """The points of a run that are drawn.
 
     Attributes
     ----------
@@ -54,13 +54,13 @@ class Sides:
 
 
 def event_times(run: Solution) -> np.ndarray:
-    """Return the times of all events in s; no row has to be made for it."""
+    """Return the times of all events in s, without computing rows."""
     times: np.ndarray = run.march.hits
     return times
 
 
 def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> list[int]:
-    """Return the numbers of the events in a window that an eye can tell apart."""
+    """Return the numbers of the events in a window that are far enough apart to see."""
     least = (window[1] - window[0]) / (2 * most)
     numbers: list[int] = []
     for k, t in enumerate(times.tolist()):
@@ -70,7 +70,7 @@ def apart(times: np.ndarray, window: tuple[float, float], most: int = _MOST) -> 
 
 
 def _long(times: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the begins and ends of the arcs between events that are seen, of many the longest."""
+    """Return the start and end times of the longest visible arcs between events."""
     inside = times[(times > window[0]) & (times < window[1])]
     edges = np.concatenate([window[:1], inside, window[1:]])
     length = np.diff(edges)
@@ -80,7 +80,7 @@ def _long(times: np.ndarray, window: tuple[float, float]) -> tuple[np.ndarray, n
 
 
 def arcs(times: np.ndarray, window: tuple[float, float], points: int) -> np.ndarray:
-    """Return times to draw a run at: even ones, and some inside each arc between two events."""
+    """Return drawing times: equally spaced, and some inside each arc between two events."""
     begin, end = _long(times, window)
     inside = begin[:, None] + (end - begin)[:, None] * _INSIDE
     few = end - begin < 4 * (window[1] - window[0]) / points

@@ -1,4 +1,4 @@
-"""The parts of a run that a view may draw: which runs have them, and the words for them."""
+"""Parts of a run that a view may draw: a test whether a run has them, and their description."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PARTS", "Part", "has_contacts", "has_friction"]
 
 
 def has_contacts(solution: Solution) -> bool:
-    """Whether the run has contacts that could close."""
+    """Whether the run has contacts."""
     return bool(solution.system.contacts) and solution.p.ndim == 2 and bool(solution.p.shape[1])
 
 

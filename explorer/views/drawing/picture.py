@@ -1,7 +1,7 @@
-"""`Plot`: one subplot as plain data.  `Picture`: subplots as `compose` puts them, drawn by plotly.
+"""`Plot`, one subplot as plain data, and `Picture`, the subplots that `compose` arranges.
 
-Colours are those of Okabe and Ito (2008), told apart by colour-blind eyes, in an order that holds
-on white and on black; yellow is left out.
+Colours are those of Okabe and Ito (2008), which colour-blind people can distinguish, in an order
+that suits white and black backgrounds. Yellow is omitted.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _INDEX = {**_GREEK, "star": "*", "inf": "∞"}
 
 
 def label(name: str, *, dot: bool = False) -> str:
-    """Return a name as it is written by hand: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
+    """Return a name in mathematical notation: ``theta1`` -> θ<sub>1</sub>; with `dot` its rate.
 
     A symbol is a letter, a Greek name, or what has an underscore; any other word is a name, and
     digits at its end belong to it.
@@ -79,7 +79,7 @@ def label(name: str, *, dot: bool = False) -> str:
 
 @functools.lru_cache(1000)  # the words of a table are the same from picture to picture
 def prose(text: str) -> str:
-    """Return a sentence whose symbols are labels, as markup.
+    """Return a sentence as markup, with its symbols in mathematical notation.
 
     >>> prose("u1 = 1; x_2 < 0")
     'u<sub>1</sub> = 1; x<sub>2</sub> &lt; 0'
@@ -91,12 +91,12 @@ def prose(text: str) -> str:
 
 
 def time_title(system: System) -> str:
-    """Return what stands at the time axis."""
+    """Return the title of the time axis."""
     return f"time t ({system.time_unit})"
 
 
 def titled(name: str, u: str) -> str:
-    """Return a name with its unit behind it, if it has one."""
+    """Return a name, followed by its unit if it has one."""
     return f"{name} ({u})" if u else name
 
 
@@ -120,7 +120,7 @@ def curve(x: np.ndarray, y: np.ndarray, colour: str, **more: Unpack[Style]) -> T
 
 
 def left_out(shown: int, count: int) -> Trace:
-    """Return an entry of a legend, without a line: how many of how many curves are shown."""
+    """Return a legend entry without a line, which says how many curves are shown."""
     return curve(
         *OFF,
         INK,
@@ -183,7 +183,7 @@ class Picture:
     grounds: list[tuple[int, str, str, Ground]] = field(default_factory=list)
 
     def within(self, layout: Plain) -> Picture:
-        """Return the same picture on axes of other ranges: what fills them is drawn anew."""
+        """Return the picture with other axis ranges; backgrounds that fill the axes are redrawn."""
         data = list(self.data)
         for first, x, y, ground in self.grounds:
             names = [f"{a[0]}axis{a[1:]}" for a in (x, y)]
@@ -208,13 +208,13 @@ class Picture:
         return go.Figure(data, layout | {"template": template or _template()})
 
     def page(self) -> str:
-        """Return the figure as a page of its own, which asks for nothing from a network."""
+        """Return the figure as a complete HTML page that needs no network."""
         figure = self.figure("plotly_white").update_layout(height=720)
         return str(figure.to_html(config={"showSendToCloud": False, "displaylogo": False}))
 
 
 def _neutral(trace: Trace) -> Trace:
-    """Return a trace without black, which a dark page would hide; bold, among lines in grey."""
+    """Return a trace with bold grey for black, which is invisible on a dark page."""
     line, marker = trace.get("line", {}), trace.get("marker", {})
     if line.get("color") == INK:
         trace = trace | {"line": {**line, "color": _ANY, "width": 2 * line["width"]}}
@@ -225,7 +225,7 @@ def _neutral(trace: Trace) -> Trace:
 
 @functools.cache
 def _template() -> Plain:
-    """Return a plotly template without a ground; one that a user sets later takes its place."""
+    """Return a plotly template with a transparent background; a user may replace it later."""
     clear = "rgba(0,0,0,0)"
     axis = {
         "gridcolor": _LINES,
@@ -242,7 +242,7 @@ def _template() -> Plain:
 
 
 def nice(low: float, high: float) -> tuple[float, float]:
-    """Return a range a little wider, with round ends, so that it seldom changes in a drag."""
+    """Return a slightly wider range with round ends, which seldom changes while a slider moves."""
     if not (np.isfinite(low) and np.isfinite(high)):
         return -1.0, 1.0
     if high - low < 1e-12 * max(abs(low), abs(high), 1e-12):
@@ -258,7 +258,7 @@ def nice(low: float, high: float) -> tuple[float, float]:
 
 
 def span(values: np.ndarray) -> tuple[float, float]:
-    """Return the least and the greatest of those that are finite; NaN if none is."""
+    """Return the smallest and the largest finite value, or NaN if there is none."""
     if not values.size:
         return math.nan, math.nan
     low, high = float(values.min()), float(values.max())
@@ -269,7 +269,7 @@ def span(values: np.ndarray) -> tuple[float, float]:
 
 
 def extent(*arrays: ArrayLike) -> tuple[float, float]:
-    """Return a nice range over all finite values."""
+    """Return a range with round ends that contains all finite values."""
     ends = np.array([span(np.asarray(a)) for a in arrays])
     if np.isnan(ends).all():
         return -1.0, 1.0
@@ -278,7 +278,7 @@ def extent(*arrays: ArrayLike) -> tuple[float, float]:
 
 
 def steady(layout: Plain, before: Plain | None, *, moving: bool = False) -> Plain:
-    """Keep the axis ranges of `before` where they serve: axes grow at once and shrink late.
+    """Keep the axis ranges of `before` where they fit: axes grow at once and shrink late.
 
     An axis that moves with every picture hides what really moves, and costs plotly a new layout.
     While a slider is `moving` an axis grows by more than it has to, for what comes next.

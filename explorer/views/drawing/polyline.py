@@ -1,9 +1,8 @@
-"""Curves as they are drawn: so few points that no more are seen, at a size and in a window.
+"""Reduction of curves to the points that are visible at a given size and zoom.
 
-A view gives a curve all points it has. What is drawn of them lies within `TOLERANCE` pixels of it;
-of a curve that goes up and down more often than there are pixels, its extremes in each column of
-pixels are. Outside the window that is looked at a curve is drawn coarsely, so that there is
-something to see until the window has moved.
+A view supplies all points of a curve. The reduced curve stays within `TOLERANCE` pixels of it. If
+a curve oscillates faster than the pixels resolve, its extremes in each pixel column are drawn.
+Outside the zoom window it is drawn coarsely, so that something is visible while the window moves.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MOST, _USUAL = 1700, 180  # points of all curves of a phase portrait, if so wid
 
 @dataclass(frozen=True)
 class Look:
-    """How large a picture is, and which part of it is looked at.
+    """Size and zoom of a picture.
 
     Attributes
     ----------
@@ -52,7 +51,7 @@ class Look:
 
     @property
     def narrow(self) -> bool:
-        """Whether plots side by side would be too small: the screen of a phone."""
+        """Whether plots side by side would be too small, as on a phone."""
         return self.width < _NARROW
 
 
@@ -62,7 +61,7 @@ PANEL = Look(560, 490)  # the plots of a panel in a window of 1280 x 720
 
 @dataclass(frozen=True)
 class Axis:
-    """From values to pixels: what lies outside the window is pressed together.
+    """Map from values to pixels; the range outside the window is compressed.
 
     Attributes
     ----------
@@ -76,7 +75,7 @@ class Axis:
     log: bool = False
 
     def pixels(self, values: np.ndarray, ends: tuple[float, float] | None = None) -> np.ndarray:
-        """Return where values (k,) lie, from 0 to `size` within the window.
+        """Return the pixel positions of values (k,), from 0 to `size` within the window.
 
         `ends` are the least and the greatest of all values, of which these may be some.
         """
@@ -96,7 +95,7 @@ class Axis:
         return at
 
     def values(self, at: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
-        """Return what lies at some px, (k,), of an axis that is not logarithmic."""
+        """Return the values at pixel positions (k,) of a linear axis."""
         under, over = self._pressed(*ends)
         at = np.where(at < 0, at / under, at)
         at = np.where(at > self.size, self.size + (at - self.size) / over, at)
@@ -107,7 +106,7 @@ class Axis:
         return self.size / ((self.high - self.low) or 1.0)
 
     def _pressed(self, least: float, most: float) -> tuple[float, float]:
-        """Return how much narrower what lies below and above the window is drawn."""
+        """Return the compression factors below and above the window."""
         room = _OUTSIDE * self.size
         below, above = (self.low - least) * self._per, (most - self.low) * self._per - self.size
         return (room / below if below > room else 1.0), (room / above if above > room else 1.0)
@@ -138,7 +137,7 @@ class Shared:
 
 
 def draw(traces: list[Trace], box: Box, shared: Shared, *, double: bool = False) -> float | None:
-    """Give the curves among the traces of a plot the points to draw, in place.
+    """Reduce the curves among the traces of a plot to their visible points, in place.
 
     Parameters
     ----------
@@ -173,14 +172,14 @@ def draw(traces: list[Trace], box: Box, shared: Shared, *, double: bool = False)
 
 
 def _round(since: float, end: float) -> float:
-    """Return a round time a little later, which seldom changes while a slider moves."""
+    """Return a slightly later round time, which seldom changes while a slider moves."""
     step = 10.0 ** math.floor(math.log10(end - since)) / 2 if end > since else 1.0
     return min(math.ceil(since / step) * step, end)
 
 
 @dataclass(frozen=True)
 class _Across:
-    """Where the rows of some curves lie from left to right.
+    """Horizontal positions of the rows of some curves.
 
     Attributes
     ----------
@@ -195,7 +194,7 @@ class _Across:
 
 
 def _across(x: np.ndarray, box: Box, shared: Shared) -> _Across:
-    """Return that of some rows; curves that share their x share it too."""
+    """Return the horizontal positions of some rows; curves with the same x share them."""
     key = (id(x), box.x, box.over_time)
     if key not in shared.rows:
         none, axis = np.empty(0), box.x
@@ -211,7 +210,7 @@ def _across(x: np.ndarray, box: Box, shared: Shared) -> _Across:
 
 
 class _Chosen:
-    """The points to draw of one curve: rows for x and y, and where the pen is lifted before."""
+    """The visible points of one curve: rows of x and of y, and gaps before them."""
 
     def __init__(self, trace: Trace, box: Box, rows: _Across) -> None:
         from explorer.kernels.drawing.polyline import thin
@@ -229,7 +228,7 @@ class _Chosen:
     def _worth(
         self, rows: _Across, breaks: np.ndarray, held: bool
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Find the points worth looking at, and where they lie in px."""
+        """Return the candidate points and set their pixel positions."""
         from explorer.kernels.drawing.polyline import Points, candidates, extremes
 
         x, px, y = rows.x, rows.px, np.ascontiguousarray(self.y, float)
@@ -257,7 +256,7 @@ class _Chosen:
         self.across, self.up, self.lift = (a[which] for a in (self.across, self.up, self.lift))
 
     def cut(self, since: float) -> None:
-        """Leave out what is before a time: the curve begins at its first point from there on."""
+        """Drop the points before a time; the curve then begins at its first later point."""
         self._keep(self.t[self.across] >= since)
         later = np.flatnonzero(self.t[self.all[0]] >= since)
         if len(later) and len(self.across) and self.all[0][later[0]] < self.across[0]:
@@ -268,7 +267,7 @@ class _Chosen:
             )
 
     def points(self, shared: Shared, kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return x, y and the times of the points to draw, NaN where the pen is lifted."""
+        """Return x, y and the times of the visible points, with NaN in the gaps."""
         if self.box.over_time and len(self.across) > _MANY * self.box.x.size and self._crowded:
             return self._extremes(shared, kind)
         if not len(self.across):
@@ -286,7 +285,7 @@ class _Chosen:
 
     @property
     def _crowded(self) -> bool:
-        """Whether a line through each break would lie on a part of the curve beside it."""
+        """Whether a line across each gap would overlap the curve next to it."""
         x, y, first = self.px, self.py, np.flatnonzero(self.all[2])
         last = np.append(first[1:], len(x)) - 1
         low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
@@ -298,7 +297,7 @@ class _Chosen:
         return bool(covered.all())
 
     def _extremes(self, shared: Shared, kind: type) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the two extremes in each column of a pixel, on an x that all such curves share."""
+        """Return the two extremes in each pixel column, on an x that such curves share."""
         from explorer.kernels.drawing.polyline import envelope
 
         across, up, lift = self.all

@@ -1,4 +1,4 @@
-"""What a `Recorder` kept of a run: marks at its rows where steps between them were left out."""
+"""Pictures of the rows that a `Recorder` kept, as marks if it omitted steps."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARKS = 3000  # of one curve
 
 
 def recorded(solution: Solution, names: Sequence[str]) -> Picture:
-    """Draw what was kept of positions ("q") and velocities ("v") over time.
+    """Draw the recorded positions ("q") and velocities ("v") over time.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""What lies under a phase plane: regions, the fields that hold in them, the surfaces between them.
+"""Background of a phase plane: regions, their vector fields, and the surfaces between them.
 
-A surface c_j = 0 is coloured by what the fields f+ and f- of its sides do there (Filippov 1988):
-both lead towards it (sliding), both lead away (escaping: no unique solution), or one of each
-(crossing).
+The colour of a surface c_j = 0 shows how the fields f+ and f- on its sides behave (Filippov 1988):
+both point towards it (sliding), both point away from it (escaping, with no unique solution), or one
+towards and one away (crossing).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _ACROSS = np.array([0.0, 0.34, 0.1, 0.1, -0.1, -0.1, -0.34])
 
 
 def tint(colour: str, alpha: float) -> str:
-    """Return a colour that lets through what is under it."""
+    """Return a transparent colour."""
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {alpha})"
 
 
 def beside(function: str, side: int) -> str:
-    """Return where a switching function has a sign, as plotly writes it (a bare < begins a tag)."""
+    """Return an inequality for a switching function, with < and > escaped for plotly."""
     return f"{function} &{'gt' if side > 0 else 'lt'}; 0"
 
 
@@ -114,7 +114,7 @@ class Regions:
             self.cells.append((text, _REGIONS[b], [pattern]))
 
     def __call__(self, x: tuple[float, float], y: tuple[float, float]) -> list[Trace]:
-        """Return the traces over these ranges; always as many, some of them empty."""
+        """Return the traces for these ranges; their number is fixed, and some may be empty."""
         across, up = (np.linspace(*limits, _GRID) for limits in (x, y))
         c = self._functions(*self._grid(across, up)).reshape(_GRID, _GRID, -1)
         traces = []
@@ -172,7 +172,7 @@ class Regions:
         return self.equations.rates(*self._states(x, y), alpha)
 
     def _sort(self, line: np.ndarray, k: int, lines: dict[str, list[np.ndarray]]) -> None:
-        """Part a piece of a surface by what the fields of its sides do."""
+        """Divide a piece of a surface by how the fields on its sides behave."""
         c, gradient = self.equations.functions(*self._states(*line.T))
         rates = []
         for side in (1, -1):
@@ -187,7 +187,7 @@ class Regions:
             lines[("crossing", "sliding", "escaping")[kind[first]]].append(part)
 
     def _arrows(self, x: tuple[float, float], y: tuple[float, float]) -> list[Trace]:
-        """Return the direction of the flow as arrows, in the colour of the region."""
+        """Return arrows in the direction of the flow, in the colour of each region."""
         wide, tall = x[1] - x[0], y[1] - y[0]
         middle = (np.arange(_ARROWS) + 0.5) / _ARROWS
         at = self._grid(x[0] + wide * middle, y[0] + tall * middle)
@@ -246,7 +246,7 @@ def _grid(
 
 
 def _dense(line: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float]]) -> np.ndarray:
-    """Return a line with so many points that none of its parts is longer than those of the grid."""
+    """Return a line whose segments are no longer than a cell of the grid."""
     size = np.array([high - low for low, high in ends])
     steps = np.maximum(np.ceil(_GRID * (np.abs(np.diff(line, axis=0)) / size).max(axis=1)), 1)
     place = np.append(0, np.cumsum(steps))
@@ -255,14 +255,14 @@ def _dense(line: np.ndarray, ends: tuple[tuple[float, float], tuple[float, float
 
 
 def _least(c: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Return a function that is positive where all functions have these signs."""
+    """Return a function that is positive where all functions have the given signs."""
     shown = np.flatnonzero(signs)
     least: np.ndarray = (c[..., shown] * signs[shown]).min(axis=-1)
     return least
 
 
 def _joined(lines: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return lines as x and y with a gap behind each."""
+    """Return the lines as one x and one y, with a gap after each line."""
     if not lines:
         return OFF
     gap = np.full((1, 2), np.nan)

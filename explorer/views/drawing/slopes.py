@@ -1,7 +1,7 @@
 """One quantity and its derivative by a parameter, each as a plot against time.
 
-The first shows what happens, the twins and their first-order prediction; the second the derivative
-with clean jumps beside the finite difference; both names carry their units.
+The first plot shows the run, its perturbed twins and their first-order prediction. The second shows
+the derivative with its jumps and the finite difference. Both titles give units.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SHIFT = "event shift"
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that is drawn with its derivative: where it stands, how it is written."""
+    """A quantity that is drawn with its derivative."""
 
     source: str  # of the rows of a Solution
     i: int
@@ -69,7 +69,7 @@ def per(top: str, bottom: str) -> str:
 
 
 def slope_unit(u: str, by: str) -> str:
-    """Return the unit of a derivative of a cost, which is long already, in its shortest form.
+    """Return the unit of a derivative of a cost in its shortest form.
 
     >>> slope_unit("m2/s", "m/s2"), slope_unit("m2/s", "m"), slope_unit("m2/s", "")
     ('m s', 'm/s', 'm²/s')
@@ -78,7 +78,7 @@ def slope_unit(u: str, by: str) -> str:
 
 
 def parameter(sens: Sensitivity, j: int) -> tuple[str, str]:
-    """Return how a parameter, or the start of a state, is written, and its unit."""
+    """Return the label and the unit of a parameter or of an initial state."""
     name = sens.wrt[j]
     system = sens.question.system
     if name in system.parameters:
@@ -116,7 +116,7 @@ def _slopes(sens: Sensitivity, at: Sides, place: int, j: int) -> np.ndarray:
 
 
 def _roomy(clean: np.ndarray, spiky: np.ndarray) -> tuple[float, float]:
-    """Return a range: all of a derivative, and as much of the spikes as leaves it legible."""
+    """Return a range that contains the derivative and part of the spikes."""
     low, high = extent(clean)
     room = high - low
     finite = spiky[np.isfinite(spiky)]
@@ -195,7 +195,7 @@ def _ghost(ghost: tuple[Sensitivity, Sides], values: np.ndarray) -> Trace:
 def arrow_scale(
     sens: Sensitivity, j: int, span: tuple[float, float], before: float | None = None
 ) -> float:
-    """Return the length of an arrow for dt/drho = 1, in s; that of `before` where it serves."""
+    """Return the length in s of an arrow for dt/drho = 1; keep `before` where it fits."""
     slopes = [e.dt_drho[j] for e in sens.events if span[0] <= e.t <= span[1]]  # type: ignore[index]
     most, wide = np.abs(slopes).max(initial=0.0), span[1] - span[0]
     if before is not None and 0.05 * wide <= before * most <= 0.25 * wide:
@@ -204,7 +204,7 @@ def arrow_scale(
 
 
 def add_arrows(plot: Plot, at: Sides, j: int, scale: float, said: str) -> None:
-    """Add the event-time sensitivities along the time axis of a plot, in a strip of their own."""
+    """Add the event-time sensitivities as arrows in a strip along the time axis of a plot."""
     assert plot.y_range is not None
     low, high = plot.y_range
     strip = 0.14 * (high - low)
@@ -214,6 +214,6 @@ def add_arrows(plot: Plot, at: Sides, j: int, scale: float, said: str) -> None:
 
 
 def _round(x: float) -> float:
-    """Return 1, 2 or 5 times a power of ten, at most x: a scale that seldom changes in a drag."""
+    """Return the largest 1, 2 or 5 times a power of ten that is at most x."""
     unit_ = 10.0 ** np.floor(np.log10(x))
     return float(f"{unit_ * max(k for k in (1, 2, 5) if k * unit_ <= x):.3g}")
