@@ -75,6 +75,7 @@ def test_a_kink_is_marked_and_does_not_break_the_curve(curve):
         (1, 1, 0.02, ["jump"]),
         (1, 1, -0.02, ["jump"]),
         (0, 0, 1, ["jump"]),
+        (0, 0, 0, []),
     ],
 )
 def test_what_counts_as_a_break(curve, left, right, jump, kinds):

@@ -12,7 +12,15 @@ import numpy as np
 import pytest
 
 import explorer as ex
-from explorer.views.drawing import contours, decimate, regions, still, still_marks
+from explorer.views.drawing import (
+    contours,
+    decimate,
+    picture,
+    regions,
+    slopes,
+    still,
+    still_marks,
+)
 from explorer.views.drawing.polyline import Axis, Look, _round
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -411,3 +419,142 @@ def test_a_run_is_read_where_it_bends():
     closer = decimate.fine(run, None, 0, 100.0)
     assert len(closer.t) > 2 * len(read.t)
     assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
+
+
+# -- ranges --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("low", [-3e5, -0.37, 0.0, 2.0, 98.7])
+@pytest.mark.parametrize("width", [3e-4, 0.9, 7.7, 4e6])
+def test_a_nice_range_has_round_ends_close_by(low, width):
+    """Ends are multiples of 1, 2 or 5 times a power of ten, at least a fiftieth of all outside."""
+    a, b = picture.nice(low, low + width)
+    assert a <= low - 0.02 * width * (1 - 1e-6)
+    assert b >= low + width * (1.02 - 1e-6)
+    unit = next(  # between an eighth and a quarter of what is shown, the least
+        u
+        for e in range(-6, 8)
+        for u in (10.0**e, 2 * 10.0**e, 5 * 10.0**e)
+        if u >= 1.04 * width / 8
+    )
+    assert a / unit == pytest.approx(round(a / unit), abs=1e-6)
+    assert b / unit == pytest.approx(round(b / unit), abs=1e-6)
+    assert low - 0.02 * width - a < unit * (1 + 1e-6)
+    assert b - low - 1.02 * width < unit * (1 + 1e-6)
+
+
+def test_a_range_without_a_width_has_room():
+    assert picture.nice(0.0, 0.0) == (-1.5, 1.5)
+    assert picture.nice(4.0, 4.0) == (1.0, 7.0)
+    assert picture.nice(-4.0, -4.0) == (-7.0, -1.0)
+    for ends in ((np.nan, 1.0), (0.0, np.inf), (np.nan, np.nan)):
+        assert picture.nice(*ends) == (-1, 1)
+
+
+def test_an_extent_is_that_of_all_finite_values():
+    assert picture.span(np.array([2.0, -1, 5])) == (-1, 5)
+    assert picture.span(np.array([2.0, np.nan, -np.inf])) == (2, 2)
+    assert np.isnan(picture.span(np.array([np.nan]))).all()
+    assert np.isnan(picture.span(np.empty(0))).all()
+    assert picture.extent([np.nan], []) == (-1, 1)
+    assert picture.extent([3.0, 4.0], [np.inf, -7.0], [np.nan]) == picture.nice(-7, 4)
+
+
+def layout(*ends):
+    return {"xaxis": {"range": list(ends), "type": "log"}, "height": 3}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "moving", "wanted"),
+    [
+        ((0, 4), (1, 3), False, (0, 4)),  # it grows
+        ((1, 3), (0, 4), False, (0, 4)),  # it does not shrink to a half
+        ((1, 2.9), (0, 4), False, (1, 2.9)),  # but to less
+        ((1, 2.9), (0, 4), True, (0, 4)),  # not while it moves,
+        ((1, 1.9), (0, 4), True, (1, 1.9)),  # unless to less than a quarter
+        ((2, 5), (0, 4), False, (0, 5)),
+        ((0, 4), (9, 13), False, (0, 4)),
+    ],
+)
+def test_an_axis_stays_as_it_was_where_that_serves(new, old, moving, wanted):
+    given, before = layout(*new), layout(*old)
+    kept = picture.steady(given, before, moving=moving)
+    assert tuple(kept["xaxis"]["range"]) == wanted
+    assert (kept["xaxis"]["type"], kept["height"]) == ("log", 3)
+    assert picture.steady(given, None) is given
+    assert picture.steady(given, {"xaxis": 3, "height": 3}) == given
+
+
+def test_an_axis_that_moves_grows_to_where_it_moves():
+    up = picture.steady(layout(0, 5), layout(0, 4), moving=True)["xaxis"]["range"]
+    down = picture.steady(layout(-1, 4), layout(0, 4), moving=True)["xaxis"]["range"]
+    assert up[1] > picture.nice(0, 5)[1]
+    assert up[0] == picture.nice(0, 6)[0]
+    assert down[0] < picture.nice(-1, 4)[0]
+    assert down[1] == picture.nice(-2, 4)[1]
+
+
+def test_what_is_black_is_legible_on_a_dark_page():
+    ink, other = picture.INK, "#0072B2"
+    bold = picture._neutral({"line": {"color": ink, "width": 1.5}, "marker": {"color": ink}})
+    assert bold["line"] == {"color": picture._ANY, "width": 3.0}
+    assert bold["marker"]["color"] == picture._ANY
+    same = {"line": {"color": other, "width": 1.5}, "marker": {"color": other}}
+    assert picture._neutral(same) == same
+    assert picture._neutral({}) == {}
+
+
+# -- slopes --------------------------------------------------------------------------------------
+
+
+def test_units_of_derivatives_are_written_short():
+    written = {("m/s", "m"): "(m/s)/m", ("m", "s"): "m/s", ("", "s"): "1/s", ("", "m/s"): "1/(m/s)",
+               ("s", "1/s"): "s²", ("m", "1/(m s)"): "m m s", ("m", "m"): "1", ("N m", "s"): "(N m)/s"}  # fmt: skip
+    for (top, bottom), wanted in written.items():
+        assert slopes.per(top, bottom) == wanted
+
+
+def test_a_derivative_is_legible_beside_its_spikes():
+    """All of it is seen, and of the spikes as much as its own room on either side."""
+    clean = np.array([0.0, 4.0])
+    low, high = picture.extent(clean)
+    room = high - low
+    assert slopes._roomy(clean, np.full(3, np.nan)) == (low, high)
+    assert slopes._roomy(clean, np.array([1.0, 2.0])) == picture.nice(low, high)
+    assert slopes._roomy(clean, np.array([1e9, np.inf, -1e9])) == picture.nice(
+        low - room, high + room
+    )
+    assert slopes._roomy(clean, np.array([high + 0.5 * room])) == picture.nice(
+        low, high + 0.5 * room
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "wanted"), [(1, 1), (1.99, 1), (2, 2), (4.9, 2), (5, 5), (99, 50), (0.031, 0.02)]
+)
+def test_an_arrow_has_a_round_scale(x, wanted):
+    assert slopes._round(x) == pytest.approx(wanted)
+
+
+def test_the_longest_arrow_is_a_seventh_of_the_time():
+    events = [
+        SimpleNamespace(t=t, dt_drho=np.array([9.0, d])) for t, d in ((1, 0.5), (3, -2), (7, 50))
+    ]
+    sens = SimpleNamespace(events=events)
+    scale = slopes.arrow_scale(sens, 1, (0.0, 4.0))
+    assert scale == 0.2  # 0.15 * 4 / 2 = 0.3
+    for before, wanted in ((0.1, 0.1), (0.5, 0.5), (0.09, 0.2), (0.51, 0.2)):
+        assert slopes.arrow_scale(sens, 1, (0.0, 4.0), before) == wanted
+    assert slopes.arrow_scale(sens, 1, (4.0, 6.0)) == 1
+    plot = picture.Plot([], "", "", None, (1.0, 2.0))
+    at = SimpleNamespace(rows=SimpleNamespace(located=[]), t=np.zeros(0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            slopes, "shifts", lambda at, d, y, h, scale, name: [(list(d), y, h, scale, name)]
+        )
+        at.rows.located = [*events, SimpleNamespace(dt_drho=None)]
+        slopes.add_arrows(plot, at, 1, 0.2, "x 5")
+    assert plot.y_range == pytest.approx((0.86, 2.0))
+    ((d, y, height, scale, name),) = plot.traces
+    assert (d, scale, name) == ([0.5, -2, 50, 0], 0.2, "event shift x 5")
+    assert (y, height) == pytest.approx((1 - 0.07, 0.3 * 0.14))  # within the strip below

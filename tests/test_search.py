@@ -283,6 +283,13 @@ def test_at_a_bound_the_others_have_the_errors_of_a_smaller_fit():
     assert "a is at its bound, so it has no standard error" in all_held.message
 
 
+def test_a_fit_that_begins_at_its_end_succeeds():
+    found = ex.fit(line(), TIMES, np.full(7, 3.0), "x", "a", a=3.0, b=0.0)
+    assert found.success
+    assert found.parameters == {"a": 3.0}
+    assert found.rms == 0
+
+
 def test_a_fit_ends_after_max_iter():
     swing = ex.HybridSystem(
         "swing", x="x v", params={"w": ex.Param(3, 1, 10)}, modes={"on": ["v", "-w**2*x"]},
