@@ -166,7 +166,7 @@ def test_off_the_cone_is_the_distance_to_the_nearest_point(mu, shift):
         assert one.off_cone(unit, mu, *P, *w, shift) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("place", [0, *range(2, 9)])  # what mu is was judged before
+@pytest.mark.parametrize("place", range(9))
 def test_off_the_cone_nothing_is_hidden(place):
     values = np.array([1.0, 0.5, 0.3, 0.1, -0.2, 0.4, 0.1, 0.2, 0.3])
     values[place] = np.nan

@@ -138,7 +138,7 @@ def off_cone(
     """
     y_n, y_1, y_2 = unit * P_n - w_n - shift, unit * P_1 - w_1, unit * P_2 - w_2
     size = np.sqrt(y_1 * y_1 + y_2 * y_2)
-    if not np.isfinite(size + y_n):
+    if np.isnan(mu) or not np.isfinite(size + y_n):
         return np.nan
     if mu * size <= -y_n:
         y_n = y_1 = y_2 = 0.0
