@@ -173,7 +173,7 @@ class Run:
         head, n_x, p = self.events.head[k], self.flow.n_x, len(self.wrt)
 
         def part(name: str) -> np.ndarray:
-            return self.part(name)[k]
+            return np.asarray(self.part(name)[k])
 
         s_minus, s_plus = (part(s).reshape(p, n_x + 1).T for s in ("s_minus", "s_plus"))
         return Jump(
@@ -196,7 +196,8 @@ class Run:
     def motion(self, k: int) -> np.ndarray:
         """Event-time sensitivity; of an accumulation, the limit of those of its impacts."""
         part = self.part("dtau")
-        return np.array([weight * part[i] for i, weight in self.accumulation(k)]).sum(axis=0)
+        parts = [weight * part[i] for i, weight in self.accumulation(k)]
+        return np.asarray(np.array(parts).sum(axis=0))
 
     def accumulation(self, k: int) -> list[tuple[int, float]]:
         """Return whose event-time sensitivities, with which weights, make that of event `k`.

@@ -154,7 +154,9 @@ class Elements(Run):
     def sequence(self) -> list[list[int]]:
         """What happened at each switch, in numbers that two runs can compare."""
         switches, signs = self.phases.switches[1:], self.phases.signs[1:]
-        return np.column_stack([switches["kind"], switches["which"], signs]).tolist()
+        rows = np.column_stack([switches["kind"], switches["which"], signs])
+        numbers: list[list[int]] = rows.tolist()
+        return numbers
 
     def jump(self, k: int) -> Jump:
         """Return what differentiates switch `k`, from 0."""

@@ -22,10 +22,10 @@ def residual(run: Run) -> dict[str, float]:
 
     def states(weights: np.ndarray) -> np.ndarray:
         moved = np.einsum("ij,ejn->ein", weights, run.slopes)
-        return run.states[:-1, None] + h[:, None, None] * moved
+        return np.asarray(run.states[:-1, None] + h[:, None, None] * moved)
 
     def flat(nodes: np.ndarray) -> np.ndarray:
-        return (t[:, None] + h[:, None] * nodes).ravel()
+        return np.asarray((t[:, None] + h[:, None] * nodes).ravel())
 
     found = run.rates(flat(run.method.c), states(A).reshape(-1, n), run.mult.reshape(count * s, -1))
     end = states(run.method.b[None])[:, 0]

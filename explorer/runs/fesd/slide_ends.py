@@ -120,7 +120,7 @@ def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: np
 
     def slope(point: _Point, S: np.ndarray) -> np.ndarray:
         by_rho = np.where(wrt >= 0, point.by_rho[:, wrt], 0.0) if point.by_rho.size else 0.0
-        return point.by_x @ S[:n] + by_rho
+        return np.asarray(point.by_x @ S[:n] + by_rho)
 
     points, rates = [first], [slope(first, S)]
     for share in (0.5, 0.5, 1.0):

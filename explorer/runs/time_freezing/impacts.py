@@ -204,7 +204,7 @@ class Impacts(Freezing):
         x = self.elements.states[[jump.first, jump.after]]
         before, after = self.observed(x, np.zeros((2, self.elements.mult.shape[2])))["gap_dot"]
         fastest = np.abs([before, after]).max()
-        return struck & (self._impulses(jump)[0] > 0) & (after > _LEAVES * fastest)
+        return np.asarray(struck & (self._impulses(jump)[0] > 0) & (after > _LEAVES * fastest))
 
     def lawful(self, count: int) -> int:
         """Return how many elements, of `count`, a coefficient of friction is not negative in."""
@@ -216,7 +216,8 @@ class Impacts(Freezing):
         wrong = np.argwhere((mu < 0) & touches[e.places[:, 1]])[:1].tolist()
         if not wrong or wrong[0][0] >= count:
             return count
-        (last, contact), self.status_code = wrong[0], IMPROPER
+        self.status_code = IMPROPER
+        last, contact = map(int, wrong[0])
         self.wrong = contact, float(mu[last, contact])
         return max(last, 1)
 

@@ -171,7 +171,7 @@ class Freezing(ABC):
                 break
             slope = (weights * k * s[:, None] ** (k - 1)).sum(axis=1)
             s = np.clip(s - off / np.where(slope > 0, slope, np.inf), 0.0, 1.0)
-        return begin + s * h
+        return np.asarray(begin + s * h)
 
     @property
     def stretches(self) -> np.ndarray:

@@ -62,7 +62,7 @@ def solved(A: Matrix, b: np.ndarray) -> np.ndarray:
     if is_sparse(A):
         from scipy.sparse.linalg import spsolve
 
-        return spsolve(A.tocsc(), b)
+        return np.asarray(spsolve(A.tocsc(), b))
     return b / A.diagonal() if np.count_nonzero(A) == len(A) else np.linalg.solve(A, b)
 
 

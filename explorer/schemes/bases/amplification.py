@@ -99,7 +99,7 @@ def amplification(co: Coefficients, omega_h: npt.ArrayLike, xi: npt.ArrayLike = 
     old = weight * np.array([af, af, am])
     top = -(new @ B + old)
     a1 = top / (new @ c)[..., None]
-    return B + c[:, None] * a1[..., None, :]
+    return np.asarray(B + c[:, None] * a1[..., None, :])
 
 
 def characteristic(co: Coefficients, xi: float = 0.0) -> np.ndarray:
