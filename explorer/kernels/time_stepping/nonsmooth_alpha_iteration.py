@@ -4,6 +4,8 @@ import numpy as np
 
 from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import (
+    ABOVE,
+    BELOW,
     MASS,
     SMOOTH,
     Weights,
@@ -12,11 +14,10 @@ from explorer.kernels.complementarity.delassus import (
     factor,
     push,
     respond,
-    solve_with,
 )
 from explorer.kernels.complementarity.delassus import Matrices as System
 from explorer.kernels.jit import kernel
-from explorer.kernels.linear_algebra.dense_lu import positive_definite
+from explorer.kernels.linear_algebra.dense_lu import lu_solve, positive_definite
 from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force, scatter
 from explorer.kernels.model.structures import FORCE, GAP, INERTIA, STEP
 from explorer.kernels.model.structures import MASS as MASS_ENTRIES
@@ -158,6 +159,7 @@ def correct(
     (ptr, col, val), Y, D = problem.contacts.G, work.responses.Y, work.problem.M
     act, g, z, old = work.problem.act, work.problem.q, work.problem.z, work.old
     x, w, dx, best, a1, n = work.x, work.w, work.dx, work.best, work.a1, work.x.size
+    LU, band, pivots = work.responses.LU, work.responses.band, work.responses.pivots
     M, K, C = problem.matrices.M, problem.matrices.K, problem.matrices.C
     if not problem.options.constant:
         system, am = System(M, C, K), problem.method.alpha_m
@@ -169,7 +171,7 @@ def correct(
             return status, 0.0, 0.0
     for j in range(n):
         dx[j] = -work.r[j]
-    solve_with(work.responses, SMOOTH, dx)
+    lu_solve(LU[SMOOTH], n, band[SMOOTH, BELOW], band[SMOOTH, ABOVE], pivots[SMOOTH], dx)
     for k in range(m):
         g[k] += weights.D_x * along(ptr, col, val, act[k], dx)
         old[k] = z[k]
