@@ -43,6 +43,12 @@ PARTS = (0, 0.5, 1, 2, 3)
 EDGES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Mutants that no test can kill: the file, the line as it becomes, and why.
 EQUIVALENT = {
+    ("optimise/observed.py", "out = np.asarray(self.bundle(inp)).reshape(-2, self.width)"):
+        "NumPy takes any negative length for the one that follows from the others",
+    ("kernels/complementarity/box_lcp.py", "lu_solve(A, m, m - 1, m - 2, pivots, b)"):
+        "exchanged rows are taken into account as far as the end of each row",
+    ("kernels/complementarity/box_lcp.py", "kept[0].count = -2"):
+        "as -1, no number of rows",
     ("optimise/cost_curve.py", "known = 0.0 if (wide < 2 * fine) else _STEEP * max(abs(left), abs(right)) * wide"):
         "no interval that is halved is exactly twice the finest",
     ("optimise/cost_curve.py",
@@ -103,12 +109,13 @@ def entries(node: ast.expr) -> list[ast.expr]:
 
 
 def tolerance(node: ast.expr, known: set[str]) -> bool:
-    """Whether a number is small, or one of those known, or a sum or multiple of such a number."""
+    """Whether a number is small, or known, or called so, or a sum or multiple of such a number."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Add):
         return tolerance(node.left, known) or tolerance(node.right, known)
     if isinstance(node, ast.Constant):
         return type(node.value) is float and 0 < node.value < 1e-3
-    return isinstance(node, ast.Name) and node.id in known
+    name = getattr(node, "id", getattr(node, "attr", ""))
+    return name in known or name in ("tol", "rtol", "atol", "slack")
 
 
 def expressions(tree: ast.AST) -> Iterator[ast.expr]:

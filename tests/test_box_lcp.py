@@ -101,6 +101,22 @@ def test_any_matrix_is_solved_where_there_is_a_solution(seed):
         assert min(np.abs(sides.lam - one).max() for one in all_of_them) < 1e-7
 
 
+@pytest.mark.parametrize("side", [-1, 0, 1])
+def test_of_several_solutions_the_method_takes_its_own(side):
+    """y = 1/2 - lam on [-1, 1]: pivoting keeps its side, the first that is tried is the lower."""
+    box = Box(-np.eye(1), np.array([0.5]), np.array([-1.0]), np.array([1.0]))
+    found = {}
+    for method in (box_lcp.PIVOTING, box_lcp.LEMKE, box_lcp.ENUMERATION):
+        block, work = workspaces(1)
+        sides = empty(1, side)
+        status, _ = box_lcp.solve_box(method, box, sides, 1e-10, block, work)
+        assert status == SUCCESS
+        found[method] = sides.lam[0]
+    assert found[box_lcp.PIVOTING] == {-1: -1.0, 0: 0.5, 1: 1.0}[side]
+    assert found[box_lcp.ENUMERATION] == -1
+    assert found[box_lcp.LEMKE] in (-1.0, 0.5, 1.0)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_the_residual_is_its_definition(seed):
     box = problem(seed, definite=seed % 2 > 0)

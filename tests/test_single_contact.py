@@ -132,6 +132,20 @@ def test_along_a_line_a_slip_of_zero_is_an_answer(mu):
     assert seen == {1}
 
 
+@pytest.mark.parametrize("along", [(0.7, 0.0), (0.0, 0.7), (0.3, -0.2)])
+def test_what_no_friction_can_move_slides_on(along):
+    """D = h h': once the push holds w_n = 0, the slip is what it is, and friction is against it."""
+    h = np.array([1.0, *along])
+    D, mu = np.outer(h, h), 0.4
+    for slip in ([0.2, 0.1], [-0.3, 0.4], [0.5, 0.0]):
+        q = -h + np.r_[0.0, slip]
+        B = np.zeros(27)  # what is beside the block has no say
+        B[9:18] = D.ravel()
+        *P, doing = one.in_plane(B, 9, mu, *q)
+        assert doing == 1
+        obeys(D, q, mu, np.array(P), doing)
+
+
 def test_with_nothing_beside_it_a_contact_sticks_or_slides_as_it_comes():
     """A block of D without tangential part: the push alone acts, and a slip stays as it is."""
     B = np.array([2.0, 0, 0, 0, 0, 0, 0, 0, 0])
