@@ -17,12 +17,12 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
     """Return a scheme instance that accepts the system, or name schemes that would."""
     check_system(system)
     if scheme is None:
-        found = schemes_for(system)
-        if not found:
+        fitting = schemes_for(system)
+        if not fitting:
             raise NotApplicable(
-                f"'{system.name}' is a {type(system).__name__}{_with(system)}. {_nobody(system)}"
+                f"'{system.name}' is a {type(system).__name__}{_with(system)}. {_no_scheme(system)}"
             )
-        return found[0]
+        return fitting[0]
     if isinstance(scheme, str):
         scheme = schemes[scheme]
     if isinstance(scheme, type) and issubclass(scheme, Scheme):
@@ -43,11 +43,11 @@ def choose(system: System, scheme: Scheme | type[Scheme] | str | None) -> Scheme
 
 def _instead(system: System) -> str:
     """Return the schemes that accept a system, directly or after an exact reformulation."""
-    found = schemes_for(system)
-    if not found:
-        return _nobody(system)
-    through = [type(s).__name__ for s in found if isinstance(system, s.rewrites)]
-    direct = [type(s).__name__ for s in found if not isinstance(system, s.rewrites)]
+    fitting = schemes_for(system)
+    if not fitting:
+        return _no_scheme(system)
+    through = [type(s).__name__ for s in fitting if isinstance(system, s.rewrites)]
+    direct = [type(s).__name__ for s in fitting if not isinstance(system, s.rewrites)]
     more = f" After an exact reformulation: {', '.join(through)}." if through else ""
     return f"Schemes that accept it: {', '.join(direct) or 'none'}.{more}"
 
@@ -56,7 +56,7 @@ def _with(system: System) -> str:
     return f" with {', '.join(sorted(system.features))}" if system.features else ""
 
 
-def _nobody(system: System) -> str:
+def _no_scheme(system: System) -> str:
     """Return why no scheme takes a system: the features that none handles together."""
     kinds = {
         name: kind for name, kind in schemes.items()
@@ -104,11 +104,11 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
         If `system` is not a system.
     """
     check_system(system)
-    found = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
-    found.sort(
+    kinds = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
+    kinds.sort(
         key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))
     )
-    return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in found]
+    return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in kinds]
 
 
 def applicability(
@@ -131,7 +131,8 @@ def applicability(
     kinds = {name: kind for name, kind in schemes.items() if not kind.lesson}
     if systems is None:
         return {
-            name: {s: takes(kind, of) for s, kind in kinds.items()} for name, of in SYSTEMS.items()
+            name: {s: takes(kind, system) for s, kind in kinds.items()}
+            for name, system in SYSTEMS.items()
         }
     if not isinstance(systems, Mapping):
         check_system(systems)
@@ -144,9 +145,9 @@ def applicability(
     }
 
 
-def takes(kind: type[Scheme], of: type[System]) -> bool:
+def takes(kind: type[Scheme], system: type[System]) -> bool:
     """Whether a scheme accepts a system type, with the features that it always has."""
-    return issubclass(of, kind.accepts) and of.needs <= kind.handles
+    return issubclass(system, kind.accepts) and system.needs <= kind.handles
 
 
 def numbers_of(system: System, chosen: Scheme, given: Mapping[str, object]) -> list[float]:

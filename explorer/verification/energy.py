@@ -45,11 +45,11 @@ def made_and_lost(
     if isinstance(solution.system, StateSpaceSystem) or len(solution.t) < 3:
         return []
     try:
-        found = balance(solution)
+        energies = balance(solution)
     except NotApplicable:  # constraints that move do work
         return []
     with np.errstate(all="ignore"):
-        return judged(found, kept, damped, slice(None) if rows is None else rows)
+        return judged(energies, kept, damped, slice(None) if rows is None else rows)
 
 
 def judged(

@@ -131,7 +131,7 @@ def energy_balance(solution: Solution) -> EnergyBalance:
 
 
 def _recorded(solution: Solution, recorded: Recorded) -> EnergyBalance:
-    """Return what was added up over all steps, at the rows that were kept."""
+    """Return the works that were summed over all steps, at the recorded rows."""
     works, energies = recorded.works, recorded.energies
     if not works or energies.shape[1] < 2:
         raise NotApplicable(

@@ -75,8 +75,8 @@ def _misses(march: March, s: _Steps) -> np.ndarray:
     """Return what the steps leave of x' = f, (k,) in units of their tolerances."""
     settings = march.settings
     with np.errstate(all="ignore"):
-        made = s.h[:, None] * np.einsum("j,kjn->kn", _WEIGHTS, s.rates)
-        left = np.abs(s.last - s.first - made)
+        integral = s.h[:, None] * np.einsum("j,kjn->kn", _WEIGHTS, s.rates)
+        left = np.abs(s.last - s.first - integral)
         size = np.maximum(np.abs(s.first), np.abs(s.last))
         moved = s.h[:, None] * np.abs(s.rates).max(axis=1)
         rounds = 1e2 * _EPS * (size + moved + np.abs(s.t)[:, None] * np.abs(s.rates).max(axis=1))
@@ -149,8 +149,8 @@ def passed_over(run: Solution) -> list[Check]:
 def _guards(march: March, mode: int, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return r and `when` of all guards of a mode, (n_t, n_guards) each."""
     native = march.flow.bundles[march.flow.offsets["guard"] + mode]
-    found = march.along(native, t, x)
-    return found[:, : found.shape[1] // 2], found[:, found.shape[1] // 2 :]
+    values = march.along(native, t, x)
+    return values[:, : values.shape[1] // 2], values[:, values.shape[1] // 2 :]
 
 
 def _events(run: Solution, accuracy: float) -> list[Check]:

@@ -1,8 +1,8 @@
 """What happens within the elements of `FESD`, between the places at which their equations hold.
 
-A switching function is asked for at the ends and the stages of an element. One that leaves its side
-and comes back between them is met by nobody. The polynomials of an element, x(s) with the slopes of
-its stages, show it: their own error is bounded by h times their defect x' - f(t, x, alpha).
+The kernel evaluates switching functions at the ends and the stages of an element. It misses one
+that leaves its side and comes back between them. The polynomials of the element, x(s) with the
+slopes of its stages, show it: their error is at most h times their defect x' - f(t, x, alpha).
 """
 
 from __future__ import annotations

@@ -68,16 +68,18 @@ def _checked(run: Solution, free: np.ndarray) -> list[Check]:
     steep = np.abs(moved - force(run, **mixed)) / 1e-7
     terms = (np.abs(size) + np.abs(F) + steep).max(axis=1)
     left = np.abs(M_a - F).max(axis=1)
-    made = (
+    off_rule = (  # what q and v leave of Newmark's formulas
         (new["q"] - old["q"]) - h * old["v"] - h**2 * ((0.5 - co.beta) * old["a"]
                                                       + co.beta * new["a"]),
         (new["v"] - old["v"]) - h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"]),
     )  # fmt: skip
     parts = left / np.maximum(terms, 1e-300)
     N = null_of_mass(run)  # its v and a are derivatives of equations, not those of the scheme
-    for off, of in zip(made, ("q", "v"), strict=True):
+    for off, name in zip(off_rule, ("q", "v"), strict=True):
         off = off - (N @ (N.T @ off.T)).T
-        whole = np.abs(new[of]) + np.abs(old[of]) + h * np.abs(old["v"]) + h**2 * np.abs(new["a"])
+        whole = (
+            np.abs(new[name]) + np.abs(old[name]) + h * np.abs(old["v"]) + h**2 * np.abs(new["a"])
+        )
         parts = np.maximum(parts, np.abs(off).max(axis=1) / np.maximum(whole.max(axis=1), 1e-300))
     if am or af:  # a belongs to another time than q, and is made anew where the step changes
         free = free & np.append(True, np.abs(np.diff(h[:, 0])) <= 1e-6 * h[1:, 0])
