@@ -47,6 +47,10 @@ EQUIVALENT = {
         "NumPy takes any negative length for the one that follows from the others",
     ("kernels/complementarity/box_lcp.py", "lu_solve(A, m, m - 1, m - 2, pivots, b)"):
         "exchanged rows are taken into account as far as the end of each row",
+    ("kernels/friction/glocker_lcp.py", "if (t > 0):"):
+        "tangents stand behind the normals, so none is at place 0",
+    ("kernels/friction/glocker_lcp.py", "if s >= 1 and sigma[s] == FREE:"):
+        "tangents stand behind the normals, so none is at place 0",
     ("kernels/complementarity/box_lcp.py", "kept[0].count = -2"):
         "as -1, no number of rows",
     ("optimise/cost_curve.py", "known = 0.0 if (wide < 2 * fine) else _STEEP * max(abs(left), abs(right)) * wide"):

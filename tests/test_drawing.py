@@ -15,7 +15,9 @@ import explorer as ex
 from explorer.views.drawing import (
     contours,
     decimate,
+    one_sided,
     picture,
+    recorded,
     regions,
     slopes,
     still,
@@ -558,3 +560,48 @@ def test_the_longest_arrow_is_a_seventh_of_the_time():
     ((d, y, height, scale, name),) = plot.traces
     assert (d, scale, name) == ([0.5, -2, 50, 0], 0.2, "event shift x 5")
     assert (y, height) == pytest.approx((1 - 0.07, 0.3 * 0.14))  # within the strip below
+
+
+def test_arrows_go_from_each_event_to_where_it_moves():
+    at = SimpleNamespace(rows=SimpleNamespace(t=np.arange(10.0)), right=[2, 5, 7], events=[0, 2, 3])
+    shaft, later, sooner = one_sided.shifts(at, np.array([3.0, 9, -1, 0]), 6.0, 0.5, 0.1, "shift")
+    x, y = shaft["x"].reshape(3, 6), shaft["y"].reshape(3, 6)
+    assert x[:, [0, 1, 3]].tolist() == [[2] * 3, [5] * 3, [7] * 3]
+    assert x[:, 4] == pytest.approx([2.3, 4.9, 7])
+    assert y[:, [0, 1, 3, 4]].tolist() == [[5.5, 6.5, 6, 6]] * 3
+    assert np.isnan(x[:, [2, 5]]).all()
+    assert np.isnan(y[:, [2, 5]]).all()
+    assert (later["x"], later["y"]) == (pytest.approx([2.3]), pytest.approx([6]))
+    assert (sooner["x"], sooner["y"]) == (pytest.approx([4.9]), pytest.approx([6]))
+    at.right, at.events = [], []
+    at.rows.t = np.empty(0)
+    none = one_sided.shifts(at, np.empty(0), 6.0, 0.5, 0.1, "shift")
+    assert not any(np.isfinite(trace["x"] + trace["y"]).any() for trace in none)
+
+
+# -- what a recorder kept ------------------------------------------------------------------------
+
+
+def test_what_was_recorded_is_named_with_its_unit():
+    swing = ex.MechanicalSystem(
+        "two", q="x phi", units=["m", "rad"], mass=[[1, 0], [0, 1]], force=["-9*x", "-4*phi"],
+        start={"q": [1, 0.5], "t_end": 0.5},
+    )  # fmt: skip
+    every = ex.simulate(swing, ex.Newmark(h=0.01), record=ex.Recorder(every=10, q=["x"]))
+    (at, rate) = (recorded._plot(every, every.recorded, k) for k in "qv")
+    assert at.y_title.endswith(" (m)")
+    assert rate.y_title.endswith(" (m/s, rad/s)")
+    assert at.x_title == f"time t (s); {len(every.t)} rows of 50 steps"
+    assert at.x_range == (0.0, 0.5)
+    (curve,) = at.traces
+    assert curve["mode"] == "markers"
+    assert curve["y"] == pytest.approx(every.q[:, 0])
+    assert "breaks" not in curve
+    assert [t["y"].tolist() for t in rate.traces] == every.v.T.tolist()
+    all_of_it = ex.simulate(swing, ex.Newmark(h=0.01), record=ex.Recorder(q=["phi"], v=()))
+    plot = recorded._plot(all_of_it, all_of_it.recorded, "q")
+    assert plot.x_title == "time t (s)"
+    assert plot.y_title.endswith(" (rad)")
+    (curve,) = plot.traces
+    assert curve["breaks"].size == 0
+    assert len(curve["y"]) == 51
