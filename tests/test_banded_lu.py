@@ -114,3 +114,11 @@ def test_a_row_that_equals_its_pivot_is_eliminated_too():
     np.testing.assert_allclose(A @ b, 1, atol=1e-14)
     band.band_solve(rows, 3, 1, np.arange(3), x)
     np.testing.assert_allclose(x, b, atol=1e-14)
+
+
+@pytest.mark.parametrize("column", range(4))
+def test_a_column_that_depends_on_those_before_it_is_told(column):
+    """Counted from 1, since 0 says that there is none."""
+    A = np.random.default_rng(column).normal(size=(4, 4))
+    A[:, column] = 0.0
+    assert dense.lu_factor(A, 4, 3, 3, np.zeros(4, int)) == column + 1
