@@ -117,19 +117,18 @@ def kernel(
         options: dict[str, Any] = {
             "nogil": True,
             "error_model": "numpy",
-            "cache": True,
             # no reference counts: no kernel allocates, and counting costs as much as a step
             "_nrt": False,
         }
         if inner or inline:
             options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
             options["forceinline"] = inline
-        numba_compiles = njit(typed, **options)
-        try:
-            compiled = _cached(module, function, numba_compiles)
-        except Exception:  # a damaged index raises whatever pickle pleases
-            shutil.rmtree(_folder(module), ignore_errors=True)
-            compiled = _cached(module, function, numba_compiles)
+        compiled = njit(**options)(function)
+        load = functools.partial(_load, compiled, typed, module)
+        if inline and not wait:
+            _load_for_callers(compiled, load)
+        else:
+            load()
         _compiled.append(compiled)
         if wait:
             show(wait[0] + 1, wait[1], function.__name__, _WHAT)
@@ -138,17 +137,38 @@ def kernel(
     return decorate
 
 
-def _cached(module: str, function: Callable, numba_compiles: Callable) -> Callable:
-    """Compile a function into the folder of its module, or load it from there."""
-    folder = _folder(module)
-    before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
-    config.CACHE_DIR = str(folder)
-    config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
-    try:
-        with symbol(f"{folder.name}.{module}.{function.__name__}"):
-            return numba_compiles(function)
-    finally:
-        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+def _load(compiled: Any, typed: Any, module: str) -> None:
+    """Load a kernel from the folder of its module, or compile it into there."""
+    name = f"{module}.{compiled.py_func.__name__}"
+    for retried in (False, True):
+        folder = _folder(module)
+        before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+        config.CACHE_DIR = str(folder)
+        config.CACHE_LOCATOR_CLASSES = f"{__name__}.{CacheLocator.__name__}"
+        try:
+            with symbol(f"{folder.name}.{name}"):
+                compiled.enable_caching()
+                compiled.compile(typed)
+            compiled.disable_compile()
+            return
+        except Exception:  # a damaged index raises whatever pickle pleases
+            if retried:
+                raise
+            shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
+
+
+def _load_for_callers(compiled: Any, load: Callable[[], None]) -> None:
+    """Load an inline kernel of the cache when a caller is compiled: others hold its code."""
+    ask = compiled.get_call_template
+
+    def loaded(args: Any, kws: Any) -> Any:
+        compiled.get_call_template = ask
+        load()
+        return ask(args, kws)
+
+    compiled.get_call_template = loaded
 
 
 def _call(typingctx, address, data, out, inp):

@@ -8,6 +8,7 @@ the function: ``q, v = record.q, record.v``.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
@@ -52,6 +53,7 @@ def rows_of(dtype: np.dtype) -> Any:
     return Annotated[np.ndarray, from_dtype(dtype)[::1]]
 
 
+@functools.cache
 def numba_type(kind: Any) -> Any:
     """Return the numba type of a structure, an alias above, a tuple of them, int, float or bool."""
     if kind in _SCALARS:
