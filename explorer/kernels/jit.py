@@ -31,6 +31,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.core import config as _config
 from numba.core.caching import UserProvidedCacheLocator
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from explorer import cache
@@ -43,7 +44,7 @@ __all__ = ["cache_statistics", "call", "helped", "is_warm", "kernel", "warm"]
 config: Any = _config  # its attributes are made at import
 _FOLDER = Path(__file__).parent
 _WHAT = "Compiling once for this machine"
-_compiled: list[Any] = []
+_compiled: list[Dispatcher] = []
 _all = False  # whether all kernels are wanted, not those of one import
 
 
@@ -137,7 +138,7 @@ def kernel(
     return decorate
 
 
-def _load(compiled: Any, typed: Any, module: str) -> None:
+def _load(compiled: Dispatcher, typed: object, module: str) -> None:
     """Load a kernel from the folder of its module, or compile it into there."""
     name = f"{module}.{compiled.py_func.__name__}"
     for retried in (False, True):
@@ -163,7 +164,7 @@ def _load_for_callers(compiled: Any, load: Callable[[], None]) -> None:
     """Load an inline kernel of the cache when a caller is compiled: others hold its code."""
     ask = compiled.get_call_template
 
-    def loaded(args: Any, kws: Any) -> Any:
+    def loaded(args: tuple, kws: dict) -> tuple:
         compiled.get_call_template = ask
         load()
         return ask(args, kws)
