@@ -32,6 +32,7 @@ from numba.core import cgutils
 from numba.core import config as _config
 from numba.core.caching import UserProvidedCacheLocator
 from numba.core.dispatcher import Dispatcher
+from numba.core.typing import Signature
 from numba.extending import intrinsic
 
 from explorer import cache
@@ -138,7 +139,7 @@ def kernel(
     return decorate
 
 
-def _load(compiled: Dispatcher, typed: object, module: str) -> None:
+def _load(compiled: Dispatcher, typed: str | Signature, module: str) -> None:
     """Load a kernel from the folder of its module, or compile it into there."""
     name = f"{module}.{compiled.py_func.__name__}"
     for retried in (False, True):
