@@ -73,8 +73,9 @@ class Param(metaclass=Checked):
             warnings.warn(
                 f"Param({value:g}, {low:g}, {high:g}): the value {value:g}{u} lies outside its own "
                 f"range [{low:g}, {high:g}]{u}. The order is value, low, high.",
-                ModelWarning, stacklevel=5,
-            )  # fmt: skip
+                ModelWarning,
+                stacklevel=5,
+            )
         for name, x in (("value", value), ("low", low), ("high", high)):
             object.__setattr__(self, name, x)
 

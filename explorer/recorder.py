@@ -205,9 +205,14 @@ class Recorded:
         works = {k.removeprefix("recorded_"): x for k, x in arrays.items()}
         energies = works.pop("energies")
         return cls(
-            Recorder(**plain["recorder"]), **names, steps=plain["steps"], start=plain["start"],
-            energies=energies, works=works, checks=tuple(Check(**c) for c in plain["checks"]),
-        )  # fmt: skip
+            Recorder(**plain["recorder"]),
+            **names,
+            steps=plain["steps"],
+            start=plain["start"],
+            energies=energies,
+            works=works,
+            checks=tuple(Check(**c) for c in plain["checks"]),
+        )
 
     @property
     def thinned(self) -> bool:

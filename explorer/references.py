@@ -66,9 +66,17 @@ class Entry:
         book = f"In: {self['booktitle']}" if self["booktitle"] else ""
         own = number if book else ""
         parts = [
-            book, report, self["institution"], self["howpublished"], self["note"],
-            self["publisher"], edition, own, year, pages,
-        ]  # fmt: skip
+            book,
+            report,
+            self["institution"],
+            self["howpublished"],
+            self["note"],
+            self["publisher"],
+            edition,
+            own,
+            year,
+            pages,
+        ]
         return ", ".join(filter(None, parts))
 
     @property

@@ -89,8 +89,10 @@ def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarr
         if np.abs(was).max(initial=0.0) > 0 and np.abs(was - now).max() > _NEAR * np.abs(x).max():
             warnings.warn(
                 f"'{name}' has massless coordinates, which the other coordinates determine: at the "
-                f"start {what} is {short(x)}, not {short(old)}.", ModelWarning, stacklevel=6,
-            )  # fmt: skip
+                f"start {what} is {short(x)}, not {short(old)}.",
+                ModelWarning,
+                stacklevel=6,
+            )
     M, _, _, _ = compiled.matrices(inp)
     N = begun.all
     a = _solved(filled(M), compiled.forces(inp))
@@ -99,9 +101,14 @@ def consistent(compiled: Compiled, found: Massless, inp: np.ndarray) -> np.ndarr
 
 
 def follow(
-    compiled: Compiled, found: Massless, rho: Reals, t: np.ndarray, q: np.ndarray,
-    v: np.ndarray, a: np.ndarray | None = None,
-) -> None:  # fmt: skip
+    compiled: Compiled,
+    found: Massless,
+    rho: Reals,
+    t: np.ndarray,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray | None = None,
+) -> None:
     """Write the velocities and accelerations (n_t, n) of the massless directions to v and a.
 
     Of constant matrices by the equations; else by differences of the rows, of second order.

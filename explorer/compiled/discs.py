@@ -22,9 +22,7 @@ class CompiledDiscs(Compiled):
 
     def __init__(self, system: DiscSystem) -> None:
         super().__init__(system)
-        self.gap_ptr = np.append(
-            4 * np.arange(self.nc), 4 * self.nc + 6 * np.arange(self.nc + 1)
-        )  # fmt: skip
+        self.gap_ptr = np.append(4 * np.arange(self.nc), 4 * self.nc + 6 * np.arange(self.nc + 1))
         self.gap_col = np.zeros(10 * self.nc, np.int64)
         self.constant = False
         self.most = max(self.most, 15 * self.nc)

@@ -160,7 +160,7 @@ class FirstOrder:
             ("right-hand side", self.system.coordinates, self.bundles["flow"](inp)),
             ("y", [law.name for law in self.system.laws], relation[:m]),
             ("r", self.system.coordinates, relation[m:]),
-        ):  # fmt: skip
+        ):
             for name, value in zip(names, values, strict=True):
                 if not np.isfinite(value):
                     return (

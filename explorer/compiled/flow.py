@@ -202,9 +202,11 @@ class Flow(Remade):
                 plain = partial(_smoothed, when)
                 add(guard.mode, len(when), partial(solved.after, i) if solved else plain)
         self._active: dict[int, Bundle] = {}
-        self.starts = solved.begins() if solved else Bundle(
-            self._args, [smooth(w) for b in system.start_branches for w in b.when]
-        )  # fmt: skip
+        self.starts = (
+            solved.begins()
+            if solved
+            else Bundle(self._args, [smooth(w) for b in system.start_branches for w in b.when])
+        )
 
     def _by_all(
         self, formulas: Sequence[sp.Expr], t: bool, sides: Sides | None = None

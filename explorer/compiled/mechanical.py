@@ -30,6 +30,7 @@ __all__ = ["Compiled"]
 
 _SMALL = 50  # below, a dense matrix is the quicker one
 _FULL = 200  # coordinates up to which constant matrices are full
+_PARTS = ("mass", "force", "gap", "derivative of the force", "gradient of a gap")
 _ROUNDED = 1e-6  # m: a start that was written down with few digits may lie that deep
 
 
@@ -107,8 +108,8 @@ class Compiled:
         self.tangent_ptr = np.cumsum([self.nc, *(len(c.slips) for c in system.contacts)])
         gap_t = [g.diff(t) for g in gaps] + [s.subs(at_rest) for s in slips]
         gap_t += [x.diff(t) for x in phi]
-        mu = [*(smooth(c.mu) for c in rough),
-              *(smooth(c.mu if c.mu_s is None else c.mu_s) for c in rough)]  # fmt: skip
+        mu = [smooth(c.mu) for c in rough]
+        mu += [smooth(c.mu if c.mu_s is None else c.mu_s) for c in rough]
         self.rheonomic = any(x != 0 for x in gap_t)
         self.linear_motion = not any(x.free_symbols & state for x in [*mass, *F_q, *F_v])
         self.constant = self.linear_motion and not any(x.free_symbols & state for x in G)
@@ -121,8 +122,9 @@ class Compiled:
             "gap": self.bundle([*gaps, *gap_t, *G, *mu, *phi]),
         }
         self._lazy(M, v)
-        start = (*system.start_q, *system.start_v, *(c.e for c in system.contacts),
-                 *(system.contacts[k].e_t for k, _, _ in system.tangents))  # fmt: skip
+        laws = [c.e for c in system.contacts]
+        laws += [system.contacts[k].e_t for k, _, _ in system.tangents]
+        start = (*system.start_q, *system.start_v, *laws)
         self._start = Values(self.args, start)
         self._along = Values(self.args, [x for record in system.records for x in record.along])
         self._native = {k: self.bundles[k] for k in ("force", "mass", "step", "gap")}
@@ -325,11 +327,8 @@ class Compiled:
     def culprit(self, inp: np.ndarray) -> str:
         """Return a sentence that names the formula that is not finite here, or nothing."""
         M, K, C, G = self.matrices(inp)
-        for what, value in (
-            ("mass", M.sum()), ("force", self.bundles["force"](inp)),
-            ("gap", self._gap(inp)), ("derivative of the force", K.sum() + C.sum()),
-            ("gradient of a gap", G),
-        ):  # fmt: skip
+        values = M.sum(), self.bundles["force"](inp), self._gap(inp), K.sum() + C.sum(), G
+        for what, value in zip(_PARTS, values, strict=True):
             if not np.isfinite(value).all():
                 return f" The {what} is not finite {self._where(inp)}."
         return ""

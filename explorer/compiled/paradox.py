@@ -92,8 +92,14 @@ def lifting(
     def along(name: str) -> np.ndarray:
         native = compiled.bundles[name]
         out = np.empty((count, native.size))
-        evaluate(native.address, native.data, *parts, compiled.input(rho),
-                 np.empty(max(native.size, 1)), out)  # fmt: skip
+        evaluate(
+            native.address,
+            native.data,
+            *parts,
+            compiled.input(rho),
+            np.empty(max(native.size, 1)),
+            out,
+        )
         return out
 
     if compiled.linear:
@@ -144,9 +150,14 @@ def paradox(compiled: Compiled, rho: Sequence[float], run: Run) -> Paradox | Non
 
 
 def paradox_at(
-    compiled: Compiled, rho: Sequence[float], t: float, q: np.ndarray, v: np.ndarray, *,
+    compiled: Compiled,
+    rho: Sequence[float],
+    t: float,
+    q: np.ndarray,
+    v: np.ndarray,
+    *,
     near: float = 0.0,
-) -> Paradox | None:  # fmt: skip
+) -> Paradox | None:
     """Return what forbids a force on a contact that touches in one state, or None.
 
     The slip counts as that of the worse direction, for it may be about to begin. `near`, in parts

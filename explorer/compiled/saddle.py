@@ -63,11 +63,11 @@ def saddle(
     gap_t = [g.diff(t) for g in gap] + [s.subs(at_rest) for s in slip]
     speed = [sum((row[j] * v[j] for j in range(n)), r) for row, r in zip(G, gap_t, strict=True)]
     # gap'' = G a + gamma: everything of d(speed)/dt but the accelerations
-    gamma = [s.diff(t) + sum((s.diff(q[j]) * v[j] for j in range(n)), se.Integer(0))
-             for s in speed]  # fmt: skip
+    gamma = [s.diff(t) + sum((s.diff(q[j]) * v[j] for j in range(n)), se.Integer(0)) for s in speed]
     force = [
-        *lam[:n_c], *(lam[n_c + k] - sigma[k] * mu[k] * lam[c] for k, c in enumerate(rough)),
-    ]  # fmt: skip
+        *lam[:n_c],
+        *(lam[n_c + k] - sigma[k] * mu[k] * lam[c] for k, c in enumerate(rough)),
+    ]
     pull = [sum((g[i] * f for g, f in zip(G, force, strict=True)), se.Integer(0)) for i in range(n)]
     inertia = [sum((M[i][j] * a[j] for j in range(n)), se.Integer(0)) for i in range(n)]
     R = [inertia[i] - F[i] - pull[i] for i in range(n)]
@@ -87,7 +87,12 @@ def saddle(
         [*block(R), *block(A)],
         [*block(I), *block(B)],
         [
-            *by_rho(gap), *gradient(slip, q), *by_rho(slip), *(s.diff(t) for s in slip),
-            *gradient(mu_s, [*q, *v]), *by_rho(mu_s), *(m.diff(t) for m in mu_s),
+            *by_rho(gap),
+            *gradient(slip, q),
+            *by_rho(slip),
+            *(s.diff(t) for s in slip),
+            *gradient(mu_s, [*q, *v]),
+            *by_rho(mu_s),
+            *(m.diff(t) for m in mu_s),
         ],
-    ]  # fmt: skip
+    ]

@@ -113,11 +113,15 @@ def structural(compiled: Equations) -> Structural:
     bands = [side for x in (compiled.place_M, explicit, tangent) for side in _band(x, n)]
     more = np.array([[b.address, b.data] for b in bundles])
     return Structural(
-        np.concatenate([compiled.table, more]), inertia, pattern,
-        np.array(bands), moves,
+        np.concatenate([compiled.table, more]),
+        inertia,
+        pattern,
+        np.array(bands),
+        moves,
         not any(_sharp(x, state) for x in formulas),
-        max(compiled.most, *(b.size for b in bundles)), bundles,
-    )  # fmt: skip
+        max(compiled.most, *(b.size for b in bundles)),
+        bundles,
+    )
 
 
 def _band(places: np.ndarray, n: int) -> tuple[int, int]:

@@ -269,19 +269,23 @@ def solve_complex(question: Question) -> Sensitivity:
             row = np.column_stack([salt.S_minus[:, j], salt.S_plus[:, j]])
             # left and right limits of S: the state at a fixed time, so the event's motion goes off
             moved = np.imag(hit) / EPS
-            mine = np.column_stack([
-                np.imag(both[0]) / EPS - minus[k] * moved,
-                np.imag(both[1]) / EPS - plus[k] * moved,
-            ])  # fmt: skip
+            mine = np.column_stack(
+                [
+                    np.imag(both[0]) / EPS - minus[k] * moved,
+                    np.imag(both[1]) / EPS - plus[k] * moved,
+                ]
+            )
             apart = max(apart, float((np.abs(mine - row) / (1 + np.abs(row))).max()))
         value = y[n_x] + _terminal(question, t, y[:n_x], rho)
         gradient[j] = np.imag(value) / EPS
     size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
     apart = max(apart, float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size))
     return dataclasses.replace(
-        direct, method="complex_step", cost_gradient=gradient,
+        direct,
+        method="complex_step",
+        cost_gradient=gradient,
         residuals={**direct.residuals, "direct": apart},
-    )  # fmt: skip
+    )
 
 
 def _terminal(question: Question, t: complex, x: np.ndarray, rho: np.ndarray) -> complex:

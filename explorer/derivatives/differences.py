@@ -81,9 +81,12 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
     apart = float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size)
     return dataclasses.replace(
-        direct, method="finite_difference", own=(S[place_of], Z[place_of]), cost_gradient=gradient,
+        direct,
+        method="finite_difference",
+        own=(S[place_of], Z[place_of]),
+        cost_gradient=gradient,
         residuals={**direct.residuals, "direct": apart},
-    )  # fmt: skip
+    )
 
 
 def _on(run: Solution, grid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,6 +160,10 @@ def solve_discrete(
     size = 1 + np.abs(direct.S[-1]).max(initial=0.0)
     apart = float(np.abs(S[-1] - direct.S[-1]).max(initial=0.0) / size)
     return dataclasses.replace(
-        direct, method="discrete", own=(S, Z), cost=value, cost_gradient=gradient,
+        direct,
+        method="discrete",
+        own=(S, Z),
+        cost=value,
+        cost_gradient=gradient,
         residuals={"direct": apart},
-    )  # fmt: skip
+    )

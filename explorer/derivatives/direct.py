@@ -127,9 +127,13 @@ class Sensitivity:
         if self.mu is not None and self.mu_ends is not None:
             mu = np.vstack([self.mu_ends[:1], *self.mu, self.mu_ends[1:]])
         return trust(
-            self.question, self.run, self.cost_gradient, doubts=self.doubts, mu=mu,
+            self.question,
+            self.run,
+            self.cost_gradient,
+            doubts=self.doubts,
+            mu=mu,
             residuals=self.residuals,
-        )  # fmt: skip
+        )
 
     def verify(self, scheme: Scheme | None = None) -> Trust:
         """Compare with another method at another tolerance, and with difference quotients.

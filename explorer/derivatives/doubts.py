@@ -118,23 +118,34 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
     for k in suspects:
         columns, apart = ~(tau[k] == 0), np.inf
         if (
-            theirs is not None and margins[k] > 0 and np.isfinite(tau[k]).all()
+            theirs is not None
+            and margins[k] > 0
+            and np.isfinite(tau[k]).all()
             and len(theirs.events.head) > k
             and all(np.array_equal(theirs.events.head[: k + 1][n], head[: k + 1][n]) for n in told)
-        ):  # fmt: skip
+        ):
             apart = abs(float(theirs.events.head["D"][k] / head["D"][k]) - 1)
         if apart <= SAME:  # the depth is known better than the tolerances promise
             margins[k] = max(margins[k], 0.5 / max(apart, 1e-12))
         elif columns.any():
             event, alone = run.located[k], _watches(question, head["guard"][k])
             what = "its dt/drho" if alone else "the derivative behind it"
-            found.append(Doubt(
-                name="grazing", value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
-                allowed=0.5 / SURE, event=int(k), t=event.t, columns=columns, alone=alone, words=
-                f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it crosses "
-                f"zero by so little that rtol = {scheme.rtol:g} does not resolve the crossing, and "
-                f"{what} is unknown. {cure}.",
-            ))  # fmt: skip
+            found.append(
+                Doubt(
+                    name="grazing",
+                    value=0.5 / margins[k] if 0 < margins[k] < SURE else np.inf,
+                    allowed=0.5 / SURE,
+                    event=int(k),
+                    t=event.t,
+                    columns=columns,
+                    alone=alone,
+                    words=f"At t = {quantity(event.t, unit)} the run grazes {event.contact!r}: it "
+                    "crosses "
+                    f"zero by so little that rtol = {scheme.rtol:g} does not resolve the "
+                    "crossing, and "
+                    f"{what} is unknown. {cure}.",
+                )
+            )
     if len(suspects):
         run.forget_rows()
     if near and not found:
@@ -144,13 +155,20 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
             t = float(march.watch["miss_at"][j])
             end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
             size = np.abs(march.steps.y[:, : march.flow.n_x]).max(initial=1.0)
-            found.append(Doubt(
-                name="grazing", value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
-                allowed=1 / SURE, event=int(np.searchsorted(head["t"], t)), t=t, columns=end,
-                words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its zero "
-                      f"and turns back: rtol = {scheme.rtol:g} does not resolve whether the event "
-                      f"occurs, and the derivative after it is unknown. {cure}.",
-            ))  # fmt: skip
+            found.append(
+                Doubt(
+                    name="grazing",
+                    value=(scheme.atol + scheme.rtol * size) / miss if miss else np.inf,
+                    allowed=1 / SURE,
+                    event=int(np.searchsorted(head["t"], t)),
+                    t=t,
+                    columns=end,
+                    words=f"At t = {quantity(t, unit)} a guard comes to {number(miss, 2)} of its "
+                    "zero "
+                    f"and turns back: rtol = {scheme.rtol:g} does not resolve whether the event "
+                    f"occurs, and the derivative after it is unknown. {cure}.",
+                )
+            )
     return found
 
 
@@ -204,13 +222,21 @@ def _directional(question: Question, run: Solution) -> list[Doubt]:
     for k, columns in march.meetings.items():
         event, unit = run.located[k], question.system.time_unit
         names = ", ".join(repr(question.wrt[j]) for j in np.flatnonzero(columns))
-        found.append(Doubt(
-            name="directional", value=1.0, allowed=0.0, unit="events", event=k, t=event.t,
-            columns=columns, words=
-            f"At t = {quantity(event.t, unit)} {event.contact!r} coincides with "
-            f"{_other_one(run, k)}, and {names} decides which comes first, or couples them: the "
-            "two one-sided derivatives differ.",
-        ))  # fmt: skip
+        found.append(
+            Doubt(
+                name="directional",
+                value=1.0,
+                allowed=0.0,
+                unit="events",
+                event=k,
+                t=event.t,
+                columns=columns,
+                words=f"At t = {quantity(event.t, unit)} {event.contact!r} coincides with "
+                f"{_other_one(run, k)}, and {names} decides which comes first, or couples "
+                "them: the "
+                "two one-sided derivatives differ.",
+            )
+        )
     return found
 
 

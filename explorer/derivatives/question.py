@@ -66,9 +66,13 @@ class Question:
         return seeds
 
     def run(
-        self, rho: np.ndarray | None = None, wrt: bool = True, x0: np.ndarray | None = None,
-        jumps: bool = False, events: bool = False,
-    ) -> Solution:  # fmt: skip
+        self,
+        rho: np.ndarray | None = None,
+        wrt: bool = True,
+        x0: np.ndarray | None = None,
+        jumps: bool = False,
+        events: bool = False,
+    ) -> Solution:
         """Integrate, with the columns of this question or none; let it pass `jumps` or not.
 
         With `events`, and without columns, what happens at the events is differentiated.
@@ -166,10 +170,16 @@ def event_names(system: System) -> list[str]:
 
 
 def ask(
-    system: System, scheme: Scheme | type[Scheme] | str | None, wrt: Names | None,
-    cost: CostLike | None, t_end: float | None, until: str | tuple[str, int] | None,
-    t_eval: Reals | None, rho: Numbers | None, start: Settings | None = None,
-) -> Question:  # fmt: skip
+    system: System,
+    scheme: Scheme | type[Scheme] | str | None,
+    wrt: Names | None,
+    cost: CostLike | None,
+    t_end: float | None,
+    until: str | tuple[str, int] | None,
+    t_eval: Reals | None,
+    rho: Numbers | None,
+    start: Settings | None = None,
+) -> Question:
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
     check_system(system)
     more = f" with {', '.join(sorted(system.features))}" if system.features else ""
@@ -183,8 +193,9 @@ def ask(
     if not chosen.differentiates(system):
         why = (
             f"accepts '{system.name}' only after a reformulation that is not differentiated"
-            if chosen.located else "does not locate events, so its sensitivities have no jumps"
-        )  # fmt: skip
+            if chosen.located
+            else "does not locate events, so its sensitivities have no jumps"
+        )
         raise NotApplicable(
             f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (As a lesson, "
             "method='discrete' differentiates the time stepping of MoreauJean.)"
@@ -206,9 +217,17 @@ def ask(
         if what in found:
             given[part] = found[what]  # type: ignore[index]
     return Question(
-        system, chosen, names, places, compiled.of(flow), np.array(values), span, until, t_eval,
+        system,
+        chosen,
+        names,
+        places,
+        compiled.of(flow),
+        np.array(values),
+        span,
+        until,
+        t_eval,
         given,
-    )  # fmt: skip
+    )
 
 
 def cost_of(question: Question, solution: Solution) -> float:

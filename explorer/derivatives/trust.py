@@ -98,10 +98,14 @@ class Trust:
 
 
 def trust(
-    question: Question, solution: Solution, gradient: np.ndarray | None = None, *,
-    doubts: tuple[Doubt, ...] | None = None, mu: np.ndarray | None = None,
+    question: Question,
+    solution: Solution,
+    gradient: np.ndarray | None = None,
+    *,
+    doubts: tuple[Doubt, ...] | None = None,
+    mu: np.ndarray | None = None,
     residuals: Mapping[str, float] | None = None,
-) -> Trust:  # fmt: skip
+) -> Trust:
     """Judge the derivatives of a run.
 
     Parameters
@@ -132,12 +136,15 @@ def trust(
     grazing = [d for d in doubts if d.kind == "grazing"]
     unknown = np.any([d.columns for d in doubts], axis=0) if doubts else np.zeros(0, bool)
     checks = [
-        *doubts, *([] if directional else [_DIRECTED]),
+        *doubts,
+        *([] if directional else [_DIRECTED]),
         *([] if grazing else _grazing(events, solution)),
-        _grown(grown, lost), *([] if grazing else _near(solution, lost)),
-        *_finite(solution, gradient, mu, unknown), *_held(question, solution),
+        _grown(grown, lost),
+        *([] if grazing else _near(solution, lost)),
+        *_finite(solution, gradient, mu, unknown),
+        *_held(question, solution),
         *(_own(name, x, tolerance) for name, x in (residuals or {}).items()),
-    ]  # fmt: skip
+    ]
     digits = max(-np.log10(lost), 0.0) if lost > 0 else np.inf
     return Trust(margin, grown, float(digits), directional, Certificate(tuple(checks)))
 
@@ -208,11 +215,17 @@ def _grazing(events: list[LocatedEvent], solution: Solution) -> list[Check]:
     error = 0.5 / abs(event.margin) if event.margin else np.inf
     unit = solution.system.time_unit
     known = f"is known to {number(100 * error, 2)} % only" if error < 1 else "is no number"
-    return [Check(
-        "grazing", error, 0.5 / SURE, "",
-        f"The event of {event.contact!r} at t = {quantity(event.t, unit, 5)} grazes: its dt/drho "
-        f"{known}, and a small change of the parameters removes the event.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "grazing",
+            error,
+            0.5 / SURE,
+            "",
+            f"The event of {event.contact!r} at t = {quantity(event.t, unit, 5)} grazes: its "
+            "dt/drho "
+            f"{known}, and a small change of the parameters removes the event.",
+        )
+    ]
 
 
 def _grown(grown: float, lost: float) -> Check:
@@ -232,11 +245,16 @@ def _near(solution: Solution, lost: float) -> list[Check]:
     if getattr(solution.march, "nearest", None) is None:
         return []
     near, size = solution.nearest, float(scales(solution).max(initial=1.0))
-    return [Check(
-        "near miss", lost * size * SURE / near if near > 0 else np.inf, 1.0, "",
-        f"A guard comes within {number(near, 1)} of an event that does not happen. A change of "
-        "this size adds the event, and the derivative ends there.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "near miss",
+            lost * size * SURE / near if near > 0 else np.inf,
+            1.0,
+            "",
+            f"A guard comes within {number(near, 1)} of an event that does not happen. A change of "
+            "this size adds the event, and the derivative ends there.",
+        )
+    ]
 
 
 def _finite(
@@ -252,11 +270,17 @@ def _finite(
 
     count = 0 if gradient is None else lacking(gradient)
     count += lacking(_states(solution)[1]) if mu is None else int((~np.isfinite(mu)).sum())
-    return [Check(
-        "finite", float(count), 0.0, "numbers",
-        "The derivative does not exist or is not finite: an event grazes, or errors grow without "
-        "bound.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "finite",
+            float(count),
+            0.0,
+            "numbers",
+            "The derivative does not exist or is not finite: an event grazes, or errors grow "
+            "without "
+            "bound.",
+        )
+    ]
 
 
 def _held(question: Question, solution: Solution) -> list[Check]:
@@ -289,11 +313,17 @@ def _held(question: Question, solution: Solution) -> list[Check]:
         moves = np.abs(speeds[1] - speeds[0])[held] / (2 * step)
         off = moves / np.maximum(size[held], 1e-300)
         worst = max(worst, float(off[moves > 1e-8].max(initial=0.0)))
-    return [Check(
-        "held contacts", worst, max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)), "",
-        f"A derivative moves a closed contact by {number(worst, 1)} of its largest speeds: impacts "
-        "accumulate there, and impacts too small to resolve were left out.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "held contacts",
+            worst,
+            max(_HELD, 10 * getattr(question.scheme, "rtol", 0.0)),
+            "",
+            f"A derivative moves a closed contact by {number(worst, 1)} of its largest "
+            "speeds: impacts "
+            "accumulate there, and impacts too small to resolve were left out.",
+        )
+    ]
 
 
 def _own(name: str, value: float, tolerance: float) -> Check:

@@ -97,11 +97,17 @@ def _second(solution: Solution, gradient: np.ndarray, asked: Question) -> list[C
     apart = _apart(other, gradient)
     ends = [np.append(s.march.end()[3][:-1].ravel(), 0.0) for s in (found, solution)]
     apart = max(apart, _apart(*ends))
-    return [Check(
-        name, apart, _AGREE, "",
-        f"{asked.scheme!r} finds derivatives that differ by {number(apart, 1)}, relative to the "
-        "largest.",
-    )]  # fmt: skip
+    return [
+        Check(
+            name,
+            apart,
+            _AGREE,
+            "",
+            f"{asked.scheme!r} finds derivatives that differ by {number(apart, 1)}, relative "
+            "to the "
+            "largest.",
+        )
+    ]
 
 
 def _quotients(gradient: np.ndarray, asked: Question) -> list[Check]:
@@ -123,17 +129,27 @@ def _quotients(gradient: np.ndarray, asked: Question) -> list[Check]:
             continue
         nearest = min(abs(own - x) for x in (left, right) if np.isfinite(x))
         allowed = max(_AGREE, 3 * error / size)
-        checks.append(Check(
-            f"difference quotients by {name}", nearest / size, allowed, "",
-            f"The derivative by {name} is {number(own, 6)}, but the difference quotients are "
-            f"{number(left, 6)} to the left and {number(right, 6)} to the right.",
-        ))  # fmt: skip
+        checks.append(
+            Check(
+                f"difference quotients by {name}",
+                nearest / size,
+                allowed,
+                "",
+                f"The derivative by {name} is {number(own, 6)}, but the difference quotients are "
+                f"{number(left, 6)} to the left and {number(right, 6)} to the right.",
+            )
+        )
         both = abs(left - right) / size if np.isfinite(left - right) else 0.0
-        checks.append(Check(
-            f"two sides of {name}", both, allowed, "",
-            f"The derivative by {name} is directional: {number(left, 6)} to the left, "
-            f"{number(right, 6)} to the right.",
-        ))  # fmt: skip
+        checks.append(
+            Check(
+                f"two sides of {name}",
+                both,
+                allowed,
+                "",
+                f"The derivative by {name} is directional: {number(left, 6)} to the left, "
+                f"{number(right, 6)} to the right.",
+            )
+        )
     return checks
 
 

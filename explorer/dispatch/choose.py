@@ -59,9 +59,10 @@ def _with(system: System) -> str:
 def _no_scheme(system: System) -> str:
     """Return why no scheme takes a system: the features that none handles together."""
     kinds = {
-        name: kind for name, kind in schemes.items()
+        name: kind
+        for name, kind in schemes.items()
         if isinstance(system, kind.accepts) and not kind.lesson
-    }  # fmt: skip
+    }
     if not kinds:
         return f"No scheme accepts a {system.kind}."
     features = sorted(system.features)

@@ -48,9 +48,16 @@ def load(path: str | Path) -> Solution:
         rows = dict.fromkeys(("q", "v", "p", "gap", "gap_dot", "active"), empty) | arrays
         known = {"laws": scheme.compile(system).system.laws} if "side" in arrays else {}
         solution = Solution(
-            rows, status=status, system=system, scheme=scheme, rho=spec["rho"], route=route,
-            observe=observe, recorded=recorded, known=known,
-        )  # fmt: skip
+            rows,
+            status=status,
+            system=system,
+            scheme=scheme,
+            rho=spec["rho"],
+            route=route,
+            observe=observe,
+            recorded=recorded,
+            known=known,
+        )
         asked = {k: spec[k] for k in ("t_end", "t_eval", "record") if spec.get(k) is not None}
         return solution.concluded(status, (), asked)
     except (KeyError, TypeError) as error:
@@ -74,9 +81,14 @@ def _again(
         This version finds other events.
     """
     solution = simulate(
-        system, scheme, rho=spec["rho"], throw=False, t_end=spec["t_end"],
-        t_eval=spec["t_eval"], **spec["start"],
-    )  # fmt: skip
+        system,
+        scheme,
+        rho=spec["rho"],
+        throw=False,
+        t_end=spec["t_end"],
+        t_eval=spec["t_eval"],
+        **spec["start"],
+    )
     rows = {k: x for k, x in arrays.items() if solution.has(k)}
     if any(len(getattr(solution, name)) != len(values) for name, values in rows.items()):
         raise BadValue(

@@ -20,13 +20,17 @@ def markdown() -> str:
     for name, kind in schemes.items():
         taken = [t for t in SYSTEMS.values() if takes(kind, t)]
         through = [t for t in taken if issubclass(t, kind.rewrites)]
-        rows.append((
-            f"`{name}`{' (a lesson)' if kind.lesson else ''}",
-            *(", ".join(f"`{t.__name__}`" for t in group)
-              for group in ([t for t in taken if t not in through], through)),
-            ", ".join(sorted(kind.handles)),
-            str(kind.order),
-            str(kind.order_across_events or "none"),
-            "yes" if kind.located else "",
-        ))  # fmt: skip
+        rows.append(
+            (
+                f"`{name}`{' (a lesson)' if kind.lesson else ''}",
+                *(
+                    ", ".join(f"`{t.__name__}`" for t in group)
+                    for group in ([t for t in taken if t not in through], through)
+                ),
+                ", ".join(sorted(kind.handles)),
+                str(kind.order),
+                str(kind.order_across_events or "none"),
+                "yes" if kind.located else "",
+            )
+        )
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -247,8 +247,10 @@ def helped() -> Iterator[None]:
         code = f"import os; getattr(os, 'nice', int)(10); import {__name__} as jit; "
         other = subprocess.Popen(
             [sys.executable, "-c", f"{code}jit.warm(backwards=True)"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
     try:
         yield
     finally:

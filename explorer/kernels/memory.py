@@ -28,9 +28,13 @@ def _memory(kind, floats, by, sizes):
         item = context.get_constant(types.intp, 8)
         strides = [item] if len(args) == 3 else [builder.mul(args[3], item), item]
         populate_array(
-            array, data=builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer()),
-            shape=list(args[2:]), strides=strides, itemsize=item, meminfo=None,
-        )  # fmt: skip
+            array,
+            data=builder.bitcast(data, context.get_data_type(kind.dtype).as_pointer()),
+            shape=list(args[2:]),
+            strides=strides,
+            itemsize=item,
+            meminfo=None,
+        )
         return array._getvalue()
 
     return kind(floats, by, *sizes), codegen

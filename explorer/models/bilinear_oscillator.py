@@ -16,9 +16,11 @@ from explorer.systems.sketch import circle, ground, spring
 def bilinear_oscillator() -> MechanicalSystem:
     """Return a mass on a column that yields."""
     system = MechanicalSystem(
-        "bilinear oscillator", q="x", units="m",
+        "bilinear oscillator",
+        q="x",
+        units="m",
         text="The spring yields: it dissipates, and does not come back to where it was.",
-    )  # fmt: skip
+    )
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, f_y, b, f, w = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),

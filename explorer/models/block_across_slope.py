@@ -65,12 +65,13 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def block_across_slope() -> MechanicalSystem:
     """Return a block that is launched obliquely on a rough plane, seen from above."""
     system = MechanicalSystem(
-        "block launched across a slope", q="x y z", units="m",
+        "block launched across a slope",
+        q="x y z",
+        units="m",
         text=(
-            "Friction acts against the velocity, so the path bends until the block slides "
-            "downhill."
+            "Friction acts against the velocity, so the path bends until the block slides downhill."
         ),
-    )  # fmt: skip
+    )
     (x, y, z), (v_x, v_y, _) = system.q, system.v
     m, mu, alpha, g, speed, heading = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),

@@ -34,9 +34,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def block_on_slope() -> MechanicalSystem:
     """Return a block that is thrown up a rough slope."""
     system = MechanicalSystem(
-        "block on a slope", q="x y", units="m",
+        "block on a slope",
+        q="x y",
+        units="m",
         text="It stops in a finite time; whether it stays depends on one angle alone.",
-    )  # fmt: skip
+    )
     (x, y), (v_x, _) = system.q, system.v
     m, mu, alpha, g, speed = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),

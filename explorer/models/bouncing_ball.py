@@ -49,9 +49,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def bouncing_ball() -> MechanicalSystem:
     """Return a ball dropped on a rigid floor."""
     ball = MechanicalSystem(
-        "bouncing ball", q="y", units="m",
+        "bouncing ball",
+        q="y",
+        units="m",
         text="Infinitely many impacts in a finite time, then rest.",
-    )  # fmt: skip
+    )
     (y,) = ball.q
     m, g, e, y0 = ball.params(
         m=Param(1, 0.1, 5, "kg", "mass"),

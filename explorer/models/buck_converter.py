@@ -18,9 +18,11 @@ from explorer.systems import FirstOrderSystem
 def buck_converter() -> FirstOrderSystem:
     """Return a voltage-controlled buck converter."""
     system = FirstOrderSystem(
-        "buck converter", x="v i", units=("V", "A"),
+        "buck converter",
+        x="v i",
+        units=("V", "A"),
         text="A clock switches this circuit; its period doubles again and again, up to chaos.",
-    )  # fmt: skip
+    )
     (v, i), t = system.x, system.t
     V_in, R, L, C, a, V_ref, V_low, V_up, T = system.params(
         V_in=Param(20, 15, 35, "V", "input"),
@@ -50,6 +52,7 @@ def buck_converter() -> FirstOrderSystem:
     }
     system.preset("doubled", "Above 24.516 V two periods of the clock make one cycle.", V_in=28)
     system.preset("chaos", "Above 32.27 V no period is left.", V_in=33)
-    system.preset("light load", "The current comes to rest in each period: the diode blocks.",
-                  R=200, V_in=24)  # fmt: skip
+    system.preset(
+        "light load", "The current comes to rest in each period: the diode blocks.", R=200, V_in=24
+    )
     return system

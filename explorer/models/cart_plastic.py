@@ -30,9 +30,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     v = speed * np.exp(-decay * s) * (cosine - decay * sine)
     joined = t >= hit
     rows = (
-        np.where(joined, x, speed0 * t - d), np.where(joined, v, speed0), np.where(joined, x, 0),
+        np.where(joined, x, speed0 * t - d),
+        np.where(joined, v, speed0),
+        np.where(joined, x, 0),
         np.where(joined, v, 0),
-    )  # fmt: skip
+    )
     return {"x": np.stack(rows, axis=1)}
 
 
@@ -40,9 +42,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def cart_plastic() -> HybridSystem:
     """Return a mass that slides into a cart and sticks to it."""
     system = HybridSystem(
-        "plastic impact on a cart", x="x1 v1 x2 v2", units=("m", "m/s", "m", "m/s"),
+        "plastic impact on a cart",
+        x="x1 v1 x2 v2",
+        units=("m", "m/s", "m", "m/s"),
         text="After the impact there is one body: the equations change with the event.",
-    )  # fmt: skip
+    )
     x1, v1, x2, v2 = system.x
     m1, m2, k, c, d, speed0 = system.params(
         m1=Param(1, 0.1, 5, "kg", "mass that comes in"),
@@ -60,11 +64,12 @@ def cart_plastic() -> HybridSystem:
     system.start(x=[-d, speed0, 0, 0], mode=free, t_end=8, h=1e-3)
     a = sp.Rational(3, 10)
     system.sketch(
-        ground((3.5, 0), (-2.5, 0)), ground((3.5, 0), (3.5, 2 * a)),
+        ground((3.5, 0), (-2.5, 0)),
+        ground((3.5, 0), (3.5, 2 * a)),
         line((x1 - a, 0), (x1, 0), (x1, a), (x1 - a, a), closed=True),
         line((x2, 0), (x2 + 2 * a, 0), (x2 + 2 * a, a), (x2, a), closed=True),
         spring((x2 + 2 * a, a / 2), (3.5, a / 2)),
-    )  # fmt: skip
+    )
     system.exact = exact
     system.published = {
         "cart: share of the energy after the impact": (1 / 3, 1e-9, "momentum, m1 / (m1 + m2)"),

@@ -17,9 +17,10 @@ from explorer.systems import StepSystem
 def chua() -> StepSystem:
     """Return Chua's circuit with its piecewise linear diode."""
     system = StepSystem(
-        "Chua's circuit", x="x y z",
+        "Chua's circuit",
+        x="x y z",
         text="Two kinks in a characteristic curve are enough for chaos: the double scroll.",
-    )  # fmt: skip
+    )
     x, y, z = system.x
     a, b, m0, m1, x0 = system.params(
         alpha=Param(9, 5, 12, "", "ratio of the capacitors"),

@@ -12,9 +12,11 @@ from explorer.systems.sketch import circle, ground
 def column(n: int = 10) -> MechanicalSystem:
     """Return a column of `n` balls above each other, dropped together."""
     system = MechanicalSystem(
-        f"column of {n} balls", q=[f"y{i + 1}" for i in range(n)], units="m",
+        f"column of {n} balls",
+        q=[f"y{i + 1}" for i in range(n)],
+        units="m",
         text="Impacts run up and down the column until it lies still.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 1, 1000, "", "number of balls")}
     y = system.q
     m, R, g, e, y0, spread = system.params(

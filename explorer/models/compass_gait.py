@@ -24,9 +24,11 @@ from explorer.systems.sketch import circle, ground, line
 def compass_gait() -> HybridSystem:
     """Return the compass biped on a slope."""
     walker = HybridSystem(
-        "compass gait", x="s w v_s v_w", units=("rad", "rad", "rad/s", "rad/s"),
+        "compass gait",
+        x="s w v_s v_w",
+        units=("rad", "rad", "rad/s", "rad/s"),
         text="Gravity restores the loss of each step: a passive gait and its period doublings.",
-    )  # fmt: skip
+    )
     s, w, vs, vw = walker.x
     m, mH, a, b, g, degrees, s0, vs0, vw0 = walker.params(
         m=Param(5, 1, 10, "kg", "mass of a leg"),
@@ -69,10 +71,13 @@ def compass_gait() -> HybridSystem:
 
     slope = (0.8 * sp.cos(gamma), -0.8 * sp.sin(gamma))
     walker.sketch(
-        ground(slope, (-slope[0], -slope[1])), line(hip, below(s, length)),
-        line(hip, below(w, length)), circle(*hip, 0.07), circle(*below(s, b), 0.04),
+        ground(slope, (-slope[0], -slope[1])),
+        line(hip, below(s, length)),
+        line(hip, below(w, length)),
+        circle(*hip, 0.07),
+        circle(*below(s, b), 0.04),
         circle(*below(w, b), 0.04),
-    )  # fmt: skip
+    )
     walker.published = {
         "compass gait: period": (0.734346, 1e-5, "recomputed; Goswami et al. 1996"),
         "compass gait: length of a step": (0.535446, 1e-5, "recomputed; Goswami et al. 1996"),
@@ -83,9 +88,23 @@ def compass_gait() -> HybridSystem:
             "recomputed; Goswami et al. 1996",
         ),
     }
-    walker.preset("doubled", "A step of the left leg is no longer a step of the right one.",
-                  gamma=4.7, s0=-0.217095, vs0=1.152472, vw0=0.15562, t_end=12)  # fmt: skip
-    walker.preset("chaos", "No two steps are equal, and it does not fall.",
-                  gamma=5.2, s0=-0.20898, vs0=1.168293, vw0=0.134993, t_end=30)  # fmt: skip
+    walker.preset(
+        "doubled",
+        "A step of the left leg is no longer a step of the right one.",
+        gamma=4.7,
+        s0=-0.217095,
+        vs0=1.152472,
+        vw0=0.15562,
+        t_end=12,
+    )
+    walker.preset(
+        "chaos",
+        "No two steps are equal, and it does not fall.",
+        gamma=5.2,
+        s0=-0.20898,
+        vs0=1.168293,
+        vw0=0.134993,
+        t_end=30,
+    )
     walker.preset("too slow", "It does not get over the stance leg.", vs0=0.8, t_end=4)
     return walker

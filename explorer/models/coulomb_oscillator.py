@@ -56,9 +56,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def coulomb_oscillator() -> HybridSystem:
     """Return a mass on a spring that slides on a rough floor."""
     system = HybridSystem(
-        "Coulomb oscillator", x="x v", units=("m", "m/s"),
+        "Coulomb oscillator",
+        x="x v",
+        units=("m", "m/s"),
         text="Dry friction stops the mass in a finite time, in general not in the middle.",
-    )  # fmt: skip
+    )
     (x, v), t = system.x, system.t
     m, k, mu, N, f, w, start_x, start_v = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -86,9 +88,11 @@ def coulomb_oscillator() -> HybridSystem:
     system.start(x=[start_x, start_v], mode=right, t_end=25, h=1e-2)
     b = 1
     system.sketch(
-        ground((18, -b), (-20, -b)), ground((-20, -b), (-20, 2 * b)), spring((-20, 0), (x - b, 0)),
+        ground((18, -b), (-20, -b)),
+        ground((-20, -b), (-20, 2 * b)),
+        spring((-20, 0), (x - b, 0)),
         line((x - b, -b), (x + b, -b), (x + b, b), (x - b, b), closed=True),
-    )  # fmt: skip
+    )
     system.exact = exact
     system.published = {
         "dry friction: place of rest": (
@@ -100,9 +104,24 @@ def coulomb_oscillator() -> HybridSystem:
         "dry friction: amplitude, preset Den Hartog": (0.765942, 1e-5, "Den Hartog 1930"),
     }
     system.preset("weak friction", "Half the friction: twice as many swings.", mu=0.05, t_end=50)
-    system.preset("Den Hartog", "Driven, without a stop: amplitude 0.765942.",
-                  f=1, omega=1.5, mu=0.02, start_x=-0.736599, start_v=0.301031,
-                  t_end=40)  # fmt: skip
-    system.preset("stick-slip", "Slow driving: two stops in each period.",
-                  f=1, omega=0.3, mu=0.06, start_x=0, start_v=0, t_end=80)  # fmt: skip
+    system.preset(
+        "Den Hartog",
+        "Driven, without a stop: amplitude 0.765942.",
+        f=1,
+        omega=1.5,
+        mu=0.02,
+        start_x=-0.736599,
+        start_v=0.301031,
+        t_end=40,
+    )
+    system.preset(
+        "stick-slip",
+        "Slow driving: two stops in each period.",
+        f=1,
+        omega=0.3,
+        mu=0.06,
+        start_x=0,
+        start_v=0,
+        t_end=80,
+    )
     return system

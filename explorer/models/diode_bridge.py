@@ -26,9 +26,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def diode_bridge() -> FirstOrderSystem:
     """Return a resonant tank with a full-wave rectifier."""
     system = FirstOrderSystem(
-        "diode bridge", x="v i", units=("V", "A"),
+        "diode bridge",
+        x="v i",
+        units=("V", "A"),
         text="Four ideal diodes: two conduct, two block; the equations decide when.",
-    )  # fmt: skip
+    )
     R, L, C, v0 = system.params(
         R=Param(1000, 100, 5000, "Ω", "load"),
         L=Param(1e-2, 1e-3, 1e-1, "H", "inductance", log=True),

@@ -17,9 +17,10 @@ def disc_pile(n: int = 5) -> DiscSystem:
     """Return `n` discs that fall into a box."""
     across = max(2, round(n**0.5))
     system = DiscSystem(
-        f"pile of {n} discs", n,
+        f"pile of {n} discs",
+        n,
         text="Contacts come and go; in the end friction and walls carry the pile.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 2, 300, "", "number of discs")}
     R, spread, w, rho, g, e, mu = system.params(
         R=Param(0.1, 0.05, 0.2, "m", "mean radius"),
@@ -35,9 +36,13 @@ def disc_pile(n: int = 5) -> DiscSystem:
     aside = [R * round(0.4 * (0.7548776662 * i % 1) - 0.2, 3) for i in range(n)]
     width, top = 2 * R * w * across, 2.6 * R * (n // across + 1)
     system.discs(
-        radii, mass=[sp.pi * rho * r**2 for r in radii], gravity=g, e=e, mu=mu,
+        radii,
+        mass=[sp.pi * rho * r**2 for r in radii],
+        gravity=g,
+        e=e,
+        mu=mu,
         walls=[(0, 1, 0), (1, 0, 0), (-1, 0, -width)],
-    )  # fmt: skip
+    )
     places = [
         c
         for i in range(n)
@@ -51,8 +56,10 @@ def disc_pile(n: int = 5) -> DiscSystem:
         for shape in (circle(x, y, r), line((x, y), (x + r * sp.cos(phi), y + r * sp.sin(phi))))
     ]
     walls = [
-        ground((0, 0), (width, 0)), ground((0, top), (0, 0)), ground((width, 0), (width, top)),
-    ]  # fmt: skip
+        ground((0, 0), (width, 0)),
+        ground((0, top), (0, 0)),
+        ground((width, 0), (width, top)),
+    ]
     system.sketch(*walls, *discs)
     system.preset("slippery", "Without friction the discs flow until they lie in rows.", mu=0)
     system.preset("rough", "Discs that lean on each other hold an arch, or a steep slope.", mu=0.9)

@@ -28,9 +28,11 @@ def free(
 def duffing() -> MechanicalSystem:
     """Return a driven oscillator on a spring that hardens."""
     system = MechanicalSystem(
-        "Duffing's oscillator", q="x", units="m",
+        "Duffing's oscillator",
+        q="x",
+        units="m",
         text="A hardening spring bends the resonance curve, and the response can jump.",
-    )  # fmt: skip
+    )
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, k3, f, w, x0 = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -46,6 +48,14 @@ def duffing() -> MechanicalSystem:
     system.start(q=[x0], v=[0], t_end=40, h=1e-2)
     system.sketch(ground((-4, 0.4), (-4, -0.4)), spring((-4, 0), (x - 0.3, 0)), circle(x, 0, 0.3))
     system.preset("free", "No damping, no force: a Jacobi elliptic function.", c=0, f=0, x0=2)
-    system.preset("chaos", "A double well (k < 0), driven: chaos.",
-                  k=-1, k3=1, c=0.25, f=0.3, omega=1, t_end=100)  # fmt: skip
+    system.preset(
+        "chaos",
+        "A double well (k < 0), driven: chaos.",
+        k=-1,
+        k3=1,
+        c=0.25,
+        f=0.3,
+        omega=1,
+        t_end=100,
+    )
     return system

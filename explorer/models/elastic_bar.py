@@ -49,9 +49,11 @@ def exact(n: int, t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarr
 def elastic_bar(n: int = 20) -> MechanicalSystem:
     """Return a bar of `n` elements that flies against a wall."""
     system = MechanicalSystem(
-        f"elastic bar of {n} elements", q=[f"u{i}" for i in range(n + 1)], units="m",
+        f"elastic bar of {n} elements",
+        q=[f"u{i}" for i in range(n + 1)],
+        units="m",
         text="A wave runs through the bar and back; when it returns, the bar leaves the wall.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 1, 100, "", "number of elements")}
     u = system.q
     E, rho, L, A, V, d, e = system.params(
@@ -80,6 +82,5 @@ def elastic_bar(n: int = 20) -> MechanicalSystem:
     )
     system.exact = partial(exact, n)
     system.published = {"elastic bar: contact time": (2 / 3, 1e-9, "2 L / c, Doyen et al. 2011")}
-    system.preset("soft", "E a ninth: the wave takes three times as long.",
-                  E=100, t_end=3)  # fmt: skip
+    system.preset("soft", "E a ninth: the wave takes three times as long.", E=100, t_end=3)
     return system

@@ -19,9 +19,11 @@ from explorer.systems.sketch import circle, ground, spring
 def elastic_pendulum() -> MechanicalSystem:
     """Return a mass on a spring that swings between two vertical walls."""
     system = MechanicalSystem(
-        "elastic pendulum, two walls", q="r theta", units=("m", "rad"),
+        "elastic pendulum, two walls",
+        q="r theta",
+        units=("m", "rad"),
         text="The mass matrix changes with the motion: compare the two mass points.",
-    )  # fmt: skip
+    )
     (r, a), (vr, w) = system.q, system.v
     m, k, length, g, d, e, r0, a0 = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -44,9 +46,11 @@ def elastic_pendulum() -> MechanicalSystem:
     system.contact(Contact(gap=d + x, e=e, name="left wall"))
     system.start(q=[r0, a0], v=[0, 0], t_end=10, h=2e-3)
     system.sketch(
-        ground((-d - 0.05, -2), (-d - 0.05, 0.2)), ground((d + 0.05, 0.2), (d + 0.05, -2)),
-        spring((0, 0), (x, y)), circle(x, y, 0.05),
-    )  # fmt: skip
+        ground((-d - 0.05, -2), (-d - 0.05, 0.2)),
+        ground((d + 0.05, 0.2), (d + 0.05, -2)),
+        spring((0, 0), (x, y)),
+        circle(x, y, 0.05),
+    )
     system.preset("free swing", "Walls out of reach: energy shows the order.", d=2, theta0=0.8)
     system.preset("narrow", "A narrow shaft.", d=0.3, theta0=0.25, e=0.9)
     return system

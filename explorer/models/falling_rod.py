@@ -31,12 +31,13 @@ from explorer.systems.sketch import ground, line
 def falling_rod() -> MechanicalSystem:
     """Return a rod whose tip slides on the ground."""
     system = MechanicalSystem(
-        "rod on rough ground", q="x y theta", units=("m", "m", "rad"),
+        "rod on rough ground",
+        q="x y theta",
+        units=("m", "m", "rad"),
         text=(
-            "Chalk on a blackboard: with enough friction, sliding has no solution and the tip "
-            "hops."
+            "Chalk on a blackboard: with enough friction, sliding has no solution and the tip hops."
         ),
-    )  # fmt: skip
+    )
     (x, y, a), (v_x, _, w) = system.q, system.v
     m, length, mu, e, g, angle, speed, turn = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -58,11 +59,13 @@ def falling_rod() -> MechanicalSystem:
     system.start(
         q=[0, half * sp.sin(angle), angle],
         v=[speed - half * sp.sin(angle) * turn, half * sp.cos(angle) * turn, turn],
-        t_end=0.6, h=1e-3,
-    )  # fmt: skip
+        t_end=0.6,
+        h=1e-3,
+    )
     system.sketch(
-        ground((-3, 0), (2, 0)), line((x - along, y - up), (x + along, y + up)),
-    )  # fmt: skip
+        ground((-3, 0), (2, 0)),
+        line((x - along, y - up), (x + along, y + up)),
+    )
     system.published = {
         "uniform rod: least friction of the paradox": (4 / 3, 1e-9, "Genot and Brogliato 1999"),
         "uniform rod: least friction of a force without bound": (
@@ -71,11 +74,32 @@ def falling_rod() -> MechanicalSystem:
             "8/(3 sqrt 3), Genot and Brogliato 1999",
         ),
     }
-    system.preset("paradox", "No force holds the tip up: an impulse stops it without a collision.",
-                  mu=1.6, angle=1.2, t_end=0.25, h=1e-3)  # fmt: skip
-    system.preset("jam", "On its way to the paradox the force on the tip grows without bound.",
-                  mu=1.8, l=2, angle=0.62, speed=-6, turn=2.3, t_end=0.1, h=1e-4)  # fmt: skip
-    system.preset("pulled", "The tip trails behind: friction lifts it, and there is no paradox.",
-                  mu=1.6, angle=1.2, speed=3, t_end=0.4)  # fmt: skip
+    system.preset(
+        "paradox",
+        "No force holds the tip up: an impulse stops it without a collision.",
+        mu=1.6,
+        angle=1.2,
+        t_end=0.25,
+        h=1e-3,
+    )
+    system.preset(
+        "jam",
+        "On its way to the paradox the force on the tip grows without bound.",
+        mu=1.8,
+        l=2,
+        angle=0.62,
+        speed=-6,
+        turn=2.3,
+        t_end=0.1,
+        h=1e-4,
+    )
+    system.preset(
+        "pulled",
+        "The tip trails behind: friction lifts it, and there is no paradox.",
+        mu=1.6,
+        angle=1.2,
+        speed=3,
+        t_end=0.4,
+    )
     system.preset("no friction", "The centre falls straight down.", mu=0)
     return system

@@ -59,9 +59,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def fuller() -> HybridSystem:
     """Return a cart brought to rest by Fuller's feedback."""
     cart = HybridSystem(
-        "Fuller's problem", x="x1 x2", units=("m", "m/s"),
+        "Fuller's problem",
+        x="x1 x2",
+        units=("m", "m/s"),
         text="The best control switches infinitely often in a finite time.",
-    )  # fmt: skip
+    )
     x1, x2 = cart.x
     xi, a = cart.params(
         xi=Param(XI, 0, 0.49, "s2/m", "switching curve"),
@@ -76,9 +78,10 @@ def fuller() -> HybridSystem:
     cart.start(x=[a, 0], mode=brake, t_end=3.5, h=1e-3)
     b = sp.Rational(1, 10)
     cart.sketch(
-        ground((2.2, -b), (-2.2, -b)), line((0, -b), (0, 4 * b)),
+        ground((2.2, -b), (-2.2, -b)),
+        line((0, -b), (0, 4 * b)),
         line((x1 - 2 * b, -b), (x1 + 2 * b, -b), (x1 + 2 * b, b), (x1 - 2 * b, b), closed=True),
-    )  # fmt: skip
+    )
     cart.exact = exact
     cart.published = {
         "Fuller: factor of the intervals": (4.130160, 1e-5, "Fuller 1963"),

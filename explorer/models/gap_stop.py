@@ -51,9 +51,11 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def gap_stop() -> MechanicalSystem:
     """Return a driven mass on a spring whose way ends at a second spring."""
     system = MechanicalSystem(
-        "stop with clearance", q="x", units="m",
+        "stop with clearance",
+        q="x",
+        units="m",
         text="A spring acts on one side only: the kink of its force bends the resonance.",
-    )  # fmt: skip
+    )
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, k2, s, f, w, d = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -73,15 +75,25 @@ def gap_stop() -> MechanicalSystem:
     b, wall = sp.Rational(1, 4), s + 2
     plate = sp.Max(x, s)
     system.sketch(
-        ground((-5, -b), (-5, b)), spring((-5, 0), (x - 2 * b, 0)),
+        ground((-5, -b), (-5, b)),
+        spring((-5, 0), (x - 2 * b, 0)),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
-        ground((wall, 2 * b), (wall, -2 * b)), spring((plate, 0), (wall, 0)),
+        ground((wall, 2 * b), (wall, -2 * b)),
+        spring((plate, 0), (wall, 0)),
         line((plate, -2 * b), (plate, 2 * b)),
-    )  # fmt: skip
+    )
     system.exact = exact
     system.published = {"stop with clearance: period": (4.473213, 1e-6, "closed form")}
     system.preset("hard stop", "Nearly a wall: the passage is short, its force is large.", k2=200)
     system.preset("no stop", "k2 = 0: harmonic.", k2=0)
-    system.preset("forced", "Damped and driven above the first resonance: the stop answers.",
-                  c=0.1, f=0.5, omega=1.5, s=0.2, d=0, t_end=60)  # fmt: skip
+    system.preset(
+        "forced",
+        "Damped and driven above the first resonance: the stop answers.",
+        c=0.1,
+        f=0.5,
+        omega=1.5,
+        s=0.2,
+        d=0,
+        t_end=60,
+    )
     return system

@@ -16,9 +16,10 @@ from explorer.systems import StepSystem
 def glass_network() -> StepSystem:
     """Return a ring of three genes with one repression in it."""
     system = StepSystem(
-        "three genes in a ring", x="x1 x2 x3",
+        "three genes in a ring",
+        x="x1 x2 x3",
         text="Genes are on or off; a ring with one repression oscillates for ever.",
-    )  # fmt: skip
+    )
     x1, x2, x3 = system.x
     k, y = system.params(
         k=Param(1, 0.2, 3, "1/s", "rate of decay"),

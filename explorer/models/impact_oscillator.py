@@ -17,9 +17,11 @@ from explorer.systems.sketch import ground, line, spring
 def impact_oscillator() -> MechanicalSystem:
     """Return a driven mass on a spring that hits a rigid stop."""
     system = MechanicalSystem(
-        "impact oscillator", q="x", units="m",
+        "impact oscillator",
+        q="x",
+        units="m",
         text="A driven mass between free swing, grazing, chatter and chaos.",
-    )  # fmt: skip
+    )
     (x,), (v,), t = system.q, system.v, system.t
     m, c, k, f, w, s, e, x0, v0 = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -38,17 +40,42 @@ def impact_oscillator() -> MechanicalSystem:
     system.start(q=[x0], v=[v0], t_end=40, h=2e-3)
     b = sp.Rational(1, 4)
     system.sketch(
-        ground((-5, -b), (-5, b)), spring((-5, 0), (x - 2 * b, 0)),
+        ground((-5, -b), (-5, b)),
+        spring((-5, 0), (x - 2 * b, 0)),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
         ground((s, 2 * b), (s, -2 * b)),
-    )  # fmt: skip
+    )
     system.published = {
         "impact speed for omega = 2, e = 0.8, s = 0": (6.66667, 1e-2, "Budd and Dux 1994"),
     }
-    system.preset("one impact", "One impact in a period, speed 2w/((w^2-1)(1-e)).",
-                  omega=2, s=0, e=0.8, c=0, x0=-4.57597, v0=4.24264, t_end=40)  # fmt: skip
-    system.preset("grazing", "The free response just touches the stop: move s by a hair.",
-                  omega=0.8, c=0.1, s=2.7, e=0.8, x0=0, t_end=120)  # fmt: skip
-    system.preset("chatter", "Impacts accumulate, then the mass sticks to the stop.",
-                  omega=0.4, s=0, e=0.6, x0=-0.3, t_end=60)  # fmt: skip
+    system.preset(
+        "one impact",
+        "One impact in a period, speed 2w/((w^2-1)(1-e)).",
+        omega=2,
+        s=0,
+        e=0.8,
+        c=0,
+        x0=-4.57597,
+        v0=4.24264,
+        t_end=40,
+    )
+    system.preset(
+        "grazing",
+        "The free response just touches the stop: move s by a hair.",
+        omega=0.8,
+        c=0.1,
+        s=2.7,
+        e=0.8,
+        x0=0,
+        t_end=120,
+    )
+    system.preset(
+        "chatter",
+        "Impacts accumulate, then the mass sticks to the stop.",
+        omega=0.4,
+        s=0,
+        e=0.6,
+        x0=-0.3,
+        t_end=60,
+    )
     return system

@@ -26,9 +26,10 @@ from explorer.systems import StepSystem
 def irma() -> StepSystem:
     """Return a network of five genes, switched on by galactose."""
     system = StepSystem(
-        "IRMA", x="CBF1 GAL4 SWI5 GAL80 ASH1",
+        "IRMA",
+        x="CBF1 GAL4 SWI5 GAL80 ASH1",
         text="One positive and two negative loops: galactose switches it on, glucose off.",
-    )  # fmt: skip
+    )
     cbf1, gal4, swi5, gal80, ash1 = system.x
     u, k1, k2, k3 = system.params(
         u=Param(1, 0.1, 1, "", "galactose"),
@@ -48,6 +49,5 @@ def irma() -> StepSystem:
     system.published = {
         "IRMA: CBF1 falls through its threshold at": (25.541281188, 1e-9, "50 log(5 / 3)"),
     }
-    system.preset("little galactose", "Gal80 slows SWI5 down, but cannot silence it.",
-                  u=0.1)  # fmt: skip
+    system.preset("little galactose", "Gal80 slows SWI5 down, but cannot silence it.", u=0.1)
     return system

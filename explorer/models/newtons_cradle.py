@@ -18,9 +18,11 @@ from explorer.systems.sketch import circle, ground, line
 def newtons_cradle(n: int = 5) -> MechanicalSystem:
     """Return a cradle of `n` equal balls, the first one lifted."""
     system = MechanicalSystem(
-        f"Newton's cradle, {n} balls", q=[f"x{i + 1}" for i in range(n)], units="m",
+        f"Newton's cradle, {n} balls",
+        q=[f"x{i + 1}" for i in range(n)],
+        units="m",
         text="Impacts one after the other, or all at once: two different outcomes.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 2, 12, "", "number of balls")}
     x = system.q
     m, g, length, e, spacing, lift = system.params(

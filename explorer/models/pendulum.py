@@ -52,9 +52,11 @@ def exact(t: npt.ArrayLike, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def pendulum() -> MechanicalSystem:
     """Return a mass on a rod that swings through large angles, or turns over."""
     system = MechanicalSystem(
-        "pendulum", q="theta", units="rad",
+        "pendulum",
+        q="theta",
+        units="rad",
         text="Wider swings take longer; towards the top the period tends to infinity.",
-    )  # fmt: skip
+    )
     (a,), (w,) = system.q, system.v
     m, length, g, c, a0, w0 = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -70,8 +72,10 @@ def pendulum() -> MechanicalSystem:
     system.start(q=[a0], v=[w0], t_end=10, h=5e-3)
     x, y = length * sp.sin(a), -length * sp.cos(a)
     system.sketch(
-        ground((0.2, 0), (-0.2, 0)), line((0, 0), (x, y)), circle(x, y, sp.Rational(1, 12)),
-    )  # fmt: skip
+        ground((0.2, 0), (-0.2, 0)),
+        line((0, 0), (x, y)),
+        circle(x, y, sp.Rational(1, 12)),
+    )
     system.exact = exact
     system.published = {
         "pendulum: period at 90 degrees, in small ones": (1.1803406, 1e-7, "2 K(1/2) / pi"),

@@ -16,9 +16,11 @@ from explorer.systems.sketch import circle, ground, line
 def pendulum_wall() -> MechanicalSystem:
     """Return a pendulum that hits a vertical wall."""
     system = MechanicalSystem(
-        "pendulum and wall", q="theta", units="rad",
+        "pendulum and wall",
+        q="theta",
+        units="rad",
         text="One nonlinear equation, one nonlinear gap.",
-    )  # fmt: skip
+    )
     (theta,), (rate,) = system.q, system.v
     m, length, g, c, d, e, start = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -36,11 +38,23 @@ def pendulum_wall() -> MechanicalSystem:
     system.start(q=[start], v=[0], t_end=10, h=2e-3)
     x, y = length * sp.sin(theta), -length * sp.cos(theta)
     system.sketch(
-        ground((-d - 0.05, -2.1), (-d - 0.05, 0.4)), line((0, 0), (x, y)), circle(x, y, 0.05),
+        ground((-d - 0.05, -2.1), (-d - 0.05, 0.4)),
+        line((0, 0), (x, y)),
+        circle(x, y, 0.05),
         ground((0.15, 0), (-0.15, 0)),
-    )  # fmt: skip
-    system.preset("quarter period", "d = 0: the first impact is at sqrt(l/g) K(sin(theta0/2)).",
-                  d=0, e=1, theta0=1.5)  # fmt: skip
-    system.preset("comes to rest", "The wall beyond the lowest point: rest against it.",
-                  d=-0.3, e=0.6, theta0=1.2)  # fmt: skip
+    )
+    system.preset(
+        "quarter period",
+        "d = 0: the first impact is at sqrt(l/g) K(sin(theta0/2)).",
+        d=0,
+        e=1,
+        theta0=1.5,
+    )
+    system.preset(
+        "comes to rest",
+        "The wall beyond the lowest point: rest against it.",
+        d=-0.3,
+        e=0.6,
+        theta0=1.2,
+    )
     return system

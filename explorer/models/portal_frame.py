@@ -31,9 +31,11 @@ def stiffness(EI_c: float, EI_b: float, H: float, B: float) -> float:
 def portal_frame() -> MechanicalSystem:
     """Return a frame of one storey that sways."""
     system = MechanicalSystem(
-        "portal frame", q="u theta1 theta2", units=("m", "rad", "rad"),
+        "portal frame",
+        q="u theta1 theta2",
+        units=("m", "rad", "rad"),
         text="A stiffer beam holds the joints, and the columns sway at up to twice the frequency.",
-    )  # fmt: skip
+    )
     (u, *joints), t = system.q, system.t
     m_b, m_c, EI_c, EI_b, H, B, a0, a1, shake, w, u0 = system.params(
         m_b=Param(4000, 500, 20000, "kg", "mass of the beam"),
@@ -49,17 +51,21 @@ def portal_frame() -> MechanicalSystem:
         u0=Param(0, -0.1, 0.1, "m", "start sway, joints free"),
     )
     k, j = EI_c / H**3, EI_b / B
-    K = sp.Matrix([
-        [24 * k, -6 * k * H, -6 * k * H],
-        [-6 * k * H, 4 * k * H**2 + 4 * j, 2 * j],
-        [-6 * k * H, 2 * j, 4 * k * H**2 + 4 * j],
-    ])  # fmt: skip
+    K = sp.Matrix(
+        [
+            [24 * k, -6 * k * H, -6 * k * H],
+            [-6 * k * H, 4 * k * H**2 + 4 * j, 2 * j],
+            [-6 * k * H, 2 * j, 4 * k * H**2 + 4 * j],
+        ]
+    )
     turn, other = 4 * (m_c * H**2 + m_b * B**2) / 420, -3 * m_b * B**2 / 420
-    M = sp.Matrix([
-        [m_b + 312 * m_c / 420, -22 * m_c * H / 420, -22 * m_c * H / 420],
-        [-22 * m_c * H / 420, turn, other],
-        [-22 * m_c * H / 420, other, turn],
-    ])  # fmt: skip
+    M = sp.Matrix(
+        [
+            [m_b + 312 * m_c / 420, -22 * m_c * H / 420, -22 * m_c * H / 420],
+            [-22 * m_c * H / 420, turn, other],
+            [-22 * m_c * H / 420, other, turn],
+        ]
+    )
     carried = sp.Matrix([m_b + m_c, -m_c * H / 12, -m_c * H / 12])
     x, v = sp.Matrix(system.q), sp.Matrix(system.v)
     system.mass = M
@@ -68,12 +74,24 @@ def portal_frame() -> MechanicalSystem:
     rotation = 6 * k * H / (4 * k * H**2 + 6 * j)  # joints that carry no moment
     system.start(q=[u0, rotation * u0, rotation * u0], v=[0, 0, 0], t_end=3, h=5e-3)
     system.sketch(*_drawn(u, joints, H, B))
-    system.preset("released", "Pulled aside and let go, without damping.",
-                  a_g=0, a0=0, a1=0, u0=0.05)  # fmt: skip
-    system.preset("soft beam", "The joints turn freely: two cantilevers side by side.",
-                  a_g=0, u0=0.05, EI_b=1e4)  # fmt: skip
-    system.preset("stiff beam", "The joints are held: twice the frequency of the soft one.",
-                  a_g=0, u0=0.05, EI_b=1e8, t_end=2)  # fmt: skip
+    system.preset(
+        "released", "Pulled aside and let go, without damping.", a_g=0, a0=0, a1=0, u0=0.05
+    )
+    system.preset(
+        "soft beam",
+        "The joints turn freely: two cantilevers side by side.",
+        a_g=0,
+        u0=0.05,
+        EI_b=1e4,
+    )
+    system.preset(
+        "stiff beam",
+        "The joints are held: twice the frequency of the soft one.",
+        a_g=0,
+        u0=0.05,
+        EI_b=1e8,
+        t_end=2,
+    )
     return system
 
 

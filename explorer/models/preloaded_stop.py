@@ -50,9 +50,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def preloaded_stop() -> HybridSystem:
     """Return a mass on a spring that meets a second, preloaded spring."""
     system = HybridSystem(
-        "preloaded stop", x="x v", units=("m", "m/s"),
+        "preloaded stop",
+        x="x v",
+        units=("m", "m/s"),
         text="A jump of the force: the velocity has a kink, no impact.",
-    )  # fmt: skip
+    )
     (x, v), t = system.x, system.t
     m, k, k2, F0, c, f, w, d = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -73,15 +75,23 @@ def preloaded_stop() -> HybridSystem:
     b, wall = sp.Rational(1, 4), 2
     plate = sp.Max(x, 0)
     system.sketch(
-        ground((-5, -b), (-5, b)), spring((-5, 0), (x - 2 * b, 0)),
+        ground((-5, -b), (-5, b)),
+        spring((-5, 0), (x - 2 * b, 0)),
         line((x - 2 * b, -b), (x, -b), (x, b), (x - 2 * b, b), closed=True),
-        ground((wall, 2 * b), (wall, -2 * b)), spring((plate, 0), (wall, 0)),
+        ground((wall, 2 * b), (wall, -2 * b)),
+        spring((plate, 0), (wall, 0)),
         line((plate, -2 * b), (plate, 2 * b)),
-    )  # fmt: skip
+    )
     system.exact = exact
     system.published = {"preloaded stop: period": (4.065637, 1e-6, "closed form")}
     system.preset("no preload", "F0 = 0: only the stiffness jumps, no longer the force.", F0=0)
     system.preset("hard stop", "A strong preload is nearly a wall without loss.", F0=10, k2=50)
-    system.preset("forced", "Damped and driven: the stop bends the resonance.",
-                  c=0.1, f=1, omega=1.4, t_end=80)  # fmt: skip
+    system.preset(
+        "forced",
+        "Damped and driven: the stop bends the resonance.",
+        c=0.1,
+        f=1,
+        omega=1.4,
+        t_end=80,
+    )
     return system

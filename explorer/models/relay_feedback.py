@@ -16,9 +16,10 @@ from explorer.systems import StepSystem
 def relay_feedback() -> StepSystem:
     """Return a third-order system with a relay in its loop."""
     system = StepSystem(
-        "relay feedback", x="x1 x2 x3",
+        "relay feedback",
+        x="x1 x2 x3",
         text="It oscillates by itself; where the relay switches too fast to follow, it slides.",
-    )  # fmt: skip
+    )
     x1, x2, x3 = system.x
     w, z, s, b1, b2, b3 = system.params(
         w=Param(25, 0.5, 30, "1/s", "resonance"),
@@ -41,7 +42,16 @@ def relay_feedback() -> StepSystem:
         "relay feedback: x3(10)": (2.358698811, 1e-8, "FESD of order 7, 34 switches"),
         "relay feedback of 1/(p + 1)^3: period": (3.679751, 1e-6, "closed form"),
     }
-    system.preset("1/(p + 1)^3", "No slide: a cycle of period 3.6798 s, its describing function "
-                  "says 3.6276 s.", w=1, z=1, b1=0, b2=0, b3=1, t_end=30, h=0.1)  # fmt: skip
+    system.preset(
+        "1/(p + 1)^3",
+        "No slide: a cycle of period 3.6798 s, its describing function says 3.6276 s.",
+        w=1,
+        z=1,
+        b1=0,
+        b2=0,
+        b3=1,
+        t_end=30,
+        h=0.1,
+    )
     system.preset("well damped", "One slide in each half of the cycle.", z=0.5)
     return system

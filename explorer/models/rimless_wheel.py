@@ -20,9 +20,11 @@ from explorer.systems.sketch import circle, ground, line
 def rimless_wheel(n: int = 8) -> HybridSystem:
     """Return a wheel of `n` spokes without a rim that rolls down a slope."""
     wheel = HybridSystem(
-        f"rimless wheel, {n} spokes", x="theta w", units=("rad", "rad/s"),
+        f"rimless wheel, {n} spokes",
+        x="theta w",
+        units=("rad", "rad/s"),
         text="It rolls for ever or rocks to rest: a limit cycle made by its impacts.",
-    )  # fmt: skip
+    )
     wheel.sizes = {"n": Param(n, 5, 24, "", "number of spokes")}
     theta, w = wheel.x
     g, length, gamma, w0 = wheel.params(
@@ -35,10 +37,22 @@ def rimless_wheel(n: int = 8) -> HybridSystem:
     kept = sp.cos(2 * alpha) * w
     roll = wheel.mode("one spoke", [w, g / length * sp.sin(theta)])
     stand = wheel.mode("two spokes", [0, 0])
-    wheel.guard(roll, theta - gamma - alpha, direction=+1, zeno=stand, name="next spoke",
-                reset={theta: gamma - alpha, w: kept})  # fmt: skip
-    wheel.guard(roll, theta - gamma + alpha, direction=-1, zeno=stand, name="back",
-                reset={theta: gamma + alpha, w: kept})  # fmt: skip
+    wheel.guard(
+        roll,
+        theta - gamma - alpha,
+        direction=+1,
+        zeno=stand,
+        name="next spoke",
+        reset={theta: gamma - alpha, w: kept},
+    )
+    wheel.guard(
+        roll,
+        theta - gamma + alpha,
+        direction=-1,
+        zeno=stand,
+        name="back",
+        reset={theta: gamma + alpha, w: kept},
+    )
     wheel.start(x=[gamma - alpha, w0], mode=roll, t_end=8, h=2e-3)
     # on a treadmill: along the slope the hub stays where it is
     down, up = (sp.cos(gamma), -sp.sin(gamma)), (sp.sin(gamma), sp.cos(gamma))
@@ -47,8 +61,9 @@ def rimless_wheel(n: int = 8) -> HybridSystem:
     ends = [(hub[0] - length * sp.sin(a), hub[1] - length * sp.cos(a)) for a in spokes]
     wheel.sketch(
         ground(tuple(1.5 * c for c in down), tuple(-1.5 * c for c in down)),
-        *(line(hub, end) for end in ends), circle(hub[0], hub[1], 0.06),
-    )  # fmt: skip
+        *(line(hub, end) for end in ends),
+        circle(hub[0], hub[1], 0.06),
+    )
     if n == 8:
         wheel.published = {
             "rimless wheel: speed after an impact": (1.094904, 1e-5, "McGeer 1990, closed form"),

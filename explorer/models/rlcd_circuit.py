@@ -48,9 +48,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def rlcd_circuit() -> FirstOrderSystem:
     """Return a resonant tank with a diode."""
     system = FirstOrderSystem(
-        "RLCD circuit", x="v i", units=("V", "A"),
+        "RLCD circuit",
+        x="v i",
+        units=("V", "A"),
         text="One ideal diode: the circuit changes its equations, but one formula describes it.",
-    )  # fmt: skip
+    )
     v, i = system.x
     R, L, C, v0 = system.params(
         R=Param(1000, 100, 5000, "Ω", "resistance"),

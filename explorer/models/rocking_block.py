@@ -23,9 +23,11 @@ from explorer.systems.sketch import ground, line
 def rocking_block() -> MechanicalSystem:
     """Return a block released at a tilt."""
     system = MechanicalSystem(
-        "rocking block", q="y theta", units=("m", "rad"),
+        "rocking block",
+        q="y theta",
+        units=("m", "rad"),
         text="Each impact moves the pivot to the other corner and removes the same share of speed.",
-    )  # fmt: skip
+    )
     (y, a), (_, w) = system.q, system.v
     m, B, H, g, e, tilt = system.params(
         m=Param(1, 0.1, 10, "kg", "mass"),

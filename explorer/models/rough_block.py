@@ -17,9 +17,11 @@ from explorer.systems.sketch import Point, ground, line
 def rough_block() -> MechanicalSystem:
     """Return a block that is let go at a tilt, on a floor that may shake."""
     system = MechanicalSystem(
-        "rocking block with friction", q="x y theta", units=("m", "m", "rad"),
+        "rocking block with friction",
+        q="x y theta",
+        units=("m", "m", "rad"),
         text="Slide or rock? It depends on friction compared with width over height.",
-    )  # fmt: skip
+    )
     (x, y, a), (v_x, _, w) = system.q, system.v
     m, B, H, g, mu, e, tilt, shake, omega = system.params(
         m=Param(1, 0.1, 10, "kg", "mass"),

@@ -24,9 +24,11 @@ def frequencies(n: int, m: float, k: float) -> np.ndarray:
 def shear_building(n: int = 5) -> MechanicalSystem:
     """Return a building of `n` storeys on a shaking ground."""
     system = MechanicalSystem(
-        f"shear building of {n} storeys", q=[f"x{i + 1}" for i in range(n)], units="m",
+        f"shear building of {n} storeys",
+        q=[f"x{i + 1}" for i in range(n)],
+        units="m",
         text="Every storey a mass, every column a spring: sway in the rhythm of the ground.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 1, 20, "", "number of storeys")}
     x, v, t = system.q, system.v, system.t
     m, k, a0, a1, shake, w = system.params(
@@ -53,9 +55,15 @@ def shear_building(n: int = 5) -> MechanicalSystem:
     floors = [(10 * x[i] * height, (i + 1) * height) for i in range(n)]
     system.sketch(
         ground((-height, 0), (height, 0)),
-        line((0, 0), *floors), *(circle(*floor, height / 5) for floor in floors),
-    )  # fmt: skip
+        line((0, 0), *floors),
+        *(circle(*floor, height / 5) for floor in floors),
+    )
     system.preset("free", "The ground stops: only what was excited goes on.", a_g=0)
-    system.preset("resonance", "The ground shakes in the lowest frequency.",
-                  omega=float(frequencies(n, 1000, 1e6)[0]), a0=0.05, a1=0)  # fmt: skip
+    system.preset(
+        "resonance",
+        "The ground shakes in the lowest frequency.",
+        omega=float(frequencies(n, 1000, 1e6)[0]),
+        a0=0.05,
+        a1=0,
+    )
     return system

@@ -27,7 +27,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def sign_crossing() -> FilippovSystem:
     """Return a state that crosses a surface, and is slower behind it."""
     system = FilippovSystem(
-        "crossing of a surface", x="x", c={"surface": "x"}, S=[[1], [-1]],
+        "crossing of a surface",
+        x="x",
+        c={"surface": "x"},
+        S=[[1], [-1]],
         params={
             "a": Param(3, 0.5, 5, "1/s", "speed below the surface"),
             "b": Param(1, -2, 5, "1/s", "speed above it"),
@@ -35,7 +38,7 @@ def sign_crossing() -> FilippovSystem:
         },
         modes={"above": ["b"], "below": ["a"]},
         text="The simplest switch: how does the end depend on the start?",
-    )  # fmt: skip
+    )
     system.start(x=["x0"], t_end=1, h=0.1)
     system.exact = exact
     system.preset("it sticks", "Both fields point to the surface: the start is forgotten.", b=-1)

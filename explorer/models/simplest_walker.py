@@ -23,9 +23,11 @@ from explorer.systems.sketch import circle, ground, line
 def simplest_walker() -> HybridSystem:
     """Return a biped that walks down a shallow slope without any control."""
     walker = HybridSystem(
-        "simplest walker", x="theta phi v_theta v_phi", units=("rad", "rad", "rad/s", "rad/s"),
+        "simplest walker",
+        x="theta phi v_theta v_phi",
+        units=("rad", "rad", "rad/s", "rad/s"),
         text="A gait without control: stable, then with doubled period, then chaotic, then a fall.",
-    )  # fmt: skip
+    )
     theta, phi, v, u = walker.x
     gamma, theta0, rate0 = walker.params(
         gamma=Param(0.009, 0.001, 0.019, "rad", "slope"),
@@ -38,9 +40,13 @@ def simplest_walker() -> HybridSystem:
     # the swing foot is at the ground at the start of a step and when it passes the stance leg, too:
     # stiff legs scuff there, which is ignored
     walker.guard(
-        walk, phi - 2 * theta, direction=+1, when=-theta, name="heel strike",
+        walk,
+        phi - 2 * theta,
+        direction=+1,
+        when=-theta,
+        name="heel strike",
         reset=[-theta, -2 * theta, kept * v, kept * (1 - kept) * v],
-    )  # fmt: skip
+    )
     walker.guard(walk, theta + 1.2, direction=-1, terminal=True, name="falls forward")
     walker.guard(walk, theta - 1.2, direction=+1, terminal=True, name="falls back")
     walker.start(
@@ -56,9 +62,12 @@ def simplest_walker() -> HybridSystem:
     hip, foot, swing = below(0, 0), below(theta), below(theta - phi)
     walker.sketch(
         ground(tuple(0.7 * c for c in down), tuple(-0.7 * c for c in down)),
-        line(hip, foot), line(hip, swing), circle(*hip, 0.07), circle(*foot, 0.02),
+        line(hip, foot),
+        line(hip, swing),
+        circle(*hip, 0.07),
+        circle(*foot, 0.02),
         circle(*swing, 0.02),
-    )  # fmt: skip
+    )
     walker.published = {
         "simplest walker: stance angle after a heel strike": (
             0.2003109,
@@ -78,9 +87,21 @@ def simplest_walker() -> HybridSystem:
             "recomputed; Garcia et al. 1998: 0.0151",
         ),
     }
-    walker.preset("doubled", "A long step and a short one in turn.",
-                  gamma=0.0165, theta0=0.236657, rate0=-0.23234, t_end=60)  # fmt: skip
-    walker.preset("chaos", "No two steps are equal, and it does not fall.",
-                  gamma=0.0188, theta0=0.24696, rate0=-0.241016, t_end=120)  # fmt: skip
+    walker.preset(
+        "doubled",
+        "A long step and a short one in turn.",
+        gamma=0.0165,
+        theta0=0.236657,
+        rate0=-0.23234,
+        t_end=60,
+    )
+    walker.preset(
+        "chaos",
+        "No two steps are equal, and it does not fall.",
+        gamma=0.0188,
+        theta0=0.24696,
+        rate0=-0.241016,
+        t_end=120,
+    )
     walker.preset("a stumble", "Started a little too slow, it falls back.", rate0=-0.17, t_end=20)
     return walker

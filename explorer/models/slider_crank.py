@@ -24,9 +24,11 @@ _J1, _J2, _J3 = 7.4e-5, 5.9e-4, 2.7e-6  # about the centres, kg m2
 def slider_crank() -> MechanicalSystem:
     """Return a crank that turns freely and drives a slider with play."""
     system = MechanicalSystem(
-        "slider-crank with clearance", q="theta1 theta2 theta3", units="rad",
+        "slider-crank with clearance",
+        q="theta1 theta2 theta3",
+        units="rad",
         text="A millimetre of play: the slider hits its guide with one corner, or two, and tilts.",
-    )  # fmt: skip
+    )
     (a1, a2, a3), (w1, w2, _) = system.q, system.v
     m, c, e, mu, e_t, g, omega = system.params(
         m=Param(0.076, 0.02, 0.2, "kg", "mass of the slider"),
@@ -67,18 +69,23 @@ def slider_crank() -> MechanicalSystem:
     pin = _L1 * sp.cos(a1), _L1 * sp.sin(a1)
     low, high = 0.08, 0.53
     system.sketch(
-        ground((low, -_B - c), (high, -_B - c)), ground((high, _B + c), (low, _B + c)),
+        ground((low, -_B - c), (high, -_B - c)),
+        ground((high, _B + c), (low, _B + c)),
         line(*(corner(i, j) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))), closed=True),
         line((0, 0), pin, (x, y)),
-    )  # fmt: skip
+    )
     system.published = {
         "slider-crank: crank after the first impact, h = 1e-4": (
-            107.6237372780463, 1e-9, "Siconos SliderCrank, direct projection"
+            107.6237372780463,
+            1e-9,
+            "Siconos SliderCrank, direct projection",
         ),
         "slider-crank: rod after the first impact, h = 1e-4": (
-            -52.11864863381527, 1e-9, "Siconos SliderCrank, direct projection"
+            -52.11864863381527,
+            1e-9,
+            "Siconos SliderCrank, direct projection",
         ),
-    }  # fmt: skip
+    }
     system.preset("worn", "Five millimetres of play: rarer, harder hits.", c=5e-3)
     system.preset("dry", "Without grease the slider tilts where it touches.", mu=0.3)
     return system

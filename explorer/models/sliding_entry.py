@@ -25,12 +25,14 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def sliding_entry() -> FilippovSystem:
     """Return a point that slides on a line up to a fold."""
     system = FilippovSystem(
-        "entry and exit of a slide", x="x y", units="m",
+        "entry and exit of a slide",
+        x="x y",
+        units="m",
         text=(
             "A line holds the state while both sides push to it, and releases it where one turns "
             "away."
         ),
-    )  # fmt: skip
+    )
     x, _ = system.x
     a, y0 = system.params(
         a=Param(2, 0.5, 3, "m", "place of the fold"),

@@ -32,9 +32,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def sliding_mode() -> StepSystem:
     """Return a state that a relay forces to zero against a disturbance."""
     system = StepSystem(
-        "sliding-mode control", x="x",
+        "sliding-mode control",
+        x="x",
         text="The relay reaches the surface in finite time; chattering comes from the scheme.",
-    )  # fmt: skip
+    )
     (x,) = system.x
     a, d, w, x0 = system.params(
         a=Param(1, 0.2, 3, "1/s", "relay"),

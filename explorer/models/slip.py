@@ -19,9 +19,11 @@ from explorer.systems.sketch import circle, ground, spring
 def slip() -> HybridSystem:
     """Return the spring-loaded inverted pendulum, started at an apex."""
     runner = HybridSystem(
-        "running on a spring (SLIP)", x="x y v_x v_y", units=("m", "m", "m/s", "m/s"),
+        "running on a spring (SLIP)",
+        x="x y v_x v_y",
+        units=("m", "m", "m/s", "m/s"),
         text="It runs by itself: the angle of the leg is its only control.",
-    )  # fmt: skip
+    )
     x, y, vx, vy = runner.x
     m, k, length, g, degrees, v1, y0 = runner.params(
         m=Param(80, 40, 120, "kg", "mass"),
@@ -40,8 +42,9 @@ def slip() -> HybridSystem:
     stance = runner.mode("stance", [vx, vy, push * x, push * y - g])
     # a leg that would not be pressed together (running backwards) does not hold
     pressed = reach * vx - low * vy
-    runner.guard(flight, y - low, direction=-1, to=stance, reset={x: -reach}, when=pressed,
-                 name="touchdown")  # fmt: skip
+    runner.guard(
+        flight, y - low, direction=-1, to=stance, reset={x: -reach}, when=pressed, name="touchdown"
+    )
     runner.guard(stance, leg - length, direction=+1, to=flight, name="lift-off")
     runner.guard(flight, vy, direction=-1, name="apex")
     runner.guard("*", y - length / 5, direction=-1, terminal=True, name="falls")
@@ -57,8 +60,10 @@ def slip() -> HybridSystem:
         "SLIP: multiplier of the unstable apex": (1.6870, 1e-3, "recomputed; Seyfarth et al. 2002"),
     }
     runner.preset("returns", "From 1.2 m it comes back to the stable height.", y0=1.2, t_end=8)
-    runner.preset("stumbles", "Above the unstable height it jumps higher, then falls.",
-                  y0=1.36, t_end=8)  # fmt: skip
-    runner.preset("flat leg", "Too flat an angle: the leg throws it up, then it falls.",
-                  attack=58, t_end=4)  # fmt: skip
+    runner.preset(
+        "stumbles", "Above the unstable height it jumps higher, then falls.", y0=1.36, t_end=8
+    )
+    runner.preset(
+        "flat leg", "Too flat an angle: the leg throws it up, then it falls.", attack=58, t_end=4
+    )
     return runner

@@ -18,9 +18,11 @@ from explorer.systems.sketch import Point, ground, line
 def stack(n: int = 2) -> MechanicalSystem:
     """Return a stack of `n` blocks, too flat to tip."""
     system = MechanicalSystem(
-        f"stack of {n} blocks", q=[f"{c}{i + 1}" for i in range(n) for c in "xyz"], units="m",
+        f"stack of {n} blocks",
+        q=[f"{c}{i + 1}" for i in range(n) for c in "xyz"],
+        units="m",
         text="Friction in space on every interface, on a table that moves in a circle.",
-    )  # fmt: skip
+    )
     system.sizes = {"n": Param(n, 1, 20, "", "number of blocks")}
     m, mu, fall, A, omega, g, height = system.params(
         m=Param(1, 0.1, 5, "kg", "mass of a block"),
@@ -33,8 +35,10 @@ def stack(n: int = 2) -> MechanicalSystem:
     )
     system.mass, system.force = m * sp.eye(3 * n), [0, 0, -m * g] * n
     turn = omega * system.t
-    table, moves = (A * sp.sin(turn), -A * sp.cos(turn)), (A * omega * sp.cos(turn),
-                                                          A * omega * sp.sin(turn))  # fmt: skip
+    table, moves = (
+        (A * sp.sin(turn), -A * sp.cos(turn)),
+        (A * omega * sp.cos(turn), A * omega * sp.sin(turn)),
+    )
     q, v = system.q, system.v
     system.potential = m * g * sum(q[2::3])
     for i in range(n):
@@ -43,8 +47,9 @@ def stack(n: int = 2) -> MechanicalSystem:
         slip = (v[3 * i] - below[1], v[3 * i + 1] - below[2])
         rough = mu * (1 - fall * sp.Rational(i, max(n - 1, 1)))
         system.contact(Contact(gap=z - below[0], name=f"under {i + 1}", mu=rough, slip=slip))
-    system.start(q=[0 if c != 2 else i * height for i in range(n) for c in range(3)], t_end=1.5,
-                 h=1e-3)  # fmt: skip
+    system.start(
+        q=[0 if c != 2 else i * height for i in range(n) for c in range(3)], t_end=1.5, h=1e-3
+    )
 
     def seen(x: sp.Expr, y: sp.Expr, z: sp.Expr) -> Point:  # from the front and a little from above
         return x + y / 2, z + y / 4

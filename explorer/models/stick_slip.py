@@ -27,8 +27,9 @@ def _exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
     w, lead, rest = np.sqrt(k / m), (rho["mu_s"] - mu) * m * g / k, mu * m * g / k
     phase = np.asarray(t, float) % (sticks + slides)
     late = phase - sticks
-    x = np.where(late < 0, rest - lead + v * phase,
-                 rest + lead * np.cos(w * late) + v / w * np.sin(w * late))  # fmt: skip
+    x = np.where(
+        late < 0, rest - lead + v * phase, rest + lead * np.cos(w * late) + v / w * np.sin(w * late)
+    )
     speed = np.where(late < 0, v, -lead * w * np.sin(w * late) + v * np.cos(w * late))
     none = np.zeros_like(x)
     return {"q": np.column_stack([x, none]), "v": np.column_stack([speed, none])}
@@ -38,9 +39,11 @@ def _exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def stick_slip() -> MechanicalSystem:
     """Return a block that a belt drags along until its spring tears it off."""
     system = MechanicalSystem(
-        "block on a belt", q="x y", units="m",
+        "block on a belt",
+        q="x y",
+        units="m",
         text="Dry friction makes a limit cycle: the block sticks to the belt, then slides back.",
-    )  # fmt: skip
+    )
     (x, y), (v_x, _) = system.q, system.v
     m, k, mu_s, mu, g, v = system.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -56,17 +59,28 @@ def stick_slip() -> MechanicalSystem:
     system.start(q=[(2 * mu - mu_s) * m * g / k, 0], v=[v, 0], t_end=12)
     system.exact = _exact
     system.sketch(
-        ground((-1, 0), (3, 0)), ground((-1, 0.6), (-1, 0)),
+        ground((-1, 0), (3, 0)),
+        ground((-1, 0.6), (-1, 0)),
         spring((-1, 0.2), (x - 0.25, y + 0.2)),
         line((x - 0.25, y), (x + 0.25, y), (x + 0.25, y + 0.4), (x - 0.25, y + 0.4), closed=True),
-    )  # fmt: skip
+    )
     system.published = {
         "sticks, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": (5, 1e-9, "closed form"),
         "slides, m = k = g = mu_s = 1, mu = 0.5, v = 0.2": (3.902605, 1e-6, "closed form"),
     }
-    system.preset("textbook", "Fs = 1 N, Fk = 0.5 N: sticks 5 s, slides 3.9026 s.",
-                  m=1, k=1, mu_s=1, mu=0.5, g=1, v=0.2, t_end=40)  # fmt: skip
+    system.preset(
+        "textbook",
+        "Fs = 1 N, Fk = 0.5 N: sticks 5 s, slides 3.9026 s.",
+        m=1,
+        k=1,
+        mu_s=1,
+        mu=0.5,
+        g=1,
+        v=0.2,
+        t_end=40,
+    )
     system.preset("fast belt", "It sticks only for a moment.", v=1.5)
-    system.preset("no drop", "Static friction is as small as sliding friction: no cycle.",
-                  mu=0.4, mu_s=0.4)  # fmt: skip
+    system.preset(
+        "no drop", "Static friction is as small as sliding friction: no cycle.", mu=0.4, mu_s=0.4
+    )
     return system

@@ -15,9 +15,11 @@ from explorer.systems.sketch import circle, ground, line, spring
 def stribeck_belt() -> FilippovSystem:
     """Return a block on a belt with a friction that falls as it slips faster."""
     system = FilippovSystem(
-        "belt with falling friction", x="q v", units=("m", "m/s"),
+        "belt with falling friction",
+        x="q v",
+        units=("m", "m/s"),
         text="Friction falls with speed, so sticking and slipping take turns.",
-    )  # fmt: skip
+    )
     q, v = system.x
     F, d, v0 = system.params(
         F=Param(1, 0.2, 2, "m/s2", "friction at rest, by mass"),
@@ -27,14 +29,18 @@ def stribeck_belt() -> FilippovSystem:
     slow, fast = v0 - v, v - v0
     system.subsystem(
         {"slower": [v, -q + F / (1 + d * slow)], "faster": [v, -q - F / (1 + d * fast)]},
-        c={"slip": fast}, S=[[-1], [1]],
-    )  # fmt: skip
+        c={"slip": fast},
+        S=[[-1], [1]],
+    )
     system.start(x=[0.04, -0.01], t_end=40, h=0.1)
     system.sketch(
-        ground((-1.6, 0), (2.4, 0)), circle(-1.4, -0.12, 0.12), circle(2.2, -0.12, 0.12),
-        ground((-1.6, 0.6), (-1.6, 0)), spring((-1.6, 0.2), (q - 0.25, 0.2)),
+        ground((-1.6, 0), (2.4, 0)),
+        circle(-1.4, -0.12, 0.12),
+        circle(2.2, -0.12, 0.12),
+        ground((-1.6, 0.6), (-1.6, 0)),
+        spring((-1.6, 0.2), (q - 0.25, 0.2)),
         line((q - 0.25, 0), (q + 0.25, 0), (q + 0.25, 0.4), (q - 0.25, 0.4), closed=True),
-    )  # fmt: skip
+    )
     system.published = {
         "falling friction: q(40)": (0.6289436367, 1e-9, "FESD of order 7 and event location"),
         "falling friction, d = 3: period": (12.001031, 1e-5, "Leine et al. 1998, recomputed"),

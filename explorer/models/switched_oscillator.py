@@ -27,9 +27,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def switched_oscillator() -> FilippovSystem:
     """Return a spiral that turns round where it leaves the unit circle."""
     system = FilippovSystem(
-        "switched oscillator", x="x1 x2",
+        "switched oscillator",
+        x="x1 x2",
         text="One switch decides the order: 1 if it is passed over, 2 s - 1 if it is located.",
-    )  # fmt: skip
+    )
     x1, x2 = system.x
     w, r0 = system.params(
         w=Param(2 * np.pi, 1, 12, "1/s", "angular velocity"),
@@ -37,15 +38,17 @@ def switched_oscillator() -> FilippovSystem:
     )
     system.subsystem(
         {"inside": [x1 + w * x2, -w * x1 + x2], "outside": [x1 - w * x2, w * x1 + x2]},
-        c={"circle": x1**2 + x2**2 - 1}, S=[[-1], [1]],
-    )  # fmt: skip
+        c={"circle": x1**2 + x2**2 - 1},
+        S=[[-1], [1]],
+    )
     system.start(x=[r0, 0], t_end=np.pi / 2, h=0.02)
     system.exact = exact
     system.published = {
         "switched oscillator: x1(pi/2)": (-1.5974603774507, 1e-12, "closed form"),
         "switched oscillator: x2(pi/2)": (-0.7614936206060, 1e-12, "closed form, sign corrected"),
     }
-    system.preset("coarse", "Elements of 1/12 s: the switch is still on the boundary of one.",
-                  h=1 / 6)  # fmt: skip
+    system.preset(
+        "coarse", "Elements of 1/12 s: the switch is still on the boundary of one.", h=1 / 6
+    )
     system.preset("starts outside", "No switch at all.", r0=1.2, t_end=1)
     return system

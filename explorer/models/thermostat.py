@@ -34,9 +34,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def thermostat() -> HybridSystem:
     """Return a room with a heater that is switched on below L and off above U."""
     room = HybridSystem(
-        "thermostat", x="T", units="degC",
+        "thermostat",
+        x="T",
+        units="degC",
         text="Two thresholds: between them the mode depends on the history.",
-    )  # fmt: skip
+    )
     (T,) = room.x
     a, xe, xo, L, U = room.params(
         a=Param(0.1, 0.02, 0.5, "1/s", "rate of exchange"),
@@ -52,8 +54,9 @@ def thermostat() -> HybridSystem:
     room.start(x=[L], mode=on, t_end=20, h=0.01)
     room.exact = exact
     room.published = {"thermostat: period": (6.061358, 1e-5, "closed form")}
-    room.preset("narrow band", "The closer the thresholds, the more often it switches.",
-                L=19.9, U=20.1)  # fmt: skip
+    room.preset(
+        "narrow band", "The closer the thresholds, the more often it switches.", L=19.9, U=20.1
+    )
     room.preset("cold day", "Outside at 0 degC: short pauses, long heating.", xe=0, xo=23, t_end=60)
     room.preset("strong heater", "Short pulses of heat, slow cooling.", xo=60, a=0.05, t_end=60)
     return room

@@ -17,10 +17,12 @@ from explorer.systems.sketch import ground, line, spring
 def three_blocks() -> StepSystem:
     """Return three blocks in a row with dry friction."""
     system = StepSystem(
-        "three blocks with friction", x="q1 q2 q3 v1 v2 v3", units=["m"] * 3 + ["m/s"] * 3,
+        "three blocks with friction",
+        x="q1 q2 q3 v1 v2 v3",
+        units=["m"] * 3 + ["m/s"] * 3,
         text="Each block sticks or slides on its own; the set of moving blocks changes twelve "
-             "times.",
-    )  # fmt: skip
+        "times.",
+    )
     q1, q2, q3, v1, v2, v3 = system.x
     mu, c, A = system.params(
         mu=Param(0.3, 0, 1, "m/s2", "dry friction, by mass"),
@@ -29,9 +31,13 @@ def three_blocks() -> StepSystem:
     )
     rough = [c * v + mu * sp.sign(v) for v in (v1, v2, v3)]
     system.f = [
-        v1, v2, v3, -q1 + (q2 - q1) - rough[0], (q1 - q2) + (q3 - q2) - rough[1],
+        v1,
+        v2,
+        v3,
+        -q1 + (q2 - q1) - rough[0],
+        (q1 - q2) + (q3 - q2) - rough[1],
         (q2 - q3) + A * sp.cos(sp.pi * system.t) - rough[2],
-    ]  # fmt: skip
+    ]
     system.start(x=[-1, 1, -1, -1, 1, 1], t_end=5)
     places = [3 * k + q for k, q in enumerate((q1, q2, q3))]
     blocks = [
@@ -49,8 +55,9 @@ def three_blocks() -> StepSystem:
         f"three blocks: {name}(5)": (x, 1e-9, "FESD of order 7, 12 switches")
         for name, x in zip(system.coordinates, end, strict=True)
     }
-    system.preset("they come to rest", "Without forcing friction stops all three for good.", A=0,
-                  t_end=10)  # fmt: skip
+    system.preset(
+        "they come to rest", "Without forcing friction stops all three for good.", A=0, t_end=10
+    )
     system.preset("hardly rough", "Crossings, no slides.", mu=0.02)
     system.preset("very rough", "The first two rest most of the time.", mu=1, t_end=10)
     return system

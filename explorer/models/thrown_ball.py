@@ -44,9 +44,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def thrown_ball() -> MechanicalSystem:
     """Return a ball that is thrown along a rough floor."""
     ball = MechanicalSystem(
-        "ball thrown on a rough floor", q="x y", units="m",
+        "ball thrown on a rough floor",
+        q="x y",
+        units="m",
         text="Every bounce costs speed along the floor; then it slides, and sticks.",
-    )  # fmt: skip
+    )
     (x, y), (v_x, _) = ball.q, ball.v
     m, g, e, mu, y0, speed = ball.params(
         m=Param(1, 0.1, 5, "kg", "mass"),

@@ -61,9 +61,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def turbo_car() -> HybridSystem:
     """Return a car whose turbo charger has two thresholds."""
     car = HybridSystem(
-        "car with a turbo", x="q v", units=("m", "m/s"),
+        "car with a turbo",
+        x="q v",
+        units=("m", "m/s"),
         text="The same pedal gives up to three times the thrust; it depends on the history.",
-    )  # fmt: skip
+    )
     _, v = car.x
     a, w, v1, v2 = car.params(
         a=Param(5, 1, 10, "m/s2", "most thrust, by mass"),

@@ -36,9 +36,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_blocks() -> MechanicalSystem:
     """Return two blocks on a rough floor, one upon the other."""
     system = MechanicalSystem(
-        "two blocks with friction", q="x1 y1 x2 y2", units="m",
+        "two blocks with friction",
+        q="x1 y1 x2 y2",
+        units="m",
         text="Pull the cloth from under the plate: two contacts, each sticking or sliding.",
-    )  # fmt: skip
+    )
     (x1, y1, x2, y2), (v1, _, v2, _) = system.q, system.v
     m1, m2, mu1, mu2, g, f = system.params(
         m1=Param(2, 0.5, 5, "kg", "mass of the lower block"),
@@ -57,8 +59,9 @@ def two_blocks() -> MechanicalSystem:
     system.exact = exact
 
     def box(x: sp.Expr, y: sp.Expr, wide: float, high: float) -> Shape:
-        return line((x - wide, y), (x + wide, y), (x + wide, y + high), (x - wide, y + high),
-                    closed=True)  # fmt: skip
+        return line(
+            (x - wide, y), (x + wide, y), (x + wide, y + high), (x - wide, y + high), closed=True
+        )
 
     system.sketch(ground((-1, 0), (4, 0)), box(x1, y1, 0.6, 0.3), box(x2, y2 + 0.3, 0.2, 0.3))
     system.preset("together", "Less force: they move as one.", f=12)

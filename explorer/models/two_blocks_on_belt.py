@@ -16,9 +16,11 @@ from explorer.systems.sketch import circle, ground, line, spring
 def two_blocks_on_belt() -> FilippovSystem:
     """Return two coupled blocks that stick to a belt, one of them or both."""
     system = FilippovSystem(
-        "two blocks on a belt", x="q1 q2 v1 v2", units=["m"] * 2 + ["m/s"] * 2,
+        "two blocks on a belt",
+        x="q1 q2 v1 v2",
+        units=["m"] * 2 + ["m/s"] * 2,
         text="One sticks, both stick, or one breaks loose and pulls the other along.",
-    )  # fmt: skip
+    )
     q1, q2, v1, v2 = system.x
     k, f1, f2, d, v0 = system.params(
         k=Param(1.2, 0, 3, "1/s2", "spring between them, by mass"),
@@ -36,19 +38,23 @@ def two_blocks_on_belt() -> FilippovSystem:
                 f"{at} slower": {at: v, rate: pull + friction},
                 f"{at} faster": {at: v, rate: pull - friction},
             },
-            c={f"slip{i + 1}": v - v0}, S=[[-1], [1]],
-        )  # fmt: skip
+            c={f"slip{i + 1}": v - v0},
+            S=[[-1], [1]],
+        )
     system.start(x=[0.2, -0.4, 0, 0], t_end=12, h=0.02)
     left, right = 0.8 * q1 - 1, 0.8 * q2 + 1
     system.sketch(
-        ground((-2.6, 0), (3.4, 0)), circle(-2.4, -0.12, 0.12), circle(3.2, -0.12, 0.12),
-        ground((-2.6, 0.6), (-2.6, 0)), spring((-2.6, 0.2), (left - 0.2, 0.2)),
+        ground((-2.6, 0), (3.4, 0)),
+        circle(-2.4, -0.12, 0.12),
+        circle(3.2, -0.12, 0.12),
+        ground((-2.6, 0.6), (-2.6, 0)),
+        spring((-2.6, 0.2), (left - 0.2, 0.2)),
         spring((left + 0.2, 0.2), (right - 0.2, 0.2)),
         *(
             line((x - 0.2, 0), (x + 0.2, 0), (x + 0.2, 0.4), (x - 0.2, 0.4), closed=True)
             for x in (left, right)
         ),
-    )  # fmt: skip
+    )
     system.preset("apart", "No spring between them: each has a cycle of its own.", k=0)
     system.preset("stiff", "They stick and slip nearly as one.", k=3)
     return system

@@ -32,9 +32,11 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_fold() -> FilippovSystem:
     """Return a point that slides to where its future is no longer determined."""
     system = FilippovSystem(
-        "two-fold", x="x y", units="m",
+        "two-fold",
+        x="x y",
+        units="m",
         text="The line holds the state up to the fold. After it, the state may leave to any side.",
-    )  # fmt: skip
+    )
     x, y = system.x
     x0, y0, v, k = system.params(
         x0=Param(-1, -2, 1, "m", "place at the start"),
@@ -46,7 +48,8 @@ def two_fold() -> FilippovSystem:
     system.start(x=[x0, y0], t_end=0.7, h=0.05)
     system.exact = exact
     system.preset("through the fold", "It goes on along the line, where nothing holds it.", t_end=2)
-    system.preset("behind the fold", "On the line to begin with: a rule has to choose.", x0=0.2,
-                  y0=0, t_end=2)  # fmt: skip
+    system.preset(
+        "behind the fold", "On the line to begin with: a rule has to choose.", x0=0.2, y0=0, t_end=2
+    )
     system.preset("misses", "It turns away before it comes down.", y0=0.6, t_end=2)
     return system

@@ -33,9 +33,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_genes() -> StepSystem:
     """Return a toggle switch of two genes."""
     system = StepSystem(
-        "two genes", x="x1 x2",
+        "two genes",
+        x="x1 x2",
         text="Two genes repress each other: the first one wins, and a tie has no unique solution.",
-    )  # fmt: skip
+    )
     x1, x2 = system.x
     b, k, a1, a2 = system.params(
         b=Param(2, 0.5, 4, "1/s", "rate of synthesis"),

@@ -36,9 +36,10 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_relays() -> FirstOrderSystem:
     """Return two states, each driven by the signs of both."""
     system = FirstOrderSystem(
-        "two relays", x="x1 x2",
+        "two relays",
+        x="x1 x2",
         text="Infinitely many switches in a finite time: no event is located, and none is missed.",
-    )  # fmt: skip
+    )
     b, k, s = system.params(
         b=Param(2, 0.5, 5, "1/s", "strength"),
         k=Param(26, 0, 40, "", "coupling"),
@@ -53,10 +54,21 @@ def two_relays() -> FirstOrderSystem:
     system.published = {
         "two relays: time of arrival, b = 2, s = 3": (1.5, 1e-12, "closed form s / b"),
     }
-    system.preset("explicit", "The law a step late: it never comes to rest.",
-                  gamma=0, gamma_on="relation", h=4e-3)  # fmt: skip
+    system.preset(
+        "explicit",
+        "The law a step late: it never comes to rest.",
+        gamma=0,
+        gamma_on="relation",
+        h=4e-3,
+    )
     system.preset("x' = -b sgn x", "No coupling: implicit Euler rests at zero to round-off.", k=0)
-    system.preset("chattering", "The same by explicit Euler: for ever within b h of zero.", k=0,
-                  gamma=0, gamma_on="relation", h=2e-2)  # fmt: skip
+    system.preset(
+        "chattering",
+        "The same by explicit Euler: for ever within b h of zero.",
+        k=0,
+        gamma=0,
+        gamma_on="relation",
+        h=2e-2,
+    )
     system.preset("slide", "k < 1: along x2 = 0 to the origin.", k=0.5)
     return system

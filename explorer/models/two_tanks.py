@@ -52,12 +52,14 @@ def exact(t: np.ndarray, rho: dict[str, float]) -> dict[str, np.ndarray]:
 def two_tanks() -> HybridSystem:
     """Return two leaking tanks that share one hose."""
     tanks = HybridSystem(
-        "two tanks", x="x1 x2", units="m",
+        "two tanks",
+        x="x1 x2",
+        units="m",
         text=(
             "Infinitely many switches in a finite time, then a choice that the equations leave "
             "open."
         ),
-    )  # fmt: skip
+    )
     x1, x2 = tanks.x
     w, v1, v2, r1, r2, a1, a2, share = tanks.params(
         w=Param(0.75, 0.65, 1.2, "m/s", "inflow"),
@@ -86,8 +88,12 @@ def two_tanks() -> HybridSystem:
     tanks.sketch(*shapes)
     tanks.exact = exact
     tanks.published = {"tanks: Zeno time": (4.0, 1e-9, "Johansson et al. 1999")}
-    tanks.preset("enough water", "w = v1 + v2: the sum of the levels stays, the hose never rests.",
-                 w=1, t_end=20)  # fmt: skip
+    tanks.preset(
+        "enough water",
+        "w = v1 + v2: the sum of the levels stays, the hose never rests.",
+        w=1,
+        t_end=20,
+    )
     tanks.preset("one-sided", "After the accumulation all water goes to tank 1.", share=1, t_end=6)
     tanks.preset("slow decay", "Little is missing: the switches accumulate late.", w=0.95, t_end=24)
     return tanks

@@ -23,9 +23,11 @@ def period_one(e: float) -> tuple[float, float]:
 def vibrating_table() -> MechanicalSystem:
     """Return a ball on a table that moves up and down."""
     ball = MechanicalSystem(
-        "ball on a vibrating table", q="y", units="m",
+        "ball on a vibrating table",
+        q="y",
+        units="m",
         text="The ball locks to the table, doubles its period, then becomes chaotic.",
-    )  # fmt: skip
+    )
     (y,), t = ball.q, ball.t
     m, g, e, a, w, y0, v0 = ball.params(
         m=Param(1, 0.1, 5, "kg", "mass"),
@@ -43,8 +45,16 @@ def vibrating_table() -> MechanicalSystem:
     ball.sketch(line((-0.03, table), (0.03, table), role="ground"), circle(0, y + 0.004, 0.004))
     ball.published = {"period one up to, e = 0.8": (1.07084, 2e-3, "Luck and Mehta 1993")}
     ball.preset("locked", "One impact in each period of the table.", a=0.6, e=0.8)
-    ball.preset("doubled", "Above 1.07 the period doubles.",
-                a=1.15, e=0.8, y0=0.1046, v0=-0.922, t_end=12, h=5e-4)  # fmt: skip
+    ball.preset(
+        "doubled",
+        "Above 1.07 the period doubles.",
+        a=1.15,
+        e=0.8,
+        y0=0.1046,
+        v0=-0.922,
+        t_end=12,
+        h=5e-4,
+    )
     ball.preset("chaos", "No period at all.", a=2.2, e=0.8, t_end=10)
     ball.preset("chatter", "A weak table: the ball comes to rest and is carried.", a=0.9, e=0.3)
     return ball

@@ -20,9 +20,11 @@ from explorer.systems.sketch import Point, circle, line
 def woodpecker() -> MechanicalSystem:
     """Return the toy on its limit cycle."""
     system = MechanicalSystem(
-        "woodpecker toy", q="y phi_M phi_S", units=("m", "rad", "rad"),
+        "woodpecker toy",
+        q="y phi_M phi_S",
+        units=("m", "rad", "rad"),
         text="Gravity drives the bird, friction holds and releases it in turn: a limit cycle.",
-    )  # fmt: skip
+    )
     y, a, b = system.q
     v_y, w, _ = system.v
     m_S, c, g, h_M, r_M, mu, e = system.params(
@@ -61,12 +63,13 @@ def woodpecker() -> MechanicalSystem:
 
     system.sketch(
         *(line((s * r_O, low), (s * r_O, high), role="ground") for s in (-1, 1)),
-        line(*(sleeve(i * r_M, j * h_M) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))),
-             closed=True),
-        line(sleeve(r_M, 0), sleeve(l_M, 0), bird(l_G, 0), bird(l_G, h_S),
-             bird(l_G - l_S, h_S)),
+        line(
+            *(sleeve(i * r_M, j * h_M) for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1))),
+            closed=True,
+        ),
+        line(sleeve(r_M, 0), sleeve(l_M, 0), bird(l_G, 0), bird(l_G, h_S), bird(l_G - l_S, h_S)),
         circle(l_M + l_G, y + l_M * a + l_G * b, h_S / 3),
-    )  # fmt: skip
+    )
     system.published = {
         "woodpecker: period": (0.145976, 2e-4, "data of Siconos, limit h -> 0"),
         "woodpecker: height lost in a period": (0.019445, 2e-4, "data of Siconos, limit h -> 0"),

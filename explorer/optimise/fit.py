@@ -270,10 +270,18 @@ def _search(
     begun = search.named(start)
     try:
         found = optimize.least_squares(
-            model.residuals, start, model.jacobian, bounds=(search.low, search.high),
-            x_scale=search.scale, loss=model.loss, f_scale=model.scale, xtol=tol, ftol=tol,
-            gtol=1e-15, max_nfev=max_iter,
-        )  # fmt: skip
+            model.residuals,
+            start,
+            model.jacobian,
+            bounds=(search.low, search.high),
+            x_scale=search.scale,
+            loss=model.loss,
+            f_scale=model.scale,
+            xtol=tol,
+            ftol=tol,
+            gtol=1e-15,
+            max_nfev=max_iter,
+        )
     except ExplorerError as error:
         if first:
             raise
@@ -307,10 +315,20 @@ def _told(
     several = known(search, starts, starts[best])
     message = "; ".join(filter(None, [message, *doubts, several, *map(str, model.changes)]))
     return Fit(
-        search.named(found.x), search.named(np.sqrt(np.diag(covariance))), covariance, residuals,
-        float(np.sqrt(np.nanmean(residuals**2))), starts[best].success and doubt.ok, message,
-        model.changes, model.history, run, runs, starts, doubt,
-    )  # fmt: skip
+        search.named(found.x),
+        search.named(np.sqrt(np.diag(covariance))),
+        covariance,
+        residuals,
+        float(np.sqrt(np.nanmean(residuals**2))),
+        starts[best].success and doubt.ok,
+        message,
+        model.changes,
+        model.history,
+        run,
+        runs,
+        starts,
+        doubt,
+    )
 
 
 def _data(

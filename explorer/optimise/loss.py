@@ -46,8 +46,12 @@ def _arctan(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 LOSSES: dict[str, Loss] = {  # l, l', l'' of z = (r / C)^2
-    "linear": _linear, "soft_l1": _soft_l1, "huber": _huber, "cauchy": _cauchy, "arctan": _arctan,
-}  # fmt: skip
+    "linear": _linear,
+    "soft_l1": _soft_l1,
+    "huber": _huber,
+    "cauchy": _cauchy,
+    "arctan": _arctan,
+}
 
 
 def check_loss(name: str) -> Loss:

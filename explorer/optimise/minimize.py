@@ -154,10 +154,14 @@ class _Descent:
 
     def note(self) -> None:
         point, search = self.best, self.search
-        self.history.append({
-            **search.named(point.z * search.scale), "cost": point.cost,
-            "gradient": self.projected, "events": len(point.events),
-        })  # fmt: skip
+        self.history.append(
+            {
+                **search.named(point.z * search.scale),
+                "cost": point.cost,
+                "gradient": self.projected,
+                "events": len(point.events),
+            }
+        )
         self.progress(len(self.history) - 1, f"cost {point.cost:.4g}")
 
     @property
@@ -188,9 +192,14 @@ class _Descent:
             )
             try:
                 found = optimize.minimize(
-                    self.trial, z, jac=True, method="L-BFGS-B", bounds=box, callback=self.accept,
+                    self.trial,
+                    z,
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=box,
+                    callback=self.accept,
                     options={"maxiter": self.left, "gtol": self.tol, "ftol": 0.0},
-                )  # fmt: skip
+                )
             except _NoRun as no_run:
                 # half way to where there is no run; the search widens again once it moves
                 radius = 0.5 * float(np.abs(no_run.z - self.best.z).max())
@@ -295,9 +304,18 @@ def minimize(
     message = "; ".join(filter(None, [message, known(search, found, best[0])]))
     runs = sum(d.runs for _, d in tried if d is not None)
     return Minimum(
-        search.named(point.z * search.scale), point.cost, gradient, success, message,
-        descent.changes, descent.history, point.run, runs, found, doubt,
-    )  # fmt: skip
+        search.named(point.z * search.scale),
+        point.cost,
+        gradient,
+        success,
+        message,
+        descent.changes,
+        descent.history,
+        point.run,
+        runs,
+        found,
+        doubt,
+    )
 
 
 def _descend(

@@ -186,10 +186,11 @@ def _pair(given: object, name: str) -> tuple[float, float]:
         raise BadValue(f"The bounds of {name} must be (low, high), not {given!r}.")
     # an infinite side is as good as None
     sides = [
-        None if side is None or (isinstance(side, float) and np.isinf(side))
+        None
+        if side is None or (isinstance(side, float) and np.isinf(side))
         else number(side, f"a bound of {name}")
         for side in pair
-    ]  # fmt: skip
+    ]
     below = -np.inf if sides[0] is None else sides[0]
     above = np.inf if sides[1] is None else sides[1]
     if not below < above:

@@ -134,9 +134,15 @@ def _picks(session: Session) -> list[tuple[str, str]]:
 def choice(key: str, text: str, now: Values, choices: Choices, tip: str) -> Control:
     """Return a choice between values, each with its label."""
     return {
-        "key": key, "kind": "choice", "label": text, "text": tip, "unit": "", "value": now[key],
-        "default": now[key], "choices": [list(c) for c in choices],
-    }  # fmt: skip
+        "key": key,
+        "kind": "choice",
+        "label": text,
+        "text": tip,
+        "unit": "",
+        "value": now[key],
+        "default": now[key],
+        "choices": [list(c) for c in choices],
+    }
 
 
 def _number(key: str, text: str, u: str, now: Values, default: float, tip: str) -> Control:
@@ -158,11 +164,19 @@ def slider(key: str, name: str, p: Param, now: Values) -> Control:
     low, high = min(p.low, typed), max(p.high, typed)
     named, more = beside(name, p.text)
     return {
-        "key": key, "kind": "slider", "label": named, "beside": more,
-        "text": plain(prose(p.text)), "unit": unit(p.unit),
-        "low": low, "high": high, "log": p.log and low > 0, "integer": False,
-        "value": value, "default": p.value,
-    }  # fmt: skip
+        "key": key,
+        "kind": "slider",
+        "label": named,
+        "beside": more,
+        "text": plain(prose(p.text)),
+        "unit": unit(p.unit),
+        "low": low,
+        "high": high,
+        "log": p.log and low > 0,
+        "integer": False,
+        "value": value,
+        "default": p.value,
+    }
 
 
 def _knob(name: str, default: object, meta: Knob, now: Values) -> Control:

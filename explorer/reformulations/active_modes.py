@@ -114,9 +114,12 @@ def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
             names.append(name)
             modes.sets.append((signs, root))
     automaton = HybridSystem(
-        system.name, system.coordinates, params=system.parameters, units=system.units,
+        system.name,
+        system.coordinates,
+        params=system.parameters,
+        units=system.units,
         text=system.text,
-    )  # fmt: skip
+    )
     automaton.shapes, automaton.exact = system.shapes, system.exact
     automaton.modes = tuple(Mode(name, k, tuple(system.x)) for k, name in enumerate(names))
     guards, functions = [], {}
@@ -127,10 +130,22 @@ def modes_of(system: StepSystem) -> tuple[HybridSystem, Modes, dict[str, int]]:
             modes.after.append(after)
             branches = tuple(Branch(c.to, (sp.S.One,) * _conditions(modes, c)) for c in after)
             direction = -modes.sets[k][0][j] if kind == SIDE else -1
-            guards.append(Guard(
-                k, system.x[0], branches[0].to, direction, tuple(system.x), False, None, name,
-                False, -1, branches, leaves,
-            ))  # fmt: skip
+            guards.append(
+                Guard(
+                    k,
+                    system.x[0],
+                    branches[0].to,
+                    direction,
+                    tuple(system.x),
+                    False,
+                    None,
+                    name,
+                    False,
+                    -1,
+                    branches,
+                    leaves,
+                )
+            )
     automaton.guards = tuple(guards)
     modes.begins = [Conditions(k, tuple(range(count))) for k in range(len(modes.sets))]
     automaton.start_branches = tuple(
@@ -157,9 +172,10 @@ def _guards(
 
     def like(near: Sequence[int]) -> list[Conditions]:
         return [
-            Conditions(to, tuple(near)) for to, (other, _) in enumerate(found.sets)
+            Conditions(to, tuple(near))
+            for to, (other, _) in enumerate(found.sets)
             if to != k and all(other[i] == signs[i] for i in range(len(signs)) if i not in near)
-        ]  # fmt: skip
+        ]
 
     for j, side in enumerate(signs):
         name, alpha = system.guard_names[j], system.switches[j].alpha

@@ -180,9 +180,12 @@ class _Builder:
     def build(self) -> ActiveSets:
         system = self.system
         automaton = HybridSystem(
-            system.name, system.coordinates, params=system.parameters, units=system.units,
+            system.name,
+            system.coordinates,
+            params=system.parameters,
+            units=system.units,
             text=system.text,
-        )  # fmt: skip
+        )
         automaton.shapes, automaton.exact = system.shapes, system.exact
         # where several sets can follow, that with the most positive signs
         patterns = list(itertools.product((1, 0, -1), repeat=self.count))
@@ -234,9 +237,10 @@ class _Builder:
             elif alpha.free_symbols & moving:
                 for side, r in ((-1, alpha), (1, 1 - alpha)):
                     yield (
-                        f"{name}, {self.alphas[j]} = {(side + 1) // 2}", j,
+                        f"{name}, {self.alphas[j]} = {(side + 1) // 2}",
+                        j,
                         {"r": r, "to": dict(self._leaves(k, j, side)), "leaves": name},
-                    )  # fmt: skip
+                    )
 
     def _felt(self, signs: Signs, j: int) -> list[int]:
         """Return j and the functions of the slide whose rates depend on its multiplier."""

@@ -55,14 +55,14 @@ def _freeze(system: HybridSystem) -> FrozenSystem:
     taken = set(system.symbols())
     memory, clock = fresh("memory", taken), fresh("clock", taken)
     frozen = FrozenSystem(
-        f"{system.name}, time freezing", [*system.coordinates, memory, clock],
-        units=[*system.units, "", "s"], text=system.text,
-    )  # fmt: skip
+        f"{system.name}, time freezing",
+        [*system.coordinates, memory, clock],
+        units=[*system.units, "", "s"],
+        text=system.text,
+    )
     frozen.source, frozen.scale = system, fresh("a", {*taken, memory, clock})
     tilt = fresh("b", {*taken, memory, clock, frozen.scale})
-    a, b = frozen.params(
-        **system.parameters, **{frozen.scale: 10 / system.t_end, tilt: 1e-3}
-    )[-2:]  # fmt: skip
+    a, b = frozen.params(**system.parameters, **{frozen.scale: 10 / system.t_end, tilt: 1e-3})[-2:]
     w, t = frozen.x[-2:]
 
     def now(formula: sp.Expr) -> sp.Expr:

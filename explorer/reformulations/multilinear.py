@@ -48,9 +48,11 @@ class Rates:
     """
 
     def __init__(
-        self, f: Sequence[sp.Expr], alphas: Sequence[sp.Symbol],
+        self,
+        f: Sequence[sp.Expr],
+        alphas: Sequence[sp.Symbol],
         gradients: Sequence[Sequence[sp.Expr]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         used = {s for x in (*f, *(y for row in gradients for y in row)) for s in x.free_symbols}
         states = sorted(used - {*alphas}, key=str)
         point = {s: sp.Float(0.37 + 0.113 * k) for k, s in enumerate(states)}

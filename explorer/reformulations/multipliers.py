@@ -59,8 +59,9 @@ def stewart(system: StepSystem) -> FirstOrderSystem:
     for k, part in enumerate(system.subsystems):
         switches = system.switches[part.first : part.first + part.count]
         cells = [(bits, part.regions[i]) for bits, i in enumerate(part.cells) if i >= 0]
-        mean = [sum((c.field[i] for _, c in cells), sp.Integer(0)) / len(cells)
-                for i in range(system.n)]  # fmt: skip
+        mean = [
+            sum((c.field[i] for _, c in cells), sp.Integer(0)) / len(cells) for i in range(system.n)
+        ]
         mu, total = sp.Symbol(f"mu_{k + 1}"), sp.Integer(-1)
         for bits, region in cells:
             theta = first_order.law(f"theta_{k + 1}_{bits}", y_name=f"g_{k + 1}_{bits}")
@@ -77,9 +78,13 @@ def stewart(system: StepSystem) -> FirstOrderSystem:
 
 def _like(system: StepSystem) -> FirstOrderSystem:
     first_order = FirstOrderSystem(
-        system.name, system.coordinates, params=system.parameters, units=system.units,
-        text=system.text, start={"x": system.start_x, "t_end": system.t_end, "h": system.h},
-    )  # fmt: skip
+        system.name,
+        system.coordinates,
+        params=system.parameters,
+        units=system.units,
+        text=system.text,
+        start={"x": system.start_x, "t_end": system.t_end, "h": system.h},
+    )
     first_order.shapes, first_order.exact = system.shapes, system.exact
     return first_order
 

@@ -38,8 +38,10 @@ def smoothing(system: StepSystem, width: float = 0.01) -> HybridSystem:
     layer = sp.Symbol("width")
     steps = {s.alpha: (1 + sp.tanh(s.c / layer)) / 2 for s in system.switches}
     return HybridSystem(
-        f"{system.name}, smoothed", system.coordinates, units=system.units,
+        f"{system.name}, smoothed",
+        system.coordinates,
+        units=system.units,
         params={**system.parameters, "width": Param(thick, thick / 10, thick * 10, "", "layer")},
         modes={"smooth": [f.subs(steps) for f in system.f]},
         start={"x": list(system.start_x), "t_end": system.t_end, "h": system.h},
-    )  # fmt: skip
+    )

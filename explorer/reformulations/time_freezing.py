@@ -214,9 +214,11 @@ def _freeze(system: MechanicalSystem) -> FrozenSystem:
     names = [str(s) for s in (*system.q, *system.v)]
     speeds = [f"{u}/s" if u else "" for u in system.units]
     frozen = FrozenSystem(
-        f"{system.name}, time freezing", [*names, *depths, clock],
-        units=[*system.units, *speeds, *["m"] * nc, "s"], text=system.text,
-    )  # fmt: skip
+        f"{system.name}, time freezing",
+        [*names, *depths, clock],
+        units=[*system.units, *speeds, *["m"] * nc, "s"],
+        text=system.text,
+    )
     frozen.source, frozen.scale = system, fresh("a", {*taken, *names, *depths, clock})
     a = frozen.params(**system.parameters, **{frozen.scale: 10.0})[-1]
     v, t = sp.Matrix(system.v), frozen.clock

@@ -172,9 +172,11 @@ class Contacts(Part):
     def quantities(self) -> list[Quantity]:
         """What every row has of the contacts."""
         return [
-            self._of("p", self.p, "N s"), self._of("gap", self.gap, "m"),
-            self._of("gap_dot", self.gap_dot, "m/s"), self._of("active", self.active),
-        ]  # fmt: skip
+            self._of("p", self.p, "N s"),
+            self._of("gap", self.gap, "m"),
+            self._of("gap_dot", self.gap_dot, "m/s"),
+            self._of("active", self.active),
+        ]
 
     @property
     def forces(self) -> list[Quantity]:
@@ -190,12 +192,14 @@ class Contacts(Part):
         most = [] if self._located else [self._of("p_max", self.p_max, "N s", rough)]
         sliding = {-1: "slides back", 0: "open", 1: "slides", 2: "sticks"}
         return [
-            self._of("p_t", self.p_t, "N s", rough), *most,
+            self._of("p_t", self.p_t, "N s", rough),
+            *most,
             self._of("lam_t", self.lam_t, "N", rough),
             self._of("lam_max", self.lam_max, "N", rough),
-            self._of("slip", self.slip, "m/s", rough), self._of("sticks", self.sticks, "", rough),
+            self._of("slip", self.slip, "m/s", rough),
+            self._of("sticks", self.sticks, "", rough),
             self._of("doing", self.doing, "", rough, sliding),
-        ]  # fmt: skip
+        ]
 
     @property
     def _located(self) -> bool:
@@ -212,8 +216,12 @@ class Contacts(Part):
         return self._row(name) if self._located else without_impacts(self._run, impulse)
 
     def _of(
-        self, name: str, values: np.ndarray, unit: str = "", only: Sequence[int] | None = None,
+        self,
+        name: str,
+        values: np.ndarray,
+        unit: str = "",
+        only: Sequence[int] | None = None,
         names: Mapping[int, str] | tuple[()] = (),
-    ) -> Quantity:  # fmt: skip
+    ) -> Quantity:
         labels = [c.name for c in self._run.system.contacts]
         return Quantity(name, values, "contact", labels, unit, only=only, names=names)

@@ -39,6 +39,7 @@ def summary(title: str, rows: Iterable[tuple[str, str]]) -> str:
     """Return names and what is said of each as HTML."""
     body = "".join(
         f'<tr><th style="{_CELL}">{escape(name)}</th><td style="{_CELL}">{escape(text)}</td></tr>'
-        for name, text in rows if text
-    )  # fmt: skip
+        for name, text in rows
+        if text
+    )
     return f'<p><b>{escape(title)}</b></p><table style="{_TABLE}"><tbody>{body}</tbody></table>'

@@ -34,9 +34,13 @@ def text(found: Named) -> str:
     """Return columns as CSV with all digits."""
     whole = io.StringIO()
     np.savetxt(
-        whole, np.column_stack([values for values, _ in found.values()]), fmt="%.17g",
-        delimiter=",", header=",".join(name.replace(",", ";") for name in found), comments="",
-    )  # fmt: skip
+        whole,
+        np.column_stack([values for values, _ in found.values()]),
+        fmt="%.17g",
+        delimiter=",",
+        header=",".join(name.replace(",", ";") for name in found),
+        comments="",
+    )
     return whole.getvalue()
 
 
@@ -49,9 +53,12 @@ def frame(found: Named, spec: Settings) -> Frame:
 
 
 def dataset(
-    rows: Mapping[str, np.ndarray], quantities: Sequence[Quantity], events: Sequence[Event],
-    time_unit: str, spec: Settings,
-) -> Dataset:  # fmt: skip
+    rows: Mapping[str, np.ndarray],
+    quantities: Sequence[Quantity],
+    events: Sequence[Event],
+    time_unit: str,
+    spec: Settings,
+) -> Dataset:
     """Return a Dataset of all quantities, the events and how the solver has fared.
 
     Parameters
@@ -71,9 +78,11 @@ def dataset(
         "event_kind": ("event", np.array([e.kind for e in events], dtype=str)),
         "event_contact": ("event", np.array([e.contact for e in events], dtype=str)),
         "event_impulse": (
-            "event", np.array([e.impulse for e in events], dtype=float), {"units": "N s"},
+            "event",
+            np.array([e.impulse for e in events], dtype=float),
+            {"units": "N s"},
         ),
-    }  # fmt: skip
+    }
     times = np.array([e.t for e in events], float)
     coords |= {
         "time": ("sample", rows["t"], {"units": time_unit}),

@@ -78,11 +78,21 @@ def events(run: Run) -> list[Switch]:
         names = tuple(law.name for law in run.laws)
     return [
         Switch(
-            float(run.t[i]), kind, names[k], k, i, _NONE, _NONE, 0.0, 0.0, 0.0,
-            modes[mode[i - 1]], modes[mode[i]],
+            float(run.t[i]),
+            kind,
+            names[k],
+            k,
+            i,
+            _NONE,
+            _NONE,
+            0.0,
+            0.0,
+            0.0,
+            modes[mode[i - 1]],
+            modes[mode[i]],
         )
         for i, kind, k in run.event_rows
-    ]  # fmt: skip
+    ]
 
 
 def jump_rows(run: Run) -> np.ndarray:

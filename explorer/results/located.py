@@ -37,14 +37,17 @@ def _beside(run: Run, event: LocatedEvent) -> list[LocatedEvent]:
     others = np.flatnonzero((run.p[row] > 0) & (run.gap_dot[row - 1] < 0))
     return [
         dataclasses.replace(
-            event, contact=run.system.contacts[a].name, index=int(a),
+            event,
+            contact=run.system.contacts[a].name,
+            index=int(a),
             impulse=float(run.p[row, a]),
             kind="closed" if run.active[row, a] else "impact",
             gap_dot_minus=float(run.gap_dot[row - 1, a]),
             gap_dot_plus=float(run.gap_dot[row, a]),
         )
-        for a in others if a != event.index
-    ]  # fmt: skip
+        for a in others
+        if a != event.index
+    ]
 
 
 def event_rows(run: Run) -> list[tuple[int, str, int]]:
@@ -67,9 +70,8 @@ def closed_runs(run: Run, a: int) -> list[tuple[int, int]]:
 def jump_rows(run: Run) -> np.ndarray:
     """Return the rows behind an event at which the state or its derivative jumps."""
     rows = [
-        e.row for e in run.located
-        if not np.array_equal(e.x_minus, e.x_plus) or run.S.shape[2] > 0
-    ]  # fmt: skip
+        e.row for e in run.located if not np.array_equal(e.x_minus, e.x_plus) or run.S.shape[2] > 0
+    ]
     return np.unique(rows).astype(int)
 
 

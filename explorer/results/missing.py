@@ -15,8 +15,9 @@ def missing(run: Run, name: str) -> AttributeError:
     """Return the error that says why a run has no such thing, and what it has."""
     if name.startswith("_") or "system" not in vars(run):
         return AttributeError(f"'Solution' object has no attribute {name!r}")
-    return NoSuchName("A Solution", name, lambda: [k for k in dir(run) if k.islower()],
-                      _hint(run, name))  # fmt: skip
+    return NoSuchName(
+        "A Solution", name, lambda: [k for k in dir(run) if k.islower()], _hint(run, name)
+    )
 
 
 def _hint(run: Run, name: str) -> str:

@@ -201,8 +201,10 @@ class Multipliers(Part):
         if not self._by_laws:
             functions = self._run.system.guard_names
             dim, name = ("region", "theta") if self._stewart else ("function", "alpha")
-            return [Quantity(name, self.values, dim, self.names),
-                    Quantity("c", self.c, "function", functions)]  # fmt: skip
+            return [
+                Quantity(name, self.values, dim, self.names),
+                Quantity("c", self.c, "function", functions),
+            ]
         found, laws, names = [], self.laws, self.names
         if laws:
             units, of_y = [law.unit for law in laws], [law.y_unit for law in laws]

@@ -17,8 +17,15 @@ def overview(run: Run, parts: Iterable[str]) -> str:
     have = ", ".join(f"sol.{name}" for name in parts if run.has(name))
     rows = f"{len(run.t)} rows to t = {quantity(float(run.t[-1]), run.system.time_unit)}"
     events = f"<details open><summary>sol.events</summary>{run.events._repr_html_()}</details>"
-    return summary(run.system.name, [
-        ("status", run.outcome), ("scheme", repr(run.scheme)), ("rows", rows),
-        ("parameters", rho), ("route", "; ".join(run.route)),
-        ("events", ""), ("parts", f"{have}, sol.events"),
-    ]) + (events if run.events else "")  # fmt: skip
+    return summary(
+        run.system.name,
+        [
+            ("status", run.outcome),
+            ("scheme", repr(run.scheme)),
+            ("rows", rows),
+            ("parameters", rho),
+            ("route", "; ".join(run.route)),
+            ("events", ""),
+            ("parts", f"{have}, sol.events"),
+        ],
+    ) + (events if run.events else "")

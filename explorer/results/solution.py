@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.recorder import Recorded
 from explorer.results import columns, export, law_steps, located, recipe, stepped
+from explorer.results.energies import Energies
 from explorer.results.event import Event, Events, Sample, within
 from explorer.results.marched import Marched
 from explorer.results.missing import missing
@@ -54,7 +54,7 @@ _OF_MOTION = (
 _INNER = {"concluded", "forget_rows", "kept", "recorded_row", "take"}  # for makers and parts
 
 
-class Solution(Marched):
+class Solution(Marched, Energies):
     """Result of `explorer.simulate`.
 
     Parts of a solution, if the run has them (`has` tells). A missing part raises an error that
@@ -100,11 +100,19 @@ class Solution(Marched):
         discs: Discs
 
     def __init__(
-        self, rows: Rows | Callable[[], Rows], *, system: Any, scheme: Any, status: Status,
-        rho: Mapping[str, float], seconds: float = 0.0,
-        route: tuple[str, ...] = (), observe: Callable[[Run, str], np.ndarray] | None = None,
-        recorded: Recorded | None = None, known: Settings | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        rows: Rows | Callable[[], Rows],
+        *,
+        system: Any,
+        scheme: Any,
+        status: Status,
+        rho: Mapping[str, float],
+        seconds: float = 0.0,
+        route: tuple[str, ...] = (),
+        observe: Callable[[Run, str], np.ndarray] | None = None,
+        recorded: Recorded | None = None,
+        known: Settings | None = None,
+    ) -> None:
         """Store the rows that a run recorded.
 
         Parameters
@@ -312,31 +320,6 @@ class Solution(Marched):
             for k, width in zip(("q", "v", "gap"), widths, strict=True)
         ]
         return Sample(times, *parts)
-
-    # -- energy -------------------------------------------------------------------------------
-
-    @cached_property
-    def _energies(self) -> np.ndarray:
-        if self.recorded is not None:
-            return np.asarray(self.recorded.energies)
-        if self.observe is None:
-            raise BadValue("This solution was built from arrays and has no equations to evaluate.")
-        return np.asarray(self.observe(self, "energy"))
-
-    @property
-    def kinetic(self) -> np.ndarray:
-        """Kinetic energy in J, (n_t,)."""
-        return self._energies[:, 0]
-
-    @property
-    def potential(self) -> np.ndarray | None:
-        """Potential energy in J, (n_t,), or None if the forces have none that is known."""
-        return self._energies[:, 1] if self._energies.shape[1] > 1 else None
-
-    @property
-    def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy in J, (n_t,); kinetic alone if there is no potential."""
-        return self.kinetic if self.potential is None else self.kinetic + self.potential
 
     # -- away from here -----------------------------------------------------------------------
 

@@ -93,12 +93,20 @@ def events(run: Run) -> list[Event]:
     names = [c.name for c in run.system.contacts]
     return [
         Event(
-            float(run.t[i]), kind, names[a], a, i, run.v[first - 1], run.v[i],
-            float(run.gap_dot[first - 1, a]), float(run.gap_dot[i, a]),
+            float(run.t[i]),
+            kind,
+            names[a],
+            a,
+            i,
+            run.v[first - 1],
+            run.v[i],
+            float(run.gap_dot[first - 1, a]),
+            float(run.gap_dot[i, a]),
             float(run.p[first : i + 1, a].sum()),
         )
-        for i, kind, a in run.event_rows for first in [began(run, i, a)]
-    ]  # fmt: skip
+        for i, kind, a in run.event_rows
+        for first in [began(run, i, a)]
+    ]
 
 
 def began(run: Run, i: int, a: int) -> int:

@@ -160,10 +160,14 @@ class EulerMoreau(Scheme):
         rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
         start, M, bounds = compiled.start(rho)
         record = Record(
-            t=np.zeros(rows), x=np.zeros((rows, n)), lam=np.zeros((rows, m)),
-            y=np.zeros((rows, m)), side=np.zeros((rows, m), np.int8),
-            iterations=np.zeros(rows, np.int32), residuals=np.zeros((rows, 2)),
-        )  # fmt: skip
+            t=np.zeros(rows),
+            x=np.zeros((rows, n)),
+            lam=np.zeros((rows, m)),
+            y=np.zeros((rows, m)),
+            side=np.zeros((rows, m), np.int8),
+            iterations=np.zeros(rows, np.int32),
+            residuals=np.zeros((rows, 2)),
+        )
         record.x[0] = start if x0 is None else x0
         record.lam[0] = np.clip(0.0, *bounds)
         inp = compiled.input(rho)
@@ -198,13 +202,16 @@ class EulerMoreau(Scheme):
             record.side[0] = record.side[1]
         columns = {n: values[: done + 1] for n, values in record._asdict().items()}
         return Solution(
-            {"q": columns.pop("x"), **columns}, observe=observe,
+            {"q": columns.pop("x"), **columns},
+            observe=observe,
             status=self._status(code, compiled, done, record, inp, work, bounds),
-            system=compiled.given, scheme=self, known={"laws": compiled.system.laws},
+            system=compiled.given,
+            scheme=self,
+            known={"laws": compiled.system.laws},
             route=() if compiled.given is compiled.system else (_ROUTES[self.representation],),
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
-        )  # fmt: skip
+        )
 
     @property
     def orders(self) -> tuple[int, int]:
@@ -216,9 +223,15 @@ class EulerMoreau(Scheme):
         return euler_moreau(solution, self.compile(solution.system))
 
     def _status(
-        self, code: int, compiled: FirstOrder, done: int, record: Record, inp: np.ndarray,
-        work: Workspace, bounds: np.ndarray,
-    ) -> Status:  # fmt: skip
+        self,
+        code: int,
+        compiled: FirstOrder,
+        done: int,
+        record: Record,
+        inp: np.ndarray,
+        work: Workspace,
+        bounds: np.ndarray,
+    ) -> Status:
         """Return how the run ended, in the words of first-order systems."""
         t, x = float(record.t[done]), record.x[done]
         residual = float(np.nanmax(record.residuals[min(done + 1, len(record.t) - 1)]))
@@ -229,9 +242,13 @@ class EulerMoreau(Scheme):
         if code in (LCP_RAY, LCP_ITERATIONS):
             names = [(law.name, law.y_name) for law in compiled.system.laws]
             words = unsolvable(
-                work.box.M, work.box.q, bounds, names, gamma=self.gamma,
+                work.box.M,
+                work.box.q,
+                bounds,
+                names,
+                gamma=self.gamma,
                 linearised=compiled.kind == 0,
-            )  # fmt: skip
+            )
         elif code == SINGULAR:
             words = (
                 "the matrix M - h theta f_x - h gamma g_x, or the rows of D + h C W^-1 B that are "

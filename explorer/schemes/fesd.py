@@ -115,16 +115,20 @@ class FESD(Picks, Scheme):
     tableau: str = knob("radau_iia", text="Runge-Kutta method", choices=TABLEAUX)
     representation: str = knob("step", text="multipliers", choices=("step", "stewart"))
     rule: str = knob(
-        "plus", text="choice where the solution is not unique", choices=("plus", "minus", "slide"),
+        "plus",
+        text="choice where the solution is not unique",
+        choices=("plus", "minus", "slide"),
         minor=True,
-    )  # fmt: skip
+    )
     picks: str = knob(
         "", text="continuations that are picked", choices=("",), types=(str,), minor=True
     )
     split: str = knob(
-        "yes", text="add elements where more switches occur", choices=("yes", "no"),
+        "yes",
+        text="add elements where more switches occur",
+        choices=("yes", "no"),
         minor=True,
-    )  # fmt: skip
+    )
     newton_max: int = knob(30, 5, 100, text="Newton cap", positive=True, minor=True)
     max_elements: int = knob(200_000, 100, 1_000_000, text="element cap", positive=True, minor=True)
     max_switches: int = knob(5_000, 10, 100_000, text="switch cap", positive=True, minor=True)
@@ -169,9 +173,17 @@ class FESD(Picks, Scheme):
     def options(self) -> Options:
         """The options in the form that a run needs."""
         return Options(
-            self.tableau, self.stages, self.h, self.newton_max, self.elements, self.rule,
-            self.picked, self.split == "yes", self.max_elements, self.max_switches,
-        )  # fmt: skip
+            self.tableau,
+            self.stages,
+            self.h,
+            self.newton_max,
+            self.elements,
+            self.rule,
+            self.picked,
+            self.split == "yes",
+            self.max_elements,
+            self.max_switches,
+        )
 
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: the equations of the elements, laws and energy of what was frozen."""
@@ -183,10 +195,18 @@ class FESD(Picks, Scheme):
         return [*found, *located(solution, _ACCURATE), *flow_energy(solution, _ACCURATE)]
 
     def run(
-        self, compiled: Switched | Frozen, rho: Reals, t_end: float, q0: Reals | None = None,
-        v0: Reals | None = None, *, x0: Reals | None = None, t_eval: Reals | None = None,
-        wrt: tuple[int, ...] | None = None, seeds: np.ndarray | None = None,
-    ) -> Solution:  # fmt: skip
+        self,
+        compiled: Switched | Frozen,
+        rho: Reals,
+        t_end: float,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
+        *,
+        x0: Reals | None = None,
+        t_eval: Reals | None = None,
+        wrt: tuple[int, ...] | None = None,
+        seeds: np.ndarray | None = None,
+    ) -> Solution:
         """Integrate from t = 0 to `t_end`; rows at `t_eval`, by default at the ends of elements.
 
         With `wrt`, indices of parameters (-1: a start value), the derivatives of the discrete

@@ -67,15 +67,22 @@ class Alpha(Capturing, Family):
         one_by_one = self.impact_steps > 1 and solution.p.shape[1]  # v inside an impact is none
         rows = ~np.any(solution.p > 0, axis=1) if one_by_one else None
         return [
-            *contact_problem(solution, self.lcp_tol), *penetration(solution),
+            *contact_problem(solution, self.lcp_tol),
+            *penetration(solution),
             *made_and_lost(solution, self.conserved(solution), rows=rows),
-            *equilibrium(solution), *newmark_growth(solution),
-        ]  # fmt: skip
+            *equilibrium(solution),
+            *newmark_growth(solution),
+        ]
 
     def kernel(
-        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Matrices, e: np.ndarray,
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
         record: dict[str, np.ndarray],
-    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:  # fmt: skip
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:
         """Return a march of `explorer.runs.time_stepping.nonsmooth_alpha`."""
         # loads compiled code
         from explorer.kernels.complementarity.structures import LcpOptions

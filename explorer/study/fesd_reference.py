@@ -226,8 +226,10 @@ class _Interval:
         c = march.along(compiled.switching, u.ravel(), Y.reshape(-1, n), np.zeros((count * s, nc)))
         c = c.reshape(count, s, -1)
         ends = self.ends
-        at = [np.arange(a, b).reshape(shape) for a, b, shape in
-              zip([0, *ends[:-1]], ends, self.shapes, strict=True)]  # fmt: skip
+        at = [
+            np.arange(a, b).reshape(shape)
+            for a, b, shape in zip([0, *ends[:-1]], ends, self.shapes, strict=True)
+        ]
         heavy = _HEAVY / self.scale
         rows, slopes = (
             [_HEAVY * (f[..., :n] - K).ravel(), (heavy * (c[..., :nc] - lam_p + lam_n)).ravel()],
@@ -331,11 +333,14 @@ class _Interval:
         colloc, balance = np.split(F[: count * s * (n + nc)], [count * s * n])
         return {
             "collocation": float(colloc.max() / _HEAVY),
-            "complementarity": float(max(
-                (balance.reshape(-1, nc) * self.scale).max(initial=0.0) / _HEAVY,
-                products[:, :, own].max(initial=0.0), below,
-            )),
+            "complementarity": float(
+                max(
+                    (balance.reshape(-1, nc) * self.scale).max(initial=0.0) / _HEAVY,
+                    products[:, :, own].max(initial=0.0),
+                    below,
+                )
+            ),
             "cross": float(products[:, :, ~own].max(initial=0.0)),
             "equilibration": float(F[len(F) - count : -1].max(initial=0.0) * self.span / _LIGHT),
             "time": float(F[-1] * self.span / _HEAVY),
-        }  # fmt: skip
+        }

@@ -137,10 +137,19 @@ def _powers(
     d, hv, hha = np.array(y).T[:, :, None]
     none, rows = np.zeros((len(y), 0)), len(y)
     rows_by_name = {
-        "t": W * np.arange(rows), "q": d, "v": hv / W, "a": hha / W**2, "error": np.zeros(rows),
-        "p": none, "gap": none, "gap_dot": none, "active": none.astype(np.int8),
-        "iterations": np.zeros(rows, np.int32), "residuals": np.zeros((rows, 2)), "slip": none,
-    }  # fmt: skip
+        "t": W * np.arange(rows),
+        "q": d,
+        "v": hv / W,
+        "a": hha / W**2,
+        "error": np.zeros(rows),
+        "p": none,
+        "gap": none,
+        "gap_dot": none,
+        "active": none.astype(np.int8),
+        "iterations": np.zeros(rows, np.int32),
+        "residuals": np.zeros((rows, 2)),
+        "slip": none,
+    }
     return Solution(
         rows_by_name,
         status=Status.of(SUCCESS, rows - 1, W * (rows - 1), 0.0, ""),

@@ -138,21 +138,35 @@ class Stability:
         )
         lost = [f"Lost: {co.lost}.", ""] if co.lost else []
         shown = stability(self.scheme, self.xi, _SHOWN)
-        return "\n".join([
-            f"**{self.scheme!r}** on an oscillator with ξ = {self.xi:g}", "",
-            "| stability limit ωh | radius at infinity | order | damping, ωh → 0 "
-            "| period error, ωh → 0 |",
-            "|---|---|---|---|---|",
-            f"| {_short(self.limit)} | {_short(self.radius_at_infinity)} | {co.order} | {damping} "
-            f"| {period} |", "", *lost,
-            "| ωh (rad) | spectral radius | damping ratio − ξ | period error | overshoot of d "
-            "| of v/ω |",
-            "|---|---|---|---|---|---|",
-            *("| " + " | ".join(_short(x) for x in row) + " |" for row in zip(
-                shown.omega_h, shown.radius, shown.damping, shown.period_error,
-                shown.overshoot_d, shown.overshoot_v, strict=True,
-            )),
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                f"**{self.scheme!r}** on an oscillator with ξ = {self.xi:g}",
+                "",
+                "| stability limit ωh | radius at infinity | order | damping, ωh → 0 "
+                "| period error, ωh → 0 |",
+                "|---|---|---|---|---|",
+                f"| {_short(self.limit)} | {_short(self.radius_at_infinity)} | {co.order} | "
+                f"{damping} "
+                f"| {period} |",
+                "",
+                *lost,
+                "| ωh (rad) | spectral radius | damping ratio − ξ | period error | overshoot of d "
+                "| of v/ω |",
+                "|---|---|---|---|---|---|",
+                *(
+                    "| " + " | ".join(_short(x) for x in row) + " |"
+                    for row in zip(
+                        shown.omega_h,
+                        shown.radius,
+                        shown.damping,
+                        shown.period_error,
+                        shown.overshoot_d,
+                        shown.overshoot_v,
+                        strict=True,
+                    )
+                ),
+            ]
+        )
 
 
 def _short(x: float) -> str:
@@ -299,12 +313,19 @@ class StabilityTable(tuple[Row, ...]):
             lambda r: r.damping.formula(),
             lambda r: r.period.formula(),
         ]
-        return "\n".join([
-            "| scheme | γ | β | stability limit ωh | numerical damping ratio | period error ΔT/T |",
-            "|---|---|---|---|---|---|",
-            *(f"| {row.name} | " + " | ".join(f"${sp.latex(cell(row))}$" for cell in cells) + " |"
-              for row in self),
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                "| scheme | γ | β | stability limit ωh | numerical damping ratio | period "
+                "error ΔT/T |",
+                "|---|---|---|---|---|---|",
+                *(
+                    f"| {row.name} | "
+                    + " | ".join(f"${sp.latex(cell(row))}$" for cell in cells)
+                    + " |"
+                    for row in self
+                ),
+            ]
+        )
 
 
 @study

@@ -92,13 +92,22 @@ class WorkPrecision:
         return f"WorkPrecision({self.system.name!r}, orders: {orders})"
 
     def _repr_markdown_(self) -> str:
-        return "\n".join([
-            f"**{self.system.name}** over {quantity(self.t_end, 's')}, against {self.reference}",
-            "",
-            "| scheme | order | steps | time (ms) | relative error |", "|---|---|---|---|---|",
-            *(f"| {c.name} | {c.order:.2f} | {c.steps[i]} | {quantity(1e3 * c.seconds[i], '', 3)} "
-              f"| {quantity(c.error[i], '', 3)} |" for c in self.curves for i in (0, -1)),
-        ])  # fmt: skip
+        return "\n".join(
+            [
+                f"**{self.system.name}** over {quantity(self.t_end, 's')}, against "
+                f"{self.reference}",
+                "",
+                "| scheme | order | steps | time (ms) | relative error |",
+                "|---|---|---|---|---|",
+                *(
+                    f"| {c.name} | {c.order:.2f} | {c.steps[i]} | "
+                    f"{quantity(1e3 * c.seconds[i], '', 3)} "
+                    f"| {quantity(c.error[i], '', 3)} |"
+                    for c in self.curves
+                    for i in (0, -1)
+                ),
+            ]
+        )
 
 
 @study

@@ -142,11 +142,14 @@ class System(metaclass=Made):
     def _features(self) -> frozenset[str]:
         here = {
             "compliance": [c for c in self.contacts if not _none(c.compliance)],
-            "constraints": self.constraints, "contacts": self.contacts, "friction": self.rough,
+            "constraints": self.constraints,
+            "contacts": self.contacts,
+            "friction": self.rough,
             "friction in space": [c for c in self.contacts if len(c.slips) > 1],
-            "hysteresis": self.springs, "recorded forcing": self.records,
+            "hysteresis": self.springs,
+            "recorded forcing": self.records,
             "tangential restitution": [k for k in self.rough if not _none(self.contacts[k].e_t)],
-        }  # fmt: skip
+        }
         return frozenset(name for name, found in here.items() if found)
 
     @property
@@ -259,10 +262,13 @@ class System(metaclass=Made):
         self.shapes = tuple(
             Shape(
                 tuple(tuple(expression(c, names, what) for c in point) for point in s.points),
-                s.kind, s.role, s.closed, expression(s.radius, names, what),
+                s.kind,
+                s.role,
+                s.closed,
+                expression(s.radius, names, what),
             )
             for s in shapes
-        )  # fmt: skip
+        )
         self.touch()
 
     def preset(self, name: str, text: str = "", **settings: object) -> None:

@@ -69,9 +69,12 @@ class Contact(metaclass=Checked):
 
 
 def checked(
-    contact: Contact, system: Moving, label: str, aliases: Aliases,
+    contact: Contact,
+    system: Moving,
+    label: str,
+    aliases: Aliases,
     lam: Sequence[sp.Symbol] = (),
-) -> tuple[Contact, sp.Expr]:  # fmt: skip
+) -> tuple[Contact, sp.Expr]:
     """Return a contact of `system` called `label`, with its formulas parsed and checked.
 
     Behind it stands the part of its gap that depends on multipliers, of `lam`. `aliases` stand for

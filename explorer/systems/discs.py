@@ -16,8 +16,9 @@ from explorer.arguments import entries
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.arrays import vector
 from explorer.systems.contacts import Contact
-from explorer.systems.expressions import expression, text, vector
+from explorer.systems.expressions import expression, text
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.types import Plain, Settings, Value
 
@@ -77,9 +78,15 @@ class DiscSystem(MechanicalSystem):
         return super().features | self.needs
 
     def discs(
-        self, radius: Value | Sequence[Value], *, mass: Value | Sequence[Value] = 1,
-        walls: Sequence[Sequence[Value]] = (), gravity: Value = 9.81, e: Value = 0, mu: Value = 0,
-    ) -> None:  # fmt: skip
+        self,
+        radius: Value | Sequence[Value],
+        *,
+        mass: Value | Sequence[Value] = 1,
+        walls: Sequence[Sequence[Value]] = (),
+        gravity: Value = 9.81,
+        e: Value = 0,
+        mu: Value = 0,
+    ) -> None:
         """Define the discs and their walls.
 
         Parameters

@@ -11,45 +11,86 @@ import keyword
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from explorer.errors import BadModel, suggest
-from explorer.types import FormulaMatrix, FormulaVector, Value
+from explorer.types import Value
 
 __all__ = [
-    "FUNCTIONS", "Aliases", "Names", "by_name", "check_name", "expression", "matrix", "names_of",
-    "parse", "real", "text", "vector",
-]  # fmt: skip
+    "FUNCTIONS",
+    "Aliases",
+    "Names",
+    "check_name",
+    "expression",
+    "names_of",
+    "parse",
+    "text",
+]
 
 Aliases: TypeAlias = Mapping[sp.Basic, sp.Basic]  # replaced in this order: q(t) by q
 Case: TypeAlias = tuple[sp.Expr, sp.Basic]  # a value and when it holds
 FUNCTIONS: dict[str, Callable[..., sp.Expr]] = {
-    **{name: getattr(sp, name) for name in (
-        "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
-        "acosh", "atanh", "exp", "log", "sqrt", "sign", "Abs", "Min", "Max", "Heaviside",
-        "Piecewise", "floor", "ceiling", "Mod",
-    )},
-    "abs": sp.Abs, "min": sp.Min, "max": sp.Max, "ceil": sp.ceiling,
-}  # fmt: skip
+    **{
+        name: getattr(sp, name)
+        for name in [
+            "sin",
+            "cos",
+            "tan",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "exp",
+            "log",
+            "sqrt",
+            "sign",
+            "Abs",
+            "Min",
+            "Max",
+            "Heaviside",
+            "Piecewise",
+            "floor",
+            "ceiling",
+            "Mod",
+        ]
+    },
+    "abs": sp.Abs,
+    "min": sp.Min,
+    "max": sp.Max,
+    "ceil": sp.ceiling,
+}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _LONGEST = 100_000
 _DECLARE = " Declare parameters with .params(...)."
 _CONSTANTS = {"pi": sp.pi, "E": sp.E, "True": sp.true, "False": sp.false}
 _BINARY = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.Pow: operator.pow, ast.Mod: sp.Mod,
-    ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-}  # fmt: skip
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.Mod: sp.Mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+}
 _COMPARE = {
-    ast.Lt: sp.StrictLessThan, ast.LtE: sp.LessThan, ast.Gt: sp.StrictGreaterThan,
-    ast.GtE: sp.GreaterThan, ast.Eq: sp.Eq, ast.NotEq: sp.Ne,
-}  # fmt: skip
+    ast.Lt: sp.StrictLessThan,
+    ast.LtE: sp.LessThan,
+    ast.Gt: sp.StrictGreaterThan,
+    ast.GtE: sp.GreaterThan,
+    ast.Eq: sp.Eq,
+    ast.NotEq: sp.Ne,
+}
 
 
 class Names(dict[str, sp.Symbol]):
@@ -287,114 +328,3 @@ def expression(
 def _joined(when: sp.Basic, first: sp.Basic, second: sp.Basic) -> sp.Basic:
     """Return a condition with cases (`ITE`), written with and, or, not."""
     return sp.Or(sp.And(when, first), sp.And(sp.Not(when), second))
-
-
-def vector(
-    value: FormulaVector,
-    n: int,
-    names: Mapping[str, sp.Expr],
-    what: str,
-    replace: Aliases | None = None,
-) -> tuple[sp.Expr, ...]:
-    """Return `n` expressions; a scalar stands for a vector of length one.
-
-    Raises
-    ------
-    BadModel
-        If the length is not `n`, with both numbers.
-    """
-    if isinstance(value, sp.MatrixBase):
-        value = list(value)
-    elif hasattr(value, "tolist"):
-        value = value.tolist()
-    items = [value] if isinstance(value, str) or not isinstance(value, Sequence) else list(value)
-    items = [i for row in items for i in (row if isinstance(row, (list, tuple)) else [row])]
-    if len(items) != n:
-        raise BadModel(f"{what} needs {n} component{'s' * (n != 1)}, but {len(items)} given.")
-    return tuple(
-        expression(item, names, f"{what}[{i}]" if n > 1 else what, replace)
-        for i, item in enumerate(items)
-    )
-
-
-def real(value: npt.ArrayLike, what: str, kind: str = "numbers") -> np.ndarray:
-    """Return an array of finite real numbers.
-
-    Raises
-    ------
-    BadModel
-    """
-    try:
-        if np.iscomplexobj(value):  # its imaginary part would be dropped
-            raise TypeError
-        array = np.asarray(value, float)
-    except (TypeError, ValueError):
-        shown = " ".join(repr(value).split())
-        shown = shown if len(shown) <= 60 else f"{shown[:56]} ..."
-        raise BadModel(f"{what} must be {kind}, all of them real, not {shown}.") from None
-    if not np.isfinite(array).all():
-        wrong = array[~np.isfinite(array)][0]
-        raise BadModel(f"{what} has an entry that is not finite ({wrong}).")
-    return array
-
-
-def by_name(
-    value: FormulaVector, labels: Sequence[str], what: str, rest: Sequence[Value] | None = None,
-    kind: str = "state",
-) -> FormulaVector:  # fmt: skip
-    """Return formulas in the order of `labels` where they are given as a dict, else `value`.
-
-    Parameters
-    ----------
-    rest : sequence, optional
-        Stands for what the dict leaves out; without it nothing may be left out.
-
-    Raises
-    ------
-    BadModel
-        A key that is no label; a label without a formula.
-    """
-    if not isinstance(value, Mapping):
-        return value
-    given = {str(getattr(label, "name", label)): formula for label, formula in value.items()}
-    for label in given:
-        if label not in labels:
-            raise BadModel(f"{what}: {label!r} is no {kind}.{suggest(label, labels)}")
-    missing = [label for label in labels if label not in given]
-    if missing and rest is None:
-        raise BadModel(f"{what} has no formula for the {kind} {missing[0]!r}.")
-    return [given.get(k, old) for k, old in zip(labels, rest or labels, strict=True)]
-
-
-def matrix(
-    value: FormulaMatrix, n: int, names: Mapping[str, sp.Expr], what: str,
-    replace: Aliases | None = None, columns: int | None = None,
-) -> tuple[tuple[sp.Expr, ...], ...]:  # fmt: skip
-    """Return an n x n (n x columns) tuple of rows; a scalar stands for a 1 x 1 matrix.
-
-    Raises
-    ------
-    BadModel
-        If the shape is another one.
-    """
-    columns = n if columns is None else columns
-    if isinstance(value, sp.MatrixBase) or hasattr(value, "tolist"):
-        value = value.tolist()
-    if not isinstance(value, (list, tuple)):
-        value = [[value]]
-    widths = [len(row) if isinstance(row, (list, tuple)) else 0 for row in value]
-    if len(value) != n or any(width != columns for width in widths):
-        if not all(isinstance(row, (list, tuple)) for row in value):
-            given = f"{len(value)} entries in one row"
-        elif len(set(widths)) == 1:
-            given = f"{len(value)} x {widths[0]}"
-        else:
-            given = f"rows of {', '.join(map(str, widths[:-1]))} and {widths[-1]} entries"
-        raise BadModel(f"{what} must be {n} x {columns}, but it is given as {given}.")
-    return tuple(
-        tuple(
-            expression(x, names, f"{what}[{i}, {j}]", replace) if x != 0 else sp.Integer(0)
-            for j, x in enumerate(row)
-        )
-        for i, row in enumerate(value)
-    )

@@ -228,9 +228,11 @@ class FilippovSystem(StepSystem):
                 return np.asarray(np.nan_to_num(missing, nan=1e3))
 
             here = np.flatnonzero((values * sides[:, None] > 0).all(axis=0))
-            tries = [sample[here[0]]] if len(here) else [
-                least_squares(short, p).x for p in (sample[500], sample[900], sample[1300])
-            ]  # fmt: skip
+            tries = (
+                [sample[here[0]]]
+                if len(here)
+                else [least_squares(short, p).x for p in (sample[500], sample[900], sample[1300])]
+            )
             for p in tries:
                 if (sides * np.array(evaluate(*p), float) > 0).all():
                     yield owners, dict(zip(self.coordinates, p, strict=False))
@@ -242,9 +244,10 @@ class FilippovSystem(StepSystem):
         for s in self.subsystems:
             mine = signs[s.first : s.first + s.count]
             near = [
-                s.cells[bits] for bits in range(2**s.count)
+                s.cells[bits]
+                for bits in range(2**s.count)
                 if all(v == 0 or v == (1 if (bits >> j) & 1 else -1) for j, v in enumerate(mine))
-            ]  # fmt: skip
+            ]
             parts.append(" | ".join(s.regions[i].name for i in sorted({*near} - {-1})))
         return ", ".join(parts)
 

@@ -23,7 +23,8 @@ from explorer.arguments import entries, mapping
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
-from explorer.systems.expressions import Names, by_name, matrix, vector
+from explorer.systems.arrays import by_name, matrix, vector
+from explorer.systems.expressions import Names
 from explorer.systems.expressions import text as written
 from explorer.systems.laws import Law, Output
 from explorer.systems.sketch import Shape
@@ -378,7 +379,10 @@ class FirstOrderSystem(StateSpaceSystem):
             "f": None if self._f is None else [written(k) for k in self._f],
             "laws": {
                 law.name: {
-                    "kind": law.kind, "unit": law.unit, "y_name": law.y_name, "y_unit": law.y_unit,
+                    "kind": law.kind,
+                    "unit": law.unit,
+                    "y_name": law.y_name,
+                    "y_unit": law.y_unit,
                     **({k: written(getattr(law, k)) for k in ("lb", "ub") if law.kind == "relay"}),
                 }
                 for law in self.laws
@@ -386,4 +390,4 @@ class FirstOrderSystem(StateSpaceSystem):
             "y": [written(k) for k in self._y] or None,
             "r": [written(k) for k in self._r],
             "outputs": {o.name: [written(o.formula), o.unit] for o in self.outputs},
-        }  # fmt: skip
+        }

@@ -191,12 +191,7 @@ class HybridSystem(StateSpaceSystem):
             An unknown mode, state or symbol, a name that is taken, an r that never changes.
         """
         label = name or f"guard {len(self.guard_names) + 1}"
-        if isinstance(mode, str) and mode == "*":
-            self.check()
-            watched = list(self.modes)
-        else:
-            several = mode if isinstance(mode, (list, tuple)) else [mode]
-            watched = [self._mode(m, f"guard {label!r}") for m in several]
+        watched = self._watched(mode, label)
         what = f"r of guard {label!r}"
         event = expression(r, self.symbols(), what)
         if not event.free_symbols & {self.t, *self.x}:
@@ -222,17 +217,44 @@ class HybridSystem(StateSpaceSystem):
                 raise BadModel(f"Two guards of mode {m.name!r} are called {label!r}.")
             taken.add(m.index)
             first = branches[0].to if branches else (target or m).index
-            guards.append(Guard(
-                m.index, event, first, int(direction), after, after != self.x,
-                condition, label, bool(terminal), beyond, branches, leaves,
-            ))  # fmt: skip
+            guards.append(
+                Guard(
+                    m.index,
+                    event,
+                    first,
+                    int(direction),
+                    after,
+                    after != self.x,
+                    condition,
+                    label,
+                    bool(terminal),
+                    beyond,
+                    branches,
+                    leaves,
+                )
+            )
         self.guards = (*self.guards, *guards)
         self.touch()
 
+    def _watched(
+        self, mode: Mode | str | list[Mode | str] | tuple[Mode | str, ...], label: str
+    ) -> list[Mode]:
+        """Return the modes of a guard; "*": all that are declared."""
+        if isinstance(mode, str) and mode == "*":
+            self.check()
+            return list(self.modes)
+        several = mode if isinstance(mode, (list, tuple)) else [mode]
+        return [self._mode(m, f"guard {label!r}") for m in several]
+
     def start(
-        self, x: FormulaVector | None = None, mode: Mode | str | Conditions | None = None, *,
-        t_end: float | None = None, h: float | None = None, time_unit: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        x: FormulaVector | None = None,
+        mode: Mode | str | Conditions | None = None,
+        *,
+        t_end: float | None = None,
+        h: float | None = None,
+        time_unit: str | None = None,
+    ) -> None:
         """Set the initial state (formulas of the parameters) and mode; time span and step.
 
         All times are in `time_unit`, "s" unless it is given. The mode may be a mapping of modes to

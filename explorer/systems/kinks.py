@@ -7,8 +7,16 @@ import sympy as sp
 __all__ = ["SHARP", "sharp_formulas"]
 
 SHARP = (
-    sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, sp.floor, sp.ceiling, sp.Mod,
-)  # fmt: skip
+    sp.Abs,
+    sp.sign,
+    sp.Min,
+    sp.Max,
+    sp.Heaviside,
+    sp.Piecewise,
+    sp.floor,
+    sp.ceiling,
+    sp.Mod,
+)
 
 
 def sharp_formulas(system: object) -> list[sp.Expr]:

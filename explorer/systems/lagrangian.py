@@ -13,20 +13,13 @@ import sympy as sp
 from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import number
+from explorer.systems.arrays import by_name, matrix, real, vector
 from explorer.systems.base import System
 from explorer.systems.compliance import flexible, multiplier, named
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.contacts import checked as checked_contact
-from explorer.systems.expressions import (
-    by_name,
-    check_name,
-    expression,
-    matrix,
-    real,
-    text,
-    vector,
-)
+from explorer.systems.expressions import check_name, expression, text
 from explorer.systems.record import Record, checked
 from explorer.types import FormulaMatrix, FormulaVector, Plain, Value
 

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 import sympy as sp
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from explorer.arguments import items, several
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.arrays import as_lists, by_name, cells, from_lists, plain, real
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact, coefficient, written
-from explorer.systems.expressions import by_name, expression, real, text
+from explorer.systems.expressions import expression, text
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.record import Record, listed
 from explorer.types import (
@@ -36,7 +37,6 @@ from explorer.types import (
     Settings,
     Sparse,
     Value,
-    is_sparse,
 )
 
 __all__ = ["LinearMechanicalSystem"]
@@ -137,7 +137,7 @@ class LinearMechanicalSystem(LagrangianSystem):
         if len(given) != n:
             raise BadModel(f"f of '{name}' needs {n} components, but {len(given)} given.")
         known = self.symbols(state=False, time=True)
-        self.f = tuple(expression(_plain(x), known, f"f of '{name}'") for x in given)
+        self.f = tuple(expression(plain(x), known, f"f of '{name}'") for x in given)
         self.H, self.b, gaps = self._forms("H", H, "b", b, self.q)
         self.T, _, slips = self._forms("T", T, "", 0, self.v)
         self.J, self.c, phis = self._forms("J", J, "c", c, self.q)
@@ -195,9 +195,12 @@ class LinearMechanicalSystem(LagrangianSystem):
             )
 
     def _check_rows(
-        self, labels: Sequence[str], gaps: Sequence[sp.Expr], slips: Sequence[sp.Expr],
+        self,
+        labels: Sequence[str],
+        gaps: Sequence[sp.Expr],
+        slips: Sequence[sp.Expr],
         phis: Sequence[sp.Expr],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Refuse rows of zeros in H or J, and names that do not fit the contacts.
 
         Raises
@@ -221,14 +224,14 @@ class LinearMechanicalSystem(LagrangianSystem):
     @property
     def mass(self) -> sp.Matrix:
         """M as formulas, for schemes that need all equations as formulas."""
-        return sp.SparseMatrix(*self.M.shape, _cells(self.M)).as_mutable()
+        return sp.SparseMatrix(*self.M.shape, cells(self.M)).as_mutable()
 
     @property
     def force(self) -> sp.Matrix:
         """All forces f - K q - C v as formulas, (n,)."""
         F = list(self.f)
         for A, x in ((self.K, self.q), (self.C, self.v)):
-            for (i, j), value in _cells(A).items():
+            for (i, j), value in cells(A).items():
                 F[i] -= value * x[j]
         return sp.Matrix(F)
 
@@ -259,7 +262,7 @@ class LinearMechanicalSystem(LagrangianSystem):
                 f"{name} must be a number or {count} numbers, but {np.size(offsets)} are given."
             ) from None
         terms: list[list[sp.Expr]] = [[sp.Float(x)] if x else [] for x in added]
-        for (i, j), value in _cells(rows).items():
+        for (i, j), value in cells(rows).items():
             terms[i].append(value * state[j])
         return rows, added, [sp.Add(*row) for row in terms]
 
@@ -279,7 +282,7 @@ class LinearMechanicalSystem(LagrangianSystem):
     ) -> Contact:
         known = self.symbols(state=False)
         law = {
-            k: coefficient(_plain(x), known, f"{k} of {label!r}")
+            k: coefficient(plain(x), known, f"{k} of {label!r}")
             for k, x in given.items()
             if x is not None and (slip != 0 or k in ("e", "compliance"))
         }
@@ -336,7 +339,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             "text": self.text,
             "units": list(self.units),
             "params": {k: vars(p) for k, p in self.parameters.items()},
-            **{k: _listed(getattr(self, k)) for k in ("M", "K", "C", *_ROWS, *_OFFSETS)},
+            **{k: as_lists(getattr(self, k)) for k in ("M", "K", "C", *_ROWS, *_OFFSETS)},
             "f": [text(x) for x in self.f],
             **{k: x for k, x in given.items() if self.T.shape[0] or k in ("e", "compliance")},
             "names": [c.name for c in rows],
@@ -351,17 +354,25 @@ class LinearMechanicalSystem(LagrangianSystem):
     @classmethod
     def from_spec(cls, spec: Plain) -> LinearMechanicalSystem:
         """Build the system that `to_spec` described."""
-        M, K, C = (_matrix(spec[k]) for k in ("M", "K", "C"))
-        rows = {k: _matrix(spec[k]) for k in _ROWS if k in spec and np.size(spec[k])}
+        M, K, C = (from_lists(spec[k]) for k in ("M", "K", "C"))
+        rows = {k: from_lists(spec[k]) for k in _ROWS if k in spec and np.size(spec[k])}
         return cls(
-            spec["name"], M, K, C, spec["f"], **rows, names=spec["names"],
+            spec["name"],
+            M,
+            K,
+            C,
+            spec["f"],
+            **rows,
+            names=spec["names"],
             **{k: spec[k] for k in (*_OFFSETS, *_LAW) if k in spec},
             contacts=[Contact(**k) for k in spec.get("contacts", ())],
             constraints=[Constraint(**k) for k in spec.get("constraints", ())],
             records=[Record(**r) for r in spec.get("records", ())],
             params={k: Param(**p) for k, p in spec["params"].items()},
-            start=spec["start"], units=spec["units"], text=spec["text"],
-        )  # fmt: skip
+            start=spec["start"],
+            units=spec["units"],
+            text=spec["text"],
+        )
 
 
 def _is_sparse(A: MatrixLike) -> TypeGuard[Sparse]:
@@ -370,27 +381,3 @@ def _is_sparse(A: MatrixLike) -> TypeGuard[Sparse]:
 
 def _written(x: Value | None) -> str | None:
     return None if x is None else text(sp.sympify(x))
-
-
-def _cells(A: Matrix) -> dict[tuple[int, int], float]:
-    """Return the nonzero entries of a matrix, by row and column."""
-    entries = coo_array(A)
-    places = zip(*(k.tolist() for k in entries.coords), strict=True)
-    return dict(zip(places, entries.data.tolist(), strict=True))
-
-
-def _plain(x: Value) -> Value:
-    return x.item() if isinstance(x, np.generic) else x
-
-
-def _listed(A: Matrix) -> list[Any] | Plain:
-    if not is_sparse(A):
-        return list(A.tolist())
-    return {"shape": A.shape} | {k: getattr(A, k).tolist() for k in ("data", "indices", "indptr")}
-
-
-def _matrix(listed: list[Any] | Plain) -> MatrixLike:
-    if not isinstance(listed, Mapping):
-        return listed
-    parts = tuple(listed[k] for k in ("data", "indices", "indptr"))
-    return csr_array(parts, tuple(listed["shape"]))

@@ -19,9 +19,10 @@ from explorer.arguments import a, items
 from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
+from explorer.systems.arrays import by_name, matrix, vector
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact, written
-from explorer.systems.expressions import by_name, expression, matrix, names_of, text, vector
+from explorer.systems.expressions import expression, names_of, text
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.record import Record, listed
 from explorer.systems.sketch import Shape
@@ -309,14 +310,20 @@ class MechanicalSystem(LagrangianSystem):
     def from_spec(cls, spec: Plain) -> MechanicalSystem:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         return cls(
-            spec["name"], spec["q"], text=spec["text"], units=spec["units"],
+            spec["name"],
+            spec["q"],
+            text=spec["text"],
+            units=spec["units"],
             params={k: Param(**p) for k, p in spec["params"].items()},
-            mass=spec["mass"], force=spec["force"], potential=spec["potential"],
-            contacts=[Contact(**c) for c in spec["contacts"]], start=spec["start"],
+            mass=spec["mass"],
+            force=spec["force"],
+            potential=spec["potential"],
+            contacts=[Contact(**c) for c in spec["contacts"]],
+            start=spec["start"],
             constraints=[Constraint(**c) for c in spec.get("constraints", ())],
             springs=[BilinearSpring(**s) for s in spec.get("springs", ())],
             records=[Record(**r) for r in spec.get("records", ())],
-        )  # fmt: skip
+        )
 
 
 def _expandable(f: sp.Expr) -> bool:

@@ -11,7 +11,8 @@ from explorer.arguments import Checked
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import number
 from explorer.quantities import quantity
-from explorer.systems.expressions import text, vector
+from explorer.systems.arrays import vector
+from explorer.systems.expressions import text
 from explorer.systems.moving import Moving
 from explorer.types import Formula, Plain
 

@@ -10,8 +10,9 @@ import sympy as sp
 from explorer.arguments import items
 from explorer.errors import BadModel
 from explorer.parameters import Param, number
+from explorer.systems.arrays import by_name, vector
 from explorer.systems.base import System
-from explorer.systems.expressions import by_name, check_name, names_of, vector
+from explorer.systems.expressions import check_name, names_of
 from explorer.systems.expressions import text as written
 from explorer.types import FormulaVector, Plain
 
@@ -58,9 +59,13 @@ class StateSpaceSystem(System):
         return self.coordinates
 
     def start(
-        self, x: FormulaVector | None = None, *, t_end: float | None = None, h: float | None = None,
+        self,
+        x: FormulaVector | None = None,
+        *,
+        t_end: float | None = None,
+        h: float | None = None,
         time_unit: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Set the initial state (formulas of the parameters), the time span and the step.
 
         All times are in `time_unit`, "s" unless it is given: in that of the rates.
@@ -93,9 +98,12 @@ class StateSpaceSystem(System):
         self.touch()
 
     def _vector(
-        self, value: FormulaVector, what: str, rest: tuple[sp.Expr, ...] = (),
+        self,
+        value: FormulaVector,
+        what: str,
+        rest: tuple[sp.Expr, ...] = (),
         names: Mapping[str, sp.Expr] | None = None,
-    ) -> tuple[sp.Expr, ...]:  # fmt: skip
+    ) -> tuple[sp.Expr, ...]:
         """Return n formulas; a dict by state takes the others from `rest`."""
         names = self.symbols() if names is None else names
         return vector(by_name(value, self.coordinates, what, rest or None), self.n, names, what)

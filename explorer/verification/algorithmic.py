@@ -22,8 +22,10 @@ def damped_by_theta(solution: Solution, theta: float) -> np.ndarray:
     """Return what the theta scheme takes up to each row in J, (n_t,)."""
     if theta == 0.5 or len(solution.t) < 2:
         return np.zeros_like(solution.t)
-    change = {k: np.diff(getattr(solution, k), axis=0, prepend=getattr(solution, k)[:1])
-              for k in ("q", "v")}  # fmt: skip
+    change = {
+        k: np.diff(getattr(solution, k), axis=0, prepend=getattr(solution, k)[:1])
+        for k in ("q", "v")
+    }
     taken = 2 * _kinetic(solution, change["v"])
     change_of_force = np.diff(force(solution), axis=0)
     taken[1:] -= np.einsum("ti,ti->t", change["q"][1:], change_of_force)

@@ -80,11 +80,17 @@ def judged(
         return checks
     left = (found.numerical + kept + damped)[rows]
     lost = float((np.maximum.accumulate(left) - left).max() / scale)
-    return [*checks, Check(
-        "energy lost", lost, allowed, "",
-        f"The motion loses {_percent(lost)} of its energy without a cause: no force or contact "
-        "dissipates it, and the scheme has no intended damping. Use a smaller h.",
-    )]  # fmt: skip
+    return [
+        *checks,
+        Check(
+            "energy lost",
+            lost,
+            allowed,
+            "",
+            f"The motion loses {_percent(lost)} of its energy without a cause: no force or contact "
+            "dissipates it, and the scheme has no intended damping. Use a smaller h.",
+        ),
+    ]
 
 
 def _scale(found: EnergyBalance) -> float:

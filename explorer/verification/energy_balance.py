@@ -88,8 +88,9 @@ class EnergyBalance:
         return (
             f"EnergyBalance(T + V from {number(self.energy[0], 6)} to "
             f"{quantity(self.energy[-1], 'J')}: "
-            + ", ".join(f"{name} {number(work[-1], 4)}" for name, work in parts.items()) + ")"
-        )  # fmt: skip
+            + ", ".join(f"{name} {number(work[-1], 4)}" for name, work in parts.items())
+            + ")"
+        )
 
 
 def energy_balance(solution: Solution) -> EnergyBalance:
@@ -172,14 +173,16 @@ def balance(solution: Solution) -> EnergyBalance:
     stored, lost = _springs(solution, forces[:, after:])
     known = solution.potential is not None or isinstance(system, LinearMechanicalSystem)
     return EnergyBalance(
-        solution, solution.kinetic, potential + stored,
+        solution,
+        solution.kinetic,
+        potential + stored,
         external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
         damping=_work(solution, (forces - at_rest)[:, :n]),
         contact=_contacts(solution, rough),
         friction=_friction(solution, rough),
         yielding=lost,
         uncertain=0.0 if known else _coarser(solution, forces[:, :n]),
-    )  # fmt: skip
+    )
 
 
 def _coarser(solution: Solution, force: np.ndarray) -> float:

@@ -66,10 +66,18 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     steep = np.abs(_along(run, compiled, "flow", run.t[1:], x1 * flip, lam1) - f1) / 1e-7
     turned = np.abs(_along(run, compiled, "relation", at, u * flip, lam1) - relation) / 1e-7
     rounds = (h * steep + h * turned[:, m:]).max(axis=1) + size.max()
-    found = [_worst(
-        run, "step", off, size, 10 * scheme.newton_tol, rounds, "newton_tol",
-        "leaves {part} of its terms unbalanced",
-    )]  # fmt: skip
+    found = [
+        _worst(
+            run,
+            "step",
+            off,
+            size,
+            10 * scheme.newton_tol,
+            rounds,
+            "newton_tol",
+            "leaves {part} of its terms unbalanced",
+        )
+    ]
     if m:
         finite = np.where(np.isfinite(bounds), np.abs(bounds), 0.0).max(axis=0)
         force = np.maximum(np.maximum(np.abs(lam1).max(axis=0), finite), 1e-300)
@@ -82,27 +90,43 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
         off = np.abs(lam1 - away) * weight
         k = (off / unit).argmax(axis=1)[:, None]
         first = np.take_along_axis(off, k, 1)[:, 0]
-        found.append(_worst(
-            run, "laws", first, unit[k[:, 0]], scheme.lcp_tol,
-            np.take_along_axis(turned[:, :m], k, 1)[:, 0] + unit[k[:, 0]], "lcp_tol",
-            "breaks a law between y and lambda by {part} of the largest y",
-        ))  # fmt: skip
+        found.append(
+            _worst(
+                run,
+                "laws",
+                first,
+                unit[k[:, 0]],
+                scheme.lcp_tol,
+                np.take_along_axis(turned[:, :m], k, 1)[:, 0] + unit[k[:, 0]],
+                "lcp_tol",
+                "breaks a law between y and lambda by {part} of the largest y",
+            )
+        )
     return found
 
 
 def _worst(
-    run: Solution, name: str, off: np.ndarray, size: np.ndarray, tol: float, rounds: np.ndarray,
-    knob: str, words: str,
-) -> Check:  # fmt: skip
+    run: Solution,
+    name: str,
+    off: np.ndarray,
+    size: np.ndarray,
+    tol: float,
+    rounds: np.ndarray,
+    knob: str,
+    words: str,
+) -> Check:
     size, rounds = np.maximum(size, 1e-300), 1e2 * _EPS * rounds
     row = int((off / (tol * size + rounds + 1e-300)).argmax())
     part = float(off[row] / size[row])
     time = run.system.time_unit
     said = words.format(part=number(part, 2))
     return Check(
-        name, part, float(tol + rounds[row] / size[row]), "",
+        name,
+        part,
+        float(tol + rounds[row] / size[row]),
+        "",
         f"The step at t = {quantity(run.t[row + 1], time, 4)} {said}, more than {knob} allows.",
-    )  # fmt: skip
+    )
 
 
 def _growth(run: Solution, compiled: FirstOrder) -> list[Check]:

@@ -105,16 +105,22 @@ def flow(run: Solution) -> list[Check]:
     )
     return [
         Check(
-            "flow", mean, _MOST, "tolerances",
+            "flow",
+            mean,
+            _MOST,
+            "tolerances",
             f"The steps miss the flow by {number(mean, 2)} times their tolerances, the one at t = "
             f"{quantity(s.t[k], 's', 4)} by {number(parts[k], 2)}, {cure}",
         ),
         Check(
-            "flow of a step", float(parts[k]), _WORST, "tolerances",
+            "flow of a step",
+            float(parts[k]),
+            _WORST,
+            "tolerances",
             f"The step at t = {quantity(s.t[k], 's', 4)} misses the flow by "
             f"{number(parts[k], 2)} times its tolerances, {cure}",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def missing(run: Solution) -> list[Check]:
@@ -122,12 +128,18 @@ def missing(run: Solution) -> list[Check]:
     none = ~np.isfinite(run.x).all(axis=1)
     if not none.any():
         return []
-    return [Check(
-        "states", float(none.sum()), 0.0, "",
-        f"{none.sum()} rows have no state, the first at t = "
-        f"{quantity(run.t[none.argmax()], 's', 4)}: the method cannot reach them from the start of "
-        "their steps. Use a smaller tolerance, or another method.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "states",
+            float(none.sum()),
+            0.0,
+            "",
+            f"{none.sum()} rows have no state, the first at t = "
+            f"{quantity(run.t[none.argmax()], 's', 4)}: the method cannot reach them from the "
+            "start of "
+            "their steps. Use a smaller tolerance, or another method.",
+        )
+    ]
 
 
 def automaton(run: Solution, accuracy: float) -> list[Check]:

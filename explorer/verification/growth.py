@@ -94,11 +94,17 @@ def theta_growth(matrices: Iterable[np.ndarray], h: float, steps: int, theta: fl
     growth = steps * float(np.mean(rates)) if rates else 0.0
     times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
     limit = f"stable up to h = {quantity(largest, 's', 3)}" if largest > 0 else "stable for no h"
-    return [Check(
-        "growth", growth, _TOLERATED, "",
-        f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: a motion that should not "
-        f"grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "growth",
+            growth,
+            _TOLERATED,
+            "",
+            f"theta = {theta:g} is {limit} here, and h = {quantity(h, 's')}: a motion that "
+            "should not "
+            f"grow grows {times} times over the run. theta >= 1/2 is stable at any h.",
+        )
+    ]
 
 
 def mechanical_growth(solution: Solution) -> list[Check]:
@@ -159,8 +165,14 @@ def newmark_growth(solution: Solution) -> list[Check]:
             rates.append(step_growth(scheme.coefficients, M, C, K, scheme.h))
     growth = last * float(np.mean(rates)) if rates else 0.0
     times = f"10^{growth / np.log(10):.0f}" if growth > 5 else number(np.exp(growth), 3)
-    return [Check(
-        "growth", growth, _TOLERATED, "",
-        f"h = {quantity(scheme.h, 's')} is not stable here: a motion that should not grow grows "
-        f"{times} times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "growth",
+            growth,
+            _TOLERATED,
+            "",
+            f"h = {quantity(scheme.h, 's')} is not stable here: a motion that should not grow "
+            "grows "
+            f"{times} times over the run. Newmark(beta=1/4, gamma=1/2) is stable at any h.",
+        )
+    ]

@@ -104,9 +104,12 @@ class Ledger:
             return tuple(checks)
         works = dict(zip(WORKS, self.works.T, strict=True))
         found = EnergyBalance(
-            self._last, self.energies[:, 0], np.concatenate(self._potential), **works,
+            self._last,
+            self.energies[:, 0],
+            np.concatenate(self._potential),
+            **works,
             uncertain=self.unsure,
-        )  # fmt: skip
+        )
         damped = np.zeros(len(found.kinetic)) if self.scheme.keeps_energy else None
         with np.errstate(all="ignore"):
             return (*checks, *judged(found, np.concatenate(self._kept), damped, slice(None)))

@@ -44,12 +44,17 @@ def impacts(run: Solution, accuracy: float) -> list[Check]:
         missed = abs(event.gap_dot_plus + e[event.index] * event.gap_dot_minus)
         if not missed / abs(event.gap_dot_minus) <= off:
             off, where = missed / abs(event.gap_dot_minus), event
-    words = "" if where is None else (
-        f"The impact of {where.contact!r} at t = {quantity(where.t, 's', 4)} gives back "
-        f"{quantity(abs(where.gap_dot_plus), 'm/s', 4)} of "
-        f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, but e = {number(e[where.index], 4)}: use "
-        "a smaller h or more stages."
-    )  # fmt: skip
+    words = (
+        ""
+        if where is None
+        else (
+            f"The impact of {where.contact!r} at t = {quantity(where.t, 's', 4)} gives back "
+            f"{quantity(abs(where.gap_dot_plus), 'm/s', 4)} of "
+            f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, but e = "
+            f"{number(e[where.index], 4)}: use "
+            "a smaller h or more stages."
+        )
+    )
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
 
 
@@ -96,8 +101,9 @@ def _balanced(
     power = _power(run, rows)
     work = np.cumsum(share * power)
     energy = rows.kinetic + _potential(rows)
-    ends = np.unique([0, len(rows.t) - 1, *(e.row for e in rows.located),
-                      *(e.row - 1 for e in rows.located)])  # fmt: skip
+    ends = np.unique(
+        [0, len(rows.t) - 1, *(e.row for e in rows.located), *(e.row - 1 for e in rows.located)]
+    )
     jumps = np.zeros_like(energy)
     for event in rows.located:
         jumps[event.row] = energy[event.row] - energy[event.row - 1]
@@ -105,11 +111,16 @@ def _balanced(
     size = rows.kinetic.max() + np.ptp(_potential(rows)) + np.abs(work).max()
     size += _STILL * np.abs(rows.lam).max(initial=0.0)
     off = float(np.abs(left).max() / (size or 1.0))
-    return [Check(
-        "energy", off, min(max(accuracy, _DEEP), TOLERATED), "",
-        f"Between its events the motion gains or loses {number(100 * off, 2)} % of its energy, "
-        "which no force explains: use a smaller tolerance or h, or more stages.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "energy",
+            off,
+            min(max(accuracy, _DEEP), TOLERATED),
+            "",
+            f"Between its events the motion gains or loses {number(100 * off, 2)} % of its energy, "
+            "which no force explains: use a smaller tolerance or h, or more stages.",
+        )
+    ]
 
 
 def _potential(rows: Solution) -> np.ndarray:
@@ -154,11 +165,17 @@ def by_steps(run: Solution) -> list[Check]:
         size = found.kinetic.max() + np.ptp(found.potential)
         left = found.numerical
         made = float((left - np.minimum.accumulate(left)).max() / (size or 1.0))
-    return [Check(
-        "energy made", made, TOLERATED, "",
-        f"The motion gains {number(100 * made, 2)} % of its energy without a cause. Use a smaller "
-        "step.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "energy made",
+            made,
+            TOLERATED,
+            "",
+            f"The motion gains {number(100 * made, 2)} % of its energy without a cause. Use a "
+            "smaller "
+            "step.",
+        )
+    ]
 
 
 def switched(run: Solution, accuracy: float) -> list[Check]:
@@ -169,11 +186,17 @@ def switched(run: Solution, accuracy: float) -> list[Check]:
     off = np.where(run.signs == 0, np.abs(run.c), np.maximum(-run.signs * run.c, 0.0)) / size
     row, k = divmod(int(off.argmax()), off.shape[1])
     part = float(off[row, k])
-    return [Check(
-        "sides", part, accuracy, "",
-        f"At t = {quantity(run.t[row], 's', 4)} {run.system.guard_names[k]} is {number(part, 2)} "
-        "of its largest value beyond its surface.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "sides",
+            part,
+            accuracy,
+            "",
+            f"At t = {quantity(run.t[row], 's', 4)} {run.system.guard_names[k]} is "
+            f"{number(part, 2)} "
+            "of its largest value beyond its surface.",
+        )
+    ]
 
 
 def elements(run: Solution, accuracy: float, *, cross: bool = True) -> list[Check]:

@@ -69,10 +69,11 @@ def _checked(run: Solution, free: np.ndarray) -> list[Check]:
     terms = (np.abs(size) + np.abs(F) + steep).max(axis=1)
     left = np.abs(M_a - F).max(axis=1)
     off_rule = (  # what q and v leave of Newmark's formulas
-        (new["q"] - old["q"]) - h * old["v"] - h**2 * ((0.5 - co.beta) * old["a"]
-                                                      + co.beta * new["a"]),
+        (new["q"] - old["q"])
+        - h * old["v"]
+        - h**2 * ((0.5 - co.beta) * old["a"] + co.beta * new["a"]),
         (new["v"] - old["v"]) - h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"]),
-    )  # fmt: skip
+    )
     parts = left / np.maximum(terms, 1e-300)
     N = null_of_mass(run)  # its v and a are derivatives of equations, not those of the scheme
     for off, name in zip(off_rule, ("q", "v"), strict=True):
@@ -86,8 +87,14 @@ def _checked(run: Solution, free: np.ndarray) -> list[Check]:
     parts = np.where(free, parts, 0.0)
     row = int(parts.argmax())
     allowed = max(10 * scheme.newton_tol, _SETTLED)
-    return [Check(
-        "equilibrium", float(parts[row]), allowed, "",
-        f"The step to t = {quantity(run.t[row + 1], 's', 4)} leaves {number(parts[row], 2)} of its "
-        f"forces unbalanced, more than newton_tol = {scheme.newton_tol:g}: use a smaller h.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "equilibrium",
+            float(parts[row]),
+            allowed,
+            "",
+            f"The step to t = {quantity(run.t[row + 1], 's', 4)} leaves "
+            f"{number(parts[row], 2)} of its "
+            f"forces unbalanced, more than newton_tol = {scheme.newton_tol:g}: use a smaller h.",
+        )
+    ]

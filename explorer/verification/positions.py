@@ -30,12 +30,18 @@ def penetration(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
         parts = np.where(deep > noise, deep / np.maximum(motion, 1e-300), 0.0)
     worst = int(np.argmax(parts)) if np.isfinite(parts).all() else int(np.isnan(parts).argmax())
     row = int(gap[:, worst].argmin())
-    return [Check(
-        "penetration", float(parts[worst]), allowed, "",
-        f"{system.contacts[worst].name!r} is penetrated by {quantity(deep[worst], 'm', 3)} at t = "
-        f"{quantity(solution.t[row], 's', 4)}, {number(100 * parts[worst], 2)} % of the motion "
-        "there: h is too large for its impacts.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "penetration",
+            float(parts[worst]),
+            allowed,
+            "",
+            f"{system.contacts[worst].name!r} is penetrated by "
+            f"{quantity(deep[worst], 'm', 3)} at t = "
+            f"{quantity(solution.t[row], 's', 4)}, {number(100 * parts[worst], 2)} % of the motion "
+            "there: h is too large for its impacts.",
+        )
+    ]
 
 
 def _ranges(solution: Solution, row: int) -> np.ndarray:
@@ -60,9 +66,14 @@ def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
             off > _ROUND_OFF * (1 + np.abs(solution.q).max()), off / np.maximum(motion, 1e-300), 0.0
         )
     worst = int(parts.argmax())
-    return [Check(
-        "drift", float(parts[worst]), allowed, "",
-        f"The constraint {solution.system.constraints[worst].name!r} is violated by "
-        f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: use "
-        "projection='constraints' or a smaller h.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "drift",
+            float(parts[worst]),
+            allowed,
+            "",
+            f"The constraint {solution.system.constraints[worst].name!r} is violated by "
+            f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: use "
+            "projection='constraints' or a smaller h.",
+        )
+    ]

@@ -48,12 +48,18 @@ def contact_problem(
         least = 1e2 * _EPS * speeds.max()  # what velocities round to
         parts = np.where(left <= least, 0.0, left / np.maximum(speeds, 1e-300))
     row = int(parts.argmax())
-    return [Check(
-        "contact laws", float(parts[row]), tolerance + 1e3 * _EPS, "",
-        f"The contact problem at t = {quantity(solution.t[row], 's', 4)} was left with "
-        f"{quantity(left[row], 'm/s', 2)}, "
-        f"{number(parts[row], 2)} of the speeds in that step, more than lcp_tol = {tolerance:g}.",
-    )]  # fmt: skip
+    return [
+        Check(
+            "contact laws",
+            float(parts[row]),
+            tolerance + 1e3 * _EPS,
+            "",
+            f"The contact problem at t = {quantity(solution.t[row], 's', 4)} was left with "
+            f"{quantity(left[row], 'm/s', 2)}, "
+            f"{number(parts[row], 2)} of the speeds in that step, more than lcp_tol = "
+            f"{tolerance:g}.",
+        )
+    ]
 
 
 def _speeds(solution: Solution) -> np.ndarray:
@@ -83,8 +89,10 @@ def moreau(solution: Solution) -> list[Check]:
         if solution.p.shape[1]:
             left[1:] = np.maximum(left[1:], step.laws())
         return [
-            *contact_problem(solution, scheme.lcp_tol, left), *step.constraints(), *step.balance()
-        ]  # fmt: skip
+            *contact_problem(solution, scheme.lcp_tol, left),
+            *step.constraints(),
+            *step.balance(),
+        ]
 
 
 class _Step:
@@ -156,11 +164,16 @@ class _Step:
         size = np.maximum(size, 1e-300)
         row = int((off / (tol * size + rounds + 1e-300)).argmax())
         part = float(off[row] / size[row])
-        return [Check(
-            "constraints", part, float(tol + rounds / size[row]), "",
-            f"The step at t = {quantity(self.t[row], 's', 4)} leaves the constraints at "
-            f"{number(part, 2)} of the speeds in them, more than newton_tol = {tol:g}.",
-        )]  # fmt: skip
+        return [
+            Check(
+                "constraints",
+                part,
+                float(tol + rounds / size[row]),
+                "",
+                f"The step at t = {quantity(self.t[row], 's', 4)} leaves the constraints at "
+                f"{number(part, 2)} of the speeds in them, more than newton_tol = {tol:g}.",
+            )
+        ]
 
     def balance(self) -> list[Check]:
         """Return the check of M (v1 - v0) = h F + G' p beside the size of its terms."""
@@ -184,11 +197,16 @@ class _Step:
         size = np.maximum(size, 1e-300)
         row = int((left / (tol * size + rounds + 1e-300)).argmax())
         part, allowed = float(left[row] / size[row]), float(tol + rounds[row] / size[row])
-        return [Check(
-            "momentum", part, allowed, "",
-            f"The step at t = {quantity(self.t[row], 's', 4)} leaves {number(part, 2)} of its "
-            f"forces unbalanced, more than newton_tol = {tol:g}.",
-        )]  # fmt: skip
+        return [
+            Check(
+                "momentum",
+                part,
+                allowed,
+                "",
+                f"The step at t = {quantity(self.t[row], 's', 4)} leaves {number(part, 2)} of its "
+                f"forces unbalanced, more than newton_tol = {tol:g}.",
+            )
+        ]
 
     def _impulses(self) -> np.ndarray:
         """Return the impulses of all rows of G, (n_steps, n_rows + n_constraints)."""

@@ -114,12 +114,18 @@ def impulses_plot(solution: Solution, pinned: Solution | None = None) -> Plot:
             curve(stem_t, stem_p, colour, name=name, line={"width": 1.2}, hoverinfo="skip"),
             {
                 **curve(t, p, colour, name=name, hovertemplate=text),
-                "mode": "markers", "marker": {"color": colour, "size": 6},
+                "mode": "markers",
+                "marker": {"color": colour, "size": 6},
                 "showlegend": len(contacts) > 1,
             },
-            curve(*_closed(solution, a, end, -_LANE * high * (k + 1)), colour, name=name,
-                  line={"width": 4}, hovertemplate=rest),
-        ]  # fmt: skip
+            curve(
+                *_closed(solution, a, end, -_LANE * high * (k + 1)),
+                colour,
+                name=name,
+                line={"width": 4},
+                hovertemplate=rest,
+            ),
+        ]
     low = -_LANE * high * (len(groups) + 1)
     return Plot(traces, TIME, "impulse (N s)", (0.0, float(end)), (low, high))
 

@@ -57,15 +57,43 @@ def friction_plot(
         edge: Line = {"width": 1}
         text = f"t = %{{x:.5g}} s<br>friction = %{{y:.4g}} N<extra>{name}</extra>"
         traces += [
-            curve(t, bound, colour, name="± μ λ", line=edge, opacity=0.6, breaks=gaps,
-                  hoverinfo="skip", showlegend=k == 0),
-            *([curve(t, -bound, colour, name="− μ λ", line=edge, opacity=0.6, breaks=gaps,
-                     hoverinfo="skip")] if depth else []),
-            curve(t, own, colour, name=name, breaks=gaps,
-                  hovertemplate=text, showlegend=many > 1),
-            curve(*_sticking(solution, a, -(depth + 0.12) * top), colour, name="sticks",
-                  line={"width": 5}, hoverinfo="name", showlegend=k == 0),
-        ]  # fmt: skip
+            curve(
+                t,
+                bound,
+                colour,
+                name="± μ λ",
+                line=edge,
+                opacity=0.6,
+                breaks=gaps,
+                hoverinfo="skip",
+                showlegend=k == 0,
+            ),
+            *(
+                [
+                    curve(
+                        t,
+                        -bound,
+                        colour,
+                        name="− μ λ",
+                        line=edge,
+                        opacity=0.6,
+                        breaks=gaps,
+                        hoverinfo="skip",
+                    )
+                ]
+                if depth
+                else []
+            ),
+            curve(t, own, colour, name=name, breaks=gaps, hovertemplate=text, showlegend=many > 1),
+            curve(
+                *_sticking(solution, a, -(depth + 0.12) * top),
+                colour,
+                name="sticks",
+                line={"width": 5},
+                hoverinfo="name",
+                showlegend=k == 0,
+            ),
+        ]
     end = max(solution.t[-1], 0.0 if ghost is None else ghost.t[-1])
     span = (-(depth + 0.2) * top, 1.1 * top)
     return Plot(traces, TIME, "friction (N)", (0.0, float(end)), span)

@@ -47,16 +47,29 @@ def cost_plot(sens: Sensitivity, j: int, along: Along | None) -> Plot:
     far = np.array([low, high])
     u, cost_unit = unit(by_unit), unit(sens.question.cost.units[1] or "")
     traces: list[Trace] = [
-        curve(line[0], line[1], GREY, name="cost ψ",
-              hovertemplate=f"%{{x:.4g}}: ψ = %{{y:.5g}} {cost_unit}<extra></extra>"),
-        curve(_float(far), _float(psi + slope * (far - here)), SLOPE,
-              name="tangent", line={"dash": "dot", "width": 1}, hoverinfo="skip"),
-        curve(arrow[0], arrow[1], SLOPE, name="gradient", line={"width": 3},
-              hoverinfo="skip"),
-        {**curve(_float([here]), _float([psi]), STATE, name="cost ψ"),
-         "mode": "markers", "marker": {"color": STATE, "size": 8}},
+        curve(
+            line[0],
+            line[1],
+            GREY,
+            name="cost ψ",
+            hovertemplate=f"%{{x:.4g}}: ψ = %{{y:.5g}} {cost_unit}<extra></extra>",
+        ),
+        curve(
+            _float(far),
+            _float(psi + slope * (far - here)),
+            SLOPE,
+            name="tangent",
+            line={"dash": "dot", "width": 1},
+            hoverinfo="skip",
+        ),
+        curve(arrow[0], arrow[1], SLOPE, name="gradient", line={"width": 3}, hoverinfo="skip"),
+        {
+            **curve(_float([here]), _float([psi]), STATE, name="cost ψ"),
+            "mode": "markers",
+            "marker": {"color": STATE, "size": 8},
+        },
         _marked(along, cost_unit),
-    ]  # fmt: skip
+    ]
     titles = titled(by, u), titled("cost ψ", cost_unit)
     return Plot(traces, *titles, (low, high), (bottom, top), time=False)
 
@@ -74,10 +87,18 @@ def _marked(along: Along | None, cost_unit: str) -> Trace:
         words += [said, said, ""]
     at = (_float(x), _float(y)) if x else OFF
     return {
-        **curve(at[0], at[1], GREY, name="jump or kink", line={"dash": "dot", "width": 1.2},
-                text=words, hovertemplate="%{text}<extra></extra>"),
-        "mode": "lines+markers", "marker": {"color": GREY, "size": 6, "symbol": "circle-open"},
-    }  # fmt: skip
+        **curve(
+            at[0],
+            at[1],
+            GREY,
+            name="jump or kink",
+            line={"dash": "dot", "width": 1.2},
+            text=words,
+            hovertemplate="%{text}<extra></extra>",
+        ),
+        "mode": "lines+markers",
+        "marker": {"color": GREY, "size": 6, "symbol": "circle-open"},
+    }
 
 
 def _float(values: ArrayLike) -> np.ndarray:

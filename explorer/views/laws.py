@@ -54,13 +54,20 @@ def law_plot(solution: Solution, points: Rows, k: int = 0) -> Plot:
     graph = np.array(corners, np.float32).T
     text = f"{label(y_name)} = %{{x:.4g}} {y_unit}<br>{label(name)} = %{{y:.4g}} {unit}"
     traces = [
-        curve(graph[0], graph[1], GREY, name="law", line={"width": 5}, opacity=0.4,
-              hoverinfo="skip"),
-        curve(y, lam, COLOURS[k % len(COLOURS)], name=label(name), mode="markers",
-              marker={"size": 4, "color": COLOURS[k % len(COLOURS)]},
-              hovertemplate=f"{text}<extra></extra>",
-              meta={"t": points.t[at].astype(np.float32)}),
-    ]  # fmt: skip
+        curve(
+            graph[0], graph[1], GREY, name="law", line={"width": 5}, opacity=0.4, hoverinfo="skip"
+        ),
+        curve(
+            y,
+            lam,
+            COLOURS[k % len(COLOURS)],
+            name=label(name),
+            mode="markers",
+            marker={"size": 4, "color": COLOURS[k % len(COLOURS)]},
+            hovertemplate=f"{text}<extra></extra>",
+            meta={"t": points.t[at].astype(np.float32)},
+        ),
+    ]
     return Plot(
         traces, label(y_name) + _in(y_unit), label(name) + _in(unit), y_range, lam_range, time=False
     )
@@ -167,10 +174,16 @@ def one_step_problem(solution: Solution) -> Picture:
     mechanical = not run.has("laws")
     t, end = run.t, float(run.t[-1])
     traces = [
-        curve(t, np.maximum(run.residuals[:, k], 1e-18), COLOURS[k], breaks=NONE, name=name,
-              showlegend=True)
+        curve(
+            t,
+            np.maximum(run.residuals[:, k], 1e-18),
+            COLOURS[k],
+            breaks=NONE,
+            name=name,
+            showlegend=True,
+        )
         for k, name in enumerate(("contacts (m/s)" if mechanical else "laws", "Newton"))
-    ]  # fmt: skip
+    ]
     top = max(float(run.residuals.max()), 1e-15)
     title = "residual" if mechanical else "relative residual"
     time, limits = time_title(run.system), (1e-18, 10 * top)

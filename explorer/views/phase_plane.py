@@ -63,11 +63,27 @@ def phase_plane_plot(
         xs.append(ghost[i])
         ys.append(ghost[j])
     traces += [
-        curve(*_slides(solution, i, j), SIDES[0], name="slides", hoverinfo="skip",
-              line={"width": 5}, breaks=NONE, meta={"t": points.t}),
-        curve(q[i], q[j], INK, name="run", line={"width": 1.4}, hovertemplate=hover,
-              breaks=points.torn, held=False, meta={"t": points.t}),
-    ]  # fmt: skip
+        curve(
+            *_slides(solution, i, j),
+            SIDES[0],
+            name="slides",
+            hoverinfo="skip",
+            line={"width": 5},
+            breaks=NONE,
+            meta={"t": points.t},
+        ),
+        curve(
+            q[i],
+            q[j],
+            INK,
+            name="run",
+            line={"width": 1.4},
+            hovertemplate=hover,
+            breaks=points.torn,
+            held=False,
+            meta={"t": points.t},
+        ),
+    ]
     for trace in traces:
         trace["showlegend"] = named
     when = "the end" if at is None else f"t = {at:g} {system.time_unit}"

@@ -35,10 +35,16 @@ def _plot(solution: Solution, which: list[int], title: str) -> Plot:
     )
     names = pseudo.system.coordinates
     curves = [
-        curve(points.t, points.q[j], COLOURS[i % len(COLOURS)], name=label(names[j]),
-              showlegend=len(which) > 1, breaks=points.torn)
+        curve(
+            points.t,
+            points.q[j],
+            COLOURS[i % len(COLOURS)],
+            name=label(names[j]),
+            showlegend=len(which) > 1,
+            breaks=points.torn,
+        )
         for i, j in enumerate(which)
-    ]  # fmt: skip
+    ]
     span = (0.0, float(points.t[-1]))
     return Plot([shade, *curves], "pseudo-time (s)", title, span, (low, high))
 

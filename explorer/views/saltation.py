@@ -85,12 +85,21 @@ def saltation(sens: Sensitivity, k: int = 0) -> Picture:
     head = [f"{c}<sup>−</sup>" for c in columns[:n]] + [f"Π: {c}" for c in columns[n:]]
     across, along = list(range(len(columns))), list(range(len(table["rows"])))
     heat: Trace = {
-        "type": "heatmap", "z": np.array(table["shades"]), "zmin": -1, "zmax": 1,
-        "colorscale": _SCALE, "showscale": False, "xgap": 2, "ygap": 2, "text": text,
-        "texttemplate": "%{text}", "hovertemplate": "%{y} ← %{x}: %{text}<extra></extra>",
-        "x": np.array(across), "y": np.array(along),
+        "type": "heatmap",
+        "z": np.array(table["shades"]),
+        "zmin": -1,
+        "zmax": 1,
+        "colorscale": _SCALE,
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "text": text,
+        "texttemplate": "%{text}",
+        "hovertemplate": "%{y} ← %{x}: %{text}<extra></extra>",
+        "x": np.array(across),
+        "y": np.array(along),
         "textfont": {"size": 14},
-    }  # fmt: skip
+    }
     axis = {"showgrid": False, "zeroline": False}
     said = f"{event.kind} {event.contact} at t = {quantity(event.t, time, 5)}".replace(
         "event ", "", 1

@@ -163,9 +163,15 @@ def _locus(shown: list[Shown], grids: Grids, marks: Sequence[Stability]) -> Plot
     """Draw the roots in the complex plane: small marks for all steps, large for the chosen step."""
     turn = np.linspace(0, 2 * np.pi, 73)
     traces = [
-        curve(np.cos(turn).astype(np.float32), np.sin(turn).astype(np.float32), GREY,
-              name="unit circle", line={"width": 1}, hoverinfo="skip")
-    ]  # fmt: skip
+        curve(
+            np.cos(turn).astype(np.float32),
+            np.sin(turn).astype(np.float32),
+            GREY,
+            name="unit circle",
+            line={"width": 1},
+            hoverinfo="skip",
+        )
+    ]
     for one, colour, name, _ in reversed(shown):
         roots = one.roots.ravel()
         where: Meta = {"key": "omega_h", "at": grids[id(one.omega_h)], "each": one.roots.shape[1]}
@@ -194,9 +200,16 @@ def _oscillator(runs: Sequence[Oscillation], colours: Sequence[str]) -> Plot:
     fine = np.linspace(0, span, 250) if span < 200 else t[:250]
     exact = np.asarray(exact_oscillation(fine, runs[0].xi), np.float32)
     traces = [
-        curve(np.asarray(fine, np.float32), exact, GREY, name="exact oscillation",
-              line={"width": 1.2}, hoverinfo="skip", showlegend=True),
-    ]  # fmt: skip
+        curve(
+            np.asarray(fine, np.float32),
+            exact,
+            GREY,
+            name="exact oscillation",
+            line={"width": 1.2},
+            hoverinfo="skip",
+            showlegend=True,
+        ),
+    ]
     seen = [np.array([-1.0, 1.0])]
     for run, colour in reversed([*zip(runs, colours, strict=False)]):  # the first one on top
         t, d = run.motion.t, run.motion.q[:, 0]

@@ -134,12 +134,19 @@ def positions_plot(
         few = set(drawn(names, 3 if len(chosen) > MOST_CURVES else MOST_CURVES).tolist())
         exact = [
             curve(
-                t, np.ascontiguousarray(form[:, j]), GREY, breaks=torn, name="exact",
-                showlegend=j == 0, line={"width": 6}, opacity=0.35, hoverinfo="skip",
+                t,
+                np.ascontiguousarray(form[:, j]),
+                GREY,
+                breaks=torn,
+                name="exact",
+                showlegend=j == 0,
+                line={"width": 6},
+                opacity=0.35,
+                hoverinfo="skip",
             )
             for j in chosen
             if j in few
-        ]  # fmt: skip
+        ]
     traces = [*ghosts, *exact, *_curves(solution, points, ghost=False, dot=False, which=which)]
     title = "q" if which is None else "x"
     if len(chosen) == 1 or (which is not None and len(chosen) <= 2):

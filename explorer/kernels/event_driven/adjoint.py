@@ -34,10 +34,12 @@ __all__ = [
 ]
 
 STEP_ROW, JUMP_ROW, TIME_ROW = 0, 1, 2
-WALK = np.dtype([
-    ("kind", np.int64),  # a step, an event, or one whose time alone counts: the cost ends there
-    ("number", np.int64),  # of it
-])  # fmt: skip
+WALK = np.dtype(
+    [
+        ("kind", np.int64),  # a step, an event, or one whose time alone counts: the cost ends there
+        ("number", np.int64),  # of it
+    ]
+)
 WalkRows = Annotated[np.ndarray, get_args(rows_of(WALK))[1]]
 EVERY = 4  # of so many steps the error of one is looked at
 

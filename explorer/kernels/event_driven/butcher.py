@@ -70,11 +70,13 @@ def _times(*parts: np.ndarray) -> np.ndarray:
 
 _ONE = np.ones(1)
 _R = 6**0.5
-_RADAU = np.array([
-    [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
-    [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
-    [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
-])  # fmt: skip
+_RADAU = np.array(
+    [
+        [(88 - 7 * _R) / 360, (296 - 169 * _R) / 1800, (-2 + 3 * _R) / 225],
+        [(296 + 169 * _R) / 1800, (88 + 7 * _R) / 360, (-2 - 3 * _R) / 225],
+        [(16 - _R) / 36, (16 + _R) / 36, 1 / 9],
+    ]
+)
 # the polynomial with the slopes of the start and of the stages, from these slopes to powers of the
 # fraction of a step. Without that of the start, what leaves a guard slowly seems to fall through.
 # Its end is that of the step, since Radau's rule integrates a cubic exactly.
@@ -82,29 +84,52 @@ _NODES = np.append(0.0, _RADAU.sum(axis=1))
 _POLYNOMIAL = np.linalg.inv(_NODES[:, None] ** np.arange(4)) / np.arange(1.0, 5.0)[:, None]
 METHODS = {
     "dop853": Tableau(
-        records.DOP853, 12, 8,
+        records.DOP853,
+        12,
+        8,
         _place((16, 16), (0, DOP853.A), (12, DOP853.B), (13, DOP853.A_EXTRA)),
         _times(DOP853.C[:12], _ONE, DOP853.C_EXTRA),
-        _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)), _place((4, 16), (0, DOP853.D)),
-        -1 / 8, 6.1,
+        _place((2, 16), (0, DOP853.E5), (1, DOP853.E3)),
+        _place((4, 16), (0, DOP853.D)),
+        -1 / 8,
+        6.1,
     ),
     "dopri5": Tableau(
-        records.DOPRI5, 6, 5,
-        _place((16, 16), (0, RK45.A), (6, RK45.B)), _times(RK45.C, _ONE),
-        _place((2, 16), (0, RK45.E)), _place((4, 16), (0, RK45.P.T)),
-        -1 / 5, 3.25,
+        records.DOPRI5,
+        6,
+        5,
+        _place((16, 16), (0, RK45.A), (6, RK45.B)),
+        _times(RK45.C, _ONE),
+        _place((2, 16), (0, RK45.E)),
+        _place((4, 16), (0, RK45.P.T)),
+        -1 / 5,
+        3.25,
     ),
     "radau": Tableau(
-        records.RADAU, 3, 5, _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
-        _times(np.zeros(1), _RADAU.sum(axis=1)), _place((2, 16), (0, np.eye(5)[4])),
-        _place((4, 16), (0, _POLYNOMIAL)), -1 / 4, 0.0,
+        records.RADAU,
+        3,
+        5,
+        _place((16, 16), (1, np.column_stack([np.zeros(3), _RADAU]))),
+        _times(np.zeros(1), _RADAU.sum(axis=1)),
+        _place((2, 16), (0, np.eye(5)[4])),
+        _place((4, 16), (0, _POLYNOMIAL)),
+        -1 / 4,
+        0.0,
     ),
-}  # fmt: skip
+}
 
 
 def newmark(order: int, *coefficients: Any) -> Tableau:
     """Return the method of the Newmark family with these coefficients, see `Tableau.newmark`."""
     return Tableau(
-        records.NEWMARK, 1, 2, np.zeros((16, 16)), _times(np.zeros(1), _ONE), np.zeros((2, 16)),
-        np.zeros((4, 16)), -1 / (order + 1), 0.0, coefficients,
-    )  # fmt: skip
+        records.NEWMARK,
+        1,
+        2,
+        np.zeros((16, 16)),
+        _times(np.zeros(1), _ONE),
+        np.zeros((2, 16)),
+        np.zeros((4, 16)),
+        -1 / (order + 1),
+        0.0,
+        coefficients,
+    )

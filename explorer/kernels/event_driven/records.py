@@ -23,107 +23,142 @@ PASSED, UNARMED, ARMED, LEAVING = -1, 0, 1, 2
 NONE, HIDDEN = -1, -2  # no guard fires; samples do not show the guards
 CHAINED = 2  # how an event happened that is beyond its zero, because of the one before
 
-FUNCTION = np.dtype([
-    ("address", INT),  # of void f(double* out, const double* in, void* data)
-    ("data", INT),
-])  # fmt: skip
-STATE = np.dtype([
-    ("mode", INT),
-    ("held", INT),  # how many rows are held
-    # the guard whose event has just happened (-1: of another mode, -2: none; from the number of
-    # guards on: one that is left, or a contact that let go)
-    ("fired", INT),
-    ("watched", INT),  # the mode whose guards the watches are of
-    ("moments", INT),  # how many had several continuations
-])  # fmt: skip
-ROW = np.dtype([
-    ("closed", INT),  # 1: it is held: a closed normal, or a tangent that sticks
-    ("sigma", INT),  # of a tangent, the sign of its sliding velocity; 0: it does not slide
-])  # fmt: skip
-SIDE = np.dtype([
-    ("place", INT),  # in `inp`
-    ("now", INT),  # +1, -1 of a sign, 2 n + 1 of floor(u) = n, 0: free
-])  # fmt: skip
-GUARD = np.dtype([
-    ("direction", INT),  # of its zeros: -1 falling, 1 rising, 0 both
-    ("to", INT),  # the mode that follows
-    ("flags", INT),  # bits: BOUNDS, TERMINAL, HAS_WHEN, IDENTITY
-    ("beyond", INT),  # the mode behind an accumulation, -1: none
-    ("branches", INT),  # how many modes may follow by conditions, 0: `to` does
-    ("conditions", INT),  # row of the table of functions with these conditions
-    ("branch", INT),  # the first of them
-    ("same", INT),  # which guard of the mode that follows has the same zero, -1: none
-])  # fmt: skip
-BRANCH = np.dtype([
-    ("to", INT),  # the mode
-    ("left", INT),  # which of its guards is left, -1: none
-    ("first", INT),  # its first condition
-    ("last", INT),  # one past its last condition
-])  # fmt: skip
+FUNCTION = np.dtype(
+    [
+        ("address", INT),  # of void f(double* out, const double* in, void* data)
+        ("data", INT),
+    ]
+)
+STATE = np.dtype(
+    [
+        ("mode", INT),
+        ("held", INT),  # how many rows are held
+        # the guard whose event has just happened (-1: of another mode, -2: none; from the number of
+        # guards on: one that is left, or a contact that let go)
+        ("fired", INT),
+        ("watched", INT),  # the mode whose guards the watches are of
+        ("moments", INT),  # how many had several continuations
+    ]
+)
+ROW = np.dtype(
+    [
+        ("closed", INT),  # 1: it is held: a closed normal, or a tangent that sticks
+        ("sigma", INT),  # of a tangent, the sign of its sliding velocity; 0: it does not slide
+    ]
+)
+SIDE = np.dtype(
+    [
+        ("place", INT),  # in `inp`
+        ("now", INT),  # +1, -1 of a sign, 2 n + 1 of floor(u) = n, 0: free
+    ]
+)
+GUARD = np.dtype(
+    [
+        ("direction", INT),  # of its zeros: -1 falling, 1 rising, 0 both
+        ("to", INT),  # the mode that follows
+        ("flags", INT),  # bits: BOUNDS, TERMINAL, HAS_WHEN, IDENTITY
+        ("beyond", INT),  # the mode behind an accumulation, -1: none
+        ("branches", INT),  # how many modes may follow by conditions, 0: `to` does
+        ("conditions", INT),  # row of the table of functions with these conditions
+        ("branch", INT),  # the first of them
+        ("same", INT),  # which guard of the mode that follows has the same zero, -1: none
+    ]
+)
+BRANCH = np.dtype(
+    [
+        ("to", INT),  # the mode
+        ("left", INT),  # which of its guards is left, -1: none
+        ("first", INT),  # its first condition
+        ("last", INT),  # one past its last condition
+    ]
+)
 LAST = np.dtype(
     [("first", FLOAT), ("second", FLOAT), ("third", FLOAT)]
 )  # times back of a guard's events, s
-WATCH = np.dtype([
-    ("sign", FLOAT),  # 1: it fires where it falls through zero, -1: where it rises
-    ("shift", FLOAT),  # taken as its zero
-    ("arm", INT),  # PASSED, UNARMED, ARMED or LEAVING
-    ("nearest", FLOAT),  # value of its nearest miss
-    ("miss_at", FLOAT),  # time of it, s
-])  # fmt: skip
-SURFACE = np.dtype([
-    ("whole", INT),  # 1: floor(u) is meant and not the sign of u
-    ("value", FLOAT),  # u at the start of a stretch
-    ("size", FLOAT),  # the largest |u| seen
-    ("crossed", FLOAT),  # time of the last crossing, s
-    ("quick", INT),  # how many crossings came soon after the one before
-])  # fmt: skip
-FOUND = np.dtype([
-    ("fraction", FLOAT),  # of the step, at which a guard fires
-    ("blur", FLOAT),  # how badly the samples show the guards; > 1: not
-    ("least", FLOAT),  # least value of a guard near a miss
-    ("slope", FLOAT),  # of the guard at its zero, per step
-    ("length", FLOAT),  # of the step to the event, s
-    ("status", INT),  # why a step to a surface failed
-])  # fmt: skip
-COEFFICIENTS = np.dtype([
-    ("alpha_m", FLOAT), ("alpha_f", FLOAT), ("beta", FLOAT), ("gamma", FLOAT),
-    ("interpolated", INT),  # 1: forces are interpolated between the ends, 0: taken between them
-    ("weight", FLOAT),  # of the local error, 1 / m (0: fixed steps)
-    ("most", INT),  # iterations
-    ("begun", FLOAT),  # a0 is carried for the step that begins there, s
-    ("length", FLOAT),  # of that step, s
-    ("error", FLOAT),  # of the last step in units of its tolerance
-])  # fmt: skip
-EVENT = np.dtype([
-    ("t", FLOAT),  # s
-    ("D", FLOAT),  # dr/dt = r_t + r_x f- of its guard r
-    ("rest", FLOAT),  # how long its accumulation still takes, s; 0: it is none
-    ("r_t", FLOAT),
-    ("bend", FLOAT),  # d2r/dt2 before it
-    ("guard", INT),  # number of the guard among all, or of the contact
-    ("kind", INT),  # from `explorer.kernels.event_driven.transition`
-    ("before", INT), ("after", INT),  # modes
-    ("step", INT),  # number of the first step behind it
-    ("together", INT),  # how many guards fired together
-    ("how", INT),  # 0: reached by the flow, 1: on its zero at once, CHAINED: beyond it at once
-])  # fmt: skip
-PROGRESS = np.dtype([
-    ("t", FLOAT), ("h", FLOAT),  # time and next step, s
-    ("steps", INT), ("events", INT), ("evaluations", INT), ("rejected", INT),  # how many
-    ("failed", INT),  # 1: the step before was rejected
-    ("fresh", INT),  # 1: a stretch begins: slopes, guards and watches have to be set
-    ("repeated", INT),  # how many events in a row have had the same time
-    ("stiff", INT), ("calm", INT),  # how many steps beyond the limit of stability, and within
-    ("blurred", INT),  # how many steps in a row whose samples did not show the guards
-    ("wary", INT),  # 1: the step before was near the limit of stability,
-    ("error", FLOAT),  # with this error in units of the tolerance,
-    ("length", FLOAT),  # and this length, s
-    ("at", INT),  # of a start that makes no sense the contact, of UNMADE the mode
-])  # fmt: skip
-HOLD = np.dtype([
-    ("prior", INT),  # 1: the row was held before the event
-    ("speed", FLOAT),  # gap' of a normal, sliding velocity of a tangent, m/s
-])  # fmt: skip
+WATCH = np.dtype(
+    [
+        ("sign", FLOAT),  # 1: it fires where it falls through zero, -1: where it rises
+        ("shift", FLOAT),  # taken as its zero
+        ("arm", INT),  # PASSED, UNARMED, ARMED or LEAVING
+        ("nearest", FLOAT),  # value of its nearest miss
+        ("miss_at", FLOAT),  # time of it, s
+    ]
+)
+SURFACE = np.dtype(
+    [
+        ("whole", INT),  # 1: floor(u) is meant and not the sign of u
+        ("value", FLOAT),  # u at the start of a stretch
+        ("size", FLOAT),  # the largest |u| seen
+        ("crossed", FLOAT),  # time of the last crossing, s
+        ("quick", INT),  # how many crossings came soon after the one before
+    ]
+)
+FOUND = np.dtype(
+    [
+        ("fraction", FLOAT),  # of the step, at which a guard fires
+        ("blur", FLOAT),  # how badly the samples show the guards; > 1: not
+        ("least", FLOAT),  # least value of a guard near a miss
+        ("slope", FLOAT),  # of the guard at its zero, per step
+        ("length", FLOAT),  # of the step to the event, s
+        ("status", INT),  # why a step to a surface failed
+    ]
+)
+COEFFICIENTS = np.dtype(
+    [
+        ("alpha_m", FLOAT),
+        ("alpha_f", FLOAT),
+        ("beta", FLOAT),
+        ("gamma", FLOAT),
+        ("interpolated", INT),  # 1: forces are interpolated between the ends, 0: taken between them
+        ("weight", FLOAT),  # of the local error, 1 / m (0: fixed steps)
+        ("most", INT),  # iterations
+        ("begun", FLOAT),  # a0 is carried for the step that begins there, s
+        ("length", FLOAT),  # of that step, s
+        ("error", FLOAT),  # of the last step in units of its tolerance
+    ]
+)
+EVENT = np.dtype(
+    [
+        ("t", FLOAT),  # s
+        ("D", FLOAT),  # dr/dt = r_t + r_x f- of its guard r
+        ("rest", FLOAT),  # how long its accumulation still takes, s; 0: it is none
+        ("r_t", FLOAT),
+        ("bend", FLOAT),  # d2r/dt2 before it
+        ("guard", INT),  # number of the guard among all, or of the contact
+        ("kind", INT),  # from `explorer.kernels.event_driven.transition`
+        ("before", INT),
+        ("after", INT),  # modes
+        ("step", INT),  # number of the first step behind it
+        ("together", INT),  # how many guards fired together
+        ("how", INT),  # 0: reached by the flow, 1: on its zero at once, CHAINED: beyond it at once
+    ]
+)
+PROGRESS = np.dtype(
+    [
+        ("t", FLOAT),
+        ("h", FLOAT),  # time and next step, s
+        ("steps", INT),
+        ("events", INT),
+        ("evaluations", INT),
+        ("rejected", INT),  # how many
+        ("failed", INT),  # 1: the step before was rejected
+        ("fresh", INT),  # 1: a stretch begins: slopes, guards and watches have to be set
+        ("repeated", INT),  # how many events in a row have had the same time
+        ("stiff", INT),
+        ("calm", INT),  # how many steps beyond the limit of stability, and within
+        ("blurred", INT),  # how many steps in a row whose samples did not show the guards
+        ("wary", INT),  # 1: the step before was near the limit of stability,
+        ("error", FLOAT),  # with this error in units of the tolerance,
+        ("length", FLOAT),  # and this length, s
+        ("at", INT),  # of a start that makes no sense the contact, of UNMADE the mode
+    ]
+)
+HOLD = np.dtype(
+    [
+        ("prior", INT),  # 1: the row was held before the event
+        ("speed", FLOAT),  # gap' of a normal, sliding velocity of a tangent, m/s
+    ]
+)
 
 
 def _rows(dtype: np.dtype) -> Any:

@@ -29,7 +29,7 @@ from explorer.kernels.friction.cone_blocks import (
     P,
     Y,
     residual,
-)  # fmt: skip
+)
 from explorer.kernels.friction.structures import Cones
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel

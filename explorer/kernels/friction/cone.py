@@ -42,7 +42,7 @@ from explorer.kernels.friction.cone_blocks import (
     gather,
     moved,
     residual,
-)  # fmt: skip
+)
 from explorer.kernels.friction.single_contact import (
     MARGIN,
     NONE,
@@ -80,9 +80,7 @@ def sweep(cones: Cones) -> bool:
         if graph[WIDTH, k] == 2:
             x[i], x[i + 1], x[i + 2], what = in_plane(B, at, mu[k], q_n, q_1, q_2)
         elif graph[WIDTH, k] == 1:
-            x[i], x[i + 1], what = on_line(
-                B[at], B[at + 1], B[at + 3], B[at + 4], mu[k], q_n, q_1
-            )  # fmt: skip
+            x[i], x[i + 1], what = on_line(B[at], B[at + 1], B[at + 3], B[at + 4], mu[k], q_n, q_1)
         else:
             x[i] = max(0.0, -q_n / B[at]) if B[at] > 0.0 else 0.0
         if what == NONE:

@@ -85,9 +85,7 @@ def residual(cones: Cones, soft: float) -> float:
             d[j] += soft * vec[SIZE, k] * x[j]
         w_1, w_2 = d[i + 1] + b[i + 1], d[i + 2] + b[i + 2]
         shift = mu[k] * np.sqrt(w_1 * w_1 + w_2 * w_2)
-        off = off_cone(
-            vec[SIZE, k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift
-        )  # fmt: skip
+        off = off_cone(vec[SIZE, k], mu[k], x[i], x[i + 1], x[i + 2], d[i] + b[i], w_1, w_2, shift)
         if not np.isfinite(off):
             return np.nan
         worst = max(worst, off)

@@ -49,10 +49,15 @@ def bench(unknowns: int) -> Bench:
     """Return the memory for so many unknowns, or for MOST."""
     m = max(min(unknowns, MOST), 2)
     return Bench(
-        np.zeros((m, 1 << m)), np.zeros((LIMIT, m)), np.zeros((m, 1 << m)),
-        np.zeros((DEPTH, 2 * m)), np.zeros((m, m)), np.zeros(m, np.int64), np.zeros(m),
+        np.zeros((m, 1 << m)),
+        np.zeros((LIMIT, m)),
+        np.zeros((m, 1 << m)),
+        np.zeros((DEPTH, 2 * m)),
+        np.zeros((m, m)),
+        np.zeros(m, np.int64),
         np.zeros(m),
-    )  # fmt: skip
+        np.zeros(m),
+    )
 
 
 @kernel(inline=True)

@@ -78,16 +78,18 @@ class Record(NamedTuple):
 
 
 # what a march knows of the steps behind it
-STATE = np.dtype([
-    ("row", np.int64),  # the last row that holds
-    ("h", np.float64),  # s, the step
-    ("factored", np.float64),  # s, the step for which constant matrices are factored
-    ("before", np.float64),  # s, the step before
-    ("span", np.int64),  # bounds the bandwidth of D
-    ("span_jump", np.int64),  # and of that of the velocity problem
-    ("below", np.int64),  # bandwidths of M
-    ("above", np.int64),
-])  # fmt: skip
+STATE = np.dtype(
+    [
+        ("row", np.int64),  # the last row that holds
+        ("h", np.float64),  # s, the step
+        ("factored", np.float64),  # s, the step for which constant matrices are factored
+        ("before", np.float64),  # s, the step before
+        ("span", np.int64),  # bounds the bandwidth of D
+        ("span_jump", np.int64),  # and of that of the velocity problem
+        ("below", np.int64),  # bandwidths of M
+        ("above", np.int64),
+    ]
+)
 State = Annotated[np.ndarray, get_args(rows_of(STATE))[1]]
 
 

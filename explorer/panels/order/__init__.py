@@ -60,10 +60,17 @@ class _Answer(SessionAnswer):
                 control["choices"] = [c for c in control["choices"] if c[0] in known]
         span = [c for c in own["start"] if c["key"] == "t_end"]
         shown: list[Control] = [
-            {"key": f"see.{name}", "kind": "toggle", "label": name, "text": _SAID[name],
-             "unit": "", "value": now[f"see.{name}"], "default": True}
+            {
+                "key": f"see.{name}",
+                "kind": "toggle",
+                "label": name,
+                "text": _SAID[name],
+                "unit": "",
+                "value": now[f"see.{name}"],
+                "default": True,
+            }
             for name in CURVES
-        ]  # fmt: skip
+        ]
         ordered: list[tuple[str, str, list[Control]]] = [
             ("model", "Model", own["model"] + span),
             ("parameters", "Parameters", own.get("parameters", [])),

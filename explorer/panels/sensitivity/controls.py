@@ -59,8 +59,17 @@ def _derivative(session: SensitivitySession) -> list[Control]:
     names = [(k, f"{label(k)}   {p.text}".strip()) for k, p in system.parameters.items()]
     states = system.coordinates if isinstance(system, StateSpaceSystem) else system._state_names()
     names += [(k, f"{_state(k, system.coordinates)}(0)   start") for k in states]
-    chosen = [_one("see.wrt", "choice", "by", "Parameter to differentiate by", now,
-                  choices=[list(n) for n in names], default=_first(session)["wrt"])]  # fmt: skip
+    chosen = [
+        _one(
+            "see.wrt",
+            "choice",
+            "by",
+            "Parameter to differentiate by",
+            now,
+            choices=[list(n) for n in names],
+            default=_first(session)["wrt"],
+        )
+    ]
     if len(system.coordinates) > 1:
         shown = [[c, label(c)] for c in system.coordinates]
         chosen.append(
@@ -79,14 +88,36 @@ def _derivative(session: SensitivitySession) -> list[Control]:
     events = max(min(len(session.sensitivity.events), _FEW), see["event"], 2)
     return [
         *chosen,
-        _one("see.delta", "slider", "δ", "apart", now, low=min(usual * 1e-3, value),
-             high=max(usual * 10, value), beside="apart", log=True, integer=False, default=usual,
-             unit=unit(param.unit) if param else ""),
-        _one("see.event", "slider", "event", "Event whose matrix is shown", now, low=1, high=events,
-             log=False, integer=True, default=2),
-        _one("see.zoom", "toggle", "look closely at it", "Zoom in on this event", now,
-             default=False),
-    ]  # fmt: skip
+        _one(
+            "see.delta",
+            "slider",
+            "δ",
+            "apart",
+            now,
+            low=min(usual * 1e-3, value),
+            high=max(usual * 10, value),
+            beside="apart",
+            log=True,
+            integer=False,
+            default=usual,
+            unit=unit(param.unit) if param else "",
+        ),
+        _one(
+            "see.event",
+            "slider",
+            "event",
+            "Event whose matrix is shown",
+            now,
+            low=1,
+            high=events,
+            log=False,
+            integer=True,
+            default=2,
+        ),
+        _one(
+            "see.zoom", "toggle", "look closely at it", "Zoom in on this event", now, default=False
+        ),
+    ]
 
 
 def _state(name: str, coordinates: tuple[str, ...]) -> str:
@@ -104,8 +135,21 @@ def _until(session: SensitivitySession) -> list[Control]:
     names = event_names(session.system)
     kind = "impact on" if session.system.contacts else "event"
     ends = [["", "at t_end"], *([name, f"at {kind} {name}"] for name in names)]
-    controls = [_one("cost.until", "choice", "cost ends", "Where the cost ends", now, choices=ends,
-                  default="")] if names else []  # fmt: skip
+    controls = (
+        [
+            _one(
+                "cost.until",
+                "choice",
+                "cost ends",
+                "Where the cost ends",
+                now,
+                choices=ends,
+                default="",
+            )
+        ]
+        if names
+        else []
+    )
     if now["cost.until"]:
         most = max(_FEW, session.state["cost"]["count"])
         controls.append(
@@ -132,17 +176,43 @@ def _cost(session: SensitivitySession) -> list[Control]:
     usual = usual_cost(session.system)
     tip = f"a formula of t, the states, {rates} and the parameters; empty: none"
     return [
-        _one("cost.g", "text", "g, in ψ = ∫ g dt + w", f"Running cost: {tip}", now,
-             default=usual["g"]),
-        _one("cost.w", "text", "w, at the end", "Terminal cost, of the states; empty: none",
-             now, default=usual["w"]),
-        _one("see.compare", "toggle", "compare the methods",
-             "Compare the gradient of four methods whenever the sliders rest", now, default=False),
-    ]  # fmt: skip
+        _one(
+            "cost.g",
+            "text",
+            "g, in ψ = ∫ g dt + w",
+            f"Running cost: {tip}",
+            now,
+            default=usual["g"],
+        ),
+        _one(
+            "cost.w",
+            "text",
+            "w, at the end",
+            "Terminal cost, of the states; empty: none",
+            now,
+            default=usual["w"],
+        ),
+        _one(
+            "see.compare",
+            "toggle",
+            "compare the methods",
+            "Compare the gradient of four methods whenever the sliders rest",
+            now,
+            default=False,
+        ),
+    ]
 
 
 def _one(
     key: str, kind: str, text: str, tip: str, now: Values, *, default: object, **more: Unpack[Reach]
 ) -> Control:
-    return {"key": key, "kind": kind, "label": text, "text": tip, "unit": "", "value": now[key],
-            "default": default, **more}  # fmt: skip
+    return {
+        "key": key,
+        "kind": kind,
+        "label": text,
+        "text": tip,
+        "unit": "",
+        "value": now[key],
+        "default": default,
+        **more,
+    }

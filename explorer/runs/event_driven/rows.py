@@ -76,11 +76,23 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         lam = run.forces(t, x, held)
     q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
     return _friction_of(run, t, x, held, impulses, lam) | {
-        "t": t, "q": q, "v": v, "p": impulses[:, :nc], "gap": gap, "gap_dot": gap_dot,
-        "active": held[:, :nc], "slip": slip, "iterations": np.ones(len(t), np.int32),
-        "residuals": np.zeros((len(t), 2)), "x": x, "rates": rates[:, :n_x], "lam": lam[:, :nc],
-        "z": xz[:, n_x], "S": S, "mode": woven(between, head["before"], head["after"]),
-    }, woven.right  # fmt: skip
+        "t": t,
+        "q": q,
+        "v": v,
+        "p": impulses[:, :nc],
+        "gap": gap,
+        "gap_dot": gap_dot,
+        "active": held[:, :nc],
+        "slip": slip,
+        "iterations": np.ones(len(t), np.int32),
+        "residuals": np.zeros((len(t), 2)),
+        "x": x,
+        "rates": rates[:, :n_x],
+        "lam": lam[:, :nc],
+        "z": xz[:, n_x],
+        "S": S,
+        "mode": woven(between, head["before"], head["after"]),
+    }, woven.right
 
 
 def _friction_of(

@@ -168,7 +168,7 @@ class SwitchedMarch(March):
             "mode": self._number[modes],
             "alpha": np.clip(alpha, 0.0, 1.0),
             "c": c,
-        }, right  # fmt: skip
+        }, right
 
     @property
     def _surfaces(self) -> list[int]:

@@ -200,9 +200,14 @@ class Arguments:
 
         if self._bound is not self.method:
             task = Task(
-                self.problem, self.automaton, self.surfaces, self.method, self.contacts, self.work,
+                self.problem,
+                self.automaton,
+                self.surfaces,
+                self.method,
+                self.contacts,
+                self.work,
                 self.record,
-            )  # fmt: skip
+            )
             needed = bind(task, self.memory)
             if needed > len(self.memory):
                 self.memory = np.zeros(needed, np.uint8)

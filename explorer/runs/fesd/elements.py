@@ -71,14 +71,21 @@ class Elements(Run):
         most = self.intervals * options.elements + options.max_switches * (options.elements + 1)
         most = min(most, max(options.max_elements, options.elements)) + options.elements + 2
         record = kernel.Record(
-            np.empty((most + 1, n)), np.empty((most, s * n)), np.empty((most, s * nsel)),
-            *np.empty((2, most)), *np.empty((2, most), np.int64),
-        )  # fmt: skip
+            np.empty((most + 1, n)),
+            np.empty((most, s * n)),
+            np.empty((most, s * nsel)),
+            *np.empty((2, most)),
+            *np.empty((2, most), np.int64),
+        )
         phases = kernel.phases(options.max_switches + 1, n, compiled.n_c, nsel)
         numbers = kernel.Options(
-            self.t_end, options.h, options.elements, int(options.split), _RULES[options.rule],
+            self.t_end,
+            options.h,
+            options.elements,
+            int(options.split),
+            _RULES[options.rule],
             np.array(options.picked, np.int64),
-        )  # fmt: skip
+        )
         tally = np.zeros(1, kernel.TALLY)
         record.states[0] = x0
         work = self.workspace()
@@ -238,17 +245,25 @@ class Elements(Run):
         distinct, number = np.unique(patterns, axis=0, return_inverse=True)
         self.numbers = number.ravel()
         known = {
-            "march": self, "boundaries": np.append(self.times[:, 0], self._end),
-            "interval": self.places[:, 0], "patterns": distinct,
+            "march": self,
+            "boundaries": np.append(self.times[:, 0], self._end),
+            "interval": self.places[:, 0],
+            "patterns": distinct,
             "names": tuple(system.mode_name(signs.tolist()) for signs in distinct),
-        }  # fmt: skip
+        }
         return Solution(
-            lambda: self._rows(times, exact), system=system, scheme=self.scheme,
-            status=self.status, observe=observe,
+            lambda: self._rows(times, exact),
+            system=system,
+            scheme=self.scheme,
+            status=self.status,
+            observe=observe,
             rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=("regions as step functions",) if hasattr(system, "subsystems")
-            and not compiled.stewart else (), seconds=self.seconds, known=known,
-        )  # fmt: skip
+            route=("regions as step functions",)
+            if hasattr(system, "subsystems") and not compiled.stewart
+            else (),
+            seconds=self.seconds,
+            known=known,
+        )
 
     def _rows(self, times: np.ndarray, exact: bool) -> dict[str, object]:
         n, nsel = self.compiled.n_x, self.compiled.n_sel
@@ -284,18 +299,34 @@ class Elements(Run):
             spent = [j.y[n] for j in jumps]
             z = np.concatenate([cost, spent, spent])[order]
             sides_of = [[getattr(j, side) for j in jumps] for side in ("s_minus", "s_plus")]
-            S = np.concatenate([between, *(np.reshape(s, (events, *between.shape[1:]))
-                                           for s in sides_of)])[order]  # fmt: skip
+            S = np.concatenate(
+                [between, *(np.reshape(s, (events, *between.shape[1:])) for s in sides_of)]
+            )[order]
         return {
-            "t": t, "q": x, "v": none, "p": none, "gap": none, "gap_dot": none,
-            "active": none.astype(np.int8), "lam_t": none, "lam_max": none, "p_t": none,
-            "slip": none, "sticks": none.astype(bool), "iterations": np.ones(len(t), np.int32),
-            "residuals": zeros, "x": x, "rates": self.rates(t, x, chosen), "lam": none,
-            "z": z, "S": S,
+            "t": t,
+            "q": x,
+            "v": none,
+            "p": none,
+            "gap": none,
+            "gap_dot": none,
+            "active": none.astype(np.int8),
+            "lam_t": none,
+            "lam_max": none,
+            "p_t": none,
+            "slip": none,
+            "sticks": none.astype(bool),
+            "iterations": np.ones(len(t), np.int32),
+            "residuals": zeros,
+            "x": x,
+            "rates": self.rates(t, x, chosen),
+            "lam": none,
+            "z": z,
+            "S": S,
             "mode": self.numbers[np.concatenate([phase, k, k + 1])[order]],
             "located": self._events(place[len(times) + events :]),
-            "theta" if self.compiled.stewart else "alpha": chosen, "c": self.functions(t, x)[0],
-        }  # fmt: skip
+            "theta" if self.compiled.stewart else "alpha": chosen,
+            "c": self.functions(t, x)[0],
+        }
 
     def _switch(self, k: int) -> tuple[str, int, int]:
         """Return the kind of switch `k`, from 1, its surface, and how many surfaces change."""
@@ -320,9 +351,25 @@ class Elements(Run):
             kind, which, together = self._switch(k)
             t, slope = float(self.phases.t[k]), float(self.phases.slope[k])
             at = self.phases.x[k]
-            found.append(LocatedEvent(
-                t, kind, system.guard_names[which], which, int(right[k - 1]), at[n:], at[n:], 0.0,
-                0.0, 0.0, at, at, slope, together, names[k - 1], names[k],
-                None if self.tangents is None else self.tangents.dt_drho(k - 1),
-            ))  # fmt: skip
+            found.append(
+                LocatedEvent(
+                    t,
+                    kind,
+                    system.guard_names[which],
+                    which,
+                    int(right[k - 1]),
+                    at[n:],
+                    at[n:],
+                    0.0,
+                    0.0,
+                    0.0,
+                    at,
+                    at,
+                    slope,
+                    together,
+                    names[k - 1],
+                    names[k],
+                    None if self.tangents is None else self.tangents.dt_drho(k - 1),
+                )
+            )
         return found

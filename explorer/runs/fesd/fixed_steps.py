@@ -43,9 +43,12 @@ class FixedSteps(Elements):
         compiled, options, steps = self.compiled, self.options, self.intervals
         s, n, nsel = options.stages, compiled.n_x, compiled.n_sel
         record = Record(
-            np.empty((steps + 1, n)), np.empty((steps, s * n)), np.empty((steps, s * nsel)),
-            *np.empty((2, steps)), *np.zeros((2, steps), np.int64),
-        )  # fmt: skip
+            np.empty((steps + 1, n)),
+            np.empty((steps, s * n)),
+            np.empty((steps, s * nsel)),
+            *np.empty((2, steps)),
+            *np.zeros((2, steps), np.int64),
+        )
         record.states[0] = self.begin(start)
         step = step_of(problem(compiled, self.rho), tableau(self.method), Groups(*compiled.groups))
         tally = np.zeros(1, TALLY)

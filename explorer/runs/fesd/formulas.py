@@ -34,9 +34,13 @@ class Formulas:
         out = np.empty((len(t), native.size))
         parts = [np.ascontiguousarray(a, float) for a in (t, x, chosen)]
         evaluate(
-            native.address, native.data, *parts, self.compiled.input(self.rho),
-            np.empty(max(native.size, 1)), out,
-        )  # fmt: skip
+            native.address,
+            native.data,
+            *parts,
+            self.compiled.input(self.rho),
+            np.empty(max(native.size, 1)),
+            out,
+        )
         return out
 
     def rates(self, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -40,9 +40,10 @@ def residual(run: Run) -> dict[str, float]:
     products = np.abs(lam[:, :, None] * weight[:, None])  # (n_e, s + 1, s, pairs)
     own = np.eye(s + 1, s, -1, dtype=bool)
     complementarity = max(
-        products[:, own].max(initial=0.0), -weight.min(initial=0.0),
+        products[:, own].max(initial=0.0),
+        -weight.min(initial=0.0),
         run.compiled.unequal(run.mult),
-    )  # fmt: skip
+    )
     # of each pair one is zero: which, in each element (the larger beside its largest value);
     # with both zero eta of eq. (19) is zero too
     sizes = [np.abs(a).max(axis=1) for a in (lam, weight)]

@@ -66,9 +66,15 @@ class Run(Formulas):
     taus: np.ndarray
 
     def __init__(
-        self, compiled: Switched, options: Options, rho: Reals, t_end: float, intervals: int,
-        *, scheme: object = None,
-    ) -> None:  # fmt: skip
+        self,
+        compiled: Switched,
+        options: Options,
+        rho: Reals,
+        t_end: float,
+        intervals: int,
+        *,
+        scheme: object = None,
+    ) -> None:
         super().__init__(compiled, rho)
         self.options, self.scheme, self.t_end = options, scheme, t_end
         self.method = collocation(options.tableau, options.stages)

@@ -79,8 +79,10 @@ class _Slide:
         moved = self.B @ moved if m else np.zeros((sel, 1 + n + p))
         out = c.tangents[0](self.inp)
         f, f_x, f_sel, f_t, f_rho = np.split(out, np.cumsum([n, n * n, n * sel, n]))
-        rows = [np.column_stack([f_t, f_x.reshape(n, n), f_rho.reshape(n, p)])
-                + f_sel.reshape(n, sel) @ moved]  # fmt: skip
+        rows = [
+            np.column_stack([f_t, f_x.reshape(n, n), f_rho.reshape(n, p)])
+            + f_sel.reshape(n, sel) @ moved
+        ]
         rate = np.append(f, 0.0)
         if c.cost is None:
             rows.append(np.zeros((1, 1 + n + p)))
@@ -91,8 +93,9 @@ class _Slide:
             rows.append((own + g_sel @ moved)[None])
         whole = np.vstack(rows)
         phi = moved[self.which]
-        return _Point(rate, whole[:, 1 : 1 + n], whole[:, 1 + n :], phi[0], phi[1 : 1 + n],
-                      phi[1 + n :])  # fmt: skip
+        return _Point(
+            rate, whole[:, 1 : 1 + n], whole[:, 1 + n :], phi[0], phi[1 : 1 + n], phi[1 + n :]
+        )
 
     which: int = 0
 
@@ -135,6 +138,17 @@ def slide_end(run: Run, k: int, d: np.ndarray, dt: np.ndarray, z: float, wrt: np
     shift = -(end.phi_x @ S[:n] + by_rho) / D
     after = np.append(run.phases.behind[k + 1], run.spent(k + 1))
     return Jump(
-        t + tau, y, end.rate, after, S, S + np.outer(end.rate - after, shift), shift, float(D),
-        end.phi_x, end.phi_rho, np.eye(n), np.zeros(n), np.zeros((n, run.compiled.n_rho)),
-    )  # fmt: skip
+        t + tau,
+        y,
+        end.rate,
+        after,
+        S,
+        S + np.outer(end.rate - after, shift),
+        shift,
+        float(D),
+        end.phi_x,
+        end.phi_rho,
+        np.eye(n),
+        np.zeros(n),
+        np.zeros((n, run.compiled.n_rho)),
+    )

@@ -116,9 +116,10 @@ class Tangents:
 
         run = self.run
         work = workspace(
-            problem(run.compiled, run.rho, tangents=True), tableau(run.method),
+            problem(run.compiled, run.rho, tangents=True),
+            tableau(run.method),
             run.options.newton_max,
-        )  # fmt: skip
+        )
         return work, asked(work.element, self.wrt), run.record, run.phases
 
     def _derivatives(self) -> Derivatives:
@@ -173,7 +174,17 @@ class Tangents:
             _, c_x, c_t, c_rho = _functions(run.compiled, run.rho, t, x)
             r_x, r_rho, slope = c_x[j], c_rho[j], float(c_t[j] + c_x[j] @ before[:n])
         return Jump(
-            t, np.append(x, self.cost[e]), before, after, d - np.outer(before, by_t),
-            d - np.outer(after, by_t), by_t, slope, r_x, r_rho, np.eye(n), np.zeros(n),
+            t,
+            np.append(x, self.cost[e]),
+            before,
+            after,
+            d - np.outer(before, by_t),
+            d - np.outer(after, by_t),
+            by_t,
+            slope,
+            r_x,
+            r_rho,
+            np.eye(n),
+            np.zeros(n),
             np.zeros((n, run.compiled.n_rho)),
-        )  # fmt: skip
+        )

@@ -19,11 +19,20 @@ def problem(compiled: Switched, rho: Reals, *, tangents: bool = False) -> Proble
     native = [Native(b.address, b.data) for b in bundles]
     subsystems, cells = compiled.layout
     return Problem(
-        native[0], native[1], native[2] if len(native) > 2 else Native(0, 0), compiled.n_x,
-        compiled.n_c, compiled.n_sel, compiled.n_rho, int(compiled.affine),
-        np.array(subsystems, SUBSYSTEM), np.array(cells, np.int64), compiled.input(rho),
-        np.empty(max(b.size for b in bundles) + 1), np.empty(switching.size + 1),
-    )  # fmt: skip
+        native[0],
+        native[1],
+        native[2] if len(native) > 2 else Native(0, 0),
+        compiled.n_x,
+        compiled.n_c,
+        compiled.n_sel,
+        compiled.n_rho,
+        int(compiled.affine),
+        np.array(subsystems, SUBSYSTEM),
+        np.array(cells, np.int64),
+        compiled.input(rho),
+        np.empty(max(b.size for b in bundles) + 1),
+        np.empty(switching.size + 1),
+    )
 
 
 def tableau(method: Collocation) -> Tableau:

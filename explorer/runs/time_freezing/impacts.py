@@ -226,19 +226,25 @@ class Impacts(Freezing):
         """How the run ended, at its physical time."""
         if hasattr(self, "broken"):
             return Status.stopped(
-                self.status_code, "impact_law", len(self.elements.times), self.t_last,
+                self.status_code,
+                "impact_law",
+                len(self.elements.times),
+                self.t_last,
                 "several contacts close at the same time here, and another contact opens "
                 f"{self.broken!r} after its impact: Newton's law for all of them together gives "
                 "another result. Use EventDriven or MoreauJean, which solve for it",
-            )  # fmt: skip
+            )
         if not hasattr(self, "wrong"):
             return super().status
         contact, mu = self.wrong
         words = improper(self.compiled.system.contacts[contact].name, mu, mu)
         return Status.stopped(
-            self.status_code, "improper_friction", len(self.elements.times), self.t_last,
+            self.status_code,
+            "improper_friction",
+            len(self.elements.times),
+            self.t_last,
             f"within an element, the {words}",
-        )  # fmt: skip
+        )
 
     @cached_property
     def signs(self) -> np.ndarray:
@@ -289,8 +295,9 @@ class Impacts(Freezing):
         weights[[k - jump.first for k in solved]] = 0.0
         push, pull = weights.ravel() @ found["push"], weights.ravel() @ found["pull"]
         return (
-            push + sum(e.struck[k][0] for k in solved), pull + sum(e.struck[k][1] for k in solved)
-        )  # fmt: skip
+            push + sum(e.struck[k][0] for k in solved),
+            pull + sum(e.struck[k][1] for k in solved),
+        )
 
     def kind_rows(
         self,
@@ -318,14 +325,23 @@ class Impacts(Freezing):
         v = x[:, n : 2 * n]
         free = np.where(running[:, None], flow[:, n : 2 * n] / pace, 0.0)
         return {
-            "q": x[:, :n], "v": v, "rates": np.column_stack([v, free]),
-            "gap": found["gap"], "gap_dot": found["gap_dot"], "slip": found["slip"],
-            "active": closed.astype(np.int8), "p": p, "p_t": p_t, "lam": lam, "lam_t": pull,
-            "lam_max": found["mu"] * lam, "p_max": found["mu"] * p,
+            "q": x[:, :n],
+            "v": v,
+            "rates": np.column_stack([v, free]),
+            "gap": found["gap"],
+            "gap_dot": found["gap_dot"],
+            "slip": found["slip"],
+            "active": closed.astype(np.int8),
+            "p": p,
+            "p_t": p_t,
+            "lam": lam,
+            "lam_t": pull,
+            "lam_max": found["mu"] * lam,
+            "p_max": found["mu"] * p,
             "sticks": closed & (sliding == 0),
             "mode": np.zeros(count, int),
             "located": self._events(happened, right, found["gap_dot"], p),
-        }  # fmt: skip
+        }
 
     def _events(
         self, happened: Happened, right: np.ndarray, gap_dot: np.ndarray, p: np.ndarray
@@ -335,9 +351,25 @@ class Impacts(Freezing):
         for (jump, what), row in zip(happened, right.tolist(), strict=True):
             minus, plus = (e.states[k, : 2 * n] for k in (jump.first, jump.after))
             for kind, i in what:
-                found.append(LocatedEvent(
-                    float(self.clock[jump.first]), kind, names[i], i, row, minus[n:], plus[n:],
-                    float(gap_dot[row - 1, i]), float(gap_dot[row, i]), float(p[row, i]), minus,
-                    plus, float(gap_dot[row - 1, i]), len(what), "", "", None,
-                ))  # fmt: skip
+                found.append(
+                    LocatedEvent(
+                        float(self.clock[jump.first]),
+                        kind,
+                        names[i],
+                        i,
+                        row,
+                        minus[n:],
+                        plus[n:],
+                        float(gap_dot[row - 1, i]),
+                        float(gap_dot[row, i]),
+                        float(p[row, i]),
+                        minus,
+                        plus,
+                        float(gap_dot[row - 1, i]),
+                        len(what),
+                        "",
+                        "",
+                        None,
+                    )
+                )
         return found

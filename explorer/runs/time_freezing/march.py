@@ -297,8 +297,9 @@ class Freezing(ABC):
         times, order = x[:, -1], np.argsort(x[1:-1, -1], kind="stable")
         return (
             self._trajectory(lambda: self._rows(times, x, chosen, which)),
-            times[1:-1][order], ((weights * h[:, None]).ravel() * paces)[order],
-        )  # fmt: skip
+            times[1:-1][order],
+            ((weights * h[:, None]).ravel() * paces)[order],
+        )
 
     def _lazy(self, times: np.ndarray | None, exact: bool) -> Solution:
         return self._trajectory(lambda: self._rows(*self._places(times, exact)))
@@ -306,10 +307,16 @@ class Freezing(ABC):
     def _trajectory(self, fill: Callable[[], dict[str, object]]) -> Solution:
         system = self.compiled.system
         return Solution(
-            fill, system=system, scheme=self.scheme, observe=observe,
-            status=self.status, rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
-            route=(self.compiled.route,), seconds=self.elements.seconds, known={"march": self},
-        )  # fmt: skip
+            fill,
+            system=system,
+            scheme=self.scheme,
+            observe=observe,
+            status=self.status,
+            rho=dict(zip(system.parameters, self.rho.tolist(), strict=True)),
+            route=(self.compiled.route,),
+            seconds=self.elements.seconds,
+            known={"march": self},
+        )
 
     def jumps(self) -> list[Jump]:
         """Return what happens before the end, in order of time."""
@@ -367,10 +374,12 @@ class Freezing(ABC):
         left = np.einsum("j,ejc->ec", e.method.end, e.mult[np.maximum(first - 1, 0)])
         right = e.phases.multipliers[behind]
         turn = 2.0 * np.arange(len(jumps))
-        order = np.lexsort((
-            np.concatenate([np.zeros(len(times)), turn, turn + 1]),
-            np.concatenate([times, hits, hits]),
-        ))  # fmt: skip
+        order = np.lexsort(
+            (
+                np.concatenate([np.zeros(len(times)), turn, turn + 1]),
+                np.concatenate([times, hits, hits]),
+            )
+        )
         place = np.empty(len(order), int)
         place[order] = np.arange(len(order))
         x = np.concatenate([x, e.states[first], e.states[after]])[order]
@@ -378,8 +387,12 @@ class Freezing(ABC):
         phase = np.concatenate([phases, before, behind])[order]
         t = np.concatenate([times, hits, hits])[order]
         found = {
-            "t": t, "x": x[:, :n_x], "z": np.zeros(len(t)), "S": np.zeros((len(t), n_x + 1, 0)),
-            "iterations": np.ones(len(t), np.int32), "residuals": np.zeros((len(t), 2)),
-        }  # fmt: skip
+            "t": t,
+            "x": x[:, :n_x],
+            "z": np.zeros(len(t)),
+            "S": np.zeros((len(t), n_x + 1, 0)),
+            "iterations": np.ones(len(t), np.int32),
+            "residuals": np.zeros((len(t), 2)),
+        }
         right_rows = place[len(times) + len(jumps) :]
         return {**found, **self.kind_rows(x, chosen, phase, happened, right_rows)}

@@ -66,11 +66,22 @@ class Modes(Freezing):
         pace = np.where(flow[:, -1] > 0, flow[:, -1], 1.0)[:, None]
         mode = self.mode(phase)
         return {
-            "q": x[:, :n], "v": none, "rates": flow[:, :n] / pace, "gap": none, "gap_dot": none,
-            "slip": none, "active": none.astype(np.int8), "p": none, "p_t": none, "lam": none,
-            "lam_t": none, "lam_max": none, "sticks": none.astype(bool), "mode": mode,
+            "q": x[:, :n],
+            "v": none,
+            "rates": flow[:, :n] / pace,
+            "gap": none,
+            "gap_dot": none,
+            "slip": none,
+            "active": none.astype(np.int8),
+            "p": none,
+            "p_t": none,
+            "lam": none,
+            "lam_t": none,
+            "lam_max": none,
+            "sticks": none.astype(bool),
+            "mode": mode,
             "located": self._events(happened, right, mode),
-        }  # fmt: skip
+        }
 
     def _events(
         self, happened: Happened, right: np.ndarray, mode: np.ndarray
@@ -83,10 +94,25 @@ class Modes(Freezing):
             _, gradient = e.functions(np.zeros(1), e.states[[jump.first]])
             k = e.compiled.system.guard_names.index(guard.name)
             rate = e.phases.before[jump.before + 1]
-            found.append(LocatedEvent(
-                float(self.clock[jump.first]), "event", guard.name,
-                system.guard_names.index(guard.name), row, x[n:], x[n:], 0.0, 0.0, 0.0, x, x,
-                guard.direction * float(gradient[0, k] @ rate), 1, system.modes[was].name,
-                system.modes[now].name, None,
-            ))  # fmt: skip
+            found.append(
+                LocatedEvent(
+                    float(self.clock[jump.first]),
+                    "event",
+                    guard.name,
+                    system.guard_names.index(guard.name),
+                    row,
+                    x[n:],
+                    x[n:],
+                    0.0,
+                    0.0,
+                    0.0,
+                    x,
+                    x,
+                    guard.direction * float(gradient[0, k] @ rate),
+                    1,
+                    system.modes[was].name,
+                    system.modes[now].name,
+                    None,
+                )
+            )
         return found

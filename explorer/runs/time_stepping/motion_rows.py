@@ -129,7 +129,11 @@ class Keeper:
         names = {k: self.selection.names(k) for k in ("q", "v", "a")}
         works = self.ledger.works[rows].T if self.ledger.known else ()
         return found, Recorded(
-            self.selection.recorder, **names, steps=self.steps, start=self.start,
-            energies=self.ledger.energies[rows], works=dict(zip(WORKS, works, strict=False)),
+            self.selection.recorder,
+            **names,
+            steps=self.steps,
+            start=self.start,
+            energies=self.ledger.energies[rows],
+            works=dict(zip(WORKS, works, strict=False)),
             checks=self.ledger.certificate(),
-        )  # fmt: skip
+        )

@@ -16,9 +16,14 @@ __all__ = ["unsolvable"]
 
 
 def unsolvable(
-    M: np.ndarray, q: np.ndarray, bounds: np.ndarray, names: Sequence[tuple[str, str]], *,
-    linearised: bool = False, gamma: float = 1.0,
-) -> str:  # fmt: skip
+    M: np.ndarray,
+    q: np.ndarray,
+    bounds: np.ndarray,
+    names: Sequence[tuple[str, str]],
+    *,
+    linearised: bool = False,
+    gamma: float = 1.0,
+) -> str:
     """Return the sentence for y = M lam + q with lam in `bounds` (2, m) and (lam, y) in `names`.
 
     `linearised`: it is an iterate of Newton's method; `gamma`: the scheme's weight of the new lam.
@@ -74,8 +79,9 @@ def _ray(
 
     m, size = len(q), float(np.abs(q).max()) or 1.0
     slack = np.eye(m)
-    A = np.vstack([np.hstack([-M[rows] / size, -slack[rows]]),
-                   np.hstack([M[equal] / size, -slack[equal]])])  # fmt: skip
+    A = np.vstack(
+        [np.hstack([-M[rows] / size, -slack[rows]]), np.hstack([M[equal] / size, -slack[equal]])]
+    )
     b = np.concatenate([q[rows], -q[equal]]) / size
     box = [tuple(None if np.isinf(x) else x for x in pair) for pair in bounds.T.tolist()]
     found = linprog(np.repeat([0.0, 1.0], m), A, b, bounds=[*box, *[(0, None)] * m])

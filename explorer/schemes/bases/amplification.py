@@ -115,12 +115,14 @@ def characteristic(co: Coefficients, xi: float = 0.0) -> np.ndarray:
     """
     m, f = 1 - 2 * co.alpha_m, 1 - 2 * co.alpha_f
     g, k = 2 * co.gamma - 1, 4 * co.beta - 2 * co.gamma
-    c = np.array([
-        [0, 0, 1],
-        [0, 4 * xi, f + g],
-        [4, 4 * xi * (f + g), k + f * g],
-        [4 * m, 4 * xi * f * g, f * k],
-    ])  # fmt: skip
+    c = np.array(
+        [
+            [0, 0, 1],
+            [0, 4 * xi, f + g],
+            [4, 4 * xi * (f + g), k + f * g],
+            [4 * m, 4 * xi * f * g, f * k],
+        ]
+    )
     # what is zero but for the rounding of beta, gamma would be a limit far out
     return np.where(np.abs(c) <= 8e-15, 0.0, c)
 
@@ -165,8 +167,9 @@ def limit(co: Coefficients, xi: float = 0.0) -> float:
     size = np.convolve(np.abs(c1), np.abs(c2)) + np.abs(other)
     hurwitz = np.where(np.abs(product - other) <= 8e-15 * size, 0.0, product - other)
     conditions = [c1, c2, c3, hurwitz]
-    zeros = np.concatenate([np.polynomial.polynomial.polyroots(np.trim_zeros(c, "b"))
-                            for c in conditions if c.any()])  # fmt: skip
+    zeros = np.concatenate(
+        [np.polynomial.polynomial.polyroots(np.trim_zeros(c, "b")) for c in conditions if c.any()]
+    )
     zeros = np.sort(zeros.real[(zeros.real > 0) & (np.abs(zeros.imag) <= 1e-7 * np.abs(zeros))])
     for low, high in itertools.pairwise([0.0, *zeros, 2 * zeros.max(initial=1.0)]):
         powers = (0.5 * (low + high)) ** np.arange(5)
@@ -188,8 +191,9 @@ def radius_at_infinity(co: Coefficients) -> float:
         square = 0.0
     pair = (
         (abs(0.5 + gamma - 2 * beta) + np.sqrt(square)) / (2 * beta)
-        if square >= 0 else np.sqrt((0.5 - gamma + beta) / beta)
-    )  # fmt: skip
+        if square >= 0
+        else np.sqrt((0.5 - gamma + beta) / beta)
+    )
     return float(max(abs(af / (1 - af)), pair))
 
 

@@ -117,10 +117,16 @@ class Capturing(Scheme):
         block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
         parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
         record: dict[str, np.ndarray] = {
-            "t": block[0], "q": parts[1], "v": parts[2], "p": parts[3], "gap": parts[4],
-            "gap_dot": parts[5], "active": np.zeros((rows, held), np.int8),
-            "iterations": np.zeros(rows, np.int32), "residuals": parts[6],
-        }  # fmt: skip
+            "t": block[0],
+            "q": parts[1],
+            "v": parts[2],
+            "p": parts[3],
+            "gap": parts[4],
+            "gap_dot": parts[5],
+            "active": np.zeros((rows, held), np.int8),
+            "iterations": np.zeros(rows, np.int32),
+            "residuals": parts[6],
+        }
         t, q, v = record["t"], record["q"], record["v"]
         q[0], v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
         run, last, more = self.kernel(compiled, t_end, inp, matrices, e, record)
@@ -136,12 +142,14 @@ class Capturing(Scheme):
         if rough:
             found = _with_friction(found, compiled.system)
         return Solution(
-            found, observe=observe,
+            found,
+            observe=observe,
             status=self._status(code, done, failed, compiled, inp),
-            system=compiled.system, scheme=self,
+            system=compiled.system,
+            scheme=self,
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
-        )  # fmt: skip
+        )
 
     def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
         """Refuse what the scheme cannot do with directions without mass; G holds entries."""
@@ -197,9 +205,14 @@ class Capturing(Scheme):
         )
 
     def kernel(
-        self, compiled: Compiled, t_end: float, inp: np.ndarray, matrices: Matrices, e: np.ndarray,
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
         record: dict[str, np.ndarray],
-    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:  # fmt: skip
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:
         """Return the march and what tells its last row, to be called; what else it records.
 
         `record` holds arrays of a `Solution` in its own order, the start in the first row of q and
@@ -215,9 +228,11 @@ def _with_friction(found: dict[str, np.ndarray], system: LagrangianSystem) -> di
     contact, direction, _ = (np.array(x) for x in zip(*system.tangents, strict=True))
     first, plane = direction == 0, 2 if direction.any() else 1
     for name, values, wide in (
-        ("p_t", found["p"][:, nc:], plane), ("slip", found["gap_dot"][:, nc:], plane),
-        ("doing", found["active"][:, nc:][:, first], 1), ("p_max", found["p_max"][:, first], 1),
-    ):  # fmt: skip
+        ("p_t", found["p"][:, nc:], plane),
+        ("slip", found["gap_dot"][:, nc:], plane),
+        ("doing", found["active"][:, nc:][:, first], 1),
+        ("p_max", found["p_max"][:, first], 1),
+    ):
         shape = (len(values), nc, 2)[: 1 + wide]
         parts[name] = np.zeros(shape, values.dtype)
         place = (contact, direction) if wide == 2 else (contact[first],)

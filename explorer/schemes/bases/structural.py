@@ -93,8 +93,9 @@ class Structural(Family):
 
     h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)
     form: str = knob("a", text="unknown", choices=_FORMS, minor=True)
-    a0: str = knob("consistent", text="first acceleration", choices=("consistent", "zero"),
-                   minor=True)  # fmt: skip
+    a0: str = knob(
+        "consistent", text="first acceleration", choices=("consistent", "zero"), minor=True
+    )
     error_tol: float = knob(
         0.0, 0, 1e-3, "m", "local error, 0: fixed steps", strict=True, minor=True
     )
@@ -115,9 +116,14 @@ class Structural(Family):
             raise BadValue("form='v' solves for velocities, which needs gamma != 0: use form='a'.")
 
     def run(
-        self, compiled: Compiled, rho: Reals, t_end: float, q0: Reals | None = None,
-        v0: Reals | None = None, record: Selection | None = None,
-    ) -> Solution:  # fmt: skip
+        self,
+        compiled: Compiled,
+        rho: Reals,
+        t_end: float,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
+        record: Selection | None = None,
+    ) -> Solution:
         """Integrate from t = 0 to `t_end`.
 
         Parameters
@@ -209,17 +215,29 @@ class Structural(Family):
             follow(compiled, bare, rho, t, q, v, a)
         none = np.zeros((last + 1, 0))
         found = {
-            "t": t, "q": q, "v": v, "p": none, "gap": none, "gap_dot": none,
-            "active": none.astype(np.int8), "iterations": kept["iterations"],
+            "t": t,
+            "q": q,
+            "v": v,
+            "p": none,
+            "gap": none,
+            "gap_dot": none,
+            "active": none.astype(np.int8),
+            "iterations": kept["iterations"],
             "residuals": np.column_stack([np.zeros(last + 1), kept["residual"]]),
-            "a": a, "error": kept["error"], "slip": kept["slip"], "imbalance": kept["imbalance"],
+            "a": a,
+            "error": kept["error"],
+            "slip": kept["slip"],
+            "imbalance": kept["imbalance"],
             "parts": kept["parts"].astype(np.int32),
-        }  # fmt: skip
+        }
         return Solution(
-            found, status=Status.of(SUCCESS, last, float(t[-1])), system=compiled.system,
-            scheme=self, observe=observe,
+            found,
+            status=Status.of(SUCCESS, last, float(t[-1])),
+            system=compiled.system,
+            scheme=self,
+            observe=observe,
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
-        )  # fmt: skip
+        )
 
     def _kept(self, run: Solution, keeper: Keeper) -> Solution:
         """Return the run of which only what was asked for is kept."""
@@ -228,9 +246,14 @@ class Structural(Family):
         found: dict[str, np.ndarray] = {"p": none, "gap": none, "gap_dot": none, **kept}
         found["active"] = none.astype(np.int8)
         return Solution(
-            found, status=run.status, system=run.system, scheme=self, rho=run.rho,
-            observe=observe, recorded=recorded,
-        )  # fmt: skip
+            found,
+            status=run.status,
+            system=run.system,
+            scheme=self,
+            rho=run.rho,
+            observe=observe,
+            recorded=recorded,
+        )
 
     def _check_massless(self, compiled: Compiled) -> None:
         """Refuse what this scheme cannot do with a singular mass matrix.
@@ -279,17 +302,25 @@ class Structural(Family):
         """Return the checks that look at steps one by one."""
         off, error = solution.imbalance.max(initial=0.0), solution.error.max(initial=0.0)
         solved_to = Check(
-            "Newton residual", float(off), self.newton_tol, words=(
+            "Newton residual",
+            float(off),
+            self.newton_tol,
+            words=(
                 f"Some steps satisfy equilibrium to {number(off, 2)} of their forces, which "
                 f"exceeds newton_tol = {self.newton_tol:g}: round-off prevents a smaller residual."
             ),
-        )  # fmt: skip
+        )
         local = Check(
-            "local error", float(error), self.error_tol, "m",
+            "local error",
+            float(error),
+            self.error_tol,
+            "m",
             f"A step has a local error of {quantity(error, 'm', 2)}, which exceeds error_tol = "
             f"{quantity(self.error_tol, 'm')}: no step size satisfies it.",
-        )  # fmt: skip
+        )
         return [
-            solved_to, *equilibrium(solution), *[local] * (self.error_tol > 0),
+            solved_to,
+            *equilibrium(solution),
+            *[local] * (self.error_tol > 0),
             *newmark_growth(solution),
-        ]  # fmt: skip
+        ]

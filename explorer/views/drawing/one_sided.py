@@ -166,8 +166,18 @@ def shifts(
             on = sign * slopes > 1e-12
             if on.any():
                 heads[i] = tip[on].astype(np.float32), flat[on].astype(np.float32)
-    traces = [curve(shaft[0], shaft[1], colour, name=name, line={"width": 2}, hoverinfo="skip",
-                    showlegend=True, legend="next")]  # fmt: skip
+    traces = [
+        curve(
+            shaft[0],
+            shaft[1],
+            colour,
+            name=name,
+            line={"width": 2},
+            hoverinfo="skip",
+            showlegend=True,
+            legend="next",
+        )
+    ]
     for (x, y), symbol in zip(heads, ("triangle-right", "triangle-left"), strict=True):
         marker: Marker = {"color": colour, "size": 8, "symbol": symbol}
         traces.append(

@@ -234,11 +234,17 @@ def _template() -> Plain:
         "tickcolor": _ANY,
         "automargin": True,
     }
-    return {"layout": {
-        "paper_bgcolor": clear, "plot_bgcolor": clear, "colorway": list(COLOURS),
-        "font": {"color": _ANY}, "xaxis": axis, "yaxis": axis,
-        "modebar": {"bgcolor": clear, "color": _ANY, "activecolor": COLOURS[0]},
-    }}  # fmt: skip
+    return {
+        "layout": {
+            "paper_bgcolor": clear,
+            "plot_bgcolor": clear,
+            "colorway": list(COLOURS),
+            "font": {"color": _ANY},
+            "xaxis": axis,
+            "yaxis": axis,
+            "modebar": {"bgcolor": clear, "color": _ANY, "activecolor": COLOURS[0]},
+        }
+    }
 
 
 def nice(low: float, high: float) -> tuple[float, float]:

@@ -140,10 +140,16 @@ class Regions:
                 self._sort(line, k, lines)
         wide = {"crossing": (GREY, 1.2), "sliding": (SIDES[0], 3.0), "escaping": (_ESCAPING, 3.0)}
         return traces + [
-            curve(*_joined(pieces), wide[kind][0], name=f"{kind} surface", hoverinfo="skip",
-                  line={"width": wide[kind][1]}, showlegend=self.named)
+            curve(
+                *_joined(pieces),
+                wide[kind][0],
+                name=f"{kind} surface",
+                hoverinfo="skip",
+                line={"width": wide[kind][1]},
+                showlegend=self.named,
+            )
             for kind, pieces in lines.items()
-        ]  # fmt: skip
+        ]
 
     def seen(self, x: tuple[float, float], y: tuple[float, float]) -> bool:
         """Tell whether every region has a point within these ranges."""
