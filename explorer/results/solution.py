@@ -199,8 +199,10 @@ class Solution(Marched, Energies):
         """Whether the run has a part, such as "contacts", or a quantity of this name."""
         if name in PARTS:
             return not PARTS[name].absence(self)
+        if name in self.__dict__:
+            return True
         told = hasattr(type(self), name) or any(name in part.flat for part in PARTS.values())
-        return name in self.__dict__ or ((told or name in ROWS) and hasattr(self, name))
+        return (told or name in ROWS) and hasattr(self, name)
 
     def recorded_row(self, name: str) -> np.ndarray:
         """Return what the run recorded under a name, such as "p"."""

@@ -28,6 +28,8 @@ class Picks:
     @property
     def picked(self) -> tuple[int, ...]:
         """Numbers of `picks`, -1 for what is left to the rule."""
+        if not self.picks:  # as most runs
+            return ()
         return tuple(-1 if part == "-" else int(part) for part in self._parts)
 
     @property

@@ -169,7 +169,9 @@ class EventDriven(Picks, Scheme):
     @property
     def tableau(self) -> Tableau:
         """The coefficients of the method."""
-        scheme = self.newmark
+        return self._tableau(self.newmark)
+
+    def _tableau(self, scheme: Newmark | GeneralizedAlpha | None) -> Tableau:
         if scheme is None:
             return METHODS[str(self.method)]
         co = scheme.coefficients
@@ -228,7 +230,7 @@ class EventDriven(Picks, Scheme):
             most += newmark.steps(t_end, 2 + (1 + p) * (flow.n_x + flow.n + 1), flow.n)
             most = 1 << most.bit_length()  # few sizes, so that few are kept
         return Settings(
-            self.tableau,
+            self._tableau(newmark),
             self.rtol,
             self.atol,
             h,

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from explorer.kernels.event_driven.records import CHAINED, WatchRows
-from explorer.kernels.event_driven.structures import Events, Steps
-from explorer.kernels.references import kernel, refer
-from explorer.kernels.structures import Integers, Vector
+from explorer.kernels.event_driven.records import CHAINED, EventRows, WatchRows
+from explorer.kernels.jit import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["GRAZES", "MEETS", "NEAR", "Limits", "doubtful"]
 
@@ -28,22 +27,21 @@ class Limits(NamedTuple):
 
 
 @kernel(inline=True)
-def margin(events: Events, k: int, way: int, limits: Limits, nx: int) -> float:
-    """Return the grazing margin of event `k`.
+def margin(event: EventRows, x: Vector, r_x: Vector, way: int, limits: Limits) -> float:
+    """Return the grazing margin of an event, event[0].
 
     The depth D^2 / (2 r'') to which the guard would turn beyond its zero, over the error
     |r_x| (atol + rtol |x|) that the tolerances leave in it: 0 where it is crossed against its
     direction `way`, infinite where it does not turn back.
     """
-    head, row, at = events.head[k], events.parts[k], events.at
-    slope, bend = head.D, head.bend
-    if head.how > 0:
+    slope, bend = event[0].D, event[0].bend
+    if event[0].how > 0:
         return np.inf
     if slope * way <= 0.0 and way != 0 and bend != 0.0:
         return 0.0
     error = 0.0
-    for i in range(nx):
-        error += abs(row[at.r_x + i]) * (limits.atol + limits.rtol * abs(row[at.x_minus + i]))
+    for i in range(x.size):
+        error += abs(r_x[i]) * (limits.atol + limits.rtol * abs(x[i]))
     if slope * bend < 0.0 and error > 0.0:
         return slope * slope / (2.0 * abs(bend)) / error
     return np.inf
@@ -51,8 +49,12 @@ def margin(events: Events, k: int, way: int, limits: Limits, nx: int) -> float:
 
 @kernel()
 def doubtful(
-    events: Events,
-    steps: Steps,
+    head: EventRows,
+    parts: Matrix,
+    x: int,
+    r_x: int,
+    n_x: int,
+    steps: Matrix,
     watch: WatchRows,
     ways: Integers,
     limits: Limits,
@@ -64,19 +66,20 @@ def doubtful(
 
     Parameters
     ----------
-    events, steps, watch : as `explorer.kernels.event_driven.march` leaves them
+    head, watch : as `explorer.kernels.event_driven.march` leaves them
+    parts : (events, ...) numbers of each event, the state before and r_x from these places on
+    steps : (steps, >= n_x) state at the start of each
     ways : (guards,) direction of each guard; empty of a mechanical system, where gaps fall
     limits : what they are judged by
     margins : (events,)
     """
-    events, limits = refer(events), refer(limits)
-    band, head, doubts = limits.band, events.head, 0
-    nx = events.at.x_plus - events.at.x_minus - 1
+    band, doubts = limits.band, 0
     for k in range(head.size):
         slope, how, way = head[k].D, head[k].how, -1
         if ways.size > 0:
             way = ways[head[k].guard]
-        margins[k] = margin(events, k, way, limits, nx)
+        event, row = head[k : k + 1], parts[k]
+        margins[k] = margin(event, row[x : x + n_x], row[r_x : r_x + n_x], way, limits)
         if margins[k] < limits.safe or (how != CHAINED and not abs(slope) > 0.0):
             doubts |= GRAZES
         if how == CHAINED:
@@ -91,9 +94,9 @@ def doubtful(
         miss = min(miss, watch[j].nearest)
     if miss < np.inf:
         size = 1.0
-        for i in range(steps.t.size):
-            for m in range(nx):
-                size = max(size, abs(steps.y[i, m]))
+        for i in range(steps.shape[0]):
+            for m in range(n_x):
+                size = max(size, abs(steps[i, m]))
         if miss < limits.safe * (limits.atol + limits.rtol * size):
             doubts |= NEAR
     return doubts

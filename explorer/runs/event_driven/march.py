@@ -11,7 +11,7 @@ from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
-from explorer.kernels.event_driven.records import PROGRESS
+from explorer.kernels.event_driven.records import EVENT, PROGRESS, WATCH
 from explorer.kernels.event_driven.structures import Events, Options, Steps
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
@@ -29,12 +29,6 @@ REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
 _FIRST = np.full(_PICKS, -1)
-
-
-def _first(records: np.ndarray, count: int | None = None) -> np.ndarray:
-    """Copy the first records as bytes: NumPy copies them field by field."""
-    many = None if count is None else count * records.itemsize
-    return records.view(np.uint8)[:many].copy().view(records.dtype)
 
 
 class March(Run):
@@ -140,8 +134,9 @@ class March(Run):
             self.counts = np.array([taken, met, progress["evaluations"], progress["rejected"]])
             steps, events = lent.record
             self.steps = Steps(*(part[:taken].copy() for part in steps))
-            self.events = Events(_first(events.head, met), events.parts[:met].copy(), events.at)
-            self.y, self.watch = work.y.copy(), _first(work.search.watch)
+            heads = lent.heads[: met * EVENT.itemsize].copy().view(EVENT)
+            self.events = Events(heads, events.parts[:met].copy(), events.at)
+            self.y, self.watch = work.y.copy(), lent.watched.copy().view(WATCH)
             self.e = lent.contacts.e.copy()
         return self.code
 

@@ -173,6 +173,8 @@ class Arguments:
         See `explorer.kernels.event_driven.structures`.
     memory : uint8 array
         Where the kernel finds them: see `bound`.
+    heads, watched : uint8 arrays
+        The records of the events and of the guards as bytes: NumPy copies fields one by one.
     """
 
     def __init__(
@@ -192,6 +194,7 @@ class Arguments:
         self.nbytes = sum(part.nbytes for part in (*steps, events.head, events.parts))
         of, run = self.problem, self.work.run
         records = (of.inp, of.state, of.rows, run)  # as bytes, a tenth of the time to clear them
+        self.heads, self.watched = (x.view(np.uint8) for x in (events.head, self.work.search.watch))
         self._cleared = (*(part.view(np.uint8) for part in records), of.sides["now"])
 
     def bound(self) -> np.ndarray:
