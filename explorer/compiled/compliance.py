@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import symengine as se
 import sympy as sp
@@ -11,6 +13,9 @@ from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem
 from explorer.systems.compliance import deflection, multiplier
+
+if TYPE_CHECKING:
+    from explorer.kernels.time_stepping.compliant_contact import Compliance as CompliantContacts
 
 __all__ = ["Compliance"]
 
@@ -103,10 +108,13 @@ class Compliance:
         given: np.ndarray = lam @ self.matrix(inp)
         return given
 
-    def flex(self, inp: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return what `explorer.kernels.time_stepping.compliant_contact.FLEX` holds."""
+    def flex(self, inp: np.ndarray) -> CompliantContacts:
+        """Return what the Moreau-Jean kernels take."""
+        from explorer.kernels.time_stepping.compliant_contact import Compliance
+
         val = self.entries(inp).copy() if self.col.size else np.zeros(0)
-        return self.diagonal(inp), self.ptr, self.col, val
+        gap, given, point, force = np.empty((4, self.nc))
+        return Compliance(self.diagonal(inp), self.ptr, self.col, val, gap, given, point, force)
 
     def check(self, inp: np.ndarray) -> np.ndarray:
         """Return `diagonal`; refuse a D that is not symmetric and positive semidefinite.

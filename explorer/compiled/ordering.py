@@ -31,8 +31,8 @@ class Ordering:
 
     Attributes
     ----------
-    columns : int
-        Of the array that it is factored in.
+    N, columns : int
+        Unknowns, and columns of the array that it is factored in.
     ptr, col : int32
         Rows of the entries of M, K and C together; empty if the matrix is full.
     place : (N,) int64
@@ -41,6 +41,7 @@ class Ordering:
         Where the entries of M, K, C that bundles yield stand in what `kept` returns.
     """
 
+    N: int
     columns: int
     ptr: np.ndarray
     col: np.ndarray
@@ -67,7 +68,7 @@ def ordering(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
 def _made(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     n, size = compiled.n, compiled.n + compiled.bound
     places, none = (compiled.place_M, compiled.place_K, compiled.place_C), np.zeros(0, np.int32)
-    plain = Ordering(size, none, none, np.zeros(0, np.int64), places)
+    plain = Ordering(size, size, none, none, np.zeros(0, np.int64), places)
     if size < _LEAST:
         return plain
     there = [*places]
@@ -83,7 +84,7 @@ def _made(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
         return plain
     ptr = np.searchsorted(i, np.arange(n + 1)).astype(np.int32)
     slots = tuple(np.searchsorted(flat, x) for x in places)
-    return Ordering(3 * width + 1, ptr, j.astype(np.int32), place, slots)
+    return Ordering(size, 3 * width + 1, ptr, j.astype(np.int32), place, slots)
 
 
 def _cuthill_mckee(one: np.ndarray, other: np.ndarray, size: int) -> tuple[np.ndarray, int]:

@@ -6,6 +6,9 @@ fields that it uses; so a structure may have any number of fields, and a call co
 field that is a structure is a pointer into the outer one. A kernel called from Python takes values,
 and begins with ``problem = refer(problem)``; a structure made in a kernel is stored where it is
 handed on.
+
+No kernel changes a field or keeps an address, and LLVM is told so: it may read a field once though
+kernels are called that take the structure.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, get_type_hints
 
 from numba.core import cgutils, types
+from numba.core.callconv import CPUCallConv
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
@@ -91,6 +95,27 @@ def _refer(typingctx: Any, value: types.BaseNamedTuple) -> Any:
 
     return Reference(value)(value), codegen
 
+
+def _tell_llvm(named: Callable[..., None]) -> Callable[..., None]:
+    """Return what names the arguments of a function, and says that nobody changes a structure."""
+
+    def decorate(self: Any, fn: Any, args: Any, kinds: Any, noalias: bool = False) -> None:
+        named(self, fn, args, kinds, noalias)
+        references = {
+            f"arg.{name}"
+            for name, kind in zip(args, kinds, strict=True)
+            if isinstance(kind, Reference)
+        }
+        for argument in fn.args:
+            if argument.name in references:
+                # llvmlite does not know all that LLVM does
+                for attribute in ("captures(none)", "noalias", "readonly"):
+                    set.add(argument.attributes, attribute)
+
+    return decorate
+
+
+CPUCallConv.decorate_function = _tell_llvm(CPUCallConv.decorate_function)  # type: ignore[method-assign]
 
 value_of: Any = intrinsic(_value_of)
 refer: Any = intrinsic(_refer)

@@ -19,20 +19,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR
-from explorer.compiled.ordering import ordering
+from explorer.codes import LCP_ITERATIONS, LCP_RAY
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.quantities import quantity
-from explorer.runs.time_stepping.factors import (
-    UNUSED,
-    Factors,
-    bordered,
-    changing,
-    combined,
-    diagonal,
-    factorise,
-)
+from explorer.runs.time_stepping.factors import diagonal
+from explorer.runs.time_stepping.moreau_jean import Run, Setup
 from explorer.schemes import schemes
 from explorer.schemes.bases.capturing import LCP, Capturing, in_space
 from explorer.verification.algorithmic import damped_by_theta
@@ -147,75 +139,30 @@ class MoreauJean(Capturing):
     def kernel(
         self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
     ) -> Any:
-        """Return a call of `explorer.kernels.time_stepping.moreau_jean.run`."""
-        # loads compiled code
-        from explorer.kernels.time_stepping.moreau_jean import H_FACTORED, UNFACTORED, run
-        from explorer.kernels.time_stepping.moreau_jean_workspace import workspaces
-
-        (M, K, C, G), many = matrices, self._on_graph(compiled, matrices)
-        constant = compiled.constant or many
-        rough, spatial = compiled.rows - compiled.nc, in_space(compiled.system)
-        bound, gives = compiled.bound, compiled.compliance
-        flex = gives.flex(inp)
-        if flex[0].any() and self.theta == 0:
+        """Return a march of `explorer.kernels.time_stepping.moreau_jean`."""
+        if self.theta == 0 and compiled.compliance.diagonal(inp).any():
             raise BadValue(
                 "A compliant contact is evaluated at the end of the step, which theta = 0 does "
                 "not reach: use theta = 1/2."
             )
-        unused = np.empty((0, 0))
-        places: tuple = compiled.place_M, compiled.place_K, compiled.place_C
-        made, wide = UNUSED, 0
-        full: tuple = (unused,) * 3
-        if not constant:
-            order = ordering(compiled, (M, K, C))
-            made, places, wide = changing(order), order.places, order.columns
-            full = tuple(map(order.kept, (M, K, C)))
-        table, most = compiled.table, max(compiled.most, 2)
-        if gives.bundle is not None:
-            inp = np.concatenate([inp, np.zeros(compiled.nc)])
-            table = np.vstack([table, [[gives.bundle.address, gives.bundle.data]]])
-            most = max(most, gives.bundle.size)
-        work = workspaces(compiled.n, compiled.nc, most, wide, rough, bound, many and len(G))
-        restitution = np.concatenate([e, compiled.e_t(inp)])
-        steps = len(record["t"])
-        p_max, phi, p_phi = np.zeros((steps, rough)), *np.zeros((2, steps, bound))
-        partner = np.zeros((steps, compiled.partners.size), np.int32)
-        knobs = np.array([
-            self.h, t_end, self.theta, self.forecast, self.gamma, self.newton_tol, self.lcp_tol,
-            self.h,
-        ])  # fmt: skip
-        options = np.array(
-            [
-                constant, self.mass_point == "q_star", compiled.rheonomic,
-                self.newton_max, LCP.index(self.lcp), self.lcp_max,
-                PROJECTED.index(self.projection), many + (many and not compiled.constant),
-                spatial and 1 + CONES.index(self.cone), flex[0].any(),
-            ]
-        )  # fmt: skip
-
-        def march() -> int:
-            code = UNFACTORED
-            while code == UNFACTORED:
-                factors: Factors | None = made
-                if constant:
-                    ht = knobs[H_FACTORED] * self.theta
-                    W = combined((1.0, ht, ht * ht), (M, C, K))
-                    factors = factorise(bordered(W, compiled.constrained(G)) if bound else W)
-                if factors is None:
-                    return SINGULAR
-                code = run(
-                    table, knobs, options, inp, *places,
-                    compiled.gap_ptr, compiled.gap_col, compiled.tangent_ptr, compiled.lin_ptr,
-                    compiled.lin_col, compiled.lin_val, factors, *full, G, restitution, *flex,
-                    *record.values(), p_max, phi, p_phi, compiled.partners, partner, *work,
-                )  # fmt: skip
-            np.negative(p_phi, out=p_phi)  # the kernel's act by + phi_q'
-            return code
-
-        more = {"p_max": p_max} if rough else {}
-        more |= {"partner": partner} if partner.size else {}
-        more |= {"phi": phi, "p_phi": p_phi} if bound else {}
-        return march, lambda: int(work[5][0, 0]), more
+        run = Run(
+            compiled,
+            Setup(
+                h=float(self.h),
+                t_end=float(t_end),
+                method=(self.theta, self.forecast, self.gamma, self.mass_point == "q_star"),
+                newton=(self.newton_tol, self.newton_max),
+                lcp=(LCP.index(self.lcp), self.lcp_tol, self.lcp_max),
+                cones=1 + CONES.index(self.cone) if in_space(compiled.system) else 0,
+                projected=PROJECTED.index(self.projection),
+                many=self._on_graph(compiled, matrices),
+                inp=inp,
+                matrices=matrices,
+                e=np.concatenate([e, compiled.e_t(inp)]),
+            ),
+            record,
+        )
+        return run.march, run.last, run.more()
 
     def check_massless(self, compiled: Any, bare: Any, G: Any) -> None:
         """Refuse what is impossible for massless directions.

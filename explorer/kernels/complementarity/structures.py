@@ -19,6 +19,7 @@ __all__ = [
     "Lemke",
     "Sides",
     "box_workspaces",
+    "lcp_workspace",
 ]
 
 # rows whose block of M is factored, -1: none; the bandwidths of that block
@@ -104,3 +105,16 @@ def box_workspaces(m: int) -> tuple[Block, Lemke]:
     block = Block(np.empty((m, m)), np.zeros(m, np.int64), np.zeros(m, np.int64), kept, np.empty(m))
     small, X, T = np.empty((2 * m, 2 * m)), np.empty((m, m + 1)), np.empty((2 * m, 4 * m + 2))
     return block, Lemke(small, X, T, *vectors, *numbers)
+
+
+def lcp_workspace(m: int, rows: int, like: LcpWorkspace | None = None) -> LcpWorkspace:
+    """Return the workspace for m rows of a matrix that has so many rows.
+
+    It keeps factors of its own; all else is shared with that of a problem `like` it.
+    """
+    kept, pivots = np.array([(-1, 0, 0)], FACTORED), np.zeros(m + 1, np.int64)
+    if like is not None:
+        return like._replace(kept=kept, rows=np.zeros(m, np.int64), pivots=pivots)
+    A, T, b = np.empty((m, m)), np.empty((m, 2 * m + 2)), np.empty(m)
+    member = np.zeros(rows, np.int8)
+    return LcpWorkspace(member, kept, np.zeros(m, np.int64), A, pivots, T, b)

@@ -30,18 +30,14 @@ from explorer.kernels.complementarity.lcp import PGS
 from explorer.kernels.complementarity.structures import LcpOptions
 from explorer.kernels.friction.coefficients import revised
 from explorer.kernels.friction.coulomb import count_coefficients
-from explorer.kernels.friction.graph_exchange import WIDEST, exchange
+from explorer.kernels.friction.graph_exchange import exchange
 from explorer.kernels.friction.graph_gauss_seidel import coupling, residual, sweeps
 from explorer.kernels.friction.graph_newton import harden, newton
 from explorer.kernels.friction.graph_proximal import approach
 from explorer.kernels.friction.graph_structures import (
-    INTS,
-    VECTORS,
     Graph,
     GraphWorkspace,
     Newton,
-    Parts,
-    parts,
 )
 from explorer.kernels.friction.single_contact import MARGIN, OPEN, STICK
 from explorer.kernels.friction.structures import Contacts, Friction
@@ -49,9 +45,8 @@ from explorer.kernels.model.structures import Rows
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Integers, Vector
 
-__all__ = ["GRAPH_WORK", "INTS", "VECTORS", "WIDE", "WIDEST", "on_graph"]
+__all__ = ["on_graph"]
 
-WIDE = 256  # bandwidth up to which contacts are solved for together where sweeps get nowhere
 SWEEPS = 20  # between two attempts to do so
 NEAR = 1e-3  # residual beside |q| with which proximal steps begin
 TRY = 80  # sweeps after which they begin anyhow; twice as many before the next
@@ -62,9 +57,6 @@ NEAR_ROUND_OFF = 1e-10  # beside |q|: what such a step may leave, and 1e3 lcp_to
 LAST, AIM = 1280, 3e-3  # sweeps, and residual beside |q| that is taken then: the record names it
 PATIENCE = 400  # sweeps, after which Newton's method is tried
 FINE = 1e-9  # residual beside |q| that it aims at
-
-# band, vectors, integers, rows at each coordinate
-GRAPH_WORK = "float64[:, ::1], float64[:, ::1], int64[:, ::1], int64[::1]"
 
 
 @kernel(inline=True)
@@ -150,7 +142,7 @@ def try_newton(
 
 @kernel(inner=True)
 def solve_graph(
-    graph: Graph, options: LcpOptions, size: float, steady: bool, work: Parts
+    graph: Graph, options: LcpOptions, size: float, steady: bool, work: GraphWorkspace
 ) -> tuple[int, float]:
     """Solve for one coefficient of friction per contact; return a status and the residual.
 
@@ -244,7 +236,6 @@ def on_graph(
     step : number of the time step: a contact that was active in the last one begins where it was
     steady : whether G and h are those of the last call
     """
-    named = refer(parts(work))
     act, m, rows, mode, P = contacts.act, contacts.m, contacts.rows, contacts.mode, contacts.P
     graph = refer(
         Graph(
@@ -260,15 +251,15 @@ def on_graph(
             contacts.q,
             P,
             mode,
-            named.unit,
-            named.cross,
-            named.soft,
-            named.u,
+            work.unit,
+            work.cross,
+            work.soft,
+            work.u,
         )
     )
-    last, listed = named.last, named.listed
+    last, listed = work.last, work.listed
     if not steady:
-        named.exchange.band.state[0].width = -1
+        work.exchange.band.state[0].width = -1
     size, lowest = measure(graph, compliance, ht)
     if not np.isfinite(size):
         return LCP_RAY, np.nan
@@ -283,7 +274,7 @@ def on_graph(
     if status != SUCCESS:
         return status, off
     for attempt in range(2 + m):
-        status, off = solve_graph(graph, options, size, steady, named)
+        status, off = solve_graph(graph, options, size, steady, work)
         if status != SUCCESS:
             return status, off
         if not reconsider(graph, friction, nc, attempt == 0):

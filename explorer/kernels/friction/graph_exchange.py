@@ -10,15 +10,13 @@ from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.friction.contact_modes import impulses, unknowns, verdict
 from explorer.kernels.friction.graph_gauss_seidel import follow
 from explorer.kernels.friction.graph_newton import assemble
-from explorer.kernels.friction.graph_structures import Exchange, Graph
+from explorer.kernels.friction.graph_structures import WIDEST, Exchange, Graph
 from explorer.kernels.friction.single_contact import OPEN
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers
 
-__all__ = ["WIDEST", "exchange"]
-
-WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
+__all__ = ["exchange"]
 
 
 @kernel(inner=True)

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import from_dtype
 
-from explorer.kernels.references import kernel
-from explorer.kernels.structures import Integers, Matrix, Table, Vector
+from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = [
-    "INTS",
     "SPARE",
-    "VECTORS",
+    "WIDE",
+    "WIDEST",
     "Band",
     "Exchange",
     "Graph",
     "GraphWorkspace",
     "Newton",
-    "Parts",
     "Path",
     "Sweeps",
-    "parts",
+    "graph_workspace",
 ]
 
 SPARE = 12  # contacts that may do something else than the factors of a band know
-COLUMNS = 18  # rows of vectors before those columns
-VECTORS, INTS = COLUMNS + 4 * SPARE + 1, 13  # rows of `GraphWorkspace`
+WIDE = 256  # bandwidth up to which contacts are solved for together where sweeps get nowhere
+WIDEST = 12  # bandwidth up to which the contacts that hold are solved for together
 BAND = np.dtype(
     [
         ("chosen", np.int64),  # rows that are unknowns
@@ -38,15 +37,6 @@ BAND = np.dtype(
     ]
 )
 BandState = Annotated[np.ndarray, from_dtype(BAND)[::1]]
-
-
-class GraphWorkspace(NamedTuple):
-    """Arrays of a run; they hold what the next step begins with. Named by `parts`."""
-
-    A: Matrix  # a band and its factors; below them D, for Newton's method
-    vectors: Matrix  # (VECTORS, .)
-    integers: Table  # (INTS, .)
-    near: Integers  # (2 entries of G,) what stands at each coordinate
 
 
 class Graph(NamedTuple):
@@ -73,8 +63,8 @@ class Graph(NamedTuple):
 class Band(NamedTuple):
     """D over the rows that are unknowns."""
 
-    A: Matrix
-    near: Integers
+    A: Matrix  # the band and its factors; below them D, for Newton's method
+    near: Integers  # (2 entries of G,) what stands at each coordinate
     chosen: Integers  # the rows
     head: Integers  # where those of each coordinate begin in `near`
     pivots: Integers
@@ -138,8 +128,8 @@ class Path(NamedTuple):
     dense: Matrix  # (2 SPARE + 1, 2 SPARE) their matrix, and its right side
 
 
-class Parts(NamedTuple):
-    """The workspace by who uses it; one array may serve several that do not run together."""
+class GraphWorkspace(NamedTuple):
+    """The workspace of a run by who uses it; it holds what the next step begins with."""
 
     exchange: Exchange
     sweeps: Sweeps
@@ -154,48 +144,42 @@ class Parts(NamedTuple):
     listed: Integers  # by contact: the last step in which it was active
 
 
-@kernel(inline=True)
-def parts(work: GraphWorkspace) -> Parts:
-    """Name the rows of the workspace."""
-    A, vec, ints, near = work.A, work.vectors, work.integers, work.near
-    state = ints[4][:5].view(BAND)
-    band = Band(A, near, ints[0], ints[1], ints[2], state)
-    path = Path(
-        A,
-        near,
-        ints[1],
-        ints[2],
-        ints[7],
-        ints[8],
-        ints[9],
-        ints[10],
-        ints[11],
-        ints[12],
-        state,
-        vec[0],
-        vec[10],
-        vec[11],
-        vec[12],
-        vec[13],
-        vec[14],
-        vec[15],
-        vec[16],
-        vec[17],
-        vec[7],
-        vec[1],
-        vec[COLUMNS : COLUMNS + 2 * SPARE],
-        vec[COLUMNS + 2 * SPARE :],
-    )
-    return Parts(
-        Exchange(band, vec[0], vec[1], ints[3], ints[5]),
-        Sweeps(vec[8], vec[9]),
-        Newton(band, vec[0], vec[1], vec[9], vec[7], vec[8]),
+def graph_workspace(n: int, contacts: int, rows: int, entries: int) -> GraphWorkspace:
+    """Return the workspace for n coordinates and G with so many rows and entries; 0: it is unused.
+
+    One array serves several solvers that do not run together.
+    """
+    if not entries:
+        return _unused()
+    return _made(n, contacts, rows, entries)
+
+
+@functools.cache
+def _unused() -> GraphWorkspace:
+    return _made(0, 0, 0, 0)
+
+
+def _made(n: int, contacts: int, rows: int, entries: int) -> GraphWorkspace:
+    size = 3 * contacts if rows > contacts else contacts
+    wide = max(n, size, 8) + 2 if entries else 0
+    shape = (2 * rows, 3 * WIDE + 1) if rows > contacts else (rows, 3 * WIDEST + 1)
+    A, near = np.empty(shape if entries else (0, 0)), np.empty(2 * entries, np.int64)
+    state = np.full(1, -2, BAND)
+    x, b, unit, cross, soft, last, kept, direction, change, off, *more = np.zeros((17, wide))
+    columns, dense = np.zeros((2 * SPARE, wide)), np.zeros((2 * SPARE + 1, 2 * SPARE))
+    chosen, head, pivots, known, wanted, listed, *others = np.full((12, wide), -2)
+    band = Band(A, near, chosen, head, pivots, state)
+    path = Path(A, near, head, pivots, *others, state, x, off, *more, kept, b, columns, dense)
+    return GraphWorkspace(
+        Exchange(band, x, b, known, wanted),
+        Sweeps(direction, change),
+        Newton(band, x, b, change, kept, direction),
         path,
-        vec[2],
-        vec[3],
-        vec[4],
-        vec[5],
-        vec[6],
-        vec[7],
-        ints[6],
+        unit,
+        cross,
+        soft,
+        np.zeros(n if entries else 0),
+        last,
+        kept,
+        listed,
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from numba import from_dtype
 
-from explorer.kernels.complementarity.structures import LcpOptions, LcpWorkspace
+from explorer.kernels.complementarity.structures import LcpOptions, LcpWorkspace, lcp_workspace
 from explorer.kernels.structures import Flags, Integers, Matrix, Table, Vector
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "FrictionOptions",
     "FrictionWorkspace",
     "Glocker",
+    "friction_workspace",
 ]
 
 CONES = np.dtype([("contacts", np.int64)])  # that the blocks of D hold; -1: D has changed
@@ -105,3 +107,25 @@ class FrictionWorkspace(NamedTuple):
     active: ActiveSet
     glocker: Glocker
     cones: ConeWorkspace
+
+
+def friction_workspace(contacts: int, tangents: int, lcp: LcpWorkspace) -> FrictionWorkspace:
+    """Return the workspace for so many contacts and tangents; it shares the matrices of `lcp`."""
+    return _made(contacts, tangents, lcp) if tangents else _unused()
+
+
+@functools.cache
+def _unused() -> FrictionWorkspace:
+    return _made(0, 0, lcp_workspace(0, 0))
+
+
+def _made(contacts: int, tangents: int, lcp: LcpWorkspace) -> FrictionWorkspace:
+    rows, m, wide = contacts + tangents, lcp.A.shape[0], 3 * contacts if tangents else 0
+    B, (b, x, g, z) = np.empty((m, m)), np.empty((4, max(rows, m)))
+    chosen, pivots, sigma = np.zeros((3, rows), np.int64)
+    kept = np.array([(-1,)], CONES)
+    return FrictionWorkspace(
+        ActiveSet(lcp.A, b, x, chosen, pivots),
+        Glocker(B, g, z, sigma, np.zeros(m, np.int64), lcp_workspace(m, 0, lcp)),
+        ConeWorkspace(lcp.A, B, np.zeros((6, wide), np.int64), np.empty((9, wide)), kept),
+    )

@@ -1,16 +1,6 @@
 """Solve A x = b with the factors of A = L D U made outside, once: a band, or sparse columns.
 
-L and U have ones on the diagonal. The factors are a tuple, made by
-`explorer.runs.time_stepping.factors`::
-
-    inverse (n,)      1 / D
-    order (n,)        band: the row exchanged with row k at column k (LINPACK order); empty if none
-                      sparse: the row of L in which b_i belongs
-    below (n, kl)     band: L[k + 1 + d, k];    kl = ku = n - 1 is a full matrix
-    above (n, ku)     band: U[k - ku + d, k]
-    L, U              sparse: (ptr, row, val) of the columns without the diagonal, else empty
-    place (n,)        sparse: the column of U that is x_i
-    work (n,)
+L and U have ones on the diagonal. `explorer.runs.time_stepping.factors` makes them.
 
 Columns, not rows: what a solved unknown does to the others is one addition of vectors, which the
 compiler makes wide; a row would be a sum, whose order it must keep. (Golub, van Loan, *Matrix
@@ -18,21 +8,19 @@ Computations*, 3.1.3, 4.3.)
 """
 
 from explorer.kernels.jit import kernel
+from explorer.kernels.linear_algebra.structures import Factors
+from explorer.kernels.references import kernel as by_reference
+from explorer.kernels.references import value_of
+from explorer.kernels.structures import Vector
 
-__all__ = ["FACTORS", "solve_factored"]
-
-FACTORS = (
-    "Tuple((float64[::1], int64[::1], float64[:, ::1], float64[:, ::1],"
-    " int32[::1], int32[::1], float64[::1], int32[::1], int32[::1], float64[::1],"
-    " int64[::1], float64[::1]))"
-)
+__all__ = ["solve_factored"]
 
 
-@kernel(f"void({FACTORS}, int64, float64[::1])", inner=True)
-def solve_sparse(factors, n, b):
+@kernel(inner=True)
+def solve_sparse(factors: Factors, n: int, b: Vector) -> None:
     """Overwrite `b` by the solution, sparse columns."""
-    inverse, order, place, y = factors[0], factors[1], factors[10], factors[11]
-    ptr, row, val = factors[4], factors[5], factors[6]
+    inverse, order, place, y = factors.inverse, factors.order, factors.place, factors.work
+    ptr, row, val = factors.L.ptr, factors.L.row, factors.L.val
     for i in range(n):
         y[order[i]] = b[i]
     for k in range(n):
@@ -42,7 +30,7 @@ def solve_sparse(factors, n, b):
                 y[row[s]] -= val[s] * value
     for k in range(n):
         y[k] *= inverse[k]
-    ptr, row, val = factors[7], factors[8], factors[9]
+    ptr, row, val = factors.U.ptr, factors.U.row, factors.U.val
     for k in range(n - 1, -1, -1):
         value = y[k]
         if value != 0.0:
@@ -52,13 +40,13 @@ def solve_sparse(factors, n, b):
         b[i] = y[place[i]]
 
 
-@kernel(f"void({FACTORS}, int64, float64[::1])", inline=True)
-def solve_factored(factors, n, b):
+@by_reference(inline=True)
+def solve_factored(factors: Factors, n: int, b: Vector) -> None:
     """Overwrite `b` by the solution of A x = b."""
-    inverse, order, below, above = factors[0], factors[1], factors[2], factors[3]
+    inverse, order, below, above = factors.inverse, factors.order, factors.below, factors.above
     kl, ku = below.shape[1], above.shape[1]
-    if factors[4].size > 0:
-        solve_sparse(factors, n, b)
+    if factors.L.ptr.size > 0:
+        solve_sparse(value_of(factors), n, b)
     elif kl == 0 and ku == 0:
         for k in range(n):
             b[k] *= inverse[k]

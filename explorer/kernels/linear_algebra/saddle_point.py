@@ -1,33 +1,27 @@
-"""The matrix of a step with constraints, [[W, -G_c'], [G_c, 0]], factored and solved with.
+"""The matrix of a step with constraints, [[W, -G_c'], [G_c, 0]], W = M + h theta C + (h theta)^2 K.
 
-Full, or as a band in the order of Cuthill and McKee (Proc. 24th ACM Conf. 1969, 157), where a chain
-has its constraints between the coordinates that they join
-(`explorer.kernels.linear_algebra.banded_lu` factors it). Then
-`explorer.kernels.linear_algebra.factored_solve.FACTORS`, which hold no factors of a matrix that
-changes, tell
-
-    L (ptr, row)    the pattern of M, K and C together, by rows: of each its entries alone are kept
-    place (N,)      the place of each unknown in the band; empty: the matrix is full
-    work (N,)
+Factored in place: full, or as a band in the order of Cuthill and McKee (Proc. 24th ACM Conf. 1969,
+157), where a chain has its constraints between the coordinates that they join
+(`explorer.kernels.linear_algebra.banded_lu` factors it). Of a band M, C and K are stored as the
+entries (k, 1) of their common pattern.
 """
 
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
-from explorer.kernels.linear_algebra.dense_lu import lu_solve
-from explorer.kernels.linear_algebra.factored_solve import FACTORS, solve_factored
+from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve, positive_definite
+from explorer.kernels.linear_algebra.structures import SaddlePoint
+from explorer.kernels.model.structures import Rows
+from explorer.kernels.references import kernel
+from explorer.kernels.structures import Matrix, Vector
 
-__all__ = ["banded_factor", "banded_inertia", "banded_mass", "solve_step"]
-
-SQUARE = "float64[:, ::1]"
+__all__ = ["factor_step", "has_mass", "inertia", "solve_step"]
 
 
-@kernel(f"void(boolean, {FACTORS}, {SQUARE}, int64, int64[::1], float64[::1])", inline=True)
-def solve_step(constant, factors, W, N, pivots, b):
-    """Overwrite `b` by W^-1 b: factors from outside if W is constant, else W factored in place."""
-    place, work = factors[10], factors[11]
-    if constant:
-        solve_factored(factors, N, b)
-    elif place.size > 0:
+@kernel(inline=True)
+def solve_step(saddle: SaddlePoint, b: Vector) -> None:
+    """Overwrite `b` by the solution, W factored by `factor_step`."""
+    W, pivots, place, work = saddle.W, saddle.pivots, saddle.place, saddle.work
+    N = W.shape[0]
+    if place.size > 0:
         for j in range(N):
             work[place[j]] = b[j]
         band_solve(W, N, (W.shape[1] - 1) // 3, pivots, work)
@@ -37,18 +31,13 @@ def solve_step(constant, factors, W, N, pivots, b):
         lu_solve(W, N, N - 1, N - 1, pivots, b)
 
 
-@kernel(
-    f"int64({SQUARE}, {FACTORS}, {SQUARE}, {SQUARE}, {SQUARE}, float64, int64[::1], int64[::1],"
-    " float64[::1], int64, int64[::1])",
-    inner=True,
-)
-def banded_factor(W, factors, M, C, K, ht, gap_ptr, gap_col, gap_val, rows, pivots):
-    """Fill the band with M + ht C + ht^2 K and the constraints, G from `rows` on; factor it.
-
-    Return 0, or what `explorer.kernels.linear_algebra.banded_lu.band_factor` returns of a singular
-    one.
-    """
-    ptr, col, place = factors[4], factors[5], factors[10]
+@kernel(inner=True)
+def banded_factor(
+    saddle: SaddlePoint, M: Matrix, C: Matrix, K: Matrix, ht: float, G: Rows, first: int
+) -> int:
+    """Fill the band and factor it, as `factor_step` does."""
+    W, ptr, col, place = saddle.W, saddle.ptr, saddle.col, saddle.place
+    g_ptr, g_col, g_val = G.ptr, G.col, G.val
     n, N, w = ptr.size - 1, W.shape[0], (W.shape[1] - 1) // 3
     W[:, :] = 0.0
     for j in range(n):
@@ -58,17 +47,40 @@ def banded_factor(W, factors, M, C, K, ht, gap_ptr, gap_col, gap_val, rows, pivo
             W[at, place[k] - at + w] = M[s, 0] + ht * C[s, 0] + ht * ht * K[s, 0]
     for c in range(n, N):
         at = place[c]
-        for s in range(gap_ptr[rows + c - n], gap_ptr[rows + c - n + 1]):
-            other = place[gap_col[s]]
-            W[at, other - at + w] = gap_val[s]
-            W[other, at - other + w] = -gap_val[s]
-    return band_factor(W, N, w, pivots)
+        for s in range(g_ptr[first + c - n], g_ptr[first + c - n + 1]):
+            other = place[g_col[s]]
+            W[at, other - at + w] = g_val[s]
+            W[other, at - other + w] = -g_val[s]
+    return band_factor(W, N, w, saddle.pivots)
 
 
-@kernel(f"int64({SQUARE}, {FACTORS}, {SQUARE})", inner=True)
-def banded_mass(M, factors, W):
+@kernel(inline=True)
+def factor_step(
+    saddle: SaddlePoint, M: Matrix, C: Matrix, K: Matrix, ht: float, G: Rows, first: int
+) -> int:
+    """Factor the matrix of a step, ht = h theta; not 0 if it is singular.
+
+    The gradients of the constraints are the rows of G from `first` on.
+    """
+    if saddle.place.size > 0:
+        return banded_factor(saddle, M, C, K, ht, G, first)
+    W, ptr, col, val = saddle.W, G.ptr, G.col, G.val
+    n, N = M.shape[0], W.shape[0]
+    for j in range(n):
+        for k in range(n):
+            W[j, k] = M[j, k] + ht * C[j, k] + ht * ht * K[j, k]
+    for c in range(n, N):
+        for j in range(N):
+            W[c, j] = W[j, c] = 0.0
+        for k in range(ptr[first + c - n], ptr[first + c - n + 1]):
+            W[c, col[k]], W[col[k], c] = val[k], -val[k]
+    return lu_factor(W, N, N - 1, N - 1, saddle.pivots)
+
+
+@kernel(inner=True)
+def banded_mass(saddle: SaddlePoint, M: Matrix) -> bool:
     """Whether M has a Cholesky factor, made in the band W, where constraints have mass 1."""
-    ptr, col, place = factors[4], factors[5], factors[10]
+    W, ptr, col, place = saddle.W, saddle.ptr, saddle.col, saddle.place
     n, N, w = ptr.size - 1, W.shape[0], (W.shape[1] - 1) // 3
     W[:, : w + 1] = 0.0
     for j in range(N):
@@ -88,20 +100,44 @@ def banded_mass(M, factors, W):
             elif total > 0.0:
                 W[i, w] = total**0.5
             else:
-                return 0
-    return 1
+                return False
+    return True
 
 
-@kernel(
-    f"void({SQUARE}, {FACTORS}, float64[::1], float64[::1], float64[::1], float64[::1])",
-    inner=True,
-)
-def banded_inertia(M, factors, v, before, found, size):
-    """Set M (v - before), and the sums of the moduli of M before, by the pattern."""
-    ptr, col = factors[4], factors[5]
+@kernel(inline=True)
+def has_mass(saddle: SaddlePoint, M: Matrix) -> bool:
+    """Whether M is positive definite; W is overwritten."""
+    if saddle.place.size > 0:
+        return banded_mass(saddle, M)
+    return positive_definite(M, M.shape[0], saddle.W)
+
+
+@kernel(inner=True)
+def banded_inertia(
+    saddle: SaddlePoint, M: Matrix, v: Vector, before: Vector, change: Vector, size: Vector
+) -> None:
+    """Do what `inertia` does, by the pattern."""
+    ptr, col = saddle.ptr, saddle.col
     for j in range(ptr.size - 1):
         total, terms = 0.0, 0.0
         for s in range(ptr[j], ptr[j + 1]):
             total += M[s, 0] * (v[col[s]] - before[col[s]])
             terms += abs(M[s, 0] * before[col[s]])
-        found[j], size[j] = total, terms
+        change[j], size[j] = total, terms
+
+
+@kernel(inline=True)
+def inertia(
+    saddle: SaddlePoint, M: Matrix, v: Vector, before: Vector, change: Vector, size: Vector
+) -> None:
+    """Set M (v - before), and the sums of the moduli of M before."""
+    if saddle.place.size > 0:
+        banded_inertia(saddle, M, v, before, change, size)
+        return
+    n = M.shape[0]
+    for j in range(n):
+        total, terms = 0.0, 0.0
+        for k in range(n):
+            total += M[j, k] * (v[k] - before[k])
+            terms += abs(M[j, k] * before[k])
+        change[j], size[j] = total, terms

@@ -1,7 +1,8 @@
 """A model's native functions as the time-stepping kernels of mechanical systems use them."""
 
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.jit import call
 from explorer.kernels.model.structures import Bundles, Rows
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["NEAR", "ROUND", "TOUCH", "evaluate", "fill", "force", "scatter"]

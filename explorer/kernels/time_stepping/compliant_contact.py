@@ -9,45 +9,65 @@ Acary, Brogliato, *Numerical Methods for Nonsmooth Dynamical Systems*, 3.5 (comp
 the level of positions. Where d is linear and g too, that is the condition itself.
 """
 
+from __future__ import annotations
+
+from typing import NamedTuple
+
 import numpy as np
 
 from explorer.kernels.complementarity.delassus import along
-from explorer.kernels.jit import call, kernel
+from explorer.kernels.model.inputs import evaluate
+from explorer.kernels.model.structures import COMPLIANCE, GAP, Bundles, Rows
+from explorer.kernels.references import kernel
+from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["FLEX", "bend", "broken", "give", "predicted"]
+__all__ = ["Compliance", "bend", "bends", "broken", "give", "predicted"]
 
-# compliance (n_c,) in m/N: the diagonal of D, 0 of a rigid contact; rows (ptr, col, val) of D,
-# empty if it is but its diagonal
-FLEX = "Tuple((float64[::1], int64[::1], int64[::1], float64[::1]))"
 NARROW = 8.0  # part of a force that a step of Newton's method may leave of it
 
 
-@kernel(f"void({FLEX}, int64, int64, float64, float64[:, ::1])", inline=True)
-def give(flex, a, nc, hht, D):
-    """Add column `a` of D / (h^2 theta) to the Delassus matrix."""
-    compliance, ptr, col, val = flex
-    if a < nc and compliance[a] > 0.0:
+class Compliance(NamedTuple):
+    """How contacts give way, and the iterates of that."""
+
+    diagonal: Vector  # (n_c,) m/N, of D; 0 of a rigid contact
+    ptr: Integers  # (n_c + 1,) rows of D
+    col: Integers  # empty if D is but its diagonal
+    val: Vector  # m/N
+    gap: Vector  # (n_c,) m, g at the iterate, by number among the active contacts
+    given: Vector  # (n_c,) m, d(l_k) - D l_k
+    point: Vector  # (n_c,) N, l_k
+    force: Vector  # (n_c,) N
+
+
+@kernel(inline=True)
+def give(compliance: Compliance, a: int, hht: float, D: Matrix) -> None:
+    """Add column `a` of D / (h^2 theta) to the Delassus matrix; hht: h^2 theta."""
+    diagonal, ptr, col, val = compliance.diagonal, compliance.ptr, compliance.col, compliance.val
+    if a < diagonal.size and diagonal[a] > 0.0:
         if col.size == 0:
-            D[a, a] += compliance[a] / hht
+            D[a, a] += diagonal[a] / hht
         for k in range(ptr[a] if col.size > 0 else 0, ptr[a + 1] if col.size > 0 else 0):
             D[col[k], a] += val[k] / hht
 
 
-@kernel(
-    f"void(int64[:, ::1], float64[::1], float64[::1], {FLEX}, float64[::1], float64[::1])",
-    inner=True,
-)
-def bend(table, inp, out, flex, lam, given):
-    """Set d(lam) - D lam, and D: its entries in `flex`.
+@kernel(inline=True)
+def bends(bundles: Bundles) -> bool:
+    """Whether d(lam) is not linear."""
+    return bundles.table.shape[0] > COMPLIANCE
+
+
+@kernel(inner=True)
+def bend(bundles: Bundles, compliance: Compliance, lam: Vector) -> None:
+    """Set d(lam) - D lam, and D: its entries.
 
     An entry that is not finite, as that of a cusp at lam = 0, is taken as rigid: then the force
     found is too large, and where that is, D is finite.
     """
-    ptr, col, val = flex[1], flex[2], flex[3]
-    nc = given.size
+    ptr, col, val, given = compliance.ptr, compliance.col, compliance.val, compliance.given
+    inp, out, nc = bundles.inp, bundles.out, given.size
     for a in range(nc):
         inp[inp.size - nc + a] = lam[a]
-    call(table[4, 0], table[4, 1], out, inp)
+    evaluate(bundles, COMPLIANCE)
     for a in range(nc):
         total = out[a] if np.isfinite(out[a]) else 0.0
         for k in range(ptr[a], ptr[a + 1]):
@@ -56,59 +76,78 @@ def bend(table, inp, out, flex, lam, given):
         given[a] = total
 
 
-@kernel(
-    f"void({FLEX}, int64[::1], int64, float64, int64[::1], int64[::1], float64[::1],"
-    " float64[::1], float64[::1], float64[:, ::1], float64[::1])",
-    inline=True,
-)
-def predicted(flex, act, m, ht, gap_ptr, gap_col, gap_val, v, probe, depth, e_dot):
+@kernel(inline=True)
+def predicted(
+    compliance: Compliance,
+    act: Integers,
+    m: int,
+    ht: float,
+    G: Rows,
+    v: Vector,
+    rate: Vector,
+    law: Vector,
+) -> None:
     """Set what stands besides G v and D p in the condition of the contacts that give way.
 
-    depth : (2, .) g at v by number in `act`, and what `bend` gives by contact
+    v : (n,) the iterate; rate, law : (m,) velocities at v = 0, and what is set
     """
+    diagonal, gap, given = compliance.diagonal, compliance.gap, compliance.given
+    ptr, col, val = G.ptr, G.col, G.val
     for j in range(m):
         a = act[j]
-        if flex[0][a] > 0.0:
-            e_dot[j] = (depth[0, j] + depth[1, a]) / ht - probe[j]
-            e_dot[j] -= along(gap_ptr, gap_col, gap_val, a, v)
+        if diagonal[a] > 0.0:
+            law[j] = (gap[j] + given[a]) / ht - rate[j]
+            law[j] -= along(ptr, col, val, a, v)
 
 
-@kernel(
-    f"float64(int64[:, ::1], float64[::1], float64[::1], {FLEX}, float64, int64[::1], int64,"
-    " float64, float64, float64[::1], float64[:, ::1], float64[:, ::1])",
-    inner=True,
-)
-def broken(table, inp, out, flex, noise, act, m, h, ht, z, D, depth):
-    """Return the natural residual of the condition at `inp`, relative; take its g and d.
+@kernel(inline=True)
+def move_point(bundles: Bundles, compliance: Compliance) -> None:
+    """Take l_k to the forces, but not to less than a part of itself."""
+    force, point, moved = compliance.force, compliance.point, False
+    for a in range(force.size):
+        point[a] = max(force[a], point[a] / NARROW)
+        moved = moved or point[a] != force[a]
+    if moved:
+        bend(bundles, compliance, point)
 
-    noise : what g may be off by round-off, in m
-    depth : (4, .) as `predicted` takes it, the point l_k of the forces, theirs
+
+@kernel(inner=True)
+def broken(
+    bundles: Bundles,
+    compliance: Compliance,
+    noise: float,
+    act: Integers,
+    m: int,
+    h: float,
+    ht: float,
+    P: Vector,
+    D: Matrix,
+) -> float:
+    """Return the natural residual of the condition at the iterate, relative; take its g and d.
+
+    noise : what g may be off by round-off, in m; P : (m,) impulses; D : the Delassus matrix
     """
-    nc, worst, size, bends = flex[0].size, 0.0, 0.0, table.shape[0] > 4
-    call(table[3, 0], table[3, 1], out, inp)
-    force, point = depth[3, :nc], depth[2, :nc]
-    for a in range(nc):
+    diagonal, ptr, col, val = compliance.diagonal, compliance.ptr, compliance.col, compliance.val
+    gaps, given, force = compliance.gap, compliance.given, compliance.force
+    worst, size, out = 0.0, 0.0, bundles.out
+    evaluate(bundles, GAP)
+    for a in range(diagonal.size):
         force[a] = 0.0
     for j in range(m):
-        depth[0, j], force[act[j]] = out[act[j]], z[j] / h
-    if bends:
-        bend(table, inp, out, flex, force, depth[1, :nc])
+        gaps[j], force[act[j]] = out[act[j]], P[j] / h
+    if bends(bundles):
+        bend(bundles, compliance, force)
     for j in range(m):
         a = act[j]
-        if flex[0][a] > 0.0:
-            yielded = depth[1, a]
-            if flex[2].size == 0:
-                yielded += flex[0][a] * force[a]
-            for k in range(flex[1][a], flex[1][a + 1]):
-                yielded += flex[3][k] * force[flex[2][k]]
-            gap, push = (depth[0, j] + yielded) / ht, D[a, a] * z[j]
+        if diagonal[a] > 0.0:
+            yielded = given[a]
+            if col.size == 0:
+                yielded += diagonal[a] * force[a]
+            for k in range(ptr[a], ptr[a + 1]):
+                yielded += val[k] * force[col[k]]
+            gap, push = (gaps[j] + yielded) / ht, D[a, a] * P[j]
             worst = max(worst, abs(min(gap, push)) - noise / ht)
-            size = max(size, (abs(depth[0, j]) + abs(yielded)) / ht, push)
-    if bends:
-        moved = False
-        for a in range(nc):
-            point[a] = max(force[a], point[a] / NARROW)
-            moved = moved or point[a] != force[a]
-        if moved:
-            bend(table, inp, out, flex, point, depth[1, :nc])
+            size = max(size, (abs(gaps[j]) + abs(yielded)) / ht, push)
+    if bends(bundles):
+        move_point(bundles, compliance)
     return worst / size if size > 0.0 else 0.0

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple, get_args
 
 import numpy as np
 
+from explorer.kernels.linear_algebra.structures import Factors
 from explorer.kernels.model.structures import Bundles, Rows
 from explorer.kernels.structures import Counts, Integers, Matrix, Vector, rows_of
 from explorer.kernels.time_stepping.bilinear_springs import Springs
@@ -13,12 +14,6 @@ from explorer.kernels.time_stepping.march import Grid
 
 __all__ = ["Bands", "LinearProblem", "LinearWorkspace", "Matrices", "Method", "Options", "Part",
            "Places", "Problem", "Record", "Workspace", "linear_workspace", "workspace"]  # fmt: skip
-
-# of `explorer.kernels.linear_algebra.factored_solve`
-Factors = tuple[
-    Vector, Integers, Matrix, Matrix, Counts, Counts, Vector, Counts, Counts, Vector, Integers,
-    Vector,
-]  # fmt: skip
 
 
 class Method(NamedTuple):

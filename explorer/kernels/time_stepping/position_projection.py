@@ -15,104 +15,115 @@ import numpy as np
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve
-from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
-from explorer.kernels.jit import call, kernel
-from explorer.kernels.linear_algebra.factored_solve import FACTORS
+from explorer.kernels.complementarity.structures import Lcp
 from explorer.kernels.linear_algebra.saddle_point import solve_step
+from explorer.kernels.model.inputs import evaluate
+from explorer.kernels.model.structures import GAP
+from explorer.kernels.references import kernel, value_of
+from explorer.kernels.time_stepping.moreau_jean_iteration import respond
+from explorer.kernels.time_stepping.moreau_jean_structures import Problem, Workspace
 
 __all__ = ["CONSTRAINTS", "CONTACTS", "NOTHING", "project"]
 
-NOTHING, CONSTRAINTS, CONTACTS = 0, 1, 2  # what is projected: options[6]
+NOTHING, CONSTRAINTS, CONTACTS = 0, 1, 2  # what is projected
 CLOSE = 3e-14  # beside what the coordinates add to a gap, and move it by in a step
 STILL = 1e-9  # of where it began: what falls no more there is round-off
 MOST = 20
 
 
-@kernel(
-    "float64(int64[::1], int64[::1], float64[::1], int64, float64[::1], int64, float64)",
-    inline=True,
-)
-def close_to(ptr, col, val, row, inp, n, h):
+@kernel(inline=True)
+def close_to(problem: Problem, row: int) -> float:
     """Return what round-off may leave of a gap or a constraint, in its unit."""
-    size = 0.0
+    ptr, col, val = problem.contacts.G.ptr, problem.contacts.G.col, problem.contacts.G.val
+    inp, n, h, size = problem.bundles.inp, problem.sizes.n, problem.method.h, 0.0
     for k in range(ptr[row], ptr[row + 1]):
         size += abs(val[k]) * (abs(inp[1 + col[k]]) + h * abs(inp[1 + n + col[k]]))
     return CLOSE * size
 
 
-@kernel(
-    "int64(int64[:, ::1], float64[::1], int64[::1], float64[::1], float64[::1], int64[::1],"
-    f" int64[::1], float64[::1], {FACTORS}, float64[:, ::1], float64[:, ::1], float64[:, ::1],"
-    " float64[:, ::1], float64[::1], float64[::1], int64, int64, int64, int64, int64,"
-    " float64[:, ::1], int64[:, ::1], int8[::1])",
-    inner=True,
-)
-def project(
-    table, knobs, options, inp, out, gap_ptr, gap_col, gap_val, factors, W, D, A, T, compliance, q,
-    n, nc, rows, bound, at_phi, vec, ints, member,
-):  # fmt: skip
-    """Move q (n,) until constraints hold and, if asked for, no rigid contact penetrates.
+@kernel(inline=True)
+def defects(problem: Problem, work: Workspace, known: int) -> tuple[float, bool, int]:
+    """Set dq = (0, -phi), list the contacts that penetrate behind those known.
 
-    `inp` holds the state and follows q. Parameters as those of
-    `explorer.kernels.time_stepping.moreau_jean.run`.
+    Return the largest defect, whether all are round-off, and the number of these contacts.
     """
-    dq, z, w = vec[0], vec[1], vec[2]
-    pivots, near, N = ints[1], ints[9], n + bound
-    lcp_options, kept = LcpOptions(options[4], knobs[6], options[5]), ints[4][:3].view(FACTORED)
-    lcp = LcpWorkspace(member, kept, ints[3], A, ints[5], T, vec[0])
-    constant = options[0] == 1
-    pushed, before, first = 0, np.inf, 0.0
-    for _ in range(MOST):
-        call(table[3, 0], table[3, 1], out, inp)
-        off, done = 0.0, True
-        for j in range(n):
+    sizes, out, pushed = problem.sizes, problem.bundles.out, work.projection.contacts
+    n, dq, compliance = sizes.n, work.projection.dq, problem.contacts.compliance.diagonal
+    at_phi, both = problem.outputs.phi, problem.options.projected == CONTACTS
+    evaluate(problem.bundles, GAP)
+    off, done, count = 0.0, True, known
+    for j in range(n):
+        dq[j] = 0.0
+    for c in range(sizes.constraints):
+        dq[n + c] = -out[at_phi + c]
+        off = max(off, abs(out[at_phi + c]))
+        done = done and abs(out[at_phi + c]) <= close_to(problem, sizes.rows + c)
+    for c in range(sizes.contacts if both else 0):
+        if compliance[c] == 0.0 and not out[c] >= -close_to(problem, c):
+            off, done = max(off, -out[c]), False
+            new = True
+            for k in range(count):
+                new = new and pushed[k] != c
+            if new:
+                pushed[count] = c
+                count += 1
+    return off, done, count
+
+
+@kernel(inline=True)
+def push_apart(problem: Problem, work: Workspace, known: int, count: int) -> int:
+    """Set dq to what opens the contacts that penetrate; return a status."""
+    G, D, out, projection = problem.contacts.G, work.active.D, problem.bundles.out, work.projection
+    pushed, dq, gap, z = projection.contacts, projection.dq, projection.gap, projection.z
+    ptr, col, val, N = G.ptr, G.col, G.val, dq.size
+    for k in range(count):
+        gap[k] = out[pushed[k]] + along(ptr, col, val, pushed[k], dq)
+    for k in range(count if not problem.options.constant and known < count else 0):
+        for j in range(N):
             dq[j] = 0.0
-        for c in range(bound):
-            dq[n + c] = -out[at_phi + c]
-            off = max(off, abs(out[at_phi + c]))
-            slack = close_to(gap_ptr, gap_col, gap_val, rows + c, inp, n, knobs[0])
-            done = done and abs(out[at_phi + c]) <= slack
-        known = pushed
-        for c in range(nc if options[6] == CONTACTS else 0):
-            slack = close_to(gap_ptr, gap_col, gap_val, c, inp, n, knobs[0])
-            if compliance[c] == 0.0 and not out[c] >= -slack:
-                off, done = max(off, -out[c]), False
-                new = True
-                for k in range(pushed):
-                    new = new and near[k] != c
-                if new:
-                    near[pushed] = c
-                    pushed += 1
+        push(ptr, col, val, pushed[k], 1.0, dq)
+        solve_step(problem.saddle, dq)
+        for i in range(count):
+            D[pushed[i], pushed[k]] = along(ptr, col, val, pushed[i], dq)
+    work.lcp.kept[0].count = -1
+    lcp, options = Lcp(D, pushed, gap, z), value_of(problem.options.lcp)
+    status, _ = solve(lcp, count, count, options, value_of(work.lcp))
+    work.lcp.kept[0].count = -1
+    if status != SUCCESS:
+        return status
+    for j in range(N):
+        dq[j] = 0.0
+    for k in range(count):
+        push(ptr, col, val, pushed[k], z[k], dq)
+    respond(problem, dq)
+    return SUCCESS
+
+
+@kernel(inner=True)
+def project(problem: Problem, work: Workspace) -> int:
+    """Move the iterate q until constraints hold and, if asked for, no rigid contact penetrates.
+
+    The input vector holds the state and follows q. Return a status.
+    """
+    inp, n, q, dq = problem.bundles.inp, problem.sizes.n, work.iterate.q, work.projection.dq
+    count, before, first = 0, np.inf, 0.0
+    for _ in range(MOST):
+        known = count
+        off, done, count = defects(problem, work, known)
         if not np.isfinite(off):
             return NOT_FINITE
         if done or (off > 0.5 * before and before <= STILL * first):
             return SUCCESS
         first = max(first, off)
         before = off
-        if bound > 0:
-            solve_step(constant, factors, W, N, pivots, dq)
+        if problem.sizes.constraints > 0:
+            respond(problem, dq)
             for j in range(n):
                 q[j] += dq[j]
-        if pushed > 0:
-            for k in range(pushed):
-                w[k] = out[near[k]] + along(gap_ptr, gap_col, gap_val, near[k], dq)
-            for k in range(pushed if not constant and known < pushed else 0):
-                for j in range(N):
-                    dq[j] = 0.0
-                push(gap_ptr, gap_col, gap_val, near[k], 1.0, dq)
-                solve_step(False, factors, W, N, pivots, dq)
-                for i in range(pushed):
-                    D[near[i], near[k]] = along(gap_ptr, gap_col, gap_val, near[i], dq)
-            kept[0].count = -1
-            status, _ = solve(Lcp(D, near, w, z), pushed, pushed, lcp_options, lcp)
-            kept[0].count = -1
+        if count > 0:
+            status = push_apart(problem, work, known, count)
             if status != SUCCESS:
                 return status
-            for j in range(N):
-                dq[j] = 0.0
-            for k in range(pushed):
-                push(gap_ptr, gap_col, gap_val, near[k], z[k], dq)
-            solve_step(constant, factors, W, N, pivots, dq)
             for j in range(n):
                 q[j] += dq[j]
         for j in range(n):

@@ -14,14 +14,14 @@ import numpy as np
 from scipy.linalg import bandwidth, lapack
 
 from explorer.compiled.ordering import Ordering
+from explorer.kernels.linear_algebra.structures import Factors, SaddlePoint, Triangle
 from explorer.types import Matrix, Plain, is_sparse
 
 __all__ = [
-    "UNUSED", "Factors", "bordered", "changing", "combined", "diagonal", "factorise", "rows_of",
+    "UNCHANGING", "UNUSED", "bordered", "changing", "combined", "diagonal", "factorise", "rows_of",
     "solved",
 ]  # fmt: skip
 
-Factors = tuple[np.ndarray, ...]
 _SCATTERED = 2.5  # cost of an entry of a sparse column beside one of a band
 _CACHE = 2**24  # bytes of factors beyond which each entry comes from memory
 _BYTE = 0.45  # cost of a byte from memory beside that of an entry of a band
@@ -91,13 +91,13 @@ def factorise(A: Matrix, solutions: float = 1000) -> Factors | None:
     if kl == ku == 0:
         inverse = _inverse(A.diagonal())
         none = np.empty((n, 0))
-        return None if inverse is None else (inverse, _NO_ORDER, none, none, *_NO_COLUMNS)
+        return None if inverse is None else _band(inverse, _NO_ORDER, none, none)
     banded = n * (kl + ku)
     if banded > _SCATTERED * (A.nnz if is_sparse(A) else np.count_nonzero(A)):
         found = _sparse(A)
         if found is None:
             return None
-        sparse = _per_solution(found[6].size + found[9].size, _SCATTERED, 12)
+        sparse = _per_solution(found.L.val.size + found.U.val.size, _SCATTERED, 12)
         if solutions * sparse < solutions * _per_solution(banded, 1.0, 8) + _MADE * kl * n * ku:
             return found
     return _banded(A, kl, ku)
@@ -124,13 +124,14 @@ def _banded(A: Matrix, kl: int, ku: int) -> Factors | None:
     rows = np.arange(n)[:, None] + np.arange(first - wide, 0)
     order = _NO_ORDER if (order == np.arange(n)).all() else order.astype(np.int64)
     below = np.ascontiguousarray(lu[wide + 1 :].T)
-    return inverse, order, below, above[:, first:] * inverse[rows], *_NO_COLUMNS
+    return _band(inverse, order, below, above[:, first:] * inverse[rows])
 
 
 def _sparse(A: Matrix) -> Factors | None:
     from scipy.sparse import csc_array, tril, triu
     from scipy.sparse.linalg import splu
 
+    n = A.shape[0]
     A = csc_array(A)
     options: Plain = {}
     if abs(A - A.T).max() <= 1e-12 * abs(A).max():  # half the fill
@@ -149,22 +150,29 @@ def _sparse(A: Matrix) -> Factors | None:
         (T.indptr.astype(np.int32), T.indices.astype(np.int32), T.data)
         for T in (tril(lu.L, -1, format="csc"), triu(lu.U, 1, format="csc"))
     )
-    none = np.empty((A.shape[0], 0))
-    return (inverse, lu.perm_r.astype(np.int64), none, none, *L, *U[:2], U[2] * inverse[U[1]],
-            lu.perm_c.astype(np.int64), np.empty(A.shape[0]))  # fmt: skip
+    none, order, place = np.empty((n, 0)), lu.perm_r.astype(np.int64), lu.perm_c.astype(np.int64)
+    upper = Triangle(*U[:2], U[2] * inverse[U[1]])
+    return Factors(inverse, order, none, none, Triangle(*L), upper, place, np.empty(n))
 
 
-def changing(order: Ordering) -> Factors:
-    """Return what stands in the place of factors where a step factors itself, in an `Ordering`."""
-    work = np.empty(order.place.size)
-    return (*UNUSED[:4], order.ptr, order.col, *UNUSED[6:10], order.place, work)
+def changing(order: Ordering) -> SaddlePoint:
+    """Return what a step factors itself, in an `Ordering`."""
+    N = order.N
+    W, pivots, work = np.empty((N, order.columns)), np.zeros(N, np.int64), np.empty(N)
+    return SaddlePoint(W, pivots, order.ptr, order.col, order.place, work)
 
 
-_NO_ORDER = np.empty(0, np.int64)
-_NO_COLUMNS = (
-    *(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)) * 2,
-    _NO_ORDER,
-    np.empty(0),
-)
+def _band(inverse: np.ndarray, order: np.ndarray, below: np.ndarray, above: np.ndarray) -> Factors:
+    """Return factors that are a band."""
+    none = Triangle(*_NO_COLUMNS)
+    return Factors(inverse, order, below, above, none, none, _NO_ORDER, _NO_WORK)
+
+
+_NO_ORDER, _NO_WORK = np.empty(0, np.int64), np.empty(0)
+_NO_COLUMNS = np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
 _NONE = np.empty((0, 0))
-UNUSED: Factors = (np.empty(0), _NO_ORDER, _NONE, _NONE, *_NO_COLUMNS)  # for who factors itself
+
+
+UNUSED = _band(_NO_WORK, _NO_ORDER, _NONE, _NONE)  # for who factors itself
+_ROWS, _COLUMNS, _ = _NO_COLUMNS
+UNCHANGING = SaddlePoint(_NONE, _NO_ORDER, _ROWS, _COLUMNS, _NO_ORDER, _NO_WORK)  # for who does not
