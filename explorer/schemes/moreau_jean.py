@@ -112,9 +112,13 @@ class MoreauJean(Capturing):
     """
 
     handles: ClassVar = Capturing.handles | {
-        "compliance", "constraints", "friction", "friction in space", "neighbours",
+        "compliance",
+        "constraints",
+        "friction",
+        "friction in space",
+        "neighbours",
         "tangential restitution",
-    }  # fmt: skip
+    }
     takes: ClassVar[str] = "mechanical systems with contacts, impacts, friction and constraints"
     massless: ClassVar[bool] = True
     references: ClassVar = ("moreau-1988", "jean-1999", "siconos-schemes")
@@ -213,10 +217,12 @@ class MoreauJean(Capturing):
     def certify(self, solution: Any) -> list[Check]:
         """Return the checks: laws and momentum of each step, positions, energy, growth."""
         return [
-            *moreau(solution), *penetration(solution), *drift(solution),
+            *moreau(solution),
+            *penetration(solution),
+            *drift(solution),
             *made_and_lost(solution, damped=damped_by_theta(solution, self.theta)),
             *mechanical_growth(solution),
-        ]  # fmt: skip
+        ]
 
     def explain(self, code: int, system: Any, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""

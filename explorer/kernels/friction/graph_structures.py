@@ -165,11 +165,16 @@ def _made(n: int, contacts: int, rows: int, entries: int) -> GraphWorkspace:
     shape = (2 * rows, 3 * WIDE + 1) if rows > contacts else (rows, 3 * WIDEST + 1)
     A, near = np.empty(shape if entries else (0, 0)), np.empty(2 * entries, np.int64)
     state = np.full(1, -2, BAND)
-    x, b, unit, cross, soft, last, kept, direction, change, off, *more = np.zeros((17, wide))
+    x, b, unit, cross, soft, last, kept, direction, change, off = np.zeros((10, wide))
+    start, along, w, dw, du, firm, first = np.zeros((7, wide))
     columns, dense = np.zeros((2 * SPARE, wide)), np.zeros((2 * SPARE + 1, 2 * SPARE))
-    chosen, head, pivots, known, wanted, listed, *others = np.full((12, wide), -2)
+    chosen, head, pivots, known, wanted, listed = np.full((6, wide), -2)
+    where, order, seen, reached, was, changed = np.full((6, wide), -2)
     band = Band(A, near, chosen, head, pivots, state)
-    path = Path(A, near, head, pivots, *others, state, x, off, *more, kept, b, columns, dense)
+    path = Path(
+        *(A, near, head, pivots, where, order, seen, reached, was, changed, state, x, off),
+        *(start, along, w, dw, du, firm, first, kept, b, columns, dense),
+    )
     return GraphWorkspace(
         Exchange(band, x, b, known, wanted),
         Sweeps(direction, change),

@@ -102,15 +102,17 @@ class Problem(NamedTuple):
 
 
 # what a march knows of the steps behind it
-STATE = np.dtype([
-    ("row", np.int64),  # the last row that holds
-    ("h", np.float64),  # s, the next step
-    ("before", np.float64),  # s, the step before, or the last part of it; 0: none
-    ("scaled", np.float64),  # s, the step for which c_d, c_v, c_a hold
-    ("c_d", np.float64),
-    ("c_v", np.float64),
-    ("c_a", np.float64),
-])  # fmt: skip
+STATE = np.dtype(
+    [
+        ("row", np.int64),  # the last row that holds
+        ("h", np.float64),  # s, the next step
+        ("before", np.float64),  # s, the step before, or the last part of it; 0: none
+        ("scaled", np.float64),  # s, the step for which c_d, c_v, c_a hold
+        ("c_d", np.float64),
+        ("c_v", np.float64),
+        ("c_a", np.float64),
+    ]
+)
 
 
 State = Annotated[np.ndarray, get_args(rows_of(STATE))[1]]
@@ -167,14 +169,16 @@ class LinearProblem(NamedTuple):
     grid: Grid
 
 
-LINEAR_STATE = np.dtype([
-    ("row", np.int64),  # the last row that holds
-    ("h", np.float64),  # s, the next step
-    ("factored", np.float64),  # s, the step for which the factors hold, or are wanted
-    ("c_d", np.float64),  # coefficients of x for it
-    ("c_v", np.float64),
-    ("c_a", np.float64),
-])  # fmt: skip
+LINEAR_STATE = np.dtype(
+    [
+        ("row", np.int64),  # the last row that holds
+        ("h", np.float64),  # s, the next step
+        ("factored", np.float64),  # s, the step for which the factors hold, or are wanted
+        ("c_d", np.float64),  # coefficients of x for it
+        ("c_v", np.float64),
+        ("c_a", np.float64),
+    ]
+)
 
 
 LinearState = Annotated[np.ndarray, get_args(rows_of(LINEAR_STATE))[1]]
