@@ -47,7 +47,7 @@ _ROOMS = (  # package before, package now, modules; old>new where the name chang
      "hysteresis>bilinear_springs moreau_jean newmark newmark_error newmark_linear "
      "newmark_residual newton>newton_convergence nonsmooth_alpha "
      "projection>position_projection step_problem>moreau_jean_contact "
-     "step_workspaces>moreau_jean_workspace steps>time_grid turning>moreau_jean_rows"),
+     "step_workspaces>moreau_jean_structures steps>time_grid turning>moreau_jean_rows"),
     ("", "results",
      "complementarity>multipliers event export frictional>contacts motion>states solution stepped "
      "switched>switches trajectory>located"),

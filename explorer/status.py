@@ -149,10 +149,10 @@ class Status:
     def of(cls, code: int, step: int, t: float, residual: float = 0.0, detail: str = "") -> Status:
         """Return the status for the code of a kernel at step `step` and time `t`."""
         name, words = _WORDS[code]
-        message = words.format(residual=number(residual, 2))
         if code == SUCCESS:
-            return cls(code, name, message, step, t)
-        return cls.stopped(code, name, step, t, message, detail)
+            return cls(code, name, words, step, t)
+        words = words.format(residual=number(residual, 2))
+        return cls.stopped(code, name, step, t, words, detail)
 
     @classmethod
     def stopped(

@@ -35,6 +35,14 @@ def moving_mass():
     return system
 
 
+def soft_stop():
+    """Return a mass that falls on a support which gives way."""
+    system = ex.MechanicalSystem("soft stop", q="y", mass=[[1.0]], force=["-9.81"])
+    system.contact(ex.Contact(system.q[0], compliance=1e-3, name="support"))
+    system.start(q=[0.1])
+    return system
+
+
 ADAPTIVE, ALPHA = {"error_tol": 1e-5}, ex.NonsmoothGeneralizedAlpha
 CASES = [
     (oscillator(), ex.Newmark(), {}),
@@ -52,6 +60,12 @@ CASES = [
     (models["column"](3), ALPHA(level="velocity"), {}),
     (models["pendulum_wall"](), ALPHA(force="interpolated", lcp="pgs"), {}),
     (models["bouncing_ball"](), ex.SchatzmanPaoli(), {}),
+    (models["bouncing_ball"](), ex.MoreauJean(), {}),
+    (models["slider_crank"](), ex.MoreauJean(projection="all"), {}),
+    (models["disc_pile"](), ex.MoreauJean(), {}),
+    (models["block_across_slope"](), ex.MoreauJean(cone="apgd"), {}),
+    (soft_stop(), ex.MoreauJean(), {}),
+    (membrane(12), ex.MoreauJean(), {}),
 ]
 
 
@@ -60,7 +74,7 @@ CASES = [
 def test_structures_have_the_types_that_kernels_are_compiled_for(
     monkeypatch, system, scheme, asked
 ):
-    from explorer.runs.time_stepping import newmark, nonsmooth_alpha
+    from explorer.runs.time_stepping import moreau_jean, newmark, nonsmooth_alpha
 
     quick = ex.simulate(system, scheme, t_end=0.2, **asked)
     looked_at = []
@@ -69,7 +83,7 @@ def test_structures_have_the_types_that_kernels_are_compiled_for(
         looked_at.append(kernel)
         return kernel
 
-    for module in (newmark, nonsmooth_alpha):
+    for module in (newmark, nonsmooth_alpha, moreau_jean):
         monkeypatch.setattr(module, "entry", itself)
     run = ex.simulate(system, scheme, t_end=0.2, **asked)
     assert looked_at

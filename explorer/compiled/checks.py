@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,11 +25,13 @@ _WITHOUT_MASS = (
 )
 
 
-def check_mass(name: str, M: Matrix, where: str, *, singular: bool = False) -> bool:
+def check_mass(name: str, M: Matrix, where: Callable[[], str], *, singular: bool = False) -> bool:
     """Refuse a mass matrix, dense or sparse, that is not symmetric and positive definite.
 
     Parameters
     ----------
+    where : callable
+        Returns at which state, for the message.
     singular : bool
         Whether directions without mass are taken.
 
@@ -40,13 +43,13 @@ def check_mass(name: str, M: Matrix, where: str, *, singular: bool = False) -> b
     Raises
     ------
     BadModel
-        With the smallest eigenvalue; `where` says at which state.
+        With the smallest eigenvalue.
     """
     diagonal = M.diagonal()
     if has_mass(M):
         return False
     if not abs(M - M.T).max() <= 1e-10 * abs(M).max():
-        raise BadModel(f"The mass matrix of '{name}' is not symmetric {where}.")
+        raise BadModel(f"The mass matrix of '{name}' is not symmetric {where()}.")
     if singular and plainly_singular(M):
         return True
     size = np.sqrt(np.abs(diagonal))
@@ -67,7 +70,7 @@ def check_mass(name: str, M: Matrix, where: str, *, singular: bool = False) -> b
     if singular and kind == "singular":
         return True
     raise BadModel(
-        f"The mass matrix of '{name}' is {kind} {where}: its smallest eigenvalue "
+        f"The mass matrix of '{name}' is {kind} {where()}: its smallest eigenvalue "
         f"(scaled by the diagonal) is {lowest:.2g}. Every coordinate needs inertia; remove a "
         "coordinate that has none, or check the signs." + _WITHOUT_MASS * (kind == "singular")
     )

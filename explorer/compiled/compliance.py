@@ -130,8 +130,10 @@ class Compliance:
                     f"The compliance of {contact.name!r} is {quantity(value, 'm/N')}, but it must "
                     "be >= 0 (0: rigid)."
                 )
+        if not self.col.size:
+            return diagonal
         some = np.unique(self.col)
-        for D in self._looked_at(inp) if self.col.size else ():
+        for D in self._looked_at(inp):
             D = D[np.ix_(some, some)]
             if not np.isfinite(D).all():
                 continue

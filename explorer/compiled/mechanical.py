@@ -297,7 +297,8 @@ class Compiled:
         if self.linear:
             return *self._given, G
         step, places = -self.bundles["step"](inp), (self.place_M, self.place_K, self.place_C)
-        entries = self.bundles["mass"](inp), *np.split(step[n:], [self.place_K.size])
+        at_C = n + self.place_K.size
+        entries = self.bundles["mass"](inp), step[n:at_C], step[at_C:]
         sparse = self.constant and n > _FULL and not self.system.springs
         M, K, C = (matrix(*x, n, sparse=sparse) for x in zip(entries, places, strict=True))
         return M, K, C, G
@@ -360,7 +361,7 @@ class Compiled:
                 f"'{system.name}':{self.culprit(inp)} Typical causes are a division by zero and a "
                 "root or logarithm of a negative number."
             )
-        checks.check_mass(system.name, M, self._where(inp), singular=singular)
+        checks.check_mass(system.name, M, lambda: self._where(inp), singular=singular)
         if self.linear:
             checks.warn_of_growth(system.name, self.growth, self.driven)
         for contact, g, soft in zip(system.contacts, gap, self.compliance.check(inp), strict=True):
@@ -370,8 +371,9 @@ class Compiled:
                     f"{quantity(g, 'm')} {self._where(inp)}. Start with every gap >= 0. If the "
                     "body is on the free side, reverse the sign of the gap."
                 )
-        for friction, restitution in zip(self.frictions(inp), self.e_t(inp), strict=True):
-            checks.check_friction(*friction, restitution)
+        if self.rows > self.nc:
+            for friction, restitution in zip(self.frictions(inp), self.e_t(inp), strict=True):
+                checks.check_friction(*friction, restitution)
         if self.bound:
             values = self._gap(inp)
             phi, phi_t = values[-self.bound :], values[self.nc + self.rows : self._at_G]

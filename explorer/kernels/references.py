@@ -13,9 +13,10 @@ kernels are called that take the structure.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
+from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import CPUCallConv
 from numba.core.typeconv import Conversion
@@ -99,7 +100,13 @@ def _refer(typingctx: Any, value: types.BaseNamedTuple) -> Any:
 def _tell_llvm(named: Callable[..., None]) -> Callable[..., None]:
     """Return what names the arguments of a function, and says that nobody changes a structure."""
 
-    def decorate(self: Any, fn: Any, args: Any, kinds: Any, noalias: bool = False) -> None:
+    def decorate(
+        self: CPUCallConv,
+        fn: ir.Function,
+        args: Sequence[str],
+        kinds: Sequence[types.Type],
+        noalias: bool = False,
+    ) -> None:
         named(self, fn, args, kinds, noalias)
         references = {
             f"arg.{name}"

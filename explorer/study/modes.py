@@ -162,7 +162,7 @@ def modes(
         inp[1 : 1 + n] = _about(compiled, values, about)
     M, K, C = compiled.tangents(inp)
     bare = 0
-    if check_mass(system.name, M, "there", singular=True):
+    if check_mass(system.name, M, lambda: "there", singular=True):
         bare = without_mass(M).shape[1]
     if n > _MOST and (count is None or count > _MOST):
         raise BadValue(

@@ -73,7 +73,7 @@ def _massless(run: Run) -> str:
     if not np.isfinite(M.sum()):
         return ""
     try:
-        check_mass(flow.system.name, M, f"at t = {quantity(t, 's')}")
+        check_mass(flow.system.name, M, lambda: f"at t = {quantity(t, 's')}")
     except BadModel as error:
         said = str(error).rstrip(".")
         return said[:1].lower() + said[1:]

@@ -9,6 +9,7 @@ import numpy as np
 from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
 from explorer.compiled.ordering import ordering
+from explorer.kernels.entry import entry
 from explorer.runs.time_stepping.factors import (
     UNCHANGING,
     UNUSED,
@@ -137,7 +138,6 @@ class Run:
 
     def march(self) -> int:
         """March to the end; return a status. A step of another size is factored here."""
-        from explorer.kernels.entry import entry
         from explorer.kernels.time_stepping.march import UNFACTORED
         from explorer.kernels.time_stepping.moreau_jean import run
 

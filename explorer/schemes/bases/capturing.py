@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -114,10 +115,10 @@ class Capturing(Scheme):
             self.check_massless(compiled, bare, matrices[3])
             consistent(compiled, bare, inp)
         widths = (1, n, n, held, nc, held, 2)
-        block = np.split(zeros(rows * sum(widths)), rows * np.cumsum(widths[:-1]))
-        parts = [x.reshape(rows, k) for x, k in zip(block, widths, strict=True)]
+        block, ends = zeros(rows * sum(widths)), [rows * x for x in accumulate(widths)]
+        parts = [block[a:b].reshape(rows, -1) for a, b in pairwise([0, *ends])]
         record: dict[str, np.ndarray] = {
-            "t": block[0],
+            "t": parts[0][:, 0],
             "q": parts[1],
             "v": parts[2],
             "p": parts[3],
@@ -162,6 +163,8 @@ class Capturing(Scheme):
         from explorer.kernels.friction.coefficients import IMPROPER
 
         n, t = compiled.n, float(last[0])
+        if code == SUCCESS:
+            return Status.of(code, done, t)
         q, v = last[1 : 1 + n], last[1 + n : 1 + 2 * n]
         detail = f" Last state: q = {short(q)}, v = {short(v)}."
         if code == IMPROPER:
@@ -177,7 +180,7 @@ class Capturing(Scheme):
                 f" Or its {compiled.bound} constraints depend linearly on each other here, so "
                 "their impulses are not determined."
             )
-        status = Status.of(code, done, t, residual, "" if code == SUCCESS else detail)
+        status = Status.of(code, done, t, residual, detail)
         words = self.explain(code, compiled.system, residual)
         return Status.stopped(code, status.name, done, t, words, detail) if words else status
 
