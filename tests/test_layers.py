@@ -228,7 +228,7 @@ EXCEPTIONS = {  # public signatures whose keyword arguments users type; at most 
 OVERSIZED = 0  # other functions beyond 12 arguments or 100 lines; may only fall
 MOST_ARGUMENTS = 12  # of one function; may only fall, to 12
 LONGEST = 100  # lines of one function; may only fall, to 100
-ANY = 78  # lines where `Any` stands as a type; may only fall, to 99
+ANY = 71  # lines where `Any` stands as a type; may only fall, to 99
 TABLES = 24  # laid out by hand; may only fall
 SLOTS = 0  # numbered slots of kernels; may only fall, to 0
 

@@ -13,20 +13,25 @@ positions in `explorer.kernels.time_stepping.position_projection`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY
+from explorer.compiled import Compiled
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import knob
 from explorer.quantities import quantity
+from explorer.results.solution import Solution
 from explorer.runs.time_stepping.factors import diagonal
 from explorer.runs.time_stepping.moreau_jean import Run, Setup
 from explorer.schemes import schemes
-from explorer.schemes.bases.capturing import LCP, Capturing, in_space
+from explorer.schemes.bases.capturing import LCP, Capturing, Matrices, in_space
+from explorer.systems import LagrangianSystem, System
+from explorer.systems.massless import Massless
 from explorer.verification.algorithmic import damped_by_theta
 from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import mechanical_growth
@@ -141,8 +146,14 @@ class MoreauJean(Capturing):
     cone: str = knob("nsgs", text="solver of friction in space", choices=CONES, minor=True)
 
     def kernel(
-        self, compiled: Any, t_end: float, inp: Any, matrices: Any, e: Any, record: Any
-    ) -> Any:
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:
         """Return a march of `explorer.kernels.time_stepping.moreau_jean`."""
         if self.theta == 0 and compiled.compliance.diagonal(inp).any():
             raise BadValue(
@@ -168,7 +179,7 @@ class MoreauJean(Capturing):
         )
         return run.march, run.last, run.more()
 
-    def check_massless(self, compiled: Any, bare: Any, G: Any) -> None:
+    def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
         """Refuse what is impossible for massless directions.
 
         Raises
@@ -208,13 +219,14 @@ class MoreauJean(Capturing):
         middle = self.theta == 0.5 and self.mass_point == "q_star" and self.gamma == 0.5
         return 2 if middle else 1, 1
 
-    def orders_on(self, system: Any) -> tuple[int, int]:
+    def orders_on(self, system: System) -> tuple[int, int]:
         """Return 1 for a system with constraints that are not linear, else `orders`."""
+        assert isinstance(system, LagrangianSystem)
         q = set(system.q)
         curved = any(c.phi.diff(x).free_symbols & q for c in system.constraints for x in q)
         return (1, 1) if curved else self.orders
 
-    def certify(self, solution: Any) -> list[Check]:
+    def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: laws and momentum of each step, positions, energy, growth."""
         return [
             *moreau(solution),
@@ -224,7 +236,7 @@ class MoreauJean(Capturing):
             *mechanical_growth(solution),
         ]
 
-    def explain(self, code: int, system: Any, residual: float) -> str:
+    def explain(self, code: int, system: LagrangianSystem, residual: float) -> str:
         """Return what the status of a run is to say, if it is not what its code says."""
         if code not in (LCP_RAY, LCP_ITERATIONS) or not in_space(system):
             return super().explain(code, system, residual)
@@ -235,7 +247,7 @@ class MoreauJean(Capturing):
             "smaller h, a larger lcp_max, or a larger lcp_tol"
         )
 
-    def _on_graph(self, compiled: Any, matrices: Any) -> bool:
+    def _on_graph(self, compiled: Compiled, matrices: Matrices) -> bool:
         """Whether contacts are many and W diagonal: see `explorer.kernels.friction.graph`.
 
         G may depend on the state, where it is taken at one point of the step.
