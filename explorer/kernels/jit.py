@@ -219,7 +219,7 @@ def _wait(module: str, name: str) -> tuple[int, int] | None:
 
 
 def _count(module: str) -> int:
-    return len(re.findall(r"^@kernel\b", _source(module), re.MULTILINE))
+    return len(re.findall(r"^@(?:kernel|by_reference)\b", _source(module), re.MULTILINE))
 
 
 def is_warm() -> bool:
