@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import pydoc
 
 import mpmath as mp
@@ -88,6 +89,68 @@ def test_left_and_right_limits():
     np.testing.assert_allclose(salt.Xi[:2, :2], [[-0.8, 0], [-(1 + 0.8) * 9.81 / v, -0.8]],
                                rtol=1e-10)  # fmt: skip
     assert salt.residual < 1e-14
+
+
+def two_balls() -> ex.MechanicalSystem:
+    """Two balls beside each other, each above a floor of its own height."""
+    return ex.MechanicalSystem(
+        "two balls", q="x y", mass=[["m", 0], [0, "3*m"]], force=["-m*g", "-3*m*g"],
+        params={"a": 1.0, "m": 2.0, "d": 0.2, "g": 9.81, "e": 0.8, "c": 0.7},
+        contacts=[ex.Contact("x", e="e", name="floor"), ex.Contact("y - d", e="e**2", name="step")],
+        start={"q": ["a", "2*a - 0.3"], "v": [0, "c"], "t_end": 1.6},
+    )  # fmt: skip
+
+
+def flown(rho, start, until=None):
+    """psi of the two balls in closed form, for complex numbers; Gauss' formula is exact here."""
+    a, _, d, g, e, c = rho
+    whole, flights = 1.6, []
+    begun = [(a, 0, 0, e), (2 * a - 0.3, c, d, e**2)]
+    for (y, v, floor, bounces), y_off, v_off in zip(begun, start[:2], start[2:], strict=True):
+        pieces, t, y, v = [], 0j, y + y_off, v + v_off
+        while t.real < whole:
+            pieces.append((t, y, v))
+            fallen = np.sqrt(v**2 + 2 * g * (y - floor))
+            t, y, v = t + (v + fallen) / g, floor, bounces * fallen
+        flights.append((pieces, t))
+    hits = [[*(t for t, _, _ in pieces[1:]), last] for pieces, last in flights]
+    T = whole if until is None else hits[until[0] == "step"][until[1] - 1]
+    inner = sorted((t for ball in hits for t in ball if t.real < np.real(T)), key=np.real)
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    total, edges = 0j, [0j, *inner, T]
+    for low, high in itertools.pairwise(edges):
+        t = low + (high - low) * np.append((nodes + 1) / 2, 1.0)
+        now = [[p for p in pieces if p[0].real <= low.real][-1] for pieces, _ in flights]
+        (x, u), (y, v) = (
+            (y0 + v0 * (t - t0) - g * (t - t0) ** 2 / 2, v0 - g * (t - t0)) for t0, y0, v0 in now
+        )
+        running = c * x**2 + a * y * u + t * v - 2 * g
+        total += (high - low) / 2 * (weights @ running[:-1])
+        terminal = a * x * y + c * u * v + t * x - 5 * a
+    return total + terminal[-1]
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step", "finite_difference"])
+def test_a_cost_of_everything_in_closed_form(method):
+    """Parameters and start values, running and terminal cost, up to a time or to an event."""
+    system = two_balls()
+    cost = {"g": "c*x**2 + a*y*v_x + t*v_y + 2*a_y", "w": "a*x*y + c*v_x*v_y + t*x - 5*a"}
+    names, states = list(system.parameters), ["x", "y", "v_x", "v_y"]
+    rho = np.array([p.value for p in system.parameters.values()], complex)
+    mixed = ["v_y", "c", "y", "a", "x", "v_x"]
+    for until, wrt in ((None, names), (("step", 1), mixed), (("floor", 1), mixed)):
+        sens = ex.sensitivity(system, TIGHT, wrt, cost, method, until=until)
+        wanted = []
+        for name in wrt:
+            moved, start = rho.copy(), np.zeros(4, complex)
+            if name in names:
+                moved[names.index(name)] += 1e-30j
+            else:
+                start[states.index(name)] += 1e-30j
+            wanted.append(flown(moved, start, until).imag / 1e-30)
+        assert sens.cost == pytest.approx(flown(rho, np.zeros(4), until).real, rel=1e-10)
+        close = 1e-5 if method == "finite_difference" else 1e-9
+        np.testing.assert_allclose(sens.cost_gradient, wanted, rtol=close, atol=close)
 
 
 def costs(system) -> dict:
