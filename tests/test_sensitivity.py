@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 import pydoc
@@ -12,6 +13,7 @@ import pytest
 
 import explorer as ex
 from explorer import HybridSystem
+from explorer.derivatives.complex_step import _SHARP
 from explorer.models import models
 
 TIGHT = ex.EventDriven(rtol=1e-12, atol=1e-12)
@@ -380,3 +382,84 @@ def test_a_whole_number_of_the_model_has_no_derivative():
 def test_time_stepping_is_refused_with_what_would_work():
     with pytest.raises(ex.NotApplicable, match="EventDriven"):
         ex.sensitivity(models["bouncing_ball"](), ex.MoreauJean(h=1e-3))
+
+
+def test_the_derivative_of_time_stepping_where_it_is_exact():
+    """The midpoint rule has the flight of a ball: psi = a y + g v of y = a + u t - g t^2 / 2."""
+    thrown = ex.MechanicalSystem(
+        "thrown", q="y", params={"a": 2.0, "g": 9.81, "u": 1.0}, force=["-g"],
+        start={"q": ["a"], "v": ["u"], "t_end": 0.5},
+        contacts=[ex.Contact("y", e=0.5, name="floor")],
+    )  # fmt: skip
+    wrt, t = ("a", "g", "u", "v_y", "y"), np.linspace(0, 0.5, 6)
+    sens = ex.sensitivity(thrown, TIGHT, wrt, {"w": "a*y + g*v_y"}, "discrete", t_eval=t, h=0.05)
+    one, a, g, T = np.ones(6), 2.0, 9.81, 0.5
+    y, v = a + T - g * T**2 / 2, 1 - g * T
+    wanted = [y + a, -a * T**2 / 2 + v - g * T, a * T + g, a * T + g, a]
+    np.testing.assert_allclose(sens.cost_gradient, wanted, rtol=1e-7)
+    assert sens.cost == pytest.approx(a * y + g * v, rel=1e-9)
+    np.testing.assert_allclose(sens.Q[:, 0].T, [one, -(t**2) / 2, t, t, one], atol=1e-7)
+    np.testing.assert_allclose(sens.V[:, 0].T, [0 * t, -t, one, one, 0 * t], atol=1e-7)
+    assert sens.residuals["direct"] < 1e-7
+    integral = ex.sensitivity(thrown, TIGHT, wrt, "y", "discrete", h=0.05)
+    assert np.isnan(integral.cost_gradient).all()
+    assert np.isnan(integral.Z).all()
+
+
+def workshop() -> ex.MechanicalSystem:
+    """A block on a belt between stick and slip, beside a wall, and one that falls on a table."""
+    return ex.MechanicalSystem(
+        "workshop", q="x y u w", mass=[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 2, "c"], [0, 0, "c", 2]],
+        params={"k": 4.0, "b": 0.6, "mu": 0.3, "s": 0.5, "nu": 0.25, "g": 9.81, "h": 0.3,
+                "L": 1.27, "c": 0.1},
+        force=["-k*x", "-g", "-0.3*v_u", "-2*g"],
+        contacts=[ex.Contact("L - x", e=0.5, name="wall"),
+                  ex.Contact("y", mu="mu", mu_s="s", slip="v_x - b", name="belt"),
+                  ex.Contact("w", e=0.4, mu="nu", slip="v_u + 0.2*v_w", name="table")],
+        start={"q": [0.9, 0, 0, "h"], "v": ["b", 0, 1.2, 0], "t_end": 4},
+    )  # fmt: skip
+
+
+def test_methods_agree_across_friction():
+    """Impacts that slide and stick, a block that sticks, slips and turns."""
+    system, cost = workshop(), {"g": "u + x*v_x", "w": "x*v_u + u + t*v_x"}
+    direct = ex.sensitivity(system, TIGHT, None, cost)
+    assert {"impact", "slips", "sticks"} <= {e.kind for e in direct.events}
+    for method in ("adjoint", "complex_step"):
+        other = ex.sensitivity(system, TIGHT, None, cost, method, check=True)
+        np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-8, atol=1e-8)
+        assert other.residuals["direct"] < 1e-8
+    scheme = ex.EventDriven("dopri5", rtol=1e-10, atol=1e-12)
+    other = ex.sensitivity(system, scheme, None, cost, "finite_difference", delta=1e-5)
+    np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-4, atol=1e-4)
+
+
+def test_sharp_functions_of_complex_numbers_have_the_value_and_slope_of_real_ones():
+    samples = np.array([-2.6, -1.3, -0.4, 0.3, 1.7])
+    real = {"Abs": np.abs, "sign": np.sign, "Heaviside": lambda x: np.heaviside(x, 0.5),
+            "floor": np.floor, "ceiling": np.ceil, "Mod": lambda x: np.mod(x, 0.7),
+            "Min": lambda x: np.minimum(x, 0.1 - x), "Max": lambda x: np.maximum(x, 0.1 - x)}  # fmt: skip
+    rest = {"Mod": lambda z: (0.7,), "Min": lambda z: (0.1 - z,), "Max": lambda z: (0.1 - z,)}
+    assert {*real} == {*_SHARP}
+    for name, sharp in _SHARP.items():
+        for x in samples:
+            z = sharp(x + 1e-30j, *rest.get(name, lambda z: ())(x + 1e-30j))
+            slope = (real[name](x + 1e-6) - real[name](x - 1e-6)) / 2e-6
+            assert np.real(z) == pytest.approx(real[name](x), abs=1e-14), name
+            assert np.imag(z) / 1e-30 == pytest.approx(slope, abs=1e-6), name
+    assert _SHARP["Heaviside"](0.0) == 0.5
+
+
+def test_the_residual_of_a_saltation_is_relative():
+    sens = ex.sensitivity(models["bouncing_ball"](), TIGHT, ("g", "y0"), t_end=1.0)
+    salt = sens.saltation(0)
+    size = np.abs(salt.S_plus).max()
+    assert size > 0.5
+    wrong = dataclasses.replace(salt, Pi=salt.Pi + np.array([[0, 0], [0, -3.0], [2.0, 0]]))
+    assert wrong.residual == pytest.approx(3 / (1 + size), rel=1e-9)
+    count = len(sens.events)
+    assert sens.saltation(-count).event is sens.saltation(0).event
+    assert sens.saltation(-1).event is sens.saltation(count - 1).event
+    for k in (count, -count - 1):
+        with pytest.raises(ex.BadValue, match=f"no event {k}: the run has {count}"):
+            sens.saltation(k)

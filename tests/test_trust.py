@@ -10,9 +10,10 @@ import pytest
 import explorer as ex
 from explorer.derivatives.doubts import _other_one
 from explorer.derivatives.sequence import sequence
-from explorer.derivatives.trust import DIGITS, _grazing, _grown
-from explorer.derivatives.verify import another
+from explorer.derivatives.trust import DIGITS, _grazing, _grown, trust
+from explorer.derivatives.verify import _apart, another
 from explorer.models import models
+from explorer.quantities import number
 
 
 def doubling(n: int) -> ex.HybridSystem:
@@ -63,15 +64,6 @@ def test_a_second_opinion_agrees_where_all_is_well(name):
     seen = sens.verify()
     assert seen.ok, seen.certificate
     assert len(seen.certificate) > len(sens.trust.certificate)
-
-
-def test_a_second_opinion_repeats_neither_method_nor_tolerance():
-    for scheme in (ex.EventDriven(), ex.EventDriven("dopri5", rtol=1e-6), ex.EventDriven("radau")):
-        other = another(scheme)
-        assert other.method != scheme.method
-        assert other.rtol < scheme.rtol
-    other = another(ex.FESD(stages=2, h=0.1))
-    assert (other.stages, other.h) == (3, 0.05)
 
 
 @pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
@@ -287,3 +279,38 @@ def test_an_event_meets_another_one_the_start_or_the_end():
     assert _other_one(run([0.0, 1.0], how=1), 0) == "the start"
     assert _other_one(run([1.0]), 0) == "the end of the run"
     assert _other_one(run([0.5, 1.0], how=1), 1) == "the end of the run"
+
+
+def test_a_second_opinion_is_by_the_next_method_and_tolerance():
+    """FESD has up to four stages; the Runge-Kutta pairs have tolerances down to 1e-13."""
+    for stages, other in ((1, 2), (2, 3), (3, 4), (4, 3)):
+        found = another(ex.FESD(stages=stages, h=0.3))
+        assert (found.stages, found.h) == (other, 0.15)
+    for rtol, wanted in ((1e-6, 1e-7), (1e-12, 1e-13), (1e-13, 1e-12)):
+        found = another(ex.EventDriven("dopri5", rtol=rtol, atol=10 * rtol))
+        assert found.method == "dop853"
+        np.testing.assert_allclose([found.rtol, found.atol], [wanted, 10 * wanted], rtol=1e-12)
+    newmark = ex.EventDriven(ex.Newmark(h=1e-2), max_steps=123, max_events=45)
+    assert another(newmark) == ex.EventDriven(max_steps=123, max_events=45)
+
+
+def test_what_differs_is_counted_relative_to_the_larger():
+    one, two = np.array([3.0, -4.0]), np.array([3.0, -3.0])
+    for size in (1e-12, 1.0, 1e12):
+        assert _apart(size * one, size * two) == pytest.approx(0.25, rel=1e-12)
+        assert _apart(size * two, size * one) == pytest.approx(0.25, rel=1e-12)
+    assert _apart(np.zeros(2), np.zeros(2)) == _apart(np.zeros(0), np.zeros(0)) == 0.0
+
+
+def test_what_moves_a_contact_that_is_held_is_counted_relative_to_its_speeds():
+    """A ball at rest, whose record is given a derivative of its speed at the end."""
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt=("g", "y0"), t_end=4.0, e=0.3)
+    assert sens.trust.certificate["held contacts"].value == 0.0
+    march = sens.solution.march
+    most = np.abs(march.steps.y.reshape(-1, 3, 3)[:, 1:, 1]).max(axis=0)
+    rows = march.y.reshape(3, 3)  # of x, g, y0: y, v_y, z
+    for j, size in ((0, 0.25), (1, 0.5)):
+        rows[1 + j, 1] = size * most[j]
+        check = trust(sens.question, sens.solution).certificate["held contacts"]
+        assert check.value == pytest.approx(size, rel=1e-3)
+        assert f"by {number(size, 1)} of its largest" in check.words
