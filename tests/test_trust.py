@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.derivatives import verify
 from explorer.derivatives.doubts import _other_one
 from explorer.derivatives.sequence import sequence
 from explorer.derivatives.trust import DIGITS, _grazing, _grown, trust
 from explorer.derivatives.verify import _apart, another
 from explorer.models import models
 from explorer.quantities import number
+from explorer.runs.event_driven.meetings import SURE
 
 
 def doubling(n: int) -> ex.HybridSystem:
@@ -314,3 +316,69 @@ def test_what_moves_a_contact_that_is_held_is_counted_relative_to_its_speeds():
         check = trust(sens.question, sens.solution).certificate["held contacts"]
         assert check.value == pytest.approx(size, rel=1e-3)
         assert f"by {number(size, 1)} of its largest" in check.words
+
+
+def test_difference_quotients_are_exact_for_a_parabola_on_either_side(monkeypatch):
+    """(4 psi(d) - psi(2 d) - 3 psi(0)) / (2 d), d from 1e-3 to 1e-6 of the parameter."""
+    system = SimpleNamespace(parameters={"a": ex.Param(0.0, -1, 5), "b": ex.Param(8.0, 0, 9)})
+    asked = SimpleNamespace(
+        places=(0, 1, -1), wrt=("a", "b", "x"), rho=np.array([0.0, -8.0]), system=system
+    )
+    changes = []
+
+    def psi(_, j, change, fails=np.inf):
+        changes.append(change)
+        if abs(change) > fails:
+            raise ex.BadValue("no run")
+        return 3.0 + (2.0 if change > 0 else -7.0) * change - 4.0 * change**2
+
+    monkeypatch.setattr(verify, "_moved", psi)
+    for j, wide in enumerate((3.0, 8.0, 1.0)):
+        for sign, slope in ((1.0, 2.0), (-1.0, -7.0)):
+            changes.clear()
+            found, error = verify._side(asked, j, sign, 3.0)
+            assert found == pytest.approx(slope, rel=1e-6)
+            assert error < 1e-6
+            steps = sign * wide * np.array([1e-3, 2e-3, 1e-4, 2e-4, 1e-5, 2e-5, 1e-6, 2e-6])
+            np.testing.assert_allclose(changes, steps, rtol=1e-12)
+    monkeypatch.setattr(verify, "_moved", lambda *of: psi(*of, fails=1e-4))
+    found, error = verify._side(asked, 2, 1.0, 3.0)
+    assert found == pytest.approx(2.0, rel=1e-6)
+    assert error < 1e-6
+    monkeypatch.setattr(verify, "_moved", lambda *of: psi(*of, fails=3e-6))
+    found, error = verify._side(asked, 2, 1.0, 3.0)  # one quotient alone has no error
+    assert (found, error) == (pytest.approx(2.0, rel=1e-6), 0.0)
+    monkeypatch.setattr(verify, "_moved", lambda *of: psi(*of, fails=0.0))
+    assert np.isnan(verify._side(asked, 2, 1.0, 3.0)[0])
+    # of a cubic the quotients differ by 2 c (d^2 - D^2) c; the smallest difference is the error
+    monkeypatch.setattr(verify, "_moved", lambda _, j, x: 5 * x + 1e6 * x**3)
+    found, error = verify._side(asked, 2, 1.0, 0.0)
+    assert found == pytest.approx(5 - 2e6 * 1e-12, rel=1e-9)
+    assert error == pytest.approx(2e6 * (1e-10 - 1e-12), rel=1e-4)
+
+
+def test_a_near_miss_counts_in_errors_of_the_largest_state():
+    """A ball that turns back d below the ceiling: of states below 1 an error is absolute."""
+    thrown = ex.MechanicalSystem(
+        "thrown", q="y", params={"u": 2.0, "g": 9.81, "d": 1e-3}, force=["-g"],
+        contacts=[ex.Contact("u**2/(2*g) + d - y", e=0.5, name="ceiling")],
+        start={"v": ["u"], "t_end": 0.22},
+    )  # fmt: skip
+    for u, largest in ((2.0, 2.0), (0.4, 0.22 * 9.81 - 0.4), (0.9, 0.22 * 9.81 - 0.9)):
+        sens = ex.sensitivity(thrown, ex.EventDriven(rtol=1e-7, atol=1e-8), "g", u=u)
+        lost = 1e-7 * max(sens.trust.growth, 1.0)
+        wanted = lost * max(largest, 1.0) * SURE / 1e-3
+        assert sens.trust.certificate["near miss"].value == pytest.approx(wanted, rel=1e-6)
+        assert sens.trust.digits == pytest.approx(-np.log10(lost))
+    short = ex.sensitivity(thrown, ex.EventDriven(rtol=1e-7), "g", u=0.5, t_end=0.06)
+    lost = 1e-7 * max(short.trust.growth, 1.0)
+    assert short.trust.certificate["near miss"].value == pytest.approx(lost * SURE / 1e-3, rel=1e-6)
+
+
+def test_what_grazes_behind_the_final_time_does_not_count():
+    for doctored, margin in ((0, 2.0), (1, 2.0), (2, np.inf)):
+        sens = ex.sensitivity(models["bouncing_ball"](), wrt="g", until=("floor", 2), t_end=3.0)
+        sound = min(abs(e.margin) for e in sens.events[:2])
+        object.__setattr__(sens.solution.located[doctored], "margin", -2.0)
+        assert sens.trust.margin == min(margin, sound)
+        assert sens.trust.ok == (doctored == 2)

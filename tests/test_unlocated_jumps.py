@@ -21,8 +21,8 @@ def falling(force: str) -> ex.MechanicalSystem:
 
 @pytest.mark.parametrize(
     "force",
-    ["-k*sign(u)", "-k*Piecewise((1, u > 0), (-2, True))", "-k*floor(2*u) - 1", "-k*Heaviside(u)",
-     "-k*Mod(u, 1) - 1", "Piecewise((1, t < T), (k, u < 9), (0, True)) - 2*Heaviside(t - T)"],
+    ["-k*sign(u)", "-k*Piecewise((1, u > 0), (-2, True))", "-k*floor(2*u) - 1",
+     "-k*Heaviside(u/10**12)", "-k*Mod(40*u, 1) - 1", "Piecewise((1, t < T), (k, u < 9), (0, True)) - 2*Heaviside(t - T)"],
 )  # fmt: skip
 @pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
 def test_a_jump_that_no_event_locates_has_no_derivative(force, method):
@@ -163,3 +163,18 @@ def test_a_jump_at_an_event_is_seen_beside_it(method, on, off, wanted):
     else:
         sens = ex.sensitivity(system, SCHEME, ("k",), {"w": "x"}, method)
         assert sens.cost_gradient[0] == pytest.approx(wanted, rel=1e-8)
+
+
+def test_events_at_the_end_and_at_once_lie_beside_no_jump_that_is_met():
+    """sign(x - 5) jumps where x never comes; two guards fire at 1/8, and one at the end."""
+    system = ex.HybridSystem(
+        "clock", x="x y", params={"k": 1.0}, modes={"on": ["k + sign(x - 5)", "k"]},
+        guards=[{"mode": "on", "r": r, "direction": 1, "when": "1", "reset": reset, "to": "on",
+                 "name": f"at {r}"}
+                for r, reset in (("t - 1/8", ["x", "y + 1"]), ("8*t - 1", ["x", "y + 2"]),
+                                 ("t - 1/4", ["x", "y"]))],
+        start={"x": [0.0, 0.0], "t_end": 0.25},
+    )  # fmt: skip
+    sens = ex.sensitivity(system, SCHEME, ("k",), {"w": "x + 3*y"})
+    assert [e.t for e in sens.events] == [0.125, 0.125, 0.25]
+    assert sens.cost_gradient[0] == pytest.approx(1.0, rel=1e-9)

@@ -194,8 +194,6 @@ def _growth_of_adjoint(question: Question, solution: Solution, mu: np.ndarray) -
     Errors are relative to the state where they are made.
     """
     march = solution.march
-    if not len(march.steps.t):
-        return 1.0
     block, last = march.flow.n_x + 1, question.last_place(solution)
     size = np.empty_like(mu)
     size[0], size[-1] = march.steps.y[0, :block], march.y[:block]
