@@ -10,6 +10,19 @@ from explorer.parameters import knobs_of
 from explorer.schemes import Scheme, schemes
 from explorer.systems import SYSTEMS, System, check_system
 
+# the order in which defaults are taken; a scheme that is added stands behind them
+_STANDARD = (
+    "EulerMoreau",
+    "EventDriven",
+    "FESD",
+    "MoreauJean",
+    "Newmark",
+    "GeneralizedAlpha",
+    "NonsmoothGeneralizedAlpha",
+    "SchatzmanPaoli",
+    "ThetaRK",
+)
+
 __all__ = ["applicability", "choose", "numbers_of", "schemes_for"]
 
 
@@ -96,8 +109,9 @@ def _both(names: tuple[str, ...]) -> str:
 def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """Return a default instance of every scheme that accepts the system, with its step size.
 
-    Time stepping comes first, because it passes through any number of events. Schemes that need an
-    exact reformulation follow. Lessons come last, and only with `lessons`.
+    The first is the default. Time stepping comes first, because it passes through any number of
+    events. Schemes that need an exact reformulation follow. Lessons come last, and only with
+    `lessons`.
 
     Raises
     ------
@@ -107,7 +121,13 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     check_system(system)
     kinds = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
     kinds.sort(
-        key=lambda s: (s.lesson != "", isinstance(system, s.rewrites), "h" not in knobs_of(s))
+        key=lambda s: (
+            s.lesson != "",
+            s.__name__ not in _STANDARD,
+            isinstance(system, s.rewrites),
+            "h" not in knobs_of(s),
+            _STANDARD.index(s.__name__) if s.__name__ in _STANDARD else 0,
+        )
     )
     return [s(**({"h": s.usual_step(system)} if "h" in knobs_of(s) else {})) for s in kinds]
 
