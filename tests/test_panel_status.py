@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+import explorer as ex
 from explorer.panels import Session, panels
 
 
@@ -54,3 +57,20 @@ def test_what_cannot_be_drawn_is_said():
     assert status["text"] == f"{beyond} 'bouncing ball': {unit}"
     assert "steps in" in status["detail"]
     assert asked(panel, **{"rho.m": 1.0})["level"] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("model", "scheme", "unit"),
+    [
+        ("pendulum", ex.Newmark(), "N"),
+        ("pendulum", ex.MoreauJean(mass_point="iterate"), "N s"),
+    ],
+)
+def test_the_residual_of_newtons_method_has_the_unit_of_the_scheme(model, scheme, unit):
+    """Of forces, of impulses, or relative."""
+    session = Session(model)
+    session.set(scheme=scheme)
+    text = panels["explore"](session)._answer.frame()["status"]["text"]
+    found = re.search(r"Newton ≤ \d+ iterations, residual [\d. ×⁻¹²³⁰⁴⁵⁶⁷⁸⁹]+(.*)$", text)
+    assert found, text
+    assert found[1] == unit

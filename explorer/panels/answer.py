@@ -255,9 +255,8 @@ class SessionAnswer:
                 f"deepest penetration {quantity(-min(0, run.gap.min()), 'm', 2)}"
             )
         if newton > 0:
-            parts.append(
-                f"Newton ≤ {run.iterations.max()} iterations, residual {quantity(newton, 'N s', 2)}"
-            )
+            off = quantity(newton, run.scheme.residual_unit, 2)
+            parts.append(f"Newton ≤ {run.iterations.max()} iterations, residual {off}")
         return _judged(run, parts, drag)
 
     def _drawn_with(self) -> str:

@@ -1,7 +1,7 @@
 """What a simulation returns: rows with time on axis 0, parts, events, a status, its own recipe.
 
-At a jump a quantity has two values; rows of time stepping hold the right limit,
-``at(t, side="left")`` gives the other one. A run that locates its events has rows of both.
+At a jump a quantity has two values. A run that locates its events has rows of both. Rows of time
+stepping hold the right limit; ``at(t, side="left")`` gives the row before, a step earlier.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class Solution(Marched, Energies):
     q, v : (n_t, n) coordinates and velocities
     x : (n_t, n_x) the whole state; (q, v) for a mechanical system
     iterations : (n_t,) Newton iterations of the step
-    residuals : (n_t, 2) of the one-step problem (of contacts in m/s) and of Newton's method
+    residuals : (n_t, 2) of the one-step problem (of contacts in m/s) and of Newton's method, in the
+        `residual_unit` of the scheme
     status : Status
     system, scheme : the system and the scheme of the run
     rho : dict of the parameters

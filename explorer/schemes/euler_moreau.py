@@ -104,6 +104,7 @@ class EulerMoreau(Scheme):
     choice_references: ClassVar = {
         "lcp": {"pivoting": ("murty-1988",), "lemke": ("lemke-1965", "cottle-2009")},
     }
+    residual_unit: ClassVar[str] = ""
     order: ClassVar[int] = 2
     order_across_events: ClassVar[int] = 1
 

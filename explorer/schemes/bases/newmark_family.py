@@ -8,6 +8,7 @@ beta = (1 - alpha_m + alpha_f)^2 / 4.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,6 +24,8 @@ __all__ = ["AlphaFamily", "Family", "NewmarkFamily"]
 
 class Family(Scheme):
     """A scheme that is told by its four numbers."""
+
+    residual_unit: ClassVar[str] = "N"
 
     @property
     def coefficients(self) -> Coefficients:

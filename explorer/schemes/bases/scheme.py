@@ -39,7 +39,7 @@ class Scheme(metaclass=Named):
         Order of convergence on a smooth stretch: of a class with the default knobs, of an instance
         with its own.
     order_across_events : int
-        The same across impacts.
+        The same across impacts; 0: none is declared, or it takes no system that has any.
     impact_steps : int
         Steps over which an impact is spread.
     located : bool
@@ -50,6 +50,8 @@ class Scheme(metaclass=Named):
         Sources of single choices: ``{knob: {value: keys}}``.
     feature_references : dict
         Sources of what it does for single features of a system: ``{feature: keys}``.
+    residual_unit : str
+        Unit of the residuals of Newton's method in `Solution.residuals`; empty: they are relative.
     lesson : str
         Of a scheme that is here to show what goes wrong: the sentence that warns of it. It is
         taken only by name.
@@ -63,6 +65,7 @@ class Scheme(metaclass=Named):
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
     impact_steps: ClassVar[int] = 1
+    residual_unit: ClassVar[str] = "N s"
     located: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
     choice_references: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
