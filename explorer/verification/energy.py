@@ -18,7 +18,7 @@ from explorer.systems import StateSpaceSystem
 from explorer.verification.energy_balance import EnergyBalance, balance
 from explorer.verification.forces import inverse_masses
 
-__all__ = ["TOLERATED", "judged", "made_and_lost"]
+__all__ = ["TOLERATED", "judged", "made_and_lost", "remedy"]
 
 TOLERATED = 1e-2  # of the energy of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12  # of a potential
@@ -49,7 +49,14 @@ def made_and_lost(
     except NotApplicable:  # constraints that move do work
         return []
     with np.errstate(all="ignore"):
-        return judged(energies, kept, damped, slice(None) if rows is None else rows)
+        at = slice(None) if rows is None else rows
+        return judged(energies, kept, damped, at, remedy(solution.scheme))
+
+
+def remedy(scheme: object) -> str:
+    """Return what makes a scheme give less energy to the motion."""
+    weights = [name for name in ("theta", "gamma") if hasattr(scheme, name)]
+    return f"a smaller h{f' or {weights[0]} >= 1/2' if weights else ''}"
 
 
 def judged(
@@ -57,8 +64,12 @@ def judged(
     kept: np.ndarray | float,
     damped: np.ndarray | None,
     rows: np.ndarray | slice,
+    use: str,
 ) -> list[Check]:
-    """Return the checks of energies and works that are known: see `made_and_lost`."""
+    """Return the checks of energies and works that are known: see `made_and_lost`.
+
+    `use` is the advice: see `remedy`.
+    """
     driven = found.external + found.damping + found.yielding + _driven(found)
     scale, unsure = _scale(found), found.uncertain
     free = (found.energy + kept - driven)[rows]
@@ -68,7 +79,7 @@ def judged(
     blown = bool(grown and not made <= 0.5) or not np.isfinite(made)
     words = (
         f"The motion gains {_percent(made)} of its energy without a cause: no force, moving "
-        "obstacle or impact law explains it. Use a smaller h, theta >= 1/2 or gamma >= 1/2"
+        f"obstacle or impact law explains it. Use {use}"
     )
     if blown:
         words = (

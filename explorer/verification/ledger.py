@@ -14,7 +14,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.errors import NotApplicable
 from explorer.results.solution import Solution
-from explorer.verification.energy import judged
+from explorer.verification.energy import judged, remedy
 from explorer.verification.energy_balance import EnergyBalance, balance
 
 __all__ = ["WORKS", "Ledger", "Stepper"]
@@ -112,4 +112,7 @@ class Ledger:
         )
         damped = np.zeros(len(found.kinetic)) if self.scheme.keeps_energy else None
         with np.errstate(all="ignore"):
-            return (*checks, *judged(found, np.concatenate(self._kept), damped, slice(None)))
+            more = judged(
+                found, np.concatenate(self._kept), damped, slice(None), remedy(self.scheme)
+            )
+            return (*checks, *more)
