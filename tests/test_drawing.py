@@ -13,6 +13,7 @@ import pytest
 
 import explorer as ex
 from explorer.views.drawing import (
+    compose,
     contours,
     decimate,
     one_sided,
@@ -605,3 +606,17 @@ def test_what_was_recorded_is_named_with_its_unit():
     (curve,) = plot.traces
     assert curve["breaks"].size == 0
     assert len(curve["y"]) == 51
+
+
+def test_only_a_curve_with_times_is_drawn_from_a_late_time_on():
+    """A spectrum is not: its x is a frequency, whatever the number of its points."""
+    x = np.linspace(0, 200, 20001)
+    y = 1 + np.random.default_rng(0).random(x.size)
+    for meta in ({}, {"meta": {"t": x}}):
+        line = picture.curve(x, y, "#000000", breaks=np.zeros(0, int), name="a", **meta)
+        axes = (0, 200), (0.5, 2.5)
+        plot = picture.Plot([line], "frequency (Hz)", "a (m/s)", *axes, time=False)
+        drawn = compose.compose([[plot]], [1])
+        cut = "from t = " in str(drawn.layout)
+        assert cut == bool(meta)
+        assert (np.nanmin(drawn.data[0]["x"]) > 100) == cut

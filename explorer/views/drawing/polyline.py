@@ -157,11 +157,12 @@ def draw(traces: list[Trace], box: Box, shared: Shared, *, double: bool = False)
     chosen = [_Chosen(trace, box, _across(trace["x"], box, shared)) for trace in curves]
     since = -math.inf
     most = int(_MOST * min(box.x.size / _USUAL, 1.0) / (2 if box.coarse > 1 else 1))
-    if not box.over_time and chosen:
-        times = np.sort(np.concatenate([c.t[c.across] for c in chosen]))
+    timed = [c for c in chosen if c.timed and not box.over_time]
+    if timed:
+        times = np.sort(np.concatenate([c.t[c.across] for c in timed]))
         if len(times) > most:
             since = _round(float(times[-most]), float(times[-1]))
-        for c in chosen if since > -math.inf else ():
+        for c in timed if since > -math.inf else ():
             c.cut(since)
     kind = np.float64 if double else np.float32
     for trace, c in zip(curves, chosen, strict=True):
@@ -216,7 +217,8 @@ class _Chosen:
         from explorer.kernels.drawing.polyline import thin
 
         self.x, self.y, self.box = trace["x"], trace["y"], box
-        self.t = trace.get("meta", {}).get("t", self.x)
+        self.timed = "t" in trace.get("meta", {})
+        self.t = trace["meta"]["t"] if self.timed else self.x
         breaks, held = np.ascontiguousarray(trace.pop("breaks"), np.int64), trace.pop("held", True)
         self.all = self.across, self.up, self.lift = self._worth(rows, breaks, held)
         kept = np.zeros(len(self.lift), np.int8)
