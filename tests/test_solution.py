@@ -562,3 +562,18 @@ def test_a_result_is_equal_to_itself_alone():
         assert (run, 1) == (run, 1)
         assert len({run, *runs}) >= 2
     assert runs[0] != runs[1]
+
+
+def test_what_a_scheme_records_is_saved_whatever_its_name(tmp_path):
+    run = ex.simulate(models["pendulum"](), ex.MoreauJean(h=1e-2), t_end=0.5)
+    run.strain = np.arange(3.0)
+    assert run.kinetic.size  # follows from the rows, and is not kept
+    back = ex.load(run.save(tmp_path / "run"))
+    np.testing.assert_array_equal(back.strain, run.strain)
+    assert "kinetic" not in vars(back)
+    with pytest.raises(AttributeError, match="A Solution has no 'active_set'"):
+        _ = run.active_set
+    del vars(run)["active"]
+    with pytest.raises(AttributeError, match="no 'active'") as refused:
+        _ = run.active
+    assert "mean 'active'" not in str(refused.value)

@@ -16,7 +16,10 @@ def missing(run: Run, name: str) -> AttributeError:
     if name.startswith("_") or "system" not in vars(run):
         return AttributeError(f"'Solution' object has no attribute {name!r}")
     return NoSuchName(
-        "A Solution", name, lambda: [k for k in dir(run) if k.islower()], _hint(run, name)
+        "A Solution",
+        name,
+        lambda: [k for k in dir(run) if k.islower() and k != name],
+        _hint(run, name),
     )
 
 

@@ -11,13 +11,9 @@ from explorer.results.export import BASE
 from explorer.results.run import Run
 from explorer.types import Plain
 
-__all__ = ["STEPPED", "arrays", "spec"]
+__all__ = ["arrays", "spec"]
 
 MARCHED = ("x", "rates", "lam", "z", "S", "mode", "slip")
-STEPPED = (
-    "phi", "p_phi", "p_t", "p_max", "slip", "doing", "partner", "lam", "y", "side", "a", "error",
-    "imbalance", "parts",
-)  # fmt: skip
 
 
 def spec(run: Run) -> Plain:
@@ -54,10 +50,18 @@ def _start(run: Run) -> Plain:
     return {"q0": run.q[0].tolist(), "v0": run.v[0].tolist()}
 
 
+def _is_recorded(run: Run, name: str, value: object) -> bool:
+    """Whether an attribute is an array of the run, and not one that follows from others."""
+    return isinstance(value, np.ndarray) and name[0] != "_" and not hasattr(type(run), name)
+
+
 def arrays(run: Run) -> dict[str, np.ndarray]:
     """Return the arrays that a file keeps."""
     run.t  # noqa: B018 (makes the rows)
     kept = vars(run)
-    names = [*BASE, *(MARCHED if run.has("march") else STEPPED)]
-    found = {name: kept[name] for name in names if name in kept}
+    if run.has("march"):
+        names = [name for name in (*BASE, *MARCHED) if name in kept]
+    else:  # whatever the scheme recorded
+        names = [name for name, x in kept.items() if _is_recorded(run, name, x)]
+    found = {name: kept[name] for name in names}
     return found if run.recorded is None else found | run.recorded.arrays
