@@ -29,7 +29,7 @@ from explorer.results.solution import Solution
 from explorer.runs.time_stepping.factors import diagonal
 from explorer.runs.time_stepping.moreau_jean import Run, Setup
 from explorer.schemes import schemes
-from explorer.schemes.bases.capturing import LCP, Capturing, Matrices, in_space
+from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices, in_space
 from explorer.systems import LagrangianSystem, System
 from explorer.systems.massless import Massless
 from explorer.verification.algorithmic import damped_by_theta
@@ -51,7 +51,7 @@ MANY = 16, 100  # rows of contacts beyond which their graph serves: without fric
 
 @schemes.register
 @dataclass(frozen=True, repr=False)
-class MoreauJean(Capturing):
+class MoreauJean(ImplicitCapturing):
     """Moreau-Jean time stepping, for contacts, impacts, friction and constraints.
 
     One step from (q0, v0), for the contacts with gap + forecast h gap' <= 0 at its start::
@@ -116,7 +116,7 @@ class MoreauJean(Capturing):
         "nsgs", and of steps of "apgd".
     """
 
-    handles: ClassVar = Capturing.handles | {
+    handles: ClassVar = ImplicitCapturing.handles | {
         "compliance",
         "constraints",
         "friction",
@@ -127,7 +127,7 @@ class MoreauJean(Capturing):
     takes: ClassVar[str] = "mechanical systems with contacts, impacts, friction and constraints"
     massless: ClassVar[bool] = True
     references: ClassVar = ("moreau-1988", "jean-1999", "siconos-schemes")
-    choice_references: ClassVar = Capturing.choice_references | {
+    choice_references: ClassVar = ImplicitCapturing.choice_references | {
         "projection": {"constraints": ("gear-1985",), "all": ("acary-2013",)},
         "cone": {"apgd": ("mazhar-2015",)},
     }

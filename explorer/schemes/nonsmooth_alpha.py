@@ -24,7 +24,7 @@ from explorer.results.solution import Solution
 from explorer.runs.time_stepping.factors import solved
 from explorer.schemes import schemes
 from explorer.schemes.bases.amplification import Coefficients, check_step
-from explorer.schemes.bases.capturing import LCP, Capturing, Matrices
+from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.newmark import GeneralizedAlpha
 from explorer.systems import System
@@ -56,7 +56,7 @@ def method_of(co: Coefficients, forecast: float, level: str, interpolated: bool)
 
 
 @dataclass(frozen=True, repr=False)
-class Alpha(Capturing, Family):
+class Alpha(ImplicitCapturing, Family):
     """What the schemes of this kernel share: all but their coefficients and where contact acts."""
 
     level: ClassVar[str] = "inside"

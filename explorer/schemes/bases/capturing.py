@@ -26,7 +26,7 @@ from explorer.systems import LagrangianSystem, LinearMechanicalSystem, Mechanica
 from explorer.systems.massless import Massless
 from explorer.types import Matrix, Reals
 
-__all__ = ["LCP", "Capturing"]
+__all__ = ["LCP", "Capturing", "ImplicitCapturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
 _ENUMERATED = 12  # unknowns at most whose cases are tried
@@ -56,10 +56,6 @@ class Capturing(Scheme):
     massless: ClassVar[bool] = False  # whether it takes a singular mass matrix
 
     h: float = knob(1e-3, 1e-4, 1e-1, "s", "step size", log=True, positive=True)
-    newton_tol: float = knob(
-        1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
-    )
-    newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
     lcp: str = knob("lemke", text="LCP solver", choices=LCP, minor=True)
     lcp_tol: float = knob(
         1e-9, 1e-12, 1e-4, text="LCP tolerance", log=True, positive=True, minor=True
@@ -222,6 +218,16 @@ class Capturing(Scheme):
         v; `matrices` are M, K, C (n, n), dense or all sparse, and the entries of G there.
         """
         raise TypeError(f"{type(self).__name__} does not say how it steps.")
+
+
+@dataclass(frozen=True, repr=False)
+class ImplicitCapturing(Capturing):
+    """One whose steps are solved by Newton's method."""
+
+    newton_tol: float = knob(
+        1e-12, 1e-14, 1e-4, text="Newton tolerance", log=True, positive=True, minor=True
+    )
+    newton_max: int = knob(30, 1, 100, text="Newton cap", strict=True, minor=True)
 
 
 def _with_friction(found: dict[str, np.ndarray], system: LagrangianSystem) -> dict[str, np.ndarray]:
