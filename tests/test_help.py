@@ -39,3 +39,13 @@ def test_help_of_the_package_is_one_screen():
     for name in named:  # all of them exist
         operator.attrgetter(name)(ex)
     assert len(dir(ex)) > 50
+
+
+def test_the_schemes_are_a_table_and_names():
+    import explorer as ex
+
+    assert {"MoreauJean", "FESD"} <= {*dir(ex.schemes)}
+    assert ex.schemes.MoreauJean is ex.MoreauJean
+    assert all(f">{name}<" in ex.schemes._repr_html_() for name in schemes)
+    with pytest.raises(AttributeError, match="Did you mean 'MoreauJean'"):
+        _ = ex.schemes.MoreuJean
