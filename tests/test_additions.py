@@ -13,13 +13,19 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 ADDED = Path(__file__).parent / "additions"
-FILES = {"views": 1, "study": 1, "panels": 1, "models": 1, "schemes": 1, "systems": 4}
+PAGE = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PRINTED = {  # the scheme of CONTRIBUTING, its kernel, and the method that calls it
+    re.search(r"^ *(?:def|class) (\w+)", code, re.MULTILINE)[1]: textwrap.dedent(code)
+    for code in re.findall(r"^ *```python\n(.*?)^ *```", PAGE, re.DOTALL | re.MULTILINE)
+}
+FILES = {"views": 1, "study": 1, "panels": 1, "models": 1, "systems": 4}
 EDITS = {  # of a system type: what offers it beside its file
     "systems/__init__.py": [
         (
@@ -33,6 +39,7 @@ EDITS = {  # of a system type: what offers it beside its file
 }
 ASK = """
 import json, pydoc, sys
+import numpy
 import pytest
 import explorer as ex
 from explorer.dispatch.table import markdown
@@ -42,9 +49,19 @@ from explorer.views.drawing.view import views
 run = ex.simulate(ex.models.falling_weight())
 panel = ex.explore_plain("falling_weight")
 menu = next(c for g in panel._answer.schema()["groups"] for c in g["controls"] if c["key"] == "model")
-schemes = next(c for g in panel._answer.schema()["groups"] for c in g["controls"] if c["key"] == "scheme")
+free = ex.explore_plain("pendulum")
+schemes = next(c for g in free._answer.schema()["groups"] for c in g["controls"] if c["key"] == "scheme")
 carts = ex.CartSystem("carts", [[1.0]], [[1.0]])
+space = {"np": numpy}
+exec(open("march.py").read(), space)
+turning = ex.MechanicalSystem("pendulum", q="a", mass=[["2 + cos(a)"]], force=["-9.81*sin(a)"])
+turning.start(q=[1.0])
+slow = ex.simulate(turning, ex.SymplecticEuler(h=1e-2), t_end=2)
+ex.SymplecticEuler.march = space["march"]
+fast = ex.simulate(turning, ex.SymplecticEuler(h=1e-2), t_end=2)
 print(json.dumps({
+    "kernel": float(abs(fast.q - slow.q).max()),
+    "default": type(ex.schemes_for(ex.models.pendulum())[0]).__name__,
     "dir": [dir(ex), dir(ex.views), dir(ex.study), dir(ex.models)],
     "panels": list(panels),
     "models": [name for name, _ in menu["choices"]],
@@ -62,8 +79,9 @@ CONFORM = {  # file: what of it is run, and how many tests that are at least
     "test_views.py": ("plain_figure and heights and bouncing_ball", 3),
     "test_study.py": ("tally", 1),
     "test_stills.py": ("static_page and plain", 1),
-    "test_models.py": ("model_conforms and falling_weight and BackwardMoreau", 1),
-    "test_help.py": ("opens_with and BackwardMoreau", 1),
+    "test_models.py": ("model_conforms and SymplecticEuler", 3),
+    "test_order.py": ("SymplecticEuler", 1),
+    "test_help.py": ("opens_with and SymplecticEuler", 1),
 }
 
 
@@ -76,6 +94,10 @@ def copy(tmp_path_factory) -> Path:
         shutil.copytree(ROOT / name, root / name, ignore=skipped)
     shutil.copy(ROOT / "pyproject.toml", root)
     shutil.copytree(ADDED, root / "explorer", dirs_exist_ok=True, ignore=skipped)
+    (root / "explorer/schemes/symplectic_euler.py").write_text(PRINTED["SymplecticEuler"])
+    kernel = root / "explorer/kernels/time_stepping/symplectic_euler.py"
+    kernel.write_text(PRINTED["Work"])
+    (root / "march.py").write_text("from __future__ import annotations\n" + PRINTED["march"])
     for name, edits in EDITS.items():
         path = root / "explorer" / name
         text = path.read_text("utf-8")
@@ -113,15 +135,20 @@ def test_so_many_files_are_touched():
 
 def test_what_is_added_stands_in_menus_and_tables(found):
     package, views, study, models = found["dir"]
-    assert {"explore_plain", "BackwardMoreau", "CartSystem"} <= {*package}
+    assert {"explore_plain", "SymplecticEuler", "CartSystem"} <= {*package}
     assert "heights" in views
     assert "tally" in study
     assert "falling_weight" in models
     assert "plain" in found["panels"]
     assert "falling_weight" in found["models"]
-    assert "BackwardMoreau" in found["schemes"]
-    assert "| `BackwardMoreau` | " in found["table"]
+    assert "SymplecticEuler" in found["schemes"]
+    assert "| `SymplecticEuler` | " in found["table"]
     assert "`CartSystem`" in found["table"]
+
+
+def test_a_scheme_that_is_added_changes_no_default_and_becomes_a_kernel(found):
+    assert found["default"] == "MoreauJean"
+    assert found["kernel"] < 1e-12
 
 
 def test_what_is_added_works_and_explains_itself(found):

@@ -29,7 +29,8 @@ def test_the_model_and_the_view_run_as_printed():
     before = dict(models), dict(views)
     try:
         for name in ("ball_between_walls", "speed"):
-            exec(compile(BLOCKS[name], name, "exec"), {"__name__": name})
+            code = compile(BLOCKS[name], name, "exec", dont_inherit=True)
+            exec(code, {"__name__": name})
         run = ex.simulate(models["ball_between_walls"](), e=0.5)
         assert [e.contact for e in run.events] == ["right", "left"]
         assert abs(run.v[-1, 0]) == 0.25
@@ -47,7 +48,8 @@ def test_the_scheme_runs_as_printed():
     """It is of first order, as it says, and refuses contacts."""
     before = dict(schemes)
     try:
-        exec(compile(BLOCKS["SymplecticEuler"], "SymplecticEuler", "exec"), {"__name__": __name__})
+        code = compile(BLOCKS["SymplecticEuler"], "SymplecticEuler", "exec", dont_inherit=True)
+        exec(code, {"__name__": __name__})
         runs = [ex.simulate(ex.models.pendulum(), "SymplecticEuler")]
         runs.append(ex.simulate(ex.models.pendulum(), schemes["SymplecticEuler"](h=2e-3)))
         errors = [np.abs(r.q - r.system.exact(r.t, r.rho)["q"]).max() for r in runs]

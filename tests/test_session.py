@@ -561,25 +561,24 @@ def test_listeners_hear_of_everything(ball):
 # -- JSON and code --------------------------------------------------------------------------------
 
 
+STIRRED = {
+    "MoreauJean": {"theta": 0.75, "newton_max": 40, "lcp_tol": 1e-10, "mass_point": "iterate"},
+    "EventDriven": {"rtol": 1e-8, "method": "dopri5", "points": 120},
+    "NonsmoothGeneralizedAlpha": {"h": 2e-3, "newton_max": 40, "level": "velocity"},
+    "SchatzmanPaoli": {"h": 2e-3, "newton_max": 40, "beta": 0.2},
+    "FESD": {"h": 2e-2, "newton_max": 40, "tableau": "gauss", "stages": 3},
+    "EulerMoreau": {"theta": 0.75, "newton_max": 40, "gamma": 0.5, "lcp": "lemke"},
+    "Newmark": {"h": 2e-3, "newton_max": 40, "form": "v"},
+    "GeneralizedAlpha": {"h": 2e-3, "newton_max": 40, "form": "v"},
+}
+
+
 def stirred(session: Session) -> Session:
     """Change something of every kind."""
     system = session.system
     name, p = next((k, p) for k, p in system.parameters.items() if k not in ("e", "theta0"))
     session.set(**{f"rho.{name}": p.value * 1.01})
-    if session.state["scheme"] == "MoreauJean":
-        session.set(theta=0.75, newton_max=40, lcp_tol=1e-10, mass_point="iterate")
-    elif session.state["scheme"] == "EventDriven":
-        session.set(rtol=1e-8, method="dopri5", points=120)
-    elif session.state["scheme"] == "NonsmoothGeneralizedAlpha":
-        session.set(h=2e-3, newton_max=40, level="velocity")
-    elif session.state["scheme"] == "SchatzmanPaoli":
-        session.set(h=2e-3, newton_max=40, beta=0.2)
-    elif session.state["scheme"] == "FESD":
-        session.set(h=2e-2, newton_max=40, tableau="gauss", stages=3)
-    elif session.state["scheme"] == "EulerMoreau":
-        session.set(theta=0.75, newton_max=40, gamma=0.5, lcp="lemke")
-    else:
-        session.set(h=2e-3, newton_max=40, form="v")
+    session.set(**STIRRED.get(session.state["scheme"], {"h": 2e-3}))
     session.set(t_end=0.5 * system.t_end + 1 / 3)
     if isinstance(system, StateSpaceSystem):
         first = system.coordinates[0]
