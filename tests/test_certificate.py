@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import sympy as sp
 from scipy.optimize import brentq
 
 import explorer as ex
 from explorer import Certificate, Check
+from explorer.quantities import quantity
 
 
 def test_a_check_holds_up_to_its_bound_and_nan_never_does():
@@ -178,3 +180,38 @@ def test_a_disc_that_spins_in_the_air_does_not_excuse_what_a_pile_leaves():
         left.append(run.certificate["contact laws"].value)
     assert left[0] > 0
     assert left[1] == pytest.approx(left[0])
+
+
+def test_the_figure_of_a_step_is_its_defect_beside_its_terms():
+    """M (v1 - v0) - h (theta F1 + (1 - theta) F0) of an oscillator whose record is wrong once."""
+    m, k, h, theta = 3.0, 50.0, 1e-2, 0.6
+    system = ex.MechanicalSystem(
+        "oscillator", q="x", mass=[[m]], force=[-k * sp.Symbol("x")],
+        start={"q": [0.2], "v": [1], "t_end": 1},
+    )  # fmt: skip
+    scheme = ex.MoreauJean(h=h, theta=theta)
+    for defect in (1e-3, 1e-6, 1e-9, 1e-10):
+        run = ex.simulate(system, scheme)
+        run.v[37] += defect
+        q, v = run.q[:, 0], run.v[:, 0]
+        end = q[:-1] + h * (theta * v[1:] + (1 - theta) * v[:-1])
+        off = np.abs(m * np.diff(v) + h * k * (theta * end + (1 - theta) * q[:-1]))
+        size = m * (np.abs(v[1:]) + np.abs(v[:-1])) + h * k * (np.abs(end) + np.abs(q[:-1]))
+        check = run.certificate["momentum"]
+        assert check.value == pytest.approx((off / size).max(), rel=1e-3, abs=1e-14)
+        assert scheme.newton_tol < check.allowed < scheme.newton_tol + 1e-11
+        assert not check.ok or defect < 1e-9
+        time = quantity(run.t[1:][(off / size).argmax()], "s", 4)
+        assert f"at t = {time} leaves" in check.words
+
+
+def test_each_law_of_a_circuit_is_looked_at_in_its_own_unit():
+    """A current that is wrong by a millionth of its largest breaks the law of its own diode."""
+    good = ex.simulate(ex.models.diode_bridge())
+    most = np.abs(good.lam).max(axis=0)
+    for j in range(good.lam.shape[1]):
+        run = ex.simulate(ex.models.diode_bridge())
+        row = int(run.lam[:, j].argmax())
+        run.lam[row, j] += 1e-3 * most[j]
+        assert not run.certificate["laws"].ok
+        assert run.certificate["laws"].value > good.certificate["laws"].value

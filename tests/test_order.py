@@ -214,3 +214,17 @@ def test_an_order_that_coarse_steps_do_not_tell_is_found_with_finer_ones(name):
     for curve in found.curves:
         assert curve.order == pytest.approx(1, abs=0.3)
         assert len(curve.error) == 8
+
+
+def test_the_error_of_a_diagram_is_that_of_the_final_state():
+    """Implicit Euler of x' = -x is (1 + h)^-n at t = n h; relative to the largest final state."""
+    system = ex.FirstOrderSystem("two", "x z", f=["-x", "-3*z"], start={"x": [1, 1], "t_end": 2})
+    T, steps = 2.0, np.array([0.2, 0.1, 0.05, 0.025])
+    exact = np.exp(-T * np.array([1.0, 3.0]))
+    found = ex.study.order_diagram(
+        system, {"Euler": ex.EulerMoreau(theta=1)}, h=steps, reference=exact, t_end=T
+    )
+    n = np.round(T / steps)
+    ends = np.stack([(1 + steps) ** -n, (1 + 3 * steps) ** -n])
+    wanted = np.abs(ends - exact[:, None]).max(axis=0) / exact.max()
+    np.testing.assert_allclose(found.curves[0].error, wanted, rtol=1e-6)
