@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import explorer as ex
-from explorer.verification.flow import missing
+from explorer.verification.flow import _NODES, _misses, _Steps, missing
 
 
 @cache
@@ -184,3 +185,27 @@ def test_a_row_without_state_is_said():
     assert not check.ok
     assert check.value == 2
     assert f"{run.t[5]:.2g}"[:4] in check.words
+
+
+def test_what_a_step_rounds_off_is_no_miss():
+    """Of x = t f + const: states, their changes and the time times the rate, each once large."""
+    eps = np.finfo(float).eps
+    march = SimpleNamespace(settings=SimpleNamespace(atol=1e-30, rtol=0.0))
+    count = len(_NODES)
+    for start, h, f, t in ((3e9, 0.5, 1.0, 2.0), (-1e9, 0.5, 4e9, 0.0), (1.0, 0.5, 1.0, 7e9)):
+        exact = start + h * f
+        bound = 1e2 * eps * (max(abs(start), abs(exact)) + h * abs(f) + t * abs(f))
+        for part, missed in ((0.9, False), (1.2, True), (-0.9, False), (-1.2, True)):
+            steps = _Steps(
+                np.array([t]), np.array([h]), np.array([[start]]),
+                np.array([[exact + part * bound]]), np.array([0]), np.zeros((1, count)),
+                np.zeros((1, count, 1)), np.full((1, count, 1), f),
+            )  # fmt: skip
+            assert (_misses(march, steps)[0] > 0) == missed, (start, part)
+    # and what is left counts in units of atol + rtol times the largest state of the step
+    march.settings = SimpleNamespace(atol=0.5, rtol=0.25)
+    steps = _Steps(
+        np.zeros(1), np.ones(1), np.array([[2.0, -6.0]]), np.array([[5.0, -6.0]]), np.array([0]),
+        np.zeros((1, count)), np.zeros((1, count, 2)), np.zeros((1, count, 2)),
+    )  # fmt: skip
+    assert _misses(march, steps)[0] == pytest.approx(3 / (0.5 + 0.25 * 6))
