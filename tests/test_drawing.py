@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import explorer as ex
+from explorer.views import events, gradient
 from explorer.views.drawing import (
     compose,
     contours,
@@ -25,6 +26,7 @@ from explorer.views.drawing import (
     still_marks,
 )
 from explorer.views.drawing.polyline import Axis, Look, _round
+from explorer.views.work_precision import _looks
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYOUT = {"height": 400, "margin": {"l": 60, "r": 100, "t": 100, "b": 100}}  # 600 x 200 px
@@ -620,3 +622,62 @@ def test_only_a_curve_with_times_is_drawn_from_a_late_time_on():
         cut = "from t = " in str(drawn.layout)
         assert cut == bool(meta)
         assert (np.nanmin(drawn.data[0]["x"]) > 100) == cut
+
+
+# -- small parts of pictures ----------------------------------------------------------------------
+
+
+def test_times_of_a_run_have_four_digits_and_at_most_three_decimals():
+    for end, unit, factor, digits in (
+        (0.0, "s", 1, 3), (3e-5, "µs", 1e6, 2), (4e-3, "ms", 1e3, 3), (0.5, "s", 1, 3),
+        (9.9, "s", 1, 3), (10.0, "s", 1, 3), (50.0, "s", 1, 2), (500.0, "s", 1, 1),
+        (5e3, "s", 1, 0), (5e5, "ks", 1e-3, 1),
+    ):  # fmt: skip
+        shown = events.shown_time(end, "s")
+        assert (shown["unit"], shown["digits"]) == (unit, digits), end
+        assert shown["factor"] == pytest.approx(factor)
+
+
+@pytest.mark.parametrize(("x", "y"), [([1, 4], [2, 1]), ([3, -2], [5, 5]), ([2, 2], [-1, 6])])
+def test_the_head_of_an_arrow_has_two_strokes_beside_its_shaft(x, y):
+    """As seen on axes of these lengths: 0.09 long, 0.054 to either side, and the tip between."""
+    wide, tall = 7.0, 3.0
+    xs, ys = gradient._head(x, y, wide, tall)
+    assert (xs[1], ys[1]) == (x[1], y[1])
+    shaft = np.array([(x[1] - x[0]) / wide, (y[1] - y[0]) / tall])
+    along = shaft / np.hypot(*shaft)
+    for k, side in ((0, 1), (2, -1)):
+        stroke = np.array([(xs[k] - x[1]) / wide, (ys[k] - y[1]) / tall])
+        assert stroke @ along == pytest.approx(-0.09)
+        assert stroke @ [-along[1], along[0]] == pytest.approx(side * 0.054)
+
+
+def test_the_sign_of_a_name_looks_like_its_curve():
+    marks = {"x": [0, 1], "y": [0, 1], "name": "dots", "mode": "markers",
+             "marker": {"color": "#123456", "size": 9}}  # fmt: skip
+    dashed = {
+        "x": [0, 1],
+        "y": [0, 1],
+        "name": "dashed",
+        "line": {"color": "#654321", "dash": "dash"},
+    }
+    alone = svg(marks | {"x": [9]}, dashed | {"x": [9]}, xaxis={"range": [0, 1]})
+    text = ET.tostring(alone).decode()
+    assert text.count("#123456") >= 1
+    assert text.count("#654321") >= 1
+    assert "stroke-dasharray" in text
+
+
+def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():
+    def one(name, scheme):
+        return SimpleNamespace(name=name, schemes=[scheme])
+
+    curves = [one("a", ex.FESD(stages=2)), one("b", ex.ThetaRK(stages=2)), one("c", ex.ThetaRK(stages=1)),
+              one("d", ex.EulerMoreau()), one("smoothing, width 1", ex.EventDriven())]  # fmt: skip
+    looks = _looks(curves)
+    colours, symbols, dashes = zip(*looks, strict=True)
+    assert colours[0] == colours[1] == picture.COLOURS[1]
+    assert colours[2] == picture.COLOURS[0]
+    assert (colours[3], colours[4]) == (picture.COLOURS[2], picture.INK)
+    assert dashes[0] == dashes[3] == dashes[4] != dashes[1] == dashes[2]
+    assert [s.endswith("-open") for s in symbols] == [False, True, True, False, False]
