@@ -5,8 +5,8 @@ of its room fails, and survives if all of them pass. Mutants are drawn by a seed
 are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
 
 The tests of a file are those that import it or say the name of something public in it, then those
-of the other files in its folder, first of those that import it; where there are none, those of the
-files that import it, and so on. Where a test takes a kernel as Python runs it (tests/plain.py),
+of the other files in its folder, first of those that import it; where there are few, and for
+kernels, those of the files that import it, and so on. Where a test takes a kernel as Python runs it (tests/plain.py),
 nothing is compiled; else it is compiled anew in a cache of the copy.
 """
 
@@ -41,6 +41,10 @@ SWAPS: dict[type, type] = {
 PARTS = (0, 0.5, 1, 2, 3)
 # Nor is it an error that a value which lies on a tolerance counts on the other side of it.
 EDGES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+# Nor is another width of a line.
+STYLE = ("borderwidth", "opacity", "size", "standoff", "width", "xgap", "ygap")
+KERNELS = "explorer.kernels."
+FEW = 8  # test files that concern a file by what they import and name
 # Mutants that no test can kill: the file, the line as it becomes, and why.
 EQUIVALENT = {
     ("optimise/observed.py", "out = np.asarray(self.bundle(inp)).reshape(-2, self.width)"):
@@ -124,7 +128,11 @@ def tolerance(node: ast.expr, known: set[str]) -> bool:
 
 def expressions(tree: ast.AST) -> Iterator[ast.expr]:
     """Yield what is computed: no annotation, default, decorator, text or name of a module."""
+    pairs = zip(tree.keys, tree.values, strict=True) if isinstance(tree, ast.Dict) else ()
+    looks = [value for key, value in pairs if getattr(key, "value", None) in STYLE]
     for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Constant) and node in looks:
+            continue
         if isinstance(node, ast.FunctionDef):
             for statement in node.body:
                 yield from expressions(ast.Interactive([statement]))
@@ -153,6 +161,8 @@ def changed(node: ast.expr, known: set[str]) -> ast.expr | None:
             for s in sides
         ):
             return None  # the same number, or a tolerance
+        if any(isinstance(s, ast.Constant) and s.value == 1e-300 for s in sides):
+            return None  # it only keeps a quotient from 0 / 0
         if any(isinstance(s, texts) and not isinstance(getattr(s, "value", ""), int | float)
                for s in sides):  # fmt: skip
             return None
@@ -253,12 +263,12 @@ class Rooms:
         room = {name for name in self.files if name.startswith(folder)}
         near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
         seen, found = {own}, self.ordered({own})
-        for others in (near, room):
+        for others in (near, set() if folder.startswith(KERNELS) else room):
             found += [path for path in self.ordered(others) if path not in found]
         level = self.users.get(own, set())
-        while level and not found:
+        while level and len(found) < FEW:  # of a kernel, up to the schemes that tests name
             seen |= level
-            found = self.ordered(level)
+            found += [path for path in self.ordered(level) if path not in found]
             level = {user for name in level for user in self.users.get(name, ())} - seen
         return found
 

@@ -653,19 +653,15 @@ def test_the_head_of_an_arrow_has_two_strokes_beside_its_shaft(x, y):
 
 
 def test_the_sign_of_a_name_looks_like_its_curve():
-    marks = {"x": [0, 1], "y": [0, 1], "name": "dots", "mode": "markers",
-             "marker": {"color": "#123456", "size": 9}}  # fmt: skip
-    dashed = {
-        "x": [0, 1],
-        "y": [0, 1],
-        "name": "dashed",
-        "line": {"color": "#654321", "dash": "dash"},
-    }
-    alone = svg(marks | {"x": [9]}, dashed | {"x": [9]}, xaxis={"range": [0, 1]})
-    text = ET.tostring(alone).decode()
-    assert text.count("#123456") >= 1
-    assert text.count("#654321") >= 1
-    assert "stroke-dasharray" in text
+    dots = {"name": "dots", "mode": "markers", "marker": {"color": "#123456", "size": 9}}
+    dashed = {"name": "dashed", "line": {"color": "#654321", "dash": "dash"}}
+    for trace in (dots, dashed):
+        both = [{"x": [0.0, 1.0], "y": [0.0, 1.0], **one} for one in (trace, {"name": "other"})]
+        named, bare = (
+            ET.tostring(svg(*both, **more)).decode() for more in ({}, {"showlegend": False})
+        )
+        for sign in ("#123456",) if trace is dots else ("#654321", "dasharray"):
+            assert named.count(sign) > bare.count(sign) > 0
 
 
 def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():

@@ -9,6 +9,7 @@ import pytest
 from seen import apart
 
 import explorer as ex
+from explorer.views.contact_laws import doing
 from explorer.views.drawing.view import views
 
 VIEWS = [name for name, view in views.items() if ex.Solution in view.takes]
@@ -72,3 +73,16 @@ def test_a_picture_does_not_depend_on_units(scheme, length, mass):
                 assert np.isnan(y).sum() == np.isnan(w).sum(), (name, which)
             far = apart((200 * x, 120 * y), (200 * u, 120 * w), (200, 120))
             assert far <= 1.0, (name, which, far)
+
+
+def test_what_a_contact_does_is_told_by_its_impulses():
+    """Of a wall without friction and a belt with it, whichever scheme."""
+    for scheme in ("MoreauJean", "EventDriven"):
+        solution = run(scheme)
+        belt, wall = doing(solution).T
+        closed = solution.active > 0 if scheme == "EventDriven" else solution.p > 0
+        np.testing.assert_array_equal(wall, np.where(closed[:, 1], 3, 0))
+        np.testing.assert_array_equal(belt != 0, closed[:, 0])
+        assert {-1, 1, 2} >= set(belt[belt != 0]) >= {-1, 2}
+        slides = (np.abs(belt) == 1) & (np.abs(solution.slip[:, 0]) > 1e-6)
+        assert (np.sign(solution.slip[slides, 0]) == belt[slides]).all()

@@ -231,7 +231,11 @@ def test_a_plane_before_any_run():
     }  # fmt: skip
     assert {"crossing surface", "sliding surface"} <= kinds
     for name in ("glass_network", "three_blocks", "two_genes", "chua"):
-        assert ex.views.regions(getattr(ex.models, name)()).data, name
+        picture = ex.views.regions.picture(getattr(ex.models, name)())
+        box = np.prod([np.ptp(picture.layout[a]["range"]) for a in ("xaxis", "yaxis")])
+        filled = [t for t in picture.data if t.get("fill")]  # the regions, then their arrows
+        areas = [size(t) for t in filled[: len(filled) // 2]]
+        assert sum(areas) == pytest.approx(box, rel=5e-3), name
     for within in (((1, 0), (0, 1)), 3, ((0, 1),), "ab"):
         with pytest.raises(ex.BadValue, match="within"):
             ex.views.regions(system, within=within)

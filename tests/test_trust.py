@@ -369,6 +369,7 @@ def test_a_near_miss_counts_in_errors_of_the_largest_state():
         lost = 1e-7 * max(sens.trust.growth, 1.0)
         wanted = lost * max(largest, 1.0) * SURE / 1e-3
         assert sens.trust.certificate["near miss"].value == pytest.approx(wanted, rel=1e-6)
+        assert sens.trust.certificate["near miss"].allowed == 1.0
         assert sens.trust.digits == pytest.approx(-np.log10(lost))
     short = ex.sensitivity(thrown, ex.EventDriven(rtol=1e-7), "g", u=0.5, t_end=0.06)
     lost = 1e-7 * max(short.trust.growth, 1.0)

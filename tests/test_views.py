@@ -249,6 +249,29 @@ def test_a_closed_form_is_a_broad_band_and_a_pinned_run_dotted(name, scheme):
     assert set(dashes["exact"]) == ({"solid"} if solution.system.exact else set())
 
 
+def test_the_time_axis_holds_a_pinned_run_too():
+    """Of every view that takes one, whichever of the two is the longer one."""
+    looked = {}
+    for view, name, scheme in one_of_each(True):
+        if "pinned" in inspect.signature(views[view].picture).parameters:
+            looked.setdefault((view, type(SYSTEMS[name])), (name, scheme))
+    for (view, _), (name, scheme) in looked.items():
+        long = run(name, scheme=scheme)
+        for pair in ((halved(name, scheme), long), (long, halved(name, scheme))):
+            layout = views[view].picture(*pair).layout
+            ends = {
+                tuple(a["range"]) for k, a in layout.items()
+                if k.startswith("xaxis") and a.get("title", {}).get("text", "").startswith("t (")
+            }  # fmt: skip
+            assert ends <= {(0.0, float(long.t[-1]))}, (view, name)
+
+
+@functools.cache
+def halved(name: str, scheme: str) -> ex.Solution:
+    solution = run(name, scheme=scheme)
+    return ex.simulate(solution.system, solution.scheme, t_end=0.5 * solution.t[-1])
+
+
 def test_the_closed_form_lies_on_the_curve():
     solution = ex.simulate(models["bouncing_ball"](), ex.MoreauJean(h=1e-4), t_end=2)
     exact, curve = ex.views.positions.picture(solution).data
