@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from jupyter_client import KernelManager
 from nbclient import NotebookClient
 
 from explorer.kernels import jit
@@ -111,14 +112,25 @@ def test_a_notebook_is_clean_and_its_cells_are_short(path):
     assert notebook.cells[0].cell_type == "markdown"
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """One for all notebooks, cleared for each: to start one costs as much as most of them.
+
+    The rehearsal of Binder runs each in a kernel of its own.
+    """
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(tmp_path_factory.mktemp("notebooks")))
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_a_notebook_runs(path, tmp_path):
+def test_a_notebook_runs(path, kernel):
     notebook = nbformat.read(path, as_version=4)
-    client = NotebookClient(
-        notebook, timeout=90, startup_timeout=60, kernel_name="python3",
-        resources={"metadata": {"path": str(tmp_path)}},
-    )  # fmt: skip
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    client = NotebookClient(notebook, timeout=90, startup_timeout=60, km=kernel)
     client.execute()
+    client.kc.stop_channels()
     outputs = [out for cell in notebook.cells if cell.cell_type == "code" for out in cell.outputs]
     shown = [out for out in outputs if out.output_type in ("display_data", "execute_result")]
     assert any("application/vnd.jupyter.widget-view+json" in out.data for out in shown)

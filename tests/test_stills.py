@@ -134,6 +134,7 @@ def executed(request, tmp_path_factory):
             notebook,
             timeout=120,
             kernel_name="python3",
+            shutdown_kernel="immediate",
             resources={"metadata": {"path": str(folder)}},
         )
         client.execute()
