@@ -50,6 +50,14 @@ LONG = [
 ]  # fmt: skip
 
 
+# of the schemes that record every step MoreauJean alone but on the ball; what is too long is not small
+SMALL = [
+    c
+    for c in DRAWN
+    if c[1] == "bouncing_ball" or c[2] not in ("SchatzmanPaoli", "NonsmoothGeneralizedAlpha")
+]
+
+
 class Wire:
     """Plays the browser: messages through the widget's own handler, answers kept."""
 
@@ -227,16 +235,35 @@ def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model, scheme):
     assert wire.panel.session.solution.status.ok
 
 
+def table_of(message: dict, run: ex.Solution) -> None:
+    """Assert that a file holds every row of a run with all digits."""
+    assert (message["name"], message["mime"]) == ("run.csv", "text/csv")
+    header, *rows = csv.reader(io.StringIO(message["text"]))
+    assert header[: 1 + run.q.shape[1]] == ["t", *run.system.coordinates]
+    table = np.array(rows, float)
+    np.testing.assert_array_equal(table[:, 0], run.t)
+    np.testing.assert_array_equal(table[:, 1 : 1 + run.q.shape[1]], run.q)
+    assert table.shape == (len(run.t), len(header))
+
+
 @pytest.mark.parametrize(("panel", "model", "scheme"), DRAWN)
 def test_every_action_on_every_model(panel, model, scheme):
+    """A picture of what records few enough rows has at most 40 kB, with a pinned run too."""
     wire = opened(panel, model, scheme)
     schema = next(c for c, _ in wire.hello() if c["type"] == "schema")
-    key = next(k for k in wire.controls() if k.startswith("rho."))
-    wire.pull(**{key: wire.controls()[key]["value"] * 1.01})
-    for preset in schema["presets"]:
-        assert preset["text"]
-        content, _ = wire.do("preset", preset["name"])
-        assert content["status"]["level"] in ("ok", "warn")
+    key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
+    changed = {key: control["value"] * 1.001}
+    sizes = {None: size(*wire.pull(**changed))}
+    for preset in (None, *schema["presets"]):
+        if preset is not None:
+            assert preset["text"]
+            content, _ = wire.do("preset", preset["name"])
+            assert content["status"]["level"] in ("ok", "warn")
+        wire.do("pin")  # the same curves, and those of the other run
+        for drag in (True, False):
+            sizes[preset and preset["name"], drag] = size(*wire.pull(drag, **changed))
+    if (panel, model, scheme) in SMALL:
+        assert max(sizes.values()) <= BUDGET, sizes
     for action in ("pin", "undo", "redo", "reset", "undo", "unpin"):
         content, _ = wire.do(action)
         assert content["status"]["level"] in ("ok", "warn"), action
@@ -246,6 +273,8 @@ def test_every_action_on_every_model(panel, model, scheme):
         if action["name"] in kinds:
             messages = wire.say(type="do", action=action["name"])
             assert [c["type"] for c, _ in messages] == [kinds[action["name"]]]
+            if action["name"] == "export_csv" and (panel, model, scheme) in EXPLORE:
+                table_of(messages[0][0], wire.panel.session.solution)
     state = wire.say(type="do", action="copy_state")[0][0]["text"]
     content, _ = wire.do("load_state", state)
     assert content["status"]["level"] in ("ok", "warn")
@@ -279,29 +308,6 @@ def test_a_message_that_makes_no_sense_harms_nothing(panel, content):
     frame, _ = wire.pull(**{"rho.e": 0.5})
     assert frame["status"]["level"] in ("ok", "warn")
     assert wire.panel.session.solution.rho["e"] == 0.5
-
-
-# of the schemes that record every step MoreauJean alone but on the ball; what is too long is not small
-SMALL = [
-    c
-    for c in DRAWN
-    if c[1] == "bouncing_ball" or c[2] not in ("SchatzmanPaoli", "NonsmoothGeneralizedAlpha")
-]
-
-
-@pytest.mark.parametrize(("panel", "model", "scheme"), SMALL)
-def test_a_picture_is_at_most_40_kb(panel, model, scheme):
-    wire = opened(panel, model, scheme)
-    key, control = next((k, c) for k, c in wire.controls().items() if k.startswith("rho."))
-    changed = {key: control["value"] * 1.001}
-    sizes = {None: size(*wire.pull(**changed))}
-    for preset in (None, *wire.panel.session.system.presets):
-        if preset is not None:
-            wire.do("preset", preset)
-        wire.do("pin")  # the same curves, and those of the other run
-        for drag in (True, False):
-            sizes[preset, drag] = size(*wire.pull(drag, **changed))
-    assert max(sizes.values()) <= BUDGET, sizes
 
 
 def test_the_layout_travels_only_when_it_changed():
@@ -346,20 +352,6 @@ def test_the_frame_holds_what_a_script_draws():
             sent = numbers(drawn[axis], buffers)
             there = np.asarray(trace[axis], np.float32)
             np.testing.assert_allclose(sent, there, atol=2e-5 * np.nanmax(np.abs(there)))
-
-
-@pytest.mark.parametrize(("panel", "model", "scheme"), EXPLORE)
-def test_the_csv_holds_every_step_with_all_digits(panel, model, scheme):
-    wire = opened(panel, model, scheme)
-    message = wire.say(type="do", action="export_csv")[0][0]
-    assert (message["name"], message["mime"]) == ("run.csv", "text/csv")
-    header, *rows = csv.reader(io.StringIO(message["text"]))
-    run = wire.panel.session.solution
-    assert header[: 1 + run.q.shape[1]] == ["t", *run.system.coordinates]
-    table = np.array(rows, float)
-    np.testing.assert_array_equal(table[:, 0], run.t)
-    np.testing.assert_array_equal(table[:, 1 : 1 + run.q.shape[1]], run.q)
-    assert table.shape == (len(run.t), len(header))
 
 
 def test_the_html_is_a_page_of_its_own():
