@@ -215,3 +215,55 @@ def test_each_law_of_a_circuit_is_looked_at_in_its_own_unit():
         run.lam[row, j] += 1e-3 * most[j]
         assert not run.certificate["laws"].ok
         assert run.certificate["laws"].value > good.certificate["laws"].value
+
+
+def test_the_figure_of_a_step_of_newmark_is_its_defect_beside_its_terms():
+    """q1 - q0 - h v0 - h^2 ((1/2 - beta) a0 + beta a1), v1 - v0 - h ((1 - gamma) a0 + gamma a1)."""
+    m, k, h, beta, gamma = 3.0, 50.0, 1e-2, 0.3, 0.55
+    system = ex.MechanicalSystem(
+        "oscillator", q="x", mass=[[m]], force=[-k * sp.Symbol("x")],
+        start={"q": [0.2], "v": [1], "t_end": 1},
+    )  # fmt: skip
+    for defect in (1e-3, -1e-2, 2e-4):
+        run = ex.simulate(system, ex.Newmark(h=h, beta=beta, gamma=gamma))
+        run.v[37] += defect
+        q, v, a = run.q[:, 0], run.v[:, 0], run.a[:, 0]
+        rules = [
+            (np.diff(q) - h * v[:-1] - h**2 * ((0.5 - beta) * a[:-1] + beta * a[1:]), q),
+            (np.diff(v) - h * ((1 - gamma) * a[:-1] + gamma * a[1:]), v),
+        ]
+        parts = [
+            np.abs(off)
+            / (np.abs(x[1:]) + np.abs(x[:-1]) + h * np.abs(v[:-1]) + h**2 * np.abs(a[1:]))
+            for off, x in rules
+        ]
+        check = run.certificate["equilibrium"]
+        assert check.value == pytest.approx(np.max(parts), rel=1e-6)
+        assert not check.ok
+
+
+def test_the_figure_of_a_constraint_is_its_speed_beside_its_terms():
+    """A bead on a line x = y, once slow and once fast: the same speed off it is worse when slow."""
+    line = ex.MechanicalSystem(
+        "bead", q="x y", mass=[[1, 0], [0, 1]], force=[10, 10], constraints=["x - y"],
+        start={"q": [0, 0], "v": [0.1, 0.1], "t_end": 1},
+    )  # fmt: skip
+    run = ex.simulate(line, ex.MoreauJean(h=1e-2))
+    run.v[5, 0] += 1e-5
+    run.v[80, 0] += 2e-5
+    off, size = np.abs(run.v[1:, 0] - run.v[1:, 1]), np.abs(run.v[1:]).sum(axis=1)
+    check = run.certificate["constraints"]
+    assert check.value == pytest.approx((off / size)[4], rel=1e-3)
+    assert "at t = 0.05 s" in check.words
+    assert not check.ok
+
+
+def test_a_linear_system_keeps_its_energy_beside_what_drives_it():
+    """Runs with located events: K gives the potential, the force and C their work."""
+    system = ex.LinearMechanicalSystem(
+        "driven", M=np.diag([1.0, 2.0]), K=[[30, -10], [-10, 20]], C=0.3 * np.eye(2),
+        f=["sin(5*t)", "0"], H=[[1, 0]], b=0.05, e=0.7, start={"q": [0.3, 0.2], "t_end": 3},
+    )  # fmt: skip
+    run = ex.simulate(system, ex.EventDriven(rtol=1e-10, atol=1e-12))
+    assert any(e.kind == "impact" for e in run.located)
+    assert run.certificate["energy"].value < 1e-6

@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import explorer as ex
 from explorer.views import events, gradient
@@ -26,6 +28,8 @@ from explorer.views.drawing import (
     still_marks,
 )
 from explorer.views.drawing.polyline import Axis, Look, _round
+from explorer.views.drawing.view import views
+from explorer.views.multipliers import _area
 from explorer.views.work_precision import _looks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -677,3 +681,50 @@ def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():
     assert (colours[3], colours[4]) == (picture.COLOURS[2], picture.INK)
     assert dashes[0] == dashes[3] == dashes[4] != dashes[1] == dashes[2]
     assert [s.endswith("-open") for s in symbols] == [False, True, True, False, False]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_polygon_under_a_curve_has_its_area(seed):
+    """Of steps, ramps and jumps: what constant parts leave out has no area."""
+    draw = np.random.default_rng(seed)
+    t = np.cumsum(draw.choice([0.0, 1.0, 0.3], 60))
+    y = np.repeat(draw.random(20), 3) + np.where(np.arange(60) > 40, draw.random(), 0.0) * t
+    base = -0.7
+    px, py = _area(t, base, y, 60)
+    area = np.sum((px - np.roll(px, -1)) * (py + np.roll(py, -1))) / 2  # clockwise is positive
+    wanted = np.trapezoid(y - base, t)
+    assert abs(area) == pytest.approx(wanted, rel=1e-3)
+    assert (px[0], px[-4]) == pytest.approx((t[0], t[-1]))
+
+
+def test_bars_of_contact_cover_its_times_and_join_those_closer_than_a_dot():
+    spans = {0: [(0, 2), (4, 5)], 1: [(1, 3), (9, 11)]}
+    solution = SimpleNamespace(
+        t=np.array([0.0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 10.5]), system=SimpleNamespace(contacts="ab"),
+        closed_runs=spans.get,
+    )  # fmt: skip
+    for a, wanted in ((0, [0, 1, 5, 5]), (1, [1, 2, 10, 10.5]), (None, [0, 2, 5, 5, 10, 10.5])):
+        x, y = events._closed(solution, a, 10.5, 0.25)
+        assert x[np.isfinite(x)].tolist() == wanted
+        assert np.isnan(x[2::3]).all()
+        assert np.isnan(y[2::3]).all()
+        assert (y[np.isfinite(x)] == 0.25).all()
+    near = SimpleNamespace(
+        t=np.array([0.0, 1.0, 1.0 + 1e-9, 2.0, 1.5]), system=solution.system,
+        closed_runs={0: [(0, 2), (2, 4)], 1: [(4, 5)]}.get,
+    )  # fmt: skip
+    assert events._closed(near, None, 2.0, 1.0)[0].tolist()[:2] == [0, 2]
+
+
+def test_a_view_of_steps_takes_a_run_of_which_none_is_left_out():
+    system = ex.models.shear_building()
+    one = system.coordinates[0]
+    for record, drawn in ((ex.Recorder(q=[one]), True), (ex.Recorder(every=2), False)):
+        solution = ex.simulate(system, ex.Newmark(h=1e-2), t_end=0.5, record=record)
+        for view in (view for view in views.values() if view.recorded == "steps"):
+            if drawn:
+                assert view(solution).data
+            else:
+                with pytest.raises(ex.NotApplicable, match="needs all rows"):
+                    view(solution)
