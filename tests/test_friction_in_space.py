@@ -1,9 +1,12 @@
 """Coulomb friction in space: closed forms, the cone, both solvers, planar twins, refusals."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain import plain
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, MoreauJean
@@ -238,3 +241,25 @@ def test_it_is_displayed_saved_balanced_and_drawn(tmp_path):
     assert np.array_equal(again.p_t, sol.p_t)
     assert np.abs(ex.study.energy_balance(sol).numerical).max() < 1e-10
     assert "friction" in ex.views.friction(sol).layout.yaxis.title.text
+
+
+def test_a_step_of_projected_gradients_projects_on_the_cones():
+    """z - x is normal to the cone at x; uphill is the gradient times the way gone."""
+    cone = plain("friction.cone")
+    draw = np.random.default_rng(5)
+    for m in (1, 4, 9):
+        for _ in range(20):
+            mu, L = draw.random(m) * draw.choice([0, 1, 3]), 0.2 + draw.random()
+            vec = draw.normal(size=(9, 3 * m))
+            vec[cone.SIZE, :m] = 0.1 + draw.random(m)
+            size = vec[cone.SIZE, :m].repeat(3)
+            g = vec[cone.DY] + vec[cone.RIGHT]
+            g[::3] += vec[cone.SIZE, m : 2 * m]
+            z = vec[cone.Y] - g / (L * size)
+            uphill = cone.descend(SimpleNamespace(m=m, mu=mu, vec=vec), L)
+            x = vec[cone.P]
+            (n, *t), (w_n, *w_t) = x.reshape(m, 3).T, (z - x).reshape(m, 3).T
+            assert (np.hypot(*t) <= mu * n + 1e-10).all()
+            assert (mu * np.hypot(*w_t) <= -w_n + 1e-10).all()
+            np.testing.assert_allclose((x * (z - x)).reshape(m, 3).sum(axis=1), 0, atol=1e-10)
+            assert uphill == pytest.approx(g @ (x - vec[cone.OLD]), rel=1e-10, abs=1e-10)

@@ -86,3 +86,19 @@ def test_what_a_contact_does_is_told_by_its_impulses():
         assert {-1, 1, 2} >= set(belt[belt != 0]) >= {-1, 2}
         slides = (np.abs(belt) == 1) & (np.abs(solution.slip[:, 0]) > 1e-6)
         assert (np.sign(solution.slip[slides, 0]) == belt[slides]).all()
+
+
+def test_the_range_of_a_slip_holds_zero():
+    """Of a block that slides one way only, slow or fast."""
+    for speed in (0.5, -0.5, 20.0, -20.0):
+        sled = ex.MechanicalSystem(
+            "sled", q="x y", force=[0, -9.81], start={"v": [speed, 0], "t_end": 0.02},
+            contacts=[ex.Contact("y", mu=0.3, slip="v_x", name="ice")],
+        )  # fmt: skip
+        layout = views["friction"].picture(ex.simulate(sled, ex.MoreauJean(h=1e-3))).layout
+        found = [a for k, a in layout.items() if k[1:5] == "axis" and "slip" in str(a.get("title"))]
+        assert found
+        for axis in found:
+            low, high = axis["range"]
+            assert low <= 0 <= high
+            assert high - low < 1.5 * abs(speed)

@@ -383,3 +383,13 @@ def test_what_grazes_behind_the_final_time_does_not_count():
         object.__setattr__(sens.solution.located[doctored], "margin", -2.0)
         assert sens.trust.margin == min(margin, sound)
         assert sens.trust.ok == (doctored == 2)
+
+
+def test_a_second_opinion_compares_every_derivative_at_the_end():
+    """A wrong derivative of the last state, of which the cost knows nothing."""
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt=("g", "e"), cost={"w": "y"}, t_end=1.0)
+    assert sens.verify().ok
+    rows = sens.solution.march.y.reshape(3, 3)  # of x, g, e: y, v_y, z
+    rows[2, 1] *= 1.1
+    broken = [c.name for c in sens.verify().certificate.broken]
+    assert [name[:14] for name in broken] == ["another method"]
