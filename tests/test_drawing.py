@@ -30,6 +30,7 @@ from explorer.views.drawing import (
 from explorer.views.drawing.polyline import Axis, Look, _round
 from explorer.views.drawing.view import views
 from explorer.views.multipliers import _area
+from explorer.views.twins import _parting
 from explorer.views.work_precision import _looks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -728,3 +729,33 @@ def test_a_view_of_steps_takes_a_run_of_which_none_is_left_out():
             else:
                 with pytest.raises(ex.NotApplicable, match="needs all rows"):
                     view(solution)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10**6), count=st.integers(0, 12))
+def test_every_arc_that_can_be_seen_has_points_of_its_own(seed, count):
+    window = (2.0, 5.0)
+    times = np.sort(np.random.default_rng(seed).uniform(1.0, 6.0, count) ** 3 / 20)
+    drawn = one_sided.arcs(times, window, 50)
+    assert (drawn[0], drawn[-1]) == window
+    edges = [2.0, *times[(times > 2) & (times < 5)], 5.0]
+    for begin, end in itertools.pairwise(edges):
+        if end - begin > 1.01 * one_sided._SHORT * 3.0:
+            inside = drawn[(drawn > begin) & (drawn < end)]
+            assert len(inside) >= 3
+            assert np.diff([begin, *inside, end]).max() <= 0.5 * (end - begin)
+
+
+def test_twins_part_at_the_first_event_that_only_one_has():
+    def one(*events):
+        kinds = [name for name, _ in events]
+        hits = np.array([t for _, t in events])
+        return SimpleNamespace(march=SimpleNamespace(sequence=kinds, hits=hits))
+
+    low = one(("a", 1.0), ("b", 2.0))
+    for high, wanted in (
+        (one(("a", 1.1), ("a", 1.7)), 1.7), (one(("a", 1.1), ("c", 2.5)), 2.0),
+        (one(("a", 0.9)), 2.0), (one(), 1.0), (one(("a", 1.0), ("b", 2.1)), 9.0),
+        (one(("a", 1.0), ("b", 2.0), ("b", 3.0)), 3.0), (one(("b", 0.5), ("b", 2.0)), 0.5),
+    ):  # fmt: skip
+        assert _parting(low, high, 9.0) == _parting(high, low, 9.0) == wanted
