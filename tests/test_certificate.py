@@ -267,3 +267,36 @@ def test_a_linear_system_keeps_its_energy_beside_what_drives_it():
     run = ex.simulate(system, ex.EventDriven(rtol=1e-10, atol=1e-12))
     assert any(e.kind == "impact" for e in run.located)
     assert run.certificate["energy"].value < 1e-6
+
+
+def test_figures_of_a_circuit_are_its_defects_beside_their_terms():
+    """v' = -v + sin(9 t) + i, 0 <= v perp i >= 0: each equation of a step is once wrong."""
+    system = ex.FirstOrderSystem(
+        "half-wave rectifier", "v", A=[[-1]], b=["sin(9*t)"], B=[[1]], C=[[1]],
+        laws={"i": "complementarity"}, start={"x": [0.2], "t_end": 1.8},
+    )  # fmt: skip
+    h, theta, gamma = 0.01, 0.6, 0.7
+    scheme = ex.EulerMoreau(h=h, theta=theta, gamma=gamma)
+    for defect in (1e-2, 1e-5, 1e-8):
+        run = ex.simulate(system, scheme)
+        flows = int(run.lam[:, 0].argmax())
+        free = int((run.lam[:, 0] == 0).nonzero()[0][3])
+        run.q[free] += defect
+        x, i, f = run.q[:, 0], run.lam[:, 0], np.sin(9 * run.t) - run.q[:, 0]
+        terms = [np.diff(x), -h * theta * f[1:], -h * (1 - theta) * f[:-1],
+                 -h * gamma * i[1:], -h * (1 - gamma) * i[:-1]]  # fmt: skip
+        size = np.abs(x[1:]) + np.abs(x[:-1]) + np.abs(terms).sum(axis=0)
+        check = run.certificate["step"]
+        assert check.value == pytest.approx((np.abs(sum(terms)) / size).max(), rel=1e-4)
+        assert 10 * scheme.newton_tol < check.allowed < 10 * scheme.newton_tol + 1e-10
+        # a current where the voltage is large, or a voltage below zero
+        run = ex.simulate(system, scheme)
+        high = int(run.q[:, 0].argmax())
+        run.lam[high] = defect * run.lam[flows]
+        check = run.certificate["laws"]
+        assert check.value == pytest.approx(defect, rel=1e-3)
+        assert scheme.lcp_tol < check.allowed < scheme.lcp_tol + 1e-11
+        run = ex.simulate(system, scheme)
+        run.q[free] = -defect
+        most = max(np.abs(run.q[1:, 0]).max(), h * gamma * run.lam[flows, 0])
+        assert run.certificate["laws"].value == pytest.approx(defect / most, rel=1e-3)
