@@ -312,7 +312,7 @@ def fails(copy: Path, kept: Path, names: list[str], seconds: float) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return "it does not end"
-    failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+    failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ran.stdout, re.MULTILINE)
     if ran.returncode in (0, 5):
         return ""
     return failed[0] if failed else ran.stdout.strip().splitlines()[-1]

@@ -11,8 +11,9 @@ import pytest
 from hybrids import HYBRIDS
 
 import explorer as ex
-from explorer.views.drawing.picture import COLOURS, GREY, label
+from explorer.views.drawing.picture import COLOURS, GREY, label, nice
 from explorer.views.drawing.slopes import SHIFT, arrow_scale, per
+from explorer.views.gradient import cost_plot
 from explorer.views.saltation import matrix
 from explorer.views.sensitivity import as_csv
 from explorer.views.twins import pair, zoom
@@ -265,3 +266,20 @@ def test_the_csv_has_every_derivative():
     header, first, *_ = text.splitlines()
     assert header == "t,y,v_y,z,dy/de,dv_y/de,dz/de"
     assert len(first.split(",")) == 7
+
+
+def test_the_plot_of_a_cost_holds_the_range_of_its_parameter():
+    """A free fall: psi = a - g t^2 / 2; of its start there is no range, so one to either side."""
+    fall = ex.MechanicalSystem(
+        "fall", q="y", params={"a": ex.Param(4.0, 2, 6), "c": ex.Param(1.0, -1, 3)}, force=["-9.81"],
+        start={"q": ["a"], "t_end": 0.5},
+    )  # fmt: skip
+    psi = 8 - 9.81 / 8
+    for wrt, x, y in (
+        ("a", (2 - 0.18, 8 + 0.18), 1.5 * 0.14 * 6.36), ("v_y", (-1.06, 1.06), 1.5 * 0.14 * 2.12 / 2),
+        ("c", (-1.12, 3.12), psi / 2),
+    ):  # fmt: skip
+        sens = ex.sensitivity(fall, wrt=wrt, cost={"w": "y"}, a=8.0)
+        plot = cost_plot(sens, 0, None)
+        assert plot.x_range == pytest.approx(x)
+        assert plot.y_range == pytest.approx(nice(psi - y, psi + y))
