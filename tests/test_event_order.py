@@ -322,6 +322,14 @@ def test_what_a_grazing_event_does_not_move_keeps_its_derivative():
     before = sens.t < 0.9 * sens.doubts[0].t
     assert np.isfinite(sens.S[before]).all()
     assert np.isnan(sens.at(t_end)).all()
+    beside = MechanicalSystem(
+        "oscillator and a fall", q="x z", params={**dict.fromkeys(rho, 1.0), "k": 2.0},
+        force=["-w**2*x", "-k"], contacts=OSCILLATOR.contacts,
+        start={"v": ["v0", 0], "t_end": t_end},
+    )  # fmt: skip
+    sens = ex.sensitivity(beside, loose, ("wall", "k"), {"w": "x + z"}, rho=rho)
+    assert sens.cost_gradient == pytest.approx([np.nan, -(t_end**2) / 2], nan_ok=True)
+    np.testing.assert_allclose(sens.Q[:, 1, 1], -(sens.t**2) / 2, atol=1e-9)
 
 
 def test_a_guard_that_only_watches_loses_no_more_than_its_time():
