@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loops import for_each
 from plain import plain
 
 band, dense = plain("linear_algebra.banded_lu"), plain("linear_algebra.dense_lu")
@@ -26,11 +27,8 @@ def banded(rng, n: int, w: int, small: float) -> np.ndarray:
     return A
 
 
-@pytest.mark.parametrize(
-    ("n", "w", "small"),
-    [(n, w, small) for n, w in [(1, 0), (1, 1), (2, 1), (6, 1), (10, 2), (12, 5), (7, 6), (5, 0)]
-     for small in (1.0, 1e-3, 30.0, 0.0) if small or n % 2 == 0],
-)  # fmt: skip
+@for_each(("n", "w", "small"), [(n, w, small) for n, w in [(1, 0), (1, 1), (2, 1), (6, 1), (10, 2), (12, 5), (7, 6), (5, 0)]
+     for small in (1.0, 1e-3, 30.0, 0.0) if small or n % 2 == 0])  # fmt: skip
 def test_a_band_is_solved_whatever_its_diagonal(n, w, small):
     rng = np.random.default_rng([n, w])
     for scale in (1e-9, 1.0, 1e9):
@@ -81,8 +79,8 @@ def test_cholesky_factors_are_numpys_and_exist_where_its_do(n):
     assert not dense.positive_definite(np.zeros((n, n)), n, np.zeros((n, n)))
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 8])
-@pytest.mark.parametrize(("kl", "ku"), [(9, 9), (1, 1), (2, 0), (0, 2), (0, 0)])
+@for_each("n", [1, 2, 5, 8])
+@for_each(("kl", "ku"), [(9, 9), (1, 1), (2, 0), (0, 2), (0, 0)])
 def test_dense_factors_are_exact_to_rounding(n, kl, ku):
     """L U in LINPACK order, with the bandwidths that are found, each row exchange undone."""
     rng = np.random.default_rng([n, kl, ku])

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from loops import for_each
 from plain import plain
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SINGULAR, SUCCESS
@@ -54,7 +55,7 @@ def solutions(box: Box) -> list[np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(60))
+@for_each("seed", range(60))
 def test_each_method_finds_the_solution(seed):
     box = problem(seed)
     n = len(box.q)
@@ -87,7 +88,7 @@ def test_each_method_finds_the_solution(seed):
         assert sides.lam == pytest.approx(wanted, abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_any_matrix_is_solved_where_there_is_a_solution(seed):
     """Not definite: none, one or several; what is returned is one of them."""
     box = problem(seed, 3, definite=False)
@@ -117,7 +118,7 @@ def test_of_several_solutions_the_method_takes_its_own(side):
     assert found[box_lcp.LEMKE] in (-1.0, 0.5, 1.0)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_the_residual_is_its_definition(seed):
     box = problem(seed, definite=seed % 2 > 0)
     M, q, lower, upper = box
@@ -209,7 +210,7 @@ def test_no_solution_is_a_ray_and_a_lam_that_is_no_number_ends_the_pivoting():
     assert box_lcp.enumerate_box(many, empty(9), 1e-10, block) == LCP_ITERATIONS
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_contacts_that_stick_or_slide_are_complementary(seed):
     """Glocker's variables: P_t = a_l - mu P_n, a_r = 2 mu P_n - a_l, of what sticks; w by D."""
     rng = np.random.default_rng(seed)

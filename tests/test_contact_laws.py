@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, MoreauJean
@@ -187,11 +188,9 @@ def scaled(kind: str, L: float, T: float, M: float) -> MechanicalSystem:
     return system
 
 
-@pytest.mark.parametrize("kind", ["ball", "block", "pendulum"])
-@pytest.mark.parametrize("projection", ["none", "all"])
-@pytest.mark.parametrize(
-    ("L", "T", "M"), [(1e-9, 1, 1), (1e9, 1, 1), (1e6, 1e-6, 1e3), (1e-9, 1e9, 1e-9)]
-)
+@for_each("kind", ["ball", "block", "pendulum"])
+@for_each("projection", ["none", "all"])
+@for_each(("L", "T", "M"), [(1e-9, 1, 1), (1e9, 1, 1), (1e6, 1e-6, 1e3), (1e-9, 1e9, 1e-9)])
 def test_a_run_does_not_depend_on_the_units(kind, projection, L, T, M):
     run, plain = (
         ex.simulate(

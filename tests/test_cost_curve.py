@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer.derivatives.question import ask
@@ -82,8 +83,8 @@ def test_what_counts_as_a_break(curve, left, right, jump, kinds):
     assert [b.kind for b in curve(pieces(left, right, jump)).breaks] == kinds
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 3])
-@pytest.mark.parametrize(("left", "right"), [(1, 0.1), (0.1, 1), (-1, 0.1), (0.1, -1), (1, 1)])
+@for_each("k", [0, 1, 2, 3])
+@for_each(("left", "right"), [(1, 0.1), (0.1, 1), (-1, 0.1), (0.1, -1), (1, 1)])
 def test_without_bisection_a_jump_is_ten_times_what_the_slopes_explain(curve, k, left, right):
     """At either end of the range only one slope is known."""
     edge = GRID[k] + 0.1

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 
 import explorer as ex
 from explorer.views import events, gradient
@@ -434,8 +435,8 @@ def test_a_run_is_read_where_it_bends():
 # -- ranges --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("low", [-3e5, -0.37, 0.0, 2.0, 98.7])
-@pytest.mark.parametrize("width", [3e-4, 0.9, 7.7, 4e6])
+@for_each("low", [-3e5, -0.37, 0.0, 2.0, 98.7])
+@for_each("width", [3e-4, 0.9, 7.7, 4e6])
 def test_a_nice_range_has_round_ends_close_by(low, width):
     """Ends are multiples of 1, 2 or 5 times a power of ten, at least a fiftieth of all outside."""
     a, b = picture.nice(low, low + width)

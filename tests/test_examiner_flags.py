@@ -8,11 +8,11 @@ import warnings
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 from examiner import contacts
 from examiner.draw import judge
 from examiner.reference import agree
 from examiner.systems import made
+from loops import for_each
 
 import explorer as ex
 
@@ -100,7 +100,7 @@ SPOILED = {
 }
 
 
-@pytest.mark.parametrize("what", SPOILED)
+@for_each("what", SPOILED)
 def test_what_is_spoiled_is_flagged(what):
     name, scheme, spoil = SPOILED[what]
     run = run_of(name, scheme, t_end=min(made(name).t_end, 400 * getattr(scheme, "h", 1.0)))

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import BadValue, NotApplicable, StepFailed
@@ -269,15 +270,12 @@ def test_elements_too_long_for_their_active_set_get_shorter(h):
     assert max(sol.fesd_residual.values()) <= 1e-10
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
-@pytest.mark.parametrize("h", [0.05, 0.3])
-@pytest.mark.parametrize(
-    ("f", "switches"),
-    [
+@for_each("stages", [1, 2, 3])
+@for_each("h", [0.05, 0.3])
+@for_each(("f", "switches"), [
         ("sign(sin(2*t))", 4), ("sign(t**2 - 2)", 1), ("max(sin(3*t), 0)", 6),
         ("abs(sin(3*t))", 6), ("sign(sin(2*t) - 1e-6*x)", 5), ("x*sign(cos(5*t))", 11),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_a_switch_that_depends_on_time_is_crossed(f, switches, h, stages):
     """A square wave, a rectified sine: at the switch there is nothing but what t rounds to."""
     system = ex.StepSystem("wave", x="x", f=[f], start={"x": [0.5], "t_end": 7})

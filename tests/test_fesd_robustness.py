@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer.kernels.fesd.collocation import TABLEAUX
@@ -20,7 +21,7 @@ METHODS = [
 ]
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@for_each("name", TAKEN)
 def test_any_method_any_interval(name):
     """Every model with a seeded choice of preset, multipliers and interval for each method."""
     system, rng = models[name](), np.random.default_rng(len(name))

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 from twin import DATA
 
 import explorer as ex
@@ -659,7 +660,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSED)
+@for_each("case", REFUSED)
 def test_refusals_when_it_is_built(case):
     """One sentence that names what and why."""
     changes, words = REFUSED[case]
@@ -785,9 +786,9 @@ def nonlinear(name):
     return ex.models.two_blocks_on_belt()
 
 
-@pytest.mark.parametrize("name", ["equality", "sliding relay", "equilibrium", "belt"])
-@pytest.mark.parametrize("h", [1e-2, 4e-3, 5e-4])
-@pytest.mark.parametrize("variant", [{}, {"gamma": 0.5}, {"gamma": 0.5, "gamma_on": "relation"}])
+@for_each("name", ["equality", "sliding relay", "equilibrium", "belt"])
+@for_each("h", [1e-2, 4e-3, 5e-4])
+@for_each("variant", [{}, {"gamma": 0.5}, {"gamma": 0.5, "gamma_on": "relation"}])
 def test_newtons_method_ends_where_round_off_begins(name, h, variant):
     run = ex.simulate(nonlinear(name), ex.EulerMoreau(h=h, **variant), t_end=10)
     assert run.iterations.max() <= 12

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 
@@ -18,16 +19,13 @@ def driven(force: object, **more: object) -> ex.MechanicalSystem:
 
 
 # v' = f(t): v(3) is the integral
-@pytest.mark.parametrize(
-    ("force", "v_end"),
-    [
+@for_each(("force", "v_end"), [
         ("floor(t)", 3.0), ("ceil(t)", 6.0), ("ceiling(t)", 6.0), ("t % 1", 1.5),
         ("Mod(t, 1)", 1.5), ("Mod(-t, 1)", 1.5), (sp.floor(sp.Symbol("t")), 3.0),
         ("floor(2*t)/2 + Mod(t, 2)", 6.25), ("Piecewise((1, t % 2 < 1), (-1, True))", 1.0),
         ("Piecewise((1, t % 2 < 1), -1)", 1.0),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("scheme", [ex.MoreauJean(h=1e-3), ex.EventDriven(rtol=1e-9)])
+    ])  # fmt: skip
+@for_each("scheme", [ex.MoreauJean(h=1e-3), ex.EventDriven(rtol=1e-9)])
 def test_floor_and_mod_are_formulas(force, v_end, scheme):
     """The velocity is the integral of a staircase or sawtooth."""
     v = ex.simulate(driven(force), scheme).v[-1, 0]
@@ -133,7 +131,7 @@ def test_a_relay_without_any_bound_is_an_equality():
         one_sided("-oo", "oo", -1.0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_boxes_with_any_infinite_bound_are_solved(seed):
     """Random P-matrices: each method returns the one lam that obeys all laws."""
     from explorer.codes import SUCCESS

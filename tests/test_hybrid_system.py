@@ -7,6 +7,7 @@ import json
 
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer.systems import from_spec
@@ -223,7 +224,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 def test_bad_input_is_refused_with_a_sentence(case):
     """The sentence names the place, the word and what would work."""
     action, words = BAD[case]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 
 import explorer as ex
 
@@ -33,8 +34,8 @@ WAYS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("force", WAYS)
-@pytest.mark.parametrize("method", ["dopri5", "dop853", "radau"])
+@for_each("force", WAYS)
+@for_each("method", ["dopri5", "dop853", "radau"])
 def test_steps_end_where_a_force_turns_and_keep_their_tolerance(force, method):
     """By the closed form, down to the finest tolerance, and with a step's end at each kink."""
     for rtol in (1e-6, 1e-9, 1e-12)[: 2 if method == "radau" else 3]:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
@@ -189,8 +190,8 @@ def test_redundant_contacts_are_solved(n, rank, seed, repeated):
             assert np.abs(G.T @ (z - other)).max() <= 1e-5 * np.abs(q).max()
 
 
-@pytest.mark.parametrize("n", range(1, 13))
-@pytest.mark.parametrize("hard", [False, True])
+@for_each("n", range(1, 13))
+@for_each("hard", [False, True])
 def test_lexicographic_rule_ends_on_murty(n, hard):
     """Murty's matrices, on which some rules need 2^n pivots or cycle; z = (0, ..., 0, 1) known."""
     M = np.eye(n) + 2 * np.triu(np.ones((n, n)), 1)
@@ -252,9 +253,9 @@ def test_unsolvable_problem_has_a_status(M, q, method):
     assert run_lemke(M, q)[0] == status.LCP_RAY
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("n", [1, 2, 5])
+@for_each("method", METHODS)
+@for_each("value", [np.nan, np.inf, -np.inf])
+@for_each("n", [1, 2, 5])
 def test_a_matrix_that_is_not_finite_is_no_success(method, value, n):
     """NaN or infinity in M ends with a status."""
     M, q = 3 * np.eye(n) + 0.1, -np.ones(n)
@@ -262,9 +263,9 @@ def test_a_matrix_that_is_not_finite_is_no_success(method, value, n):
     assert run_solve(method, M, q, cap=100)[0] != status.SUCCESS
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("n", [1, 2, 5])
+@for_each("method", METHODS)
+@for_each("value", [np.nan, np.inf, -np.inf])
+@for_each("n", [1, 2, 5])
 def test_a_right_side_that_is_not_finite_is_no_wrong_success(method, value, n):
     """NaN or -infinity ends with a status; +infinity too, unless the other rows are solved."""
     M, q = 3 * np.eye(n) + 0.1, -np.ones(n)
@@ -316,8 +317,8 @@ def test_lemke_solves_what_siconos_lemke_solves(name):
     assert np.abs(np.minimum(z, M @ z + q)).max() <= 1e-6
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("name", NAMES)
+@for_each("method", METHODS)
+@for_each("name", NAMES)
 def test_success_means_a_small_residual(name, method):
     """Never a silent wrong answer: SUCCESS and a small residual come together, or a status."""
     M, q = read_lcp(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+from loops import for_each
 
 from explorer.kernels.linear_algebra import dense_lu as linalg
 
@@ -37,8 +38,8 @@ def banded(rng: np.random.Generator, n: int, kl: int, ku: int) -> np.ndarray:
     return A
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 30])
-@pytest.mark.parametrize(("kl", "ku"), [(99, 99), (1, 1), (1, 3), (3, 1), (0, 2), (2, 0), (0, 0)])
+@for_each("n", [1, 2, 5, 30])
+@for_each(("kl", "ku"), [(99, 99), (1, 1), (1, 3), (3, 1), (0, 2), (2, 0), (0, 0)])
 def test_agrees_with_numpy(n, kl, ku):
     """Any band, pivots included: backward error at rounding level."""
     rng = np.random.default_rng([n, kl, ku])

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer.dispatch import mistakes
@@ -92,7 +93,7 @@ def test_a_default_outside_its_own_range():
     ex.Param(20, 1, 20)
 
 
-@pytest.mark.parametrize("name", models)
+@for_each("name", models)
 def test_the_gallery_is_left_in_peace(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from loops import for_each
 from plain import plain
 
 from explorer.kernels.complementarity.structures import Lcp
@@ -17,7 +18,7 @@ def definite(rng, n: int) -> np.ndarray:
     return A @ A.T + 0.2 * np.eye(n)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_the_residual_of_a_complementarity_problem_is_its_definition(seed):
     rng = np.random.default_rng(seed)
     M, act = definite(rng, 7), rng.permutation(7)[: 2 + seed % 4]
@@ -45,8 +46,8 @@ def contacts(rng, frictional) -> Contacts:
                     rng.normal(size=rows), np.zeros(9, int))  # fmt: skip
 
 
-@pytest.mark.parametrize("frictional", [(), (1,), (0, 2), (0, 1, 2)], ids=str)
-@pytest.mark.parametrize("seed", range(20))
+@for_each("frictional", [(), (1,), (0, 2), (0, 1, 2)])
+@for_each("seed", range(20))
 def test_the_residual_of_friction_is_its_definition(frictional, seed):
     """|min(D_nn P_n, w_n)| and |D_tt P_t - proj(D_tt P_t - w_t)| on [-mu D_tt P_n, mu D_tt P_n]."""
     case = contacts(np.random.default_rng(seed), frictional)

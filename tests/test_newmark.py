@@ -8,6 +8,7 @@ import scipy.linalg
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 
 import explorer as ex
 from explorer import BilinearSpring, EventDriven, LinearMechanicalSystem, MechanicalSystem
@@ -77,8 +78,8 @@ SCHEMES = [
 # -- the algorithm ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
-@pytest.mark.parametrize("n", [1, 3, 12])
+@for_each("scheme", SCHEMES)
+@for_each("n", [1, 3, 12])
 def test_every_step_is_that_of_the_recursion(scheme, n):
     system, given_ = linear(n)
     sol = ex.simulate(system, scheme)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kinds import FIRST, KINDS
+from loops import for_each
 from seen import crossed
 
 import explorer as ex
@@ -48,7 +49,7 @@ def through(found) -> list[tuple[str, list[int]]]:
     return said
 
 
-@pytest.mark.parametrize(("name", "scheme"), RUNS)
+@for_each(("name", "scheme"), RUNS)
 def test_no_curve_is_drawn_through_a_jump_that_is_seen(name, scheme, curves):
     solution = ex.simulate(models[name](), schemes[scheme](), throw=False)
     ex.views.explore.picture(solution, look=PANEL)

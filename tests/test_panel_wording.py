@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from loops import for_each
 
 from explorer.models import models
 from explorer.panels import Session, panels
@@ -27,7 +27,7 @@ def test_a_word_gives_way_to_the_text_that_holds_it():
     assert beside("e", "restitution of the corners") == ("e", "restitution of the corners")
 
 
-@pytest.mark.parametrize("model", sorted(models))
+@for_each("model", sorted(models))
 def test_every_parameter_is_explained_beside_its_symbol(model):
     session = Session(model)
     shown = {c["key"]: c for g in groups(session) for c in g["controls"]}

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 import pytest
 from hybrids import HYBRIDS
 from kinds import FIRST, KINDS, SYSTEMS, alike, one_of_each, schemes_of
+from loops import for_each
 from seen import numbers
 
 import explorer as ex
@@ -280,12 +281,9 @@ def test_every_action_on_every_model(panel, model, scheme):
     assert content["status"]["level"] in ("ok", "warn")
 
 
-@pytest.mark.parametrize("panel", sorted(panels))
-@pytest.mark.parametrize(
-    ("action", "value"),
-    [("load_state", "{"), ("load_state", None), ("preset", "nobody"), ("preset", None), ("dance", 1),
-     ("undo", None), ("redo", None), ("load_state", "[" * 100_000)],
-)  # fmt: skip
+@for_each("panel", sorted(panels))
+@for_each(("action", "value"), [("load_state", "{"), ("load_state", None), ("preset", "nobody"), ("preset", None), ("dance", 1),
+     ("undo", None), ("redo", None), ("load_state", "[" * 100_000)])  # fmt: skip
 def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel, action, value):
     wire = opened(panel, "bouncing_ball")
     before = wire.panel.session.state
@@ -295,13 +293,10 @@ def test_an_action_that_cannot_be_is_a_sentence_or_nothing(panel, action, value)
     assert wire.panel.session.state == before
 
 
-@pytest.mark.parametrize("panel", sorted(OF_MODELS))
-@pytest.mark.parametrize(
-    "content",
-    [{}, {"type": "pull"}, {"type": "pull", "set": None}, {"type": "pull", "set": []}, {"type": "do"},
+@for_each("panel", sorted(OF_MODELS))
+@for_each("content", [{}, {"type": "pull"}, {"type": "pull", "set": None}, {"type": "pull", "set": []}, {"type": "do"},
      {"type": "pull", "set": {"nothing": 1}}, {"type": "pull", "set": {"rho.e": None}},
-     {"type": "pull", "set": {"rho.e": [1]}}, {"type": "pull", "set": {"rho.e": {"a": 1}}}],
-)  # fmt: skip
+     {"type": "pull", "set": {"rho.e": [1]}}, {"type": "pull", "set": {"rho.e": {"a": 1}}}])  # fmt: skip
 def test_a_message_that_makes_no_sense_harms_nothing(panel, content):
     wire = opened(panel, "bouncing_ball")
     wire.say(**content)

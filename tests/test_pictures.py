@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 from seen import apart, dense, numbers, painted, pixels
 
 import explorer as ex
@@ -71,7 +72,7 @@ def run(name: str, span: float) -> ex.Solution:
     return ex.simulate(system, t_end=span * system.t_end, throw=False)
 
 
-@pytest.mark.parametrize("name", sorted(models))
+@for_each("name", sorted(models))
 def test_every_model_is_drawn_as_it_runs_whatever_the_span(name):
     for span in SPANS:
         solution = run(name, span)

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, MoreauJean
@@ -68,9 +69,9 @@ def off_the_law(run) -> float:
     return max(closed, -np.where(active, w, 0).min(), (lost / (most.max() + 1e-300)).max())
 
 
-@pytest.mark.parametrize("mu", [0.001, 0.3, 0.7, 1.0, 3.0])
-@pytest.mark.parametrize("change", [{}, {"e": 0.5}, {"ratio": 1e4}, {"ratio": 1e-4}, {"A": 3.0}])
-@pytest.mark.parametrize("system", [SPACE, PLANE], ids=["space", "plane"])
+@for_each("mu", [0.001, 0.3, 0.7, 1.0, 3.0])
+@for_each("change", [{}, {"e": 0.5}, {"ratio": 1e4}, {"ratio": 1e-4}, {"A": 3.0}])
+@for_each("system", [SPACE, PLANE])
 def test_blocks_on_their_corners_obey_the_law(system, change, mu):
     """They land, slide and tip; two corners more than needed carry each, in space."""
     run = ex.simulate(system, STEP, rho={"mu": mu} | change)

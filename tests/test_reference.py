@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 import sympy as sp
+from loops import for_each
 from twin import DATA, Equations, linear_moreau_jean, moreau_jean
 
 import explorer as ex
@@ -103,9 +104,9 @@ def load(t):
     return np.array([3 * np.sin(7 * t), -2.0, 4 * np.cos(3 * t)])
 
 
-@pytest.mark.parametrize("theta", [0.5, 0.75, 1.0])
-@pytest.mark.parametrize("forecast", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("form", ["formulas", "matrices"])
+@for_each("theta", [0.5, 0.75, 1.0])
+@for_each("forecast", [0.0, 0.5, 1.0])
+@for_each("form", ["formulas", "matrices"])
 def test_chain_with_stiffness_and_damping_is_its_twin(theta, forecast, form):
     """Three masses, four contacts, C not symmetric, forcing; a last partial step."""
     h, t_end = 2e-3, 1.9991

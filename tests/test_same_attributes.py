@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import SYSTEMS
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import NoSuchName
@@ -54,7 +55,7 @@ def test_the_same_model_has_the_same_attributes(name):
     assert all(found == {*system.coordinates} for found in rows.values())
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@for_each("name", SYSTEMS)
 def test_all_runs_of_a_model_have_the_same_parts(name):
     """Parts, and what each of them answers, depend on the model and not on the scheme."""
     system, answers = SYSTEMS[name], {}

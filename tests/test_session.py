@@ -17,6 +17,7 @@ import psutil
 import pytest
 from hybrids import HYBRIDS
 from kinds import KINDS, PRESETS, SYSTEMS, alike, cautioned, one_of_each, schemes_of
+from loops import for_each
 
 import explorer as ex
 from explorer import Contact, MechanicalSystem, Param
@@ -327,7 +328,7 @@ def test_of_a_start_and_its_parameter_the_last_moved_counts():
     assert session.state["v0"] is None
 
 
-@pytest.mark.parametrize("model", sorted(models))
+@for_each("model", sorted(models))
 def test_the_sliders_of_the_start_reach_around_it(model):
     session = Session(model)
     found = {c["key"]: c for g in groups(session) if g["name"] == "start" for c in g["controls"]}
@@ -594,10 +595,7 @@ def opened(name: str, scheme: str | None = None) -> Session:
     return Session(HYBRIDS.get(name, name), scheme)
 
 
-@pytest.mark.parametrize(
-    ("model", "scheme"),
-    one_of_each(KINDS, lambda case: (type(SYSTEMS[case[0]]), case[1])),
-)
+@for_each(("model", "scheme"), one_of_each(KINDS, lambda case: (type(SYSTEMS[case[0]]), case[1])))
 def test_the_state_goes_through_json(model, scheme):
     session = stirred(opened(model, scheme))
     text = session.to_json()

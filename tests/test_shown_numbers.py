@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from loops import for_each
 
 from explorer.models import models
 from explorer.panels import Session
@@ -28,7 +29,7 @@ def words(value, key=""):
     return [value] if isinstance(value, str) and key in (*WORDS, "rows", "columns") else []
 
 
-@pytest.mark.parametrize("name", sorted(models))
+@for_each("name", sorted(models))
 def test_no_text_of_a_panel_has_raw_names_or_rows_of_zeros(name):
     answer = SessionAnswer(Session(name))
     frame = answer.frame()
@@ -47,7 +48,7 @@ def test_no_text_of_a_panel_has_raw_names_or_rows_of_zeros(name):
         assert not POWERS.search(seen), text
 
 
-@pytest.mark.parametrize("name", sorted(models))
+@for_each("name", sorted(models))
 def test_parameters_in_a_notebook_are_read_at_a_glance(name):
     text = models[name]()._repr_markdown_()
     for row in re.findall(r"^\| \$.*\|$", text, re.MULTILINE):

@@ -15,6 +15,7 @@ import pytest
 import sympy as sp
 from hybrids import HYBRIDS
 from kinds import KINDS
+from loops import for_each
 
 import explorer as ex
 from explorer.models import models
@@ -74,12 +75,10 @@ def test_no_state_outside_the_run(t, side):
         ball().at(t, side=side)
 
 
-@pytest.mark.parametrize(
-    ("name", "scheme"), [("bouncing_ball", "MoreauJean"), ("bouncing_ball", "EventDriven"),
-                         ("thermostat", "EventDriven"), ("switched_oscillator", "FESD")],
-)  # fmt: skip
-@pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("count", [0, 1, 3])
+@for_each(("name", "scheme"), [("bouncing_ball", "MoreauJean"), ("bouncing_ball", "EventDriven"),
+                         ("thermostat", "EventDriven"), ("switched_oscillator", "FESD")])  # fmt: skip
+@for_each("side", ["left", "right"])
+@for_each("count", [0, 1, 3])
 def test_states_at_several_times_are_those_at_each(name, scheme, side, count):
     run = ex.simulate(models[name](), scheme)
     t = [run.events[0].t, 0.1, 0.3][:count]
@@ -375,8 +374,8 @@ def test_energy_is_kept_between_impacts_and_lost_in_them():
 COPIES = {"pickled": lambda x: pickle.loads(pickle.dumps(x)), "copied": copy.deepcopy}
 
 
-@pytest.mark.parametrize("again", COPIES.values(), ids=COPIES)
-@pytest.mark.parametrize(
+@for_each("again", COPIES.values())
+@for_each(
     ("name", "scheme"),
     [
         ("bouncing_ball", "MoreauJean"),

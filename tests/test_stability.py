@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from loops import for_each
 
 import explorer as ex
 from explorer.schemes.bases.amplification import (
@@ -48,8 +49,8 @@ def eigenvalues(co, omega_h, xi) -> np.ndarray:
     return np.abs(np.linalg.eigvals(amplification(co, omega_h, xi))).max(axis=-1)
 
 
-@pytest.mark.parametrize("xi", [0.0, 0.1])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@for_each("xi", [0.0, 0.1])
+@for_each("scheme", SCHEMES)
 def test_the_amplification_matrix_is_a_step_of_the_scheme(scheme, xi):
     co, h = scheme.coefficients, 0.3
     system, scheme = oscillator(xi), dataclasses.replace(scheme, h=h)
@@ -90,9 +91,9 @@ def test_the_limits_of_the_named_schemes(name, expected):
     assert stability(name).limit == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("xi", [0.0, 0.03, 0.4, 2.0])
-@pytest.mark.parametrize("gamma", [0.5, 0.6, 0.9])
-@pytest.mark.parametrize("beta", [0.0, 0.1, 0.2])
+@for_each("xi", [0.0, 0.03, 0.4, 2.0])
+@for_each("gamma", [0.5, 0.6, 0.9])
+@for_each("beta", [0.0, 0.1, 0.2])
 def test_the_limit_with_damping_is_the_closed_form(xi, gamma, beta):
     room, lead = gamma / 2 - beta, gamma - 0.5
     closed = (xi * lead + np.sqrt(room + (xi * lead) ** 2)) / room
@@ -145,7 +146,7 @@ def test_newmark_is_unconditional_as_in_the_book(beta, gamma):
     assert Coefficients(0, 0, beta, gamma).unconditional == (2 * beta >= gamma)
 
 
-@pytest.mark.parametrize(("family", "rho"), FAMILIES)
+@for_each(("family", "rho"), FAMILIES)
 def test_the_radius_at_infinity_is_rho_inf(family, rho):
     found = stability(ex.GeneralizedAlpha(family=family, rho_inf=rho), omega_h=[1e6])
     assert found.radius_at_infinity == pytest.approx(rho, abs=1e-6)
@@ -165,8 +166,8 @@ def test_the_radius_at_infinity_is_the_limit_of_the_radius(am, af, beta, gamma):
     assert eigenvalues(co, 1e7, 0.0) == pytest.approx(radius_at_infinity(co), rel=2e-3, abs=2e-3)
 
 
-@pytest.mark.parametrize("gamma", [Fraction(1, 5), Fraction(1, 2), Fraction(3, 5), Fraction(1)])
-@pytest.mark.parametrize("beta", [Fraction(0), Fraction(1, 12), Fraction(1, 5), Fraction(1, 2)])
+@for_each("gamma", [Fraction(1, 5), Fraction(1, 2), Fraction(3, 5), Fraction(1)])
+@for_each("beta", [Fraction(0), Fraction(1, 12), Fraction(1, 5), Fraction(1, 2)])
 def test_leading_terms_are_the_closed_forms(beta, gamma):
     damping, period = leading_terms((0, 0, beta, gamma))
     eps = gamma - Fraction(1, 2)
@@ -181,8 +182,8 @@ def test_leading_terms_are_the_closed_forms(beta, gamma):
         assert period.power > 2
 
 
-@pytest.mark.parametrize("xi", [0.0, 0.05, 0.3])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@for_each("xi", [0.0, 0.05, 0.3])
+@for_each("scheme", SCHEMES)
 def test_the_curves_begin_with_their_leading_terms(scheme, xi):
     W = np.array([4e-3, 2e-3, 1e-3])
     found = stability(scheme, xi, W)
@@ -261,8 +262,8 @@ def test_the_exact_oscillation_solves_its_equation(xi):
     assert ahead[0] == pytest.approx(back[0], abs=1e-11), "at rest"
 
 
-@pytest.mark.parametrize("xi", [0.0, 0.1, 1.0])
-@pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
+@for_each("xi", [0.0, 0.1, 1.0])
+@for_each("scheme", SCHEMES)
 def test_the_run_is_that_of_the_scheme_and_grows_above_its_limit(scheme, xi):
     errors = []
     for omega_h in (0.04, 0.02, 0.01):

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import BadModel
@@ -121,7 +122,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@for_each("case", BAD)
 def test_refusals_of_regions(case):
     """One sentence that names what and why."""
     changes, words = BAD[case]

@@ -11,6 +11,7 @@ import nbformat
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from loops import for_each
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from playwright.sync_api import sync_playwright
@@ -36,7 +37,7 @@ def points(path: str) -> np.ndarray:
 # -- what is drawn --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(models))
+@for_each("name", sorted(models))
 def test_every_model_has_a_light_still(name):
     picture = ex.views.explore(ex.simulate(models[name](), throw=False))
     drawn = still(picture)

@@ -14,6 +14,7 @@ import scipy.sparse
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 from sympy.physics import mechanics as me
 
 import explorer as ex
@@ -408,7 +409,7 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
+@for_each("what", BAD)
 def test_bad_input_is_answered_by_a_sentence(what):
     """The package's own error, and words that say what, why, and what would work."""
     action, kind, words = BAD[what]
@@ -912,15 +913,12 @@ def test_one_call_and_many_build_the_same_system():
     assert system.to_spec() == ball().to_spec()
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
+@for_each("ask", [
         ex.simulate, ex.schemes_for, ex.sensitivity, ex.study.modes, ex.study.order_diagram,
         ex.study.work_precision, ex.study.end_state, lambda x: ex.minimize(x, "y"),
         lambda x: ex.fit(x, [0, 1], [0, 1]), lambda x: ex.study.limit_cycle(x, section="floor"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize(
+    ])  # fmt: skip
+@for_each(
     ("given", "said"),
     [
         ("bouncing_ball", r"is a name, .*Call the model: explorer\.models\.bouncing_ball\(\)"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loops import for_each
 
 import explorer as ex
 from explorer.kernels.sliding import multiaffine
@@ -134,8 +135,8 @@ def test_stewarts_slide_goes_on_with_other_regions():
     assert max(sol.fesd_residual.values()) <= 1e-10
 
 
-@pytest.mark.parametrize("form", ["step", "stewart"])
-@pytest.mark.parametrize("seed", range(10))
+@for_each("form", ["step", "stewart"])
+@for_each("seed", range(10))
 def test_random_systems_of_four_regions_never_stop(seed, form):
     """Linear fields, some curved surfaces: none stops, all equations hold."""
     sol = ex.simulate(random_system(seed), ex.FESD(h=0.1, representation=form))

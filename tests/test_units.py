@@ -6,6 +6,7 @@ import json
 
 import pytest
 import sympy as sp
+from loops import for_each
 
 import explorer as ex
 from explorer.errors import BadModel
@@ -18,7 +19,7 @@ UNITS = {"y": "m", "v_y": "m/s", "m": "kg", "k": "N/m", "g": "m/s2", "theta": "r
          "l": "m", "e": "", "v_theta": "rad/s"}  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("formula", "unit"),
     [
         ("v_y**2", "m2/s2"),

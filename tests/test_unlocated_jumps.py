@@ -5,6 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
+from loops import for_each
 from scipy.integrate import solve_ivp
 
 import explorer as ex
@@ -19,12 +20,9 @@ def falling(force: str) -> ex.MechanicalSystem:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "force",
-    ["-k*sign(u)", "-k*Piecewise((1, u > 0), (-2, True))", "-k*floor(2*u) - 1",
-     "-k*Heaviside(u/10**12)", "-k*Mod(40*u, 1) - 1", "Piecewise((1, t < T), (k, u < 9), (0, True)) - 2*Heaviside(t - T)"],
-)  # fmt: skip
-@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+@for_each("force", ["-k*sign(u)", "-k*Piecewise((1, u > 0), (-2, True))", "-k*floor(2*u) - 1",
+     "-k*Heaviside(u/10**12)", "-k*Mod(40*u, 1) - 1", "Piecewise((1, t < T), (k, u < 9), (0, True)) - 2*Heaviside(t - T)"])  # fmt: skip
+@for_each("method", ["direct", "adjoint", "complex_step"])
 def test_a_jump_that_no_event_locates_has_no_derivative(force, method):
     """The sentence says where the formula jumps, when the run meets it, and what would work."""
     with pytest.raises(ex.NotApplicable, match=r"jumps where .* crosses this at t = .*StepSystem"):

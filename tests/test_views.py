@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from kinds import BUILDS, FIRST, KINDS, SYSTEMS, alike, schemes_of
+from loops import for_each
 
 import explorer as ex
 from explorer.models import models
@@ -108,7 +109,7 @@ def linear() -> ex.Solution:
 # -- figures --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("view", "name", "scheme"), one_of_each(False))
+@for_each(("view", "name", "scheme"), one_of_each(False))
 def test_a_view_refuses_in_a_sentence_what_it_is_not_made_for(view, name, scheme):
     assert not views[view].draws(run(name, scheme=scheme))
     for draw in (views[view], views[view].picture):
@@ -128,7 +129,7 @@ def test_every_view_is_a_plain_figure(view, name, scheme):
     assert len(figure.data) == len(picture.data)
 
 
-@pytest.mark.parametrize(("name", "scheme"), CASES)
+@for_each(("name", "scheme"), CASES)
 def test_every_curve_has_its_axes(name, scheme):
     for view in VIEWS:
         if not applies(view, name, scheme):
@@ -142,7 +143,7 @@ def test_every_curve_has_its_axes(name, scheme):
                 assert there in picture.layout, (view, trace["name"])
 
 
-@pytest.mark.parametrize("view", sorted(views))
+@for_each("view", sorted(views))
 def test_a_view_shows_its_own_signature_and_text(view):
     drawn = getattr(ex.views, view)
     assert inspect.isfunction(drawn)
@@ -188,7 +189,7 @@ def test_a_linear_system_without_sketch_is_drawn_too(view):
     assert type(getattr(ex.views, view)(linear())) is go.Figure
 
 
-@pytest.mark.parametrize(("name", "scheme"), MECHANICAL)
+@for_each(("name", "scheme"), MECHANICAL)
 def test_axes_carry_their_units(name, scheme):
     solution = run(name, scheme=scheme)
     unit = solution.system.units[0]
@@ -207,7 +208,7 @@ def test_axes_carry_their_units(name, scheme):
     assert f"({unit}/s" in titles["phase"][1]
 
 
-@pytest.mark.parametrize(("name", "scheme"), CASES)
+@for_each(("name", "scheme"), CASES)
 def test_ranges_hold_all_that_is_drawn(name, scheme):
     picture = ex.views.explore.picture(run(name, scheme=scheme))
     for trace in picture.data:
@@ -223,7 +224,7 @@ def test_ranges_hold_all_that_is_drawn(name, scheme):
             assert (drawn <= high + slack).all(), (trace["name"], axis)
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), RUNS)
+@for_each(("name", "preset", "scheme"), RUNS)
 def test_only_colours_that_all_eyes_tell_apart(name, preset, scheme):
     assert set(COLOURS) <= OKABE_ITO
     solution = run(name, preset, scheme)
@@ -233,7 +234,7 @@ def test_only_colours_that_all_eyes_tell_apart(name, preset, scheme):
                 assert trace[part]["color"] in {*COLOURS, GREY, INK}
 
 
-@pytest.mark.parametrize(("name", "scheme"), MECHANICAL)
+@for_each(("name", "scheme"), MECHANICAL)
 def test_a_closed_form_is_a_broad_band_and_a_pinned_run_dotted(name, scheme):
     solution = run(name, scheme=scheme)
     other = ex.simulate(solution.system, solution.scheme, t_end=0.5 * solution.t[-1])
@@ -327,7 +328,7 @@ def seen_at(picture, trace, px: float = 1.5) -> float:
     return px * (high - low) / (share * (STATIC.height - margin["t"] - margin["b"]))
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), MOVES)
+@for_each(("name", "preset", "scheme"), MOVES)
 def test_no_portrait_is_drawn_through_a_jump(name, preset, scheme):
     """Curves over time: tests/test_open_jumps.py."""
     solution = fine(run(name, preset, scheme))
@@ -367,7 +368,7 @@ HYBRID = [r for r in RUNS if r not in MOVES]
 LOCATED = [r for r in HYBRID if r[2] != "EulerMoreau"]
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), LOCATED)
+@for_each(("name", "preset", "scheme"), LOCATED)
 def test_no_state_is_drawn_through_its_reset(name, preset, scheme):
     solution = fine(run(name, preset, scheme))
     t, resets = solution.t.astype(np.float32), 0
@@ -412,7 +413,7 @@ def test_states_share_a_plot_by_their_unit(name, units):
     assert all(title.endswith(f"({unit})") for title, unit in zip(titles, units, strict=True))
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), HYBRID)
+@for_each(("name", "preset", "scheme"), HYBRID)
 def test_modes_are_bars_with_their_names_and_events_marks(name, preset, scheme):
     solution = run(name, preset, scheme)
     picture = ex.views.modes.picture(solution)
@@ -533,7 +534,7 @@ def test_a_run_of_one_step_is_drawn():
 # -- impulses and table ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "scheme"), [c for c in MECHANICAL if SYSTEMS[c[0]].contacts and c[0] not in ROUGH]
 )
 def test_impulses_stand_at_the_impacts(name, scheme):
@@ -577,7 +578,7 @@ def every_row(solution) -> list:
     return ex.views.event_table(solution, max(len(solution.events), 1))["rows"]
 
 
-@pytest.mark.parametrize(("name", "preset", "scheme"), RUNS)
+@for_each(("name", "preset", "scheme"), RUNS)
 def test_the_table_lists_the_events_in_order(name, preset, scheme):
     solution = run(name, preset, scheme)
     for most in (5, 100):
