@@ -727,6 +727,8 @@ def test_a_view_of_steps_takes_a_run_of_which_none_is_left_out():
         for view in (view for view in views.values() if view.recorded == "steps"):
             if drawn:
                 assert view(solution).data
+                title = ex.views.trajectory(solution).layout.yaxis.title.text
+                assert title.startswith(f"{picture.label(one)} (")
             else:
                 with pytest.raises(ex.NotApplicable, match="needs all rows"):
                     view(solution)

@@ -102,3 +102,10 @@ def test_the_range_of_a_slip_holds_zero():
             low, high = axis["range"]
             assert low <= 0 <= high
             assert high - low <= 2 * abs(speed)
+
+
+def test_every_kind_of_curve_of_friction_is_named_once():
+    for scheme in ("MoreauJean", "EventDriven"):
+        picture = views["friction"].picture(run(scheme))
+        named = [trace["name"] for trace in picture.data if trace.get("showlegend")]
+        assert named == ["± μ λ", "sticks"]

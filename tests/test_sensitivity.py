@@ -422,16 +422,16 @@ def workshop() -> ex.MechanicalSystem:
 
 def test_methods_agree_across_friction():
     """Impacts that slide and stick, a block that sticks, slips and turns."""
-    system, cost = workshop(), {"g": "u + x*v_x", "w": "x*v_u + u + t*v_x"}
+    system, cost = workshop(), {"g": "1e6*(u + x*v_x)", "w": "1e6*(x*v_u + u + t*v_x)"}
     direct = ex.sensitivity(system, TIGHT, None, cost)
     assert {"impact", "slips", "sticks"} <= {e.kind for e in direct.events}
     for method in ("adjoint", "complex_step"):
         other = ex.sensitivity(system, TIGHT, None, cost, method, check=True)
-        np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-8, atol=1e-8)
-        assert other.residuals["direct"] < 1e-8
+        np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-8, atol=1e-2)
+        assert other.residuals["direct"] < 1e-8  # relative
     scheme = ex.EventDriven("dopri5", rtol=1e-10, atol=1e-12)
     other = ex.sensitivity(system, scheme, None, cost, "finite_difference", delta=1e-5)
-    np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-4, atol=1e2)
 
 
 def test_sharp_functions_of_complex_numbers_have_the_value_and_slope_of_real_ones():

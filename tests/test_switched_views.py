@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import explorer as ex
 from explorer.views.drawing.contours import areas, lines
 from explorer.views.drawing.decimate import fine
+from explorer.views.drawing.lanes import bars
+from explorer.views.drawing.picture import OFF
 from explorer.views.drawing.regions import SIDES
 
 SIDE = {"minus": -1, "sliding": 0, "plus": 1}
@@ -308,3 +310,17 @@ def test_every_area_of_the_multipliers_is_named(name):
     picture = ex.views.multipliers.picture(solution)
     assert all(t["showlegend"] for t in picture.data)
     assert {t.get("legend", "legend") for t in picture.data} <= set(picture.layout)
+
+
+def test_bars_of_a_lane_last_from_switch_to_switch_and_to_the_end():
+    t = np.array([0.0, 1, 2, 3, 5])
+    signs = np.array([[0, 0, 1, 1, -1], [2, 1, 1, 2, 2]]).T
+    for sides, wanted in (
+        ((1, -1), [(2, 5, 1.27), (5, 5, 0.73), (1, 3, 0.27)]), ((0,), [(0, 2, 1)]),
+        ((2,), [(0, 1, 0), (3, 5, 0)]), ((7,), []),
+    ):  # fmt: skip
+        x, y = bars(t, signs, sides, 2)
+        if wanted:
+            np.testing.assert_allclose(np.stack([x[::3], x[1::3], y[::3]], axis=1), wanted)
+        else:
+            assert (x, y) == OFF

@@ -155,6 +155,9 @@ def test_period_elongation_in_percent_and_its_leading_terms():
     np.testing.assert_allclose(figure.data[0].y, 100 * study.period_error, rtol=1e-5)
     leading = next(t for t in figure.data if t.name == "average acceleration, small steps")
     np.testing.assert_allclose(leading.y, 100 / 12 * np.square(leading.x), rtol=1e-5)
+    for small in (t for t in figure.data if t.name.endswith(", small steps")):
+        (own,) = (t for t in figure.data if (t.name, t.yaxis) == (small.name[:-13], small.yaxis))
+        np.testing.assert_allclose(small.y[:9], own.y[:9], rtol=0.02, atol=1e-9)
     one = ex.views.period_elongation(ex.study.stability("central difference"), to=3, leading=False)
     assert len(one.data) == 2
     assert np.isnan(one.data[0].y[one.data[0].x > 2.01]).all(), "above the limit it only grows"
