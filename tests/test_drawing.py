@@ -685,6 +685,28 @@ def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():
     assert [s.endswith("-open") for s in symbols] == [False, True, True, False, False]
 
 
+@for_each("seed", range(12))
+def test_a_legend_has_the_fewest_lines_whose_columns_fit(seed):
+    """Names stand below each other in columns, as wide as the widest; the first plot has more room."""
+    draw = np.random.default_rng(seed)
+    room = float(draw.uniform(60, 700))
+    names = [["n" * k for k in draw.integers(1, 30, draw.integers(1, 9))] for _ in range(2)]
+    drawn = [[{"name": name, "showlegend": True} for name in each] for each in names]
+    lines = compose._legends([picture.Plot([], "", "")] * 2, drawn, room, 2 * room, 4)
+
+    def wide(each, count):
+        columns = [each[k : k + count] for k in range(0, len(each), count)]
+        return sum(45 + 6.4 * max(map(len, column)) for column in columns)
+
+    for each, traces, count, free in zip(names, drawn, lines, (2 * room, room), strict=True):
+        assert all(wide(each, n) > free for n in range(1, count))
+        assert count == 4 or wide(each, count) <= free
+        columns = [trace.get("legendgroup") for trace in traces]
+        assert columns == [None if count == 1 else str(k // count) for k in range(len(each))]
+        assert ("traceorder" in compose._legend(0.0, 1.0, count)) == (count > 1)
+    assert compose._legend(0.0, 1.0, 2)["tracegroupgap"] == 0
+
+
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_the_polygon_under_a_curve_has_its_area(seed):

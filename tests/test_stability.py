@@ -24,7 +24,7 @@ from explorer.schemes.bases.amplification import (
 )
 from explorer.schemes.newmark import NAMED
 from explorer.study import oscillation, stability, stability_table
-from explorer.study.leading_terms import leading_terms
+from explorer.study.leading_terms import Term, leading_terms
 from explorer.study.oscillator import exact_oscillation, oscillator
 
 FAMILIES = [
@@ -180,6 +180,24 @@ def test_leading_terms_are_the_closed_forms(beta, gamma):
         assert (period.coefficient, period.power) == (factor, 2)
     else:
         assert period.power > 2
+
+
+def test_a_term_is_written_with_its_exact_fraction_if_that_is_short():
+    """Of at most five digits; a longer one is rounded to six. Text, formula and value agree."""
+    omega, h = sp.symbols("omega h")
+    for c, text in (
+        (Fraction(-1, 96), "-1/96 (ωh)²"), (Fraction(1), "(ωh)²"), (Fraction(-1), "-(ωh)²"),
+        (Fraction(5), "5 (ωh)²"), (Fraction(1, 99_999), "1/99999 (ωh)²"),
+        (Fraction(1, 100_000), "1e-05 (ωh)²"), (Fraction(100_001, 300_000), "0.333337 (ωh)²"),
+    ):  # fmt: skip
+        term = Term(c, 2)
+        assert str(term) == text
+        factor = term.formula() / (omega * h) ** 2
+        assert factor.is_Rational == (c.denominator < 100_000)
+        assert float(factor) == pytest.approx(float(c), rel=1e-5)
+        assert term(0.5) == pytest.approx(0.25 * float(c))
+    assert str(Term(Fraction(0), 0)) == "0"
+    assert str(Term(Fraction(1, 2), 1)) == "1/2 (ωh)"
 
 
 @for_each("xi", [0.0, 0.05, 0.3])

@@ -140,6 +140,25 @@ def test_along_the_flow_the_map_does_not_change():
     assert P(x).jacobian @ run.rates[0] == pytest.approx(np.zeros(4), abs=1e-7)
 
 
+def test_a_map_does_not_depend_on_the_unit_of_time():
+    """A pointer crosses x = 0 upwards at w t = 3 pi / 2 and each turn later; nothing is reset."""
+    spin = ex.HybridSystem(
+        "spin", x="x y", params={"w": ex.Param(1.0, 0.1, 1e7)}, modes={"on": ["w*y", "-w*x"]},
+        guards=[{"mode": "on", "r": "x", "direction": 1, "to": "on", "name": "up"}],
+        start={"x": [1, 0], "t_end": 50},
+    )  # fmt: skip
+    for w in (1.0, 1e6):
+        P = ReturnMap(spin, None, "up", t_max=50 / w, rho={"w": w})
+        back = P(P.start())
+        assert w * back.T == pytest.approx(1.5 * np.pi)
+        assert back.x == pytest.approx([0, 1], abs=1e-9)
+        again = P(back.x)  # it begins on the section, which is no return
+        assert w * again.T == pytest.approx(2 * np.pi)
+        assert again.jacobian == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-7)
+        third = ReturnMap(spin, None, "up", count=3, t_max=50 / w, rho={"w": w})(np.array([1.0, 0]))
+        assert w * third.T == pytest.approx(5.5 * np.pi)
+
+
 def test_the_gait_doubles_its_period_at_the_published_slope():
     """A multiplier passes -1 (Garcia et al. 1998)."""
     walker = ex.models.simplest_walker()
