@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 import explorer as ex
 from explorer.compiled import bundle
 from explorer.derivatives import adjoint as module
+from explorer.derivatives.question import ask
 from explorer.models import models
 from explorer.schemes.event_driven import EventDriven
 
@@ -58,6 +61,17 @@ def test_the_check_compares_with_the_direct_method():
     assert sens.residuals["duality"] < 1e-13
 
 
+def test_a_wrong_gain_at_an_event_violates_duality():
+    """By as much as it is wrong, relative to what is gained."""
+    question = ask(models["bouncing_ball"](), None, ("g", "e"), {"w": "y"}, 1.5, None, None, {})
+    run = question.run()
+    swept = module._sweep(question, run)
+    assert module._duality(swept, run) < 1e-12
+    for factor, worst in ((1 + 1e-5, 1e-5), (1e6, 1.0), (-1e6, 1.0)):
+        wrong = dataclasses.replace(swept, gains=factor * swept.gains)
+        assert 0.1 * worst < module._duality(wrong, run) < 1.001 * worst
+
+
 def test_a_state_at_rest_may_have_derivatives_that_are_not():
     """u'' = A sin(w t) - k u with A = 0: u needs no steps, du/dA = (sin w t - w / r sin r t) / (k - w^2) many."""
     system = ex.MechanicalSystem(
@@ -90,8 +104,6 @@ def test_the_error_of_its_steps_is_told(monkeypatch):
     system, wrt = models["elastic_pendulum"](), ("k", "g")
     truth = ex.sensitivity(system, EventDriven(rtol=1e-13, atol=1e-14), wrt, {"w": "r"}, t_end=3)
     for rtol in (1e-4, 1e-6, 1e-8):
-        from explorer.derivatives.question import ask
-
         question = ask(
             system, EventDriven(rtol=rtol, atol=rtol), wrt, {"w": "r"}, 3, None, None, {}
         )

@@ -245,6 +245,16 @@ def test_a_robust_line_has_the_covariance_of_an_m_estimator(loss, sigma, scale):
     assert found.starts[0].cost == pytest.approx(cost, rel=1e-6)
 
 
+def test_a_start_value_is_fitted_as_a_parameter_is():
+    """x(0) is a."""
+    data = 0.7 - 1.3 * TIMES + NOISE
+    for wrt, like in ((("x",), ("a",)), (("b", "x"), ("b", "a"))):
+        free, twin = (ex.fit(line(), TIMES, data, "x", wrt=w, a=0.9, b=-1.3) for w in (wrt, like))
+        assert list(free.parameters) == list(wrt)
+        assert list(free.parameters.values()) == pytest.approx([*twin.parameters.values()])
+        assert free.covariance == pytest.approx(twin.covariance, rel=1e-6)
+
+
 def test_as_many_data_as_unknowns_leave_no_error_to_be_estimated():
     data = [1.0, 3.0]
     found = ex.fit(line(), [0.5, 1.0], data, "x")

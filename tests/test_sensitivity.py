@@ -463,3 +463,19 @@ def test_the_residual_of_a_saltation_is_relative():
     for k in (count, -count - 1):
         with pytest.raises(ex.BadValue, match=f"no event {k}: the run has {count}"):
             sens.saltation(k)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+def test_what_rests_on_a_table_that_moves_follows_it(method):
+    """Behind an impact without rebound y = A sin(w t), until the table falls faster than g."""
+    shaken = ex.MechanicalSystem(
+        "shaken", q="y", params={"A": 0.5, "w": 2.0}, force=["-9.81"],
+        contacts=[ex.Contact("y - A*sin(w*t)", e=0, name="table")],
+        start={"q": [0.8], "t_end": 1.9},
+    )  # fmt: skip
+    for cost, by_a, by_w in (
+        ("y", np.sin(3.8), 0.95 * np.cos(3.8)),
+        ("v_y", 2 * np.cos(3.8), 0.5 * np.cos(3.8) - 1.9 * np.sin(3.8)),
+    ):
+        sens = ex.sensitivity(shaken, TIGHT, ("A", "w"), {"w": cost}, method)
+        assert sens.cost_gradient == pytest.approx([by_a, by_w], rel=1e-8)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import mpmath as mp
 import numpy as np
 import pytest
+import sympy as sp
 from loops import for_each
 from scipy.integrate import solve_ivp
 
 import explorer as ex
+from explorer.derivatives.unlocated import _zeros
 
 SCHEME = ex.EventDriven(rtol=1e-11, atol=1e-12)
 
@@ -176,3 +178,20 @@ def test_events_at_the_end_and_at_once_lie_beside_no_jump_that_is_met():
     sens = ex.sensitivity(system, SCHEME, ("k",), {"w": "x + 3*y"})
     assert [e.t for e in sens.events] == [0.125, 0.125, 0.25]
     assert sens.cost_gradient[0] == pytest.approx(1.0, rel=1e-9)
+
+
+@for_each(("formula", "places"), [
+    ("Abs(x - 1)", [1]), ("sign(x**2 - 1)", [-1, 1]), ("Heaviside(2 - x)", [2]),
+    ("Max(x, 1 - x)", [0.5]), ("Min(x, 1, 2 - x)", [1]), ("Max(x, x**2)", [0, 1]),
+    ("floor(2*x)", [-1.5, -1, -0.5, 0, 0.5, 1, 1.5]), ("ceiling(x)", [-1, 0, 1]),
+    ("Mod(3*x, 2)", [-4 / 3, -2 / 3, 0, 2 / 3, 4 / 3]),
+    ("Piecewise((x, x > 1), (2, x <= -1), (3, True))", [-1, 1]),
+])  # fmt: skip
+def test_a_sharp_formula_is_smooth_where_no_function_of_its_own_is_zero(formula, places):
+    """Each place where it jumps or bends is a zero, at which that function changes its sign."""
+    x = sp.Symbol("x")
+    functions = [sp.lambdify(x, u) for u in _zeros(sp.sympify(formula))]
+    for at in places:
+        assert any(u(at - 1e-6) * u(at + 1e-6) < 0 for u in functions), at
+    for between in 0.5 * (np.array(places[1:]) + places[:-1]):
+        assert all(u(between - 1e-6) * u(between + 1e-6) > 0 for u in functions), between
