@@ -82,6 +82,10 @@ EQUIVALENT = {
         "off is a few roundings, but where a hundred steps of Newton's method were too few",
     ("derivatives/complex_step.py", "gap = sp.Matrix([c.gap for c in contacts] or [1])"):
         "without contacts only derivatives are taken of it",
+    ("derivatives/held_start.py", "moves = np.abs(sides[1] - sides[0]) / (3 * _STEP) * watched"):
+        "compared with a tolerance alone",
+    ("study/leading_terms.py", "return _Series([(x, 1) for x in b], series.square)"):
+        "of a product with a real series the real part alone is read",
     ("derivatives/verify.py", "sides = [_side(asked, j, sign, middle) for sign in (-2.0, 1.0)]"):
         "difference quotients of twice the width",
     ("verification/first_order.py",
