@@ -52,6 +52,7 @@ def through(found) -> list[tuple[str, list[int]]]:
 @for_each(("name", "scheme"), RUNS)
 def test_no_curve_is_drawn_through_a_jump_that_is_seen(name, scheme, curves):
     solution = ex.simulate(models[name](), schemes[scheme](), throw=False)
+    curves.clear()  # the cases of a property share what they ask for
     ex.views.explore.picture(solution, look=PANEL)
     assert curves
     assert through(curves) == []

@@ -278,8 +278,11 @@ def solve_one(method: int, diagonal: float, q: float) -> tuple[bool, float, floa
 @kernel(inner=True)
 def cascade(
     problem: Lcp, m: int, band: int, options: LcpOptions, size: float, work: LcpWorkspace
-) -> int:
-    """Solve by pivoting: the warm working set, then Lemke, then what needs no pivots."""
+) -> tuple[int, float]:
+    """Solve by pivoting: the warm working set, then Lemke, then what needs no pivots.
+
+    Returns a status and the residual.
+    """
     M, act, q, z = problem
     member, tol, vertex, status = work.member, options.tol, options.method == VERTEX, LCP_RAY
     if m > 3 and not vertex:
@@ -290,16 +293,19 @@ def cascade(
         status = lemke(M, act, m, m, q, most, least, z, work.T, work.pivots, work.b)
         for i in range(m):
             member[act[i]] = 1 if z[i] > 0.0 else 0
-    if status == SUCCESS and not residual(problem, m, band) <= tol * size:
+    off = residual(problem, m, band)
+    if status == SUCCESS and off <= tol * size:
+        return SUCCESS, off
+    if status == SUCCESS:
         status = LCP_RAY
-    if status != SUCCESS and m <= 8:
-        return enumerate_(problem, m, tol, work)
-    if status != SUCCESS:
+    if m <= 8:
+        status = enumerate_(problem, m, tol, work)
+    else:
         for i in range(m):
             z[i] = 0.0
         if pgs(problem, m, band, tol, options.max_iter) == SUCCESS:
-            return SUCCESS
-    return status
+            status = SUCCESS
+    return status, residual(problem, m, band)
 
 
 @kernel()
@@ -328,13 +334,14 @@ def solve(
         return LCP_RAY, np.nan
     if lowest >= 0.0:
         return SUCCESS, 0.0
-    if options.method == PGS:
-        status = pgs(problem, m, band, options.tol, options.max_iter)
-    elif options.method == ENUMERATION:
-        status = enumerate_(problem, m, options.tol, work)
+    if options.method == LEMKE or options.method == VERTEX:
+        status, off = cascade(problem, m, band, options, size, work)
     else:
-        status = cascade(problem, m, band, options, size, work)
-    off = residual(problem, m, band)
+        if options.method == PGS:
+            status = pgs(problem, m, band, options.tol, options.max_iter)
+        else:
+            status = enumerate_(problem, m, options.tol, work)
+        off = residual(problem, m, band)
     if status == SUCCESS and not off <= options.tol * size:
         status = LCP_ITERATIONS
     return status, off

@@ -213,7 +213,7 @@ def turning(
     least = found[0].least
     if touch >= 0.0:
         return Bracket(begin, touch, above, least)
-    if least < watch[j].nearest and above > least + band:
+    if least < watch[j].nearest and max(above, g) > least + band:
         watch[j].nearest = least
         watch[j].miss_at = polynomial.t + k / SAMPLES * polynomial.h
     return Bracket(-1.0, k / SAMPLES, one, g)
