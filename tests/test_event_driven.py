@@ -247,6 +247,18 @@ def test_a_near_miss_leaves_its_margin():
     assert ex.simulate(models["bouncing_ball"](), TIGHT, t_end=0.2).nearest == np.inf
 
 
+@pytest.mark.parametrize("speed", [0.02, 0.05, 0.1, 0.2, 0.4, 2.0])
+def test_a_near_miss_is_seen_however_soon_behind_the_start_it_is(speed):
+    """A ball thrown upwards turns back d below the ceiling, in the first step if it is slow."""
+    thrown = ex.MechanicalSystem(
+        "thrown", q="y", params={"u": speed, "g": 9.81, "d": 1e-3}, force=["-g"],
+        contacts=[ex.Contact("u**2/(2*g) + d - y", e=0.5, name="ceiling")],
+        start={"v": ["u"], "t_end": 0.25},
+    )  # fmt: skip
+    for rtol in (1e-5, 1e-7, 1e-10):
+        assert ex.simulate(thrown, ex.EventDriven(rtol=rtol)).nearest == pytest.approx(1e-3, rel=1e-4)
+
+
 def test_events_that_accumulate_without_a_mode_end_with_a_status():
     tank = HybridSystem(
         "two tanks", x="a b", modes={"fill_a": [0.25, -0.5], "fill_b": [-0.5, 0.25]},

@@ -31,7 +31,7 @@ def arm_contact(
     n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
     out, rows, watch, values = problem.out, problem.rows, search.watch, search.values
     fired, guards_ = problem.state[0].fired, 2 * count - nc
-    watch[j].sign, watch[j].shift = 1.0, 0.0
+    watch[j].sign, watch[j].shift, watch[j].falling = 1.0, 0.0, 0
     if j >= count or rows[j].closed == 1:
         watch[j].arm = ARMED
         return False
@@ -85,7 +85,7 @@ def arm_guard(
     sign = -1.0 if direction > 0 else 1.0
     if direction == 0:
         sign = 1.0 if r > band or (r >= -band and rate > 0.0) else -1.0
-    watch[j].sign, watch[j].shift = sign, 0.0
+    watch[j].sign, watch[j].shift, watch[j].falling = sign, 0.0, 0
     r, rate = sign * r, sign * rate
     passed = watch[j].arm == PASSED and fired > -2 and state[0].watched == state[0].mode
     if r > band:

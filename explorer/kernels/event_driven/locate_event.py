@@ -98,6 +98,7 @@ def fires(
     flags = flags_of(problem, automaton, j)
     fraction = 2.0
     two, one = 0.0, sign * samples[0, j] - shift
+    begins = watch[j].falling == 1 or sign * samples[SAMPLES + 1, j] - shift < one
     for k in range(1, SAMPLES + 1):
         g = sign * samples[k, j] - shift
         if (k - 1) / SAMPLES >= best and not (two > one and one < g and k >= 2):
@@ -114,7 +115,7 @@ def fires(
             bracket = Bracket((k - 1) / SAMPLES, k / SAMPLES, one, g)
         elif (
             (k >= 2 and two > one and one < g)
-            or (k == 1 and sign * samples[SAMPLES + 1, j] - shift < one and one < g)
+            or (k == 1 and begins and one < g)
             or (k == SAMPLES and sign * samples[SAMPLES + 2, j] - shift < g and g < one)
         ):
             zero = Zero(j, sign, shift)
@@ -139,6 +140,8 @@ def fires(
                 break
         two, one = one, g
     watch[j].shift, watch[j].arm = shift, arm
+    falls = sign * (samples[SAMPLES, j] - samples[SAMPLES + 2, j]) < 0.0
+    watch[j].falling = 1 if falls else 0
     return fraction
 
 

@@ -82,6 +82,7 @@ WATCH = np.dtype(
         ("arm", INT),  # PASSED, UNARMED, ARMED or LEAVING
         ("nearest", FLOAT),  # value of its nearest miss
         ("miss_at", FLOAT),  # time of it, s
+        ("falling", INT),  # 1: the step before has ended while it fell
     ]
 )
 SURFACE = np.dtype(

@@ -97,7 +97,7 @@ def catch(problem: Problem, surfaces: Surfaces, j: int) -> bool:
     up = off > 0.0
     problem.inp[surfaces.inverse + j] = 1.0 / size
     watch[j].sign = 1.0 if whole or up else -1.0
-    watch[j].nearest = np.inf
+    watch[j].nearest, watch[j].falling = np.inf, 0
     side = 1 if up else -1
     put(problem, j, np.int64(2.0 * zero) + side if whole else side)
     return True
@@ -240,7 +240,7 @@ def flip(problem: Problem, surfaces: Surfaces, j: int, t: float, y: Vector, h: f
     put(problem, j, side)
     look(problem, surfaces, t, y)
     watch[j].arm, watch[j].shift = LEAVING, min(watch[j].sign * problem.out[j], 0.0)
-    watch[j].nearest = np.inf
+    watch[j].nearest, watch[j].falling = np.inf, 0
 
 
 @kernel(inner=True)
