@@ -256,7 +256,9 @@ def test_a_near_miss_is_seen_however_soon_behind_the_start_it_is(speed):
         start={"v": ["u"], "t_end": 0.25},
     )  # fmt: skip
     for rtol in (1e-5, 1e-7, 1e-10):
-        assert ex.simulate(thrown, ex.EventDriven(rtol=rtol)).nearest == pytest.approx(1e-3, rel=1e-4)
+        assert ex.simulate(thrown, ex.EventDriven(rtol=rtol)).nearest == pytest.approx(
+            1e-3, rel=1e-4
+        )
 
 
 def test_events_that_accumulate_without_a_mode_end_with_a_status():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,11 +13,28 @@ from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 from explorer import status
 from explorer.kernels.complementarity import lcp as kernels
 from explorer.kernels.complementarity.structures import FACTORED, Lcp, LcpOptions, LcpWorkspace
+from explorer.kernels.references import refer
 
 TOL = 1e-9
 METHODS = {"lemke": kernels.LEMKE, "enumeration": kernels.ENUMERATION, "pgs": kernels.PGS}
 NAMES = sorted(p.stem.removeprefix("lcp_") for p in (DATA / "lcp").glob("*.dat"))
 BY_SICONOS = set(NAMES) - {"CPS_3", "Pang_isolated_sol_perturbed"}
+
+
+@numba.njit
+def solve(problem, m, band, options, work):
+    """Call the kernel, which takes structures by reference, with structures."""
+    return kernels.solve(refer(problem), m, band, refer(options), refer(work))
+
+
+@numba.njit
+def block_pivot(problem, m, band, work):
+    return kernels.block_pivot(refer(problem), m, band, refer(work))
+
+
+@numba.njit
+def residual(problem, m, band):
+    return kernels.residual(refer(problem), m, band)
 
 
 def workspace(m: int, n: int) -> LcpWorkspace:
@@ -32,7 +50,7 @@ def run_solve(method, M, q, *, act=None, tol=TOL, cap=20_000):
     m = len(q)
     act = np.arange(m) if act is None else act
     problem, options = Lcp(M, act, q, np.zeros(m)), LcpOptions(METHODS[method], tol, cap)
-    code, off = kernels.solve(problem, m, m, options, workspace(m, len(M)))
+    code, off = solve(problem, m, m, options, workspace(m, len(M)))
     return code, problem.z, off
 
 
@@ -48,7 +66,7 @@ def run_block_pivot(M, q, work=None):
     """Call block pivoting alone, cold or from a kept working set."""
     m = len(q)
     problem = Lcp(M, np.arange(m), q, np.zeros(m))
-    code = kernels.block_pivot(problem, m, m, workspace(m, m) if work is None else work)
+    code = block_pivot(problem, m, m, workspace(m, m) if work is None else work)
     return code, problem.z
 
 
@@ -151,13 +169,13 @@ def test_what_lemke_leaves_behind_is_no_factor():
     options = LcpOptions(kernels.LEMKE, TOL, 1000)
     all_rows, some, q = np.arange(6), np.arange(3), -1.0 - rng.random(6)
     first = Lcp(M, all_rows, q, np.zeros(6))
-    assert kernels.solve(first, 6, 6, options, work)[0] == status.SUCCESS
+    assert solve(first, 6, 6, options, work)[0] == status.SUCCESS
     assert work.kept["count"][0] == 6
     part = Lcp(M, some, q[:3].copy(), np.zeros(3))
-    assert kernels.solve(part, 3, 3, options, work)[0] == status.SUCCESS
+    assert solve(part, 3, 3, options, work)[0] == status.SUCCESS
     assert work.kept["count"][0] == -1
     again = Lcp(M, all_rows, q, np.zeros(6))
-    assert kernels.solve(again, 6, 6, options, work)[0] == status.SUCCESS
+    assert solve(again, 6, 6, options, work)[0] == status.SUCCESS
     assert np.array_equal(again.z, first.z)
 
 
@@ -281,7 +299,7 @@ def test_a_right_side_that_is_not_finite_is_no_wrong_success(method, value, n):
 def test_a_nan_comes_out_of_the_residual(M, q, z):
     """The residual judges every answer, so NaN in anything must show in it."""
     act, q, z = np.zeros(1, np.int64), np.full(1, q, float), np.full(1, z, float)
-    assert np.isnan(kernels.residual(Lcp(np.full((1, 1), M, float), act, q, z), 1, 1))
+    assert np.isnan(residual(Lcp(np.full((1, 1), M, float), act, q, z), 1, 1))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -14,8 +14,8 @@ import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.complementarity.structures import Lcp, LcpOptions, LcpWorkspace
-from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "solve_one"]
@@ -23,13 +23,13 @@ __all__ = ["block_pivot", "enumerate_", "lemke", "pgs", "residual", "solve", "so
 LEMKE, ENUMERATION, PGS, VERTEX = 0, 1, 2, 3
 
 
-@kernel()
+@kernel(inner=True)
 def residual(problem: Lcp, m: int, band: int) -> float:
     """Return max_i |min(M_ii z_i, (M z + q)_i)|, the natural residual in the unit of q.
 
     `band` bounds the bandwidth of M (m - 1 if nothing is known). A zero diagonal counts as 1.
     """
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     worst = 0.0
     for i in range(m):
         w = q[i]
@@ -136,7 +136,7 @@ def lemke(
 @kernel(inner=True)
 def enumerate_(problem: Lcp, m: int, tol: float, work: LcpWorkspace) -> int:
     """Try every complementary basis in turn (2^m of them) and keep the first that is feasible."""
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     A, pivots, b = work.A, work.pivots, work.b
     work.kept[0].count = -1
     size = 0.0
@@ -170,7 +170,7 @@ def enumerate_(problem: Lcp, m: int, tol: float, work: LcpWorkspace) -> int:
 @kernel(inner=True)
 def pgs(problem: Lcp, m: int, band: int, tol: float, max_iter: int) -> int:
     """Projected Gauss-Seidel from the `z` given; the residual decides, not the iteration count."""
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     size = 0.0
     for i in range(m):
         size = max(size, abs(q[i]))
@@ -193,7 +193,7 @@ def solve_block(problem: Lcp, m: int, work: LcpWorkspace) -> bool:
 
     The factors of M_FF are kept: if F is still the same, this costs one back substitution.
     """
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     member, kept, rows = work.member, work.kept, work.rows
     A, pivots, b = work.A, work.pivots, work.b
     n = 0
@@ -229,14 +229,14 @@ def solve_block(problem: Lcp, m: int, work: LcpWorkspace) -> bool:
     return True
 
 
-@kernel()
+@kernel(inner=True)
 def block_pivot(problem: Lcp, m: int, band: int, work: LcpWorkspace) -> int:
     """Block principal pivoting from the last working set.
 
     All rows with the wrong sign of z or w change sides at once. Gives up, returning LCP_ITERATIONS,
     after 12 exchanges or on a singular block.
     """
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     member = work.member
     size = 0.0
     for i in range(m):
@@ -283,7 +283,7 @@ def cascade(
 
     Returns a status and the residual.
     """
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     member, tol, vertex, status = work.member, options.tol, options.method == VERTEX, LCP_RAY
     if m > 3 and not vertex:
         status = block_pivot(problem, m, band, work)
@@ -308,7 +308,7 @@ def cascade(
     return status, residual(problem, m, band)
 
 
-@kernel()
+@kernel(inner=True)
 def solve(
     problem: Lcp, m: int, band: int, options: LcpOptions, work: LcpWorkspace
 ) -> tuple[int, float]:
@@ -318,7 +318,7 @@ def solve(
     enumeration (m <= 8) or projected Gauss-Seidel. VERTEX starts with Lemke's method, whose
     solutions are vertices: of contacts that are redundant, but for a drift of 1e-8, not all hold.
     """
-    M, act, q, z = problem
+    M, act, q, z = problem.M, problem.act, problem.q, problem.z
     size = 0.0
     lowest = 0.0
     total = 0.0

@@ -25,7 +25,7 @@ from explorer.kernels.event_driven.structures import Contacts, Event, Problem
 from explorer.kernels.friction.coefficients import IMPROPER, improper
 from explorer.kernels.friction.glocker_lcp import FREE, standard_form
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
-from explorer.kernels.references import kernel, value_of
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["frictions", "impact", "settle"]
@@ -206,7 +206,7 @@ def coulomb(problem: Problem, contacts: Contacts, m: int, total: int, sticky: bo
         order[j] = j
     lcp = Lcp(B, order, force, contacts.z)
     options = LcpOptions(VERTEX, TOL, MOST)
-    status, _ = solve(lcp, size, size, options, value_of(contacts.lcp))
+    status, _ = solve(lcp, size, size, options, contacts.lcp)
     contacts.lcp.kept[0].count = -1
     if status == SUCCESS:
         distribute(problem, contacts, m, free_mu)

@@ -33,7 +33,7 @@ from explorer.kernels.friction.structures import (
     Glocker,
 )
 from explorer.kernels.linear_algebra.dense_lu import bandwidth, lu_factor, lu_solve
-from explorer.kernels.references import kernel, value_of
+from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
 __all__ = ["STICK", "coulomb", "count_coefficients"]
@@ -183,7 +183,7 @@ def complementarity(contacts: Contacts, options: LcpOptions, work: Glocker) -> i
         order[i] = i
     work.work.kept[0].count = -1
     problem = Lcp(work.B, order, work.g, x)
-    status, _ = solve(problem, size, size, value_of(options), value_of(work.work))
+    status, _ = solve(problem, size, size, options, work.work)
     at = m
     for k in range(m):
         t = place[k]

@@ -174,7 +174,7 @@ def without_friction(task: Task, m: int) -> tuple[int, float]:
     """Solve for several contacts; return a status and the residual in m/s."""
     active, work = task.work.active, task.work
     lcp, options = Lcp(active.D, active.act, active.w, active.P), task.problem.options.lcp
-    return solve(lcp, m, min(work.state[0].width, m), value_of(options), value_of(work.lcp))
+    return solve(lcp, m, min(work.state[0].width, m), options, work.lcp)
 
 
 @kernel(inline=True)

@@ -19,7 +19,7 @@ from explorer.kernels.complementarity.structures import Lcp
 from explorer.kernels.linear_algebra.saddle_point import solve_step
 from explorer.kernels.model.inputs import evaluate
 from explorer.kernels.model.structures import GAP
-from explorer.kernels.references import kernel, value_of
+from explorer.kernels.references import kernel
 from explorer.kernels.time_stepping.moreau_jean_iteration import respond
 from explorer.kernels.time_stepping.moreau_jean_structures import Problem, Workspace
 
@@ -86,8 +86,8 @@ def push_apart(problem: Problem, work: Workspace, known: int, count: int) -> int
         for i in range(count):
             D[pushed[i], pushed[k]] = along(ptr, col, val, pushed[i], dq)
     work.lcp.kept[0].count = -1
-    lcp, options = Lcp(D, pushed, gap, z), value_of(problem.options.lcp)
-    status, _ = solve(lcp, count, count, options, value_of(work.lcp))
+    lcp, options = Lcp(D, pushed, gap, z), problem.options.lcp
+    status, _ = solve(lcp, count, count, options, work.lcp)
     work.lcp.kept[0].count = -1
     if status != SUCCESS:
         return status
