@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import numpy as np
+import plotly.io as pio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -184,8 +185,11 @@ def test_two_plots_have_a_frame_each_and_their_axes_are_shared_where_asked_for()
         xaxis={"range": [0, 2]}, xaxis2={"matches": "x"}, yaxis={"domain": [0.6, 1]},
         yaxis2={"domain": [0, 0.4]},
         shapes=[{"type": "line", "x0": 1, "x1": 1, "y0": 5, "y1": 6, "yref": "y2",
-                 "line": {"color": "#abc"}}, {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1}],
+                 "line": {"color": "#abc"}}, {"type": "rect", "x0": 0, "x1": 1, "y0": 0, "y1": 1},
+                {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "yref": "y7"},
+                {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "xref": "x7"}],
     )  # fmt: skip
+    assert sum("L" in p.get("d") for p in tree.iter(f"{SVG}path")) == 1  # nothing but that line
     boxes = [r for clip in tree.iter(f"{SVG}clipPath") for r in clip]
     assert [(float(b.get("y")), float(b.get("height"))) for b in boxes] == [(100, 80), (220, 80)]
     (shape,) = [p for p in tree.iter(f"{SVG}path") if p.get("stroke") == "#abc"]
@@ -683,6 +687,85 @@ def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():
     assert (colours[3], colours[4]) == (picture.COLOURS[2], picture.INK)
     assert dashes[0] == dashes[3] == dashes[4] != dashes[1] == dashes[2]
     assert [s.endswith("-open") for s in symbols] == [False, True, True, False, False]
+
+
+def test_in_a_narrow_look_all_plots_stand_below_each_other():
+    """As high as usual ones, in px; a plot of two logarithms is twice as high."""
+    x = np.linspace(1, 9, 50)
+
+    def one(**more):
+        line = picture.curve(x, x, "#000000", breaks=decimate.NONE, name="a", showlegend=True)
+        return picture.Plot([line], "time t (s)", "a (m)", (1.0, 9.0), (1.0, 9.0), **more)
+
+    both = {"log": True, "log_y": True, "time": False}
+    columns = [[one(), one(share=0.5)], [one(**both), one(log=True, time=False), one(time=False)]]
+    narrow = compose.compose(columns, [1, 2], look=Look(360, 500)).layout
+    height, margin = narrow["meta"]["height"], narrow["margin"]
+    inner = height - margin["t"] - margin["b"]
+    names = ["", *"2345"]
+    up = np.array([narrow[f"yaxis{k}"]["domain"] for k in names])
+    assert np.diff(up).ravel() * inner == pytest.approx([120, 60, 240, 120, 120], abs=0.2)
+    gaps = (up[:-1, 0] - up[1:, 1]) * inner
+    assert (gaps > 0).all()
+    assert gaps[0] < gaps[1]  # the two share their time axis
+    for k in names:
+        assert narrow[f"xaxis{k}"]["domain"] == [0, 1]
+    wide = compose.compose(columns, [1, 2], look=Look(500, 500)).layout
+    assert "height" not in wide["meta"]
+    assert wide["xaxis3"]["domain"][0] > wide["xaxis"]["domain"][1]
+    widths = [np.diff(wide[f"xaxis{k}"]["domain"])[0] for k in ("", "3")]
+    assert widths[1] == pytest.approx(2 * widths[0], rel=1e-3)
+    assert not Look(450, 500).narrow
+
+
+def test_what_a_method_has_of_its_own_is_drawn():
+    """A derivative over the rows of its own; at the place behind the states that of z."""
+    S, Z = np.arange(24.0).reshape(4, 3, 2), -np.arange(8.0).reshape(4, 2)
+    own, at = SimpleNamespace(own=(S, Z)), SimpleNamespace(rows=SimpleNamespace(S=2 * S))
+    assert slopes._slopes(own, at, 3, 1).tolist() == Z[:, 1].tolist()
+    assert slopes._slopes(own, at, 2, 0).tolist() == S[:, 2, 0].tolist()
+    assert slopes._slopes(SimpleNamespace(own=None), at, 2, 1).tolist() == (2 * S[:, 2, 1]).tolist()
+
+
+def test_a_placeholder_is_as_large_as_its_still():
+    for height in (None, 333):
+        layout = LAYOUT | {"height": height}
+        figure = {"data": [{"x": [0, 1], "y": [0, 1]}], "layout": layout}
+        box = ET.fromstring(still.still(figure)).get("viewBox")
+        assert box == f"0 0 760 {height or 490}"
+        plotted = SimpleNamespace(to_plotly_json=lambda figure=figure: figure)
+        for one in (figure, plotted):
+            html = ET.fromstring(still.placeholder(one, "name"))
+            assert html.get("data-nsx-still") == "name"
+            assert html[0].get("viewBox") == box
+            assert html[0][0].get("href") == still.image(figure)
+
+
+@for_each("renderer", ["notebook", "", "none", "silent"])
+def test_a_notebook_gets_the_figure_and_its_still_in_one_output(renderer, monkeypatch):
+    """Where plotly itself shows it by a renderer; else plotly does what it does."""
+    said, kind = [], "application/vnd.plotly.v1+json"
+
+    class Figure:
+        def _repr_mimebundle_(self):
+            return {kind: {"config": {"scrollZoom": True}}} if renderer != "none" else {}
+
+        def _ipython_display_(self):
+            said.append("plotly")
+
+        def to_plotly_json(self):
+            return {"data": [{"x": [0, 1], "y": [0, 1]}], "layout": LAYOUT}
+
+    ways = SimpleNamespace(default=renderer, render_on_display=renderer != "silent")
+    monkeypatch.setattr(pio, "renderers", ways)
+    monkeypatch.setattr(still, "display", lambda bundle, raw: said.append(bundle))
+    still.show(Figure())
+    (one,) = said
+    if renderer != "notebook":
+        assert one == "plotly"
+        return
+    assert one[kind]["config"] == {"showSendToCloud": False, "scrollZoom": True}
+    assert one["text/html"] == still.mark(Figure())
 
 
 @for_each("seed", range(12))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 import explorer as ex
 from explorer import Contact, HybridSystem, MechanicalSystem
+from explorer.derivatives.saltation import final, saltation
 from explorer.models import models
 
 TIGHT = ex.EventDriven(rtol=1e-11, atol=1e-12)
@@ -440,3 +443,38 @@ def test_a_parameter_that_would_couple_contacts_has_other_derivatives(method):
     _, _, by_1, _ = fallen(1.0, 0.8, 0.6)
     y2, _, by_2, _ = fallen(1.0, 0.5, 0.6)
     assert sens.cost_gradient[1] == pytest.approx(by_1 + 2 * y2 * by_2, rel=1e-8)
+
+
+@pytest.mark.parametrize("e", [0.5, 0.8])
+def test_the_state_at_an_accumulation_is_its_limit(e):
+    """At rest on the floor, a moment after an impact that is marched; at an impact the left limit."""
+    ball, scheme = models["bouncing_ball"](), ex.EventDriven(rtol=1e-12)
+    sens = ex.sensitivity(ball, scheme, ("e", "y0"), {"w": "y"}, t_end=12.0, e=e)
+    last = len(sens.events) - 1
+    T = np.sqrt(2 / 9.81) * (1 + e) / (1 - e)
+    t, x, _, S, rates, dt = final(sens.solution, last)
+    assert t == pytest.approx(T, rel=1e-11)
+    assert x == pytest.approx([0, 0], abs=1e-9)
+    assert rates[:2] == pytest.approx([0, 0], abs=1e-9)
+    assert S[:2] == pytest.approx(np.zeros((2, 2)), abs=1e-8)
+    assert dt == pytest.approx([2 * np.sqrt(2 / 9.81) / (1 - e) ** 2, T / 2], rel=1e-9)
+    t, x, _, S, rates, dt = final(sens.solution, 0)
+    assert x == pytest.approx([0, -np.sqrt(2 * 9.81)])
+    assert rates[:2] == pytest.approx([x[1], -9.81])
+    assert S[:2, 1] == pytest.approx([1, 0])
+    for k in range(3):  # S+ = Xi S- + Pi, and a wrong S+ shows, relative to it
+        jump = saltation(sens.solution, k, sens.wrt, sens.question.places)
+        assert jump.residual < 1e-12
+        large = dataclasses.replace(jump, S_plus=jump.S_plus * 1e9)
+        assert large.residual == pytest.approx(1, rel=1e-3)
+
+
+def test_a_start_beside_an_order_that_decides_is_as_a_parameter():
+    """The start of `a` is the tilt."""
+    asked = {"cost": {"w": "y + a"}, "directional": "both"}
+    tilt, start = (ex.sensitivity(bar(), TIGHT, (name,), **asked) for name in ("tilt", "a"))
+    for side in ("left", "right"):
+        one, two = (getattr(sens, side) for sens in (tilt, start))
+        assert two.cost_gradient == pytest.approx(one.cost_gradient, rel=1e-6)
+        assert two.cost_jump == pytest.approx(one.cost_jump, rel=1e-6)
+        np.testing.assert_allclose(two.S, one.S, rtol=1e-6, atol=1e-9)

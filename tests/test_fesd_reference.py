@@ -94,6 +94,7 @@ def test_lengths_begin_even_or_with_a_first_part(driven):
     assert interval(driven, 3).parts()[2] == pytest.approx([0.2 / 3] * 3)
     assert interval(driven, 3, 0.5).parts()[2] == pytest.approx([0.1, 0.05, 0.05])
     assert interval(driven, 2, 0.2).parts()[2] == pytest.approx([0.04, 0.16])
+    assert interval(driven, 2, 0.2).sigma < 0.1 * interval(driven, 2).sigma  # closer to the end
 
 
 def test_the_first_iterate_lies_on_the_smoothed_complementarity(driven):

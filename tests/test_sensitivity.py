@@ -479,3 +479,12 @@ def test_what_rests_on_a_table_that_moves_follows_it(method):
     ):
         sens = ex.sensitivity(shaken, TIGHT, ("A", "w"), {"w": cost}, method)
         assert sens.cost_gradient == pytest.approx([by_a, by_w], rel=1e-8)
+
+
+def test_a_complex_step_needs_no_contacts():
+    system = models["duffing"]()
+    asked = {"wrt": ("k", "k3", "c"), "cost": {"w": "x*v_x"}, "t_end": 2.0}
+    direct, step = (
+        ex.sensitivity(system, TIGHT, method=m, **asked) for m in ("direct", "complex_step")
+    )
+    assert step.cost_gradient == pytest.approx(direct.cost_gradient, rel=1e-8)

@@ -283,3 +283,17 @@ def test_the_plot_of_a_cost_holds_the_range_of_its_parameter():
         plot = cost_plot(sens, 0, None)
         assert plot.x_range == pytest.approx(x)
         assert plot.y_range == pytest.approx(nice(psi - y, psi + y))
+
+
+def test_a_pinned_sensitivity_is_drawn_beside_each_curve():
+    """Dotted, with the derivative by the same parameter at its own value."""
+    sens, pinned = ball(), ball(e=0.5)
+    picture = draw(sens, pinned=pinned)
+    ghosts = named(picture, "pinned")
+    run = pinned.solution
+    wanted = [run.q[:, 0], run.v[:, 0], *pinned.S[:, :2, 0].T, pinned.Z[:, 0]]
+    for trace, values in zip(ghosts, wanted, strict=True):
+        y = np.asarray(trace["y"], float)
+        assert [np.nanmin(y), np.nanmax(y)] == pytest.approx([values.min(), values.max()], abs=1e-5)
+    assert all(trace["line"]["dash"] == "dot" for trace in ghosts)
+    assert not named(draw(sens), "pinned")

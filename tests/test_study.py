@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loops import for_each
 from scipy.optimize import brentq
 
 import explorer as ex
 from explorer.study import limit_cycle, power_law, studies
-from explorer.study.return_map import ReturnMap
+from explorer.study.limit_cycle import _multipliers, _solved
+from explorer.study.return_map import Return, ReturnMap
 
 ENERGY = "m*(v_x**2 + v_y**2)/2 + m*g*y"
 
@@ -216,6 +219,46 @@ def test_a_contact_is_a_section():
     cycle = limit_cycle(ball, section="floor", e=1, guess=[0, 3], keep="m*v_y**2/2 + m*g*y")
     assert cycle.period == pytest.approx(2 * 3 / 9.81, rel=1e-9)
     assert cycle.x == pytest.approx([0, 3], abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [50, 200])
+def test_round_off_may_end_newton_within_a_hundred_tolerances(noise):
+    """A map whose values are not better known than that: no step lowers the residual."""
+    tol = 1e-9
+    floor = SimpleNamespace(
+        section="s", period=None, system=SimpleNamespace(name="rough"), cycle=lambda x, T: None
+    )
+
+    class Rough(type(floor)):
+        def __call__(self, x):
+            return Return(x + noise * tol * (1 + np.abs(x)), 1.0, np.zeros((1, 1)), None)
+
+    kept = SimpleNamespace(newton=lambda x, back: np.ones(1))
+    rough = Rough(**vars(floor))
+    if noise > 100:
+        with pytest.raises(ex.StepFailed, match=r"after 0 steps the residual is 2e-07"):
+            _solved(rough, kept, np.ones(1), tol, 30)
+        return
+    x, _, history = _solved(rough, kept, np.ones(1), tol, 30)
+    assert x == 1
+    assert len(history) == 1
+
+
+@for_each(("section", "kept", "trivial"), [
+    (False, 0, []), (True, 0, [-0.01]), (False, 1, [1.02]), (True, 1, [-0.01, 1.02]),
+    (True, 2, [-0.01, 0.9, 1.02]),
+])  # fmt: skip
+def test_trivial_multipliers_are_set_apart(section, kept, trivial):
+    """One near 1 for each quantity that is kept, and of a section the least."""
+    values = np.array([0.9, -1.4, -0.01, 1.02, 0.5])
+    basis = np.random.default_rng(3).normal(size=(5, 5))
+    DP = basis @ np.diag(values) @ np.linalg.inv(basis)
+    free, apart = _multipliers(DP, section, kept)
+    assert np.sort(apart.real) == pytest.approx(trivial)
+    assert np.sort([*free.real, *apart.real]) == pytest.approx(np.sort(values))
+    assert (np.diff(np.abs(free)) <= 0).all()
+    one = _multipliers(np.array([[1.0, 0], [0, 0.98]]), True, 1)
+    assert (one[0].size, one[1].size) == (0, 2)
 
 
 # -- refusals ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 
 import explorer as ex
 from explorer.derivatives import verify
-from explorer.derivatives.doubts import _other_one
+from explorer.derivatives.doubts import _other, _other_one
 from explorer.derivatives.sequence import sequence
 from explorer.derivatives.trust import DIGITS, _grazing, _grown, trust
 from explorer.derivatives.verify import _apart, another
@@ -408,3 +408,36 @@ def test_a_miss_that_another_run_sees_alike_leaves_no_doubt():
     assert sens.doubts == ()
     assert sens.cost_gradient == pytest.approx([-(0.25**2) / 2])
     assert [check.name for check in sens.trust.certificate.broken] == ["near miss"]
+
+
+def test_a_second_opinion_moves_starts_too():
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt=("y", "v_y"), cost={"w": "y"}, t_end=1.0)
+    assert sens.verify().ok
+    sens.cost_gradient = sens.cost_gradient * [1.0, -1.0]
+    broken = [c.name for c in sens.verify().certificate.broken]
+    assert "difference quotients by v_y" in broken
+    assert "difference quotients by y" not in broken
+
+
+def test_growth_up_to_an_event_is_measured_there():
+    """The speed before the second impact: relative errors neither grow nor shrink on the way."""
+    sens = ex.sensitivity(models["bouncing_ball"](), wrt="g", cost={"w": "v_y"}, method="adjoint",
+                          until=("floor", 2), e=0.5)  # fmt: skip
+    assert sens.trust.growth == pytest.approx(1, rel=1e-6)
+
+
+def test_the_run_that_resolves_a_doubt_is_finer_where_that_is_possible():
+    for scheme in (
+        ex.EventDriven(rtol=1e-6),
+        ex.EventDriven("radau", rtol=1e-6),
+        ex.EventDriven(rtol=1e-12),
+    ):
+        finer = _other(scheme)
+        assert finer.rtol < 0.2 * scheme.rtol
+        assert finer.atol <= scheme.atol
+        assert (finer.method == "radau") == (scheme.method == "radau")
+    finest = ex.EventDriven(rtol=2e-13, atol=1e-14)
+    assert 10 < _other(finest).rtol / finest.rtol < 100
+    assert _other(finest).atol / finest.atol == pytest.approx(_other(finest).rtol / finest.rtol)
+    halved = _other(ex.EventDriven(ex.Newmark(h=0.02, beta=0.3)))
+    assert (halved.newmark.h, halved.newmark.beta) == (0.01, 0.3)

@@ -72,6 +72,8 @@ def test_impacts_cost_an_order_unless_they_are_located():
     text = found._repr_markdown_()
     assert "impact oscillator" in text
     assert "| EventDriven(Newmark) | 2.0" in text
+    rows = [line.split("|")[3].strip() for line in text.splitlines()[4:]]
+    assert rows == [str(c.steps[k]) for c in found.curves for k in (0, 4)]
 
 
 def test_runs_that_are_refused_are_left_out_and_said():
