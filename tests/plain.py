@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import ctypes
 import functools
 import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
+
+import numpy as np
 
 ROOM = "explorer.kernels."
 
@@ -14,6 +17,20 @@ ROOM = "explorer.kernels."
 def kernel(function=None, /, **_):
     """Stand in for the decorators: leave a function as it is written."""
     return function if callable(function) else lambda written: written
+
+
+def call(address, data, out, inp):
+    """Call the C function at an address: ``f(out, inp, data)``."""
+    given = [one.ctypes.data_as(ctypes.c_void_p) for one in (out, inp)]
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(int(address))(*given, int(data))
+
+
+def same(structure):
+    """Stand in for what takes a structure by reference."""
+    return structure
+
+
+STAND_INS = {"kernel": kernel, "template": kernel, "refer": same, "value_of": same, "call": call}
 
 
 @functools.cache
@@ -24,14 +41,14 @@ def plain(name: str) -> SimpleNamespace:
     """
     path = Path(importlib.util.find_spec(ROOM + name).origin)
     tree = ast.parse(path.read_text("utf-8"))
-    space: dict = {"__name__": f"plain.{name}", "kernel": kernel, "template": kernel}
-    space |= dict.fromkeys(("refer", "value_of"), lambda structure: structure)
+    space: dict = {"__name__": f"plain.{name}"}
     rest = []
     for node in tree.body:
         source = getattr(node, "module", None) or ""
         if isinstance(node, ast.ImportFrom) and source.startswith(ROOM):
             used = source.removeprefix(ROOM)
             if used in ("jit", "references", "templates"):
+                space |= {one.asname or one.name: STAND_INS[one.name] for one in node.names}
                 continue
             text = Path(importlib.util.find_spec(source).origin).read_text("utf-8")
             if "@kernel" in text or "@template" in text:
@@ -41,3 +58,12 @@ def plain(name: str) -> SimpleNamespace:
         rest.append(node)
     exec(compile(ast.Module(rest, []), str(path), "exec"), space)
     return SimpleNamespace(**space)
+
+
+def opened(structure):
+    """Return a structure whose records, at any depth, have their fields as attributes."""
+    if hasattr(structure, "_fields"):
+        return type(structure)(*map(opened, structure))
+    if getattr(getattr(structure, "dtype", None), "names", None):
+        return structure.view(np.recarray)
+    return structure
