@@ -113,6 +113,21 @@ def test_the_error_of_its_steps_is_told(monkeypatch):
         assert 0.1 * error < swept.error < 1e5 * rtol
 
 
+def test_the_error_of_its_steps_has_no_unit():
+    """Of two oscillators one is measured in a unit that is a million times smaller."""
+    system = ex.MechanicalSystem(
+        "two", q="x y", params={"c": ex.Param(1, 1e-9, 1e9), "k": 3.0},
+        force=["-k*x", "-4*y - x*y/2"], start={"q": [1, "c"], "t_end": 2},
+    )  # fmt: skip
+    errors = []
+    for c in (1.0, 1e6):
+        question = ask(system, EventDriven(rtol=1e-5, atol=1e-15), ("k",),
+                       {"w": f"x + y/{c:.0f}"}, 2, None, None, {"c": c})  # fmt: skip
+        swept = module._sweep(question, question.run(wrt=False, events=True))
+        errors.append(swept.error)
+    assert errors[1] == pytest.approx(errors[0], rel=1e-6)
+
+
 def test_a_new_cost_compiles_nothing_of_the_dynamics(monkeypatch):
     """Of a new cost its own two formulas are compiled, and for other numbers nothing."""
     system = models["elastic_pendulum"]()

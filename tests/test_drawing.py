@@ -96,6 +96,8 @@ def test_a_range_is_given_or_that_of_the_values(values, more, wanted):
     [
         (ranged(0, 8), "0 1 2 3 4 5 6 7 8"),  # 600 px have room for eight steps of 70
         (ranged(0, 10), "0 2 4 6 8 10"),
+        (ranged(0, 60 / 7), "0 1 2 3 4 5 6 7 8"),  # just as many as have room
+        (ranged(0, 120 / 7), "0 2 4 6 8 10 12 14 16"),
         (ranged(-0.3, 0.4), "−0.3 −0.2 −0.1 0 0.1 0.2 0.3 0.4"),
         (ranged(0.1, 3.9), "0.5 1 1.5 2 2.5 3 3.5"),
         (ranged(3.9, 0.1), "0.5 1 1.5 2 2.5 3 3.5"),
@@ -852,6 +854,21 @@ def test_every_arc_that_can_be_seen_has_points_of_its_own(seed, count):
             inside = drawn[(drawn > begin) & (drawn < end)]
             assert len(inside) >= 3
             assert np.diff([begin, *inside, end]).max() <= 0.5 * (end - begin)
+
+
+@for_each(("e", "points"), [(0.3, 200), (0.9, 60), (0.9, 13)])
+def test_about_as_many_rows_are_drawn_as_asked_for(e, points):
+    """All but those for the limits at events, and half of them at least, are spread evenly."""
+    sens = ex.sensitivity(ex.models.bouncing_ball(), wrt="e", t_end=3.0, e=e)
+    at = one_sided.sides(sens.solution, None, points)
+    times = at.rows.t[at.pick]
+    even = max(points - 2 * len(at.events), points // 2)
+    assert np.isin(np.linspace(0, 3, even), times).all()
+    assert even <= len(np.unique(times)) <= even + 4 * len(sens.events) + 3
+    part = one_sided.sides(sens.solution, (-1.0, 9.0), points)
+    assert (part.t == at.t).all()
+    some = one_sided.sides(sens.solution, (0.5, 1.5), points)
+    assert (some.t.min(), some.t.max()) == pytest.approx((0.5, 1.5))
 
 
 def test_twins_part_at_the_first_event_that_only_one_has():

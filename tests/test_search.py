@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -148,6 +149,28 @@ def test_every_iterate_of_a_descent_is_told(runs):
     assert best.history[-1]["gradient"] <= 1e-7 < best.history[0]["gradient"]
     assert best.gradient["e"] == pytest.approx(4 * first * away, abs=1e-6)
     assert best.evaluations == len(runs)
+
+
+def test_a_descent_tells_how_far_it_is(monkeypatch):
+    """Of at most max_iter iterates behind the start, with the cost of each."""
+    told = []
+
+    class Heard:
+        def __init__(self, total, what, on):
+            told.append((total, on))
+
+        def __call__(self, done, text):
+            told.append((done, text))
+
+        def close(self):
+            told.append("closed")
+
+    monkeypatch.setattr(sys.modules[ex.minimize.__module__], "Progress", Heard)
+    best = ex.minimize(ex.models.bouncing_ball(), {"w": "(t - 1)**2"}, "e", until=("floor", 2),
+                       max_iter=7, progress=False)  # fmt: skip
+    assert told[0] == (7, False)
+    assert told[-1] == "closed"
+    assert told[1:-1] == [(k, f"cost {row['cost']:.4g}") for k, row in enumerate(best.history)]
 
 
 def test_a_descent_ends_after_max_iter():

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import explorer as ex
+from explorer.compiled import compile_switched
 from explorer.views.drawing.contours import areas, lines
 from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.lanes import bars
 from explorer.views.drawing.picture import OFF
-from explorer.views.drawing.regions import SIDES
+from explorer.views.drawing.regions import SIDES, Regions
 
 SIDE = {"minus": -1, "sliding": 0, "plus": 1}
 
@@ -215,6 +216,22 @@ def test_regions_are_shaded_and_arrows_point_along_their_field():
     turn = along[:, 0] * field[:, 1] - along[:, 1] * field[:, 0]
     np.testing.assert_allclose(turn / np.hypot(*along.T) / np.hypot(*field.T), 0, atol=1e-4)
     assert ((along * field).sum(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize(("name", "count"), [("switched_oscillator", 2), ("glass_network", 4)])
+def test_a_legend_beside_a_run_names_two_regions_at_most(name, count):
+    system = getattr(ex.models, name)()
+    compiled, rho = compile_switched(system), system.rho({})
+    ends = (-1.5, 1.5), (-1.5, 1.5)
+    for named in (False, True):
+        for flow in (False, True):
+            plane = Regions(compiled, rho, np.zeros(system.n), 0, 1, 0.0, named, flow)
+            assert len(plane.cells) == count
+            arrows = [t for t in plane(*ends) if t.get("fillcolor", "").endswith("0.8)")]
+            assert [t["showlegend"] for t in arrows] == [named or count <= 2] * count
+            assert all((t["x"] is OFF[0]) != flow for t in arrows)
+            surfaces = [t for t in plane(*ends) if t["name"].endswith("surface")]
+            assert [t["showlegend"] for t in surfaces] == [named] * 3
 
 
 def test_a_plane_before_any_run():

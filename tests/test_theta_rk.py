@@ -29,6 +29,16 @@ def test_order_is_full_without_a_switch(tableau, representation):
     assert not found.refused
 
 
+def test_the_work_of_a_run_is_its_number_of_steps():
+    """One step is enough for a run, and three runs for an order."""
+    scheme = {"implicit": ex.ThetaRK(stages=1)}
+    found = ex.study.order_diagram(
+        ex.models.switched_oscillator(), scheme, h=[0.2, 0.1, 0.05], r0=1.2, t_end=0.2
+    )
+    assert found.curves[0].steps.tolist() == [1, 2, 4]
+    assert found.curves[0].order == pytest.approx(1, abs=0.2)
+
+
 def test_the_papers_diagram():
     """Order 2 s - 1 with FESD; of time stepping the error of a switch, of order 1, at any s."""
     found = ex.study.order_diagram(ex.models.switched_oscillator())
