@@ -95,6 +95,16 @@ EQUIVALENT = {
         "of two attempts that leave as much, either is the best",
     ("views/mechanism.py", "turn = np.linspace(0, 3 * np.pi, 49)"):
         "a circle, drawn once and a half",
+    ("views/drawing/decimate.py",
+     "t = np.unique(np.concatenate([np.linspace(0.0, end, (even - 1)), own, sides]))"):
+        "two times less of hundreds",
+    ("views/drawing/one_sided.py",
+     "gaps = np.searchsorted(chosen, ends[((ends >= chosen[0])) & (ends <= chosen[-1])])"):
+        "before each right limit that is drawn stands its left one",
+    ("derivatives/doubts.py", "and (len(theirs.events.head) >= k)"):
+        "sequences of different lengths differ, as the next line finds",
+    ("derivatives/complex_step.py", "return np.linalg.solve(M, self.force(*at)), np.empty(1, complex)"):
+        "forces of contacts are read where there are some",
     ("views/drawing/regions.py", "alpha = ((sides >= 0)).astype(float)"):
         "no point of a picture lies on a surface but for round-off",
     ("views/drawing/regions.py",

@@ -29,7 +29,7 @@ from explorer.views.drawing import (
     still,
     still_marks,
 )
-from explorer.views.drawing.polyline import Axis, Look, _round
+from explorer.views.drawing.polyline import Axis, Box, Look, Shared, _across, _Chosen, _round
 from explorer.views.drawing.view import views
 from explorer.views.multipliers import _area
 from explorer.views.twins import _parting
@@ -438,6 +438,45 @@ def test_a_run_is_read_where_it_bends():
     assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
 
 
+def test_a_portrait_that_is_cut_begins_at_its_first_later_point():
+    """Though that may be one which the whole curve could spare; later ones are as before."""
+    t = np.linspace(0, 8 * np.pi, 400)
+    x, y = np.cos(t) * (1 - t / 60), np.sin(t)
+    box = Box(Axis(-1.0, 1.0, 90.0), Axis(-1.0, 1.0, 90.0), False)
+    spared = 0
+    for k in range(100, 130):
+        trace = picture.curve(x, y, "#000000", breaks=decimate.NONE, meta={"t": t})
+        chosen = _Chosen(trace, box, _across(x, box, Shared()))
+        whole = chosen.across
+        chosen.cut(t[k] - 1e-6)
+        assert chosen.across[0] == k
+        later = whole[whole > k]
+        assert chosen.across[1 : 1 + len(later)].tolist() == later.tolist()
+        spared += k not in whole
+    assert 5 <= spared <= 25
+
+
+@for_each(("states", "reset", "torn"), [
+    ("x", None, True), ("x y", None, False), ("x y", "x + 1", True),
+])  # fmt: skip
+def test_curves_are_torn_where_what_is_drawn_jumps(states, reset, torn):
+    """Of one state its rate is drawn too, which jumps at a change of mode; of more only resets."""
+    names = states.split()
+    system = ex.HybridSystem(
+        "turns", x=states, modes={"up": ["1"] * len(names), "down": ["-1"] * len(names)},
+        guards=[{"mode": "up", "r": "t - 1", "direction": 1, "to": "down", "name": "turn",
+                 **({"reset": {"x": reset}} if reset else {})}],
+        start={"x": [0.0] * len(names), "t_end": 2.0},
+    )  # fmt: skip
+    run = decimate.fine(ex.simulate(system))
+    points = decimate.rows(run)
+    assert points.torn is points.jumps
+    assert points.t[points.jumps].tolist() == [1.0] * torn
+    assert (points.t[points.jumps - 1] == 1.0).all()
+    for values, own in zip(points.q, run.x.T, strict=True):
+        assert (values == own).all()
+
+
 # -- ranges --------------------------------------------------------------------------------------
 
 
@@ -691,6 +730,27 @@ def test_curves_without_stages_have_colours_of_their_own_and_the_first_dash():
     assert [s.endswith("-open") for s in symbols] == [False, True, True, False, False]
 
 
+@for_each("seed", range(40))
+def test_room_for_the_longest_number_beside_an_axis(seed):
+    """Ticks at multiples of 1, 2 or 5 times a power of ten, at most five steps in the range."""
+    draw = np.random.default_rng(seed)
+    size = 10.0 ** draw.uniform(-5, 3.9)
+    low, high = np.sort(size * draw.uniform(-1, 1, 2))
+    steps = [k * 10.0**e for e in range(-9, 5) for k in (1, 2, 5)]
+    step = min(s for s in steps if 5 * s >= high - low)
+    decimals = max(0, -int(np.floor(np.log10(step * 1.0001))))
+    ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+    if max(abs(low), abs(high)) > 1e-6:
+        longest = max(len(f"{t:.{decimals}f}") for t in ticks)
+        assert compose._digits(low, high) == longest, (low, high)
+        plot = picture.Plot([], "", "", None, (low, high))
+        assert compose._beside(plot) == 34 + 7 * max(longest, 4)
+    for ends in ((0.0, 2e4), (-1e5, 3.0), (0.0, 1e-7)):  # with a prefix
+        assert compose._digits(*ends) == 5
+    for ends in ((2.0, 2.0), (0.0, np.inf), (np.nan, 1.0)):
+        assert compose._digits(*ends) == 4
+
+
 def test_in_a_narrow_look_all_plots_stand_below_each_other():
     """As high as usual ones, in px; a plot of two logarithms is twice as high."""
     x = np.linspace(1, 9, 50)
@@ -718,6 +778,47 @@ def test_in_a_narrow_look_all_plots_stand_below_each_other():
     widths = [np.diff(wide[f"xaxis{k}"]["domain"])[0] for k in ("", "3")]
     assert widths[1] == pytest.approx(2 * widths[0], rel=1e-3)
     assert not Look(450, 500).narrow
+
+
+def test_between_two_plots_there_is_room_for_labels_and_legends():
+    """19 px a line of a legend, 44 px of tick labels and a title where the axis is not shared."""
+    time, log, other = (
+        picture.Plot([], name, "", time=name == "t", log=name == "log")
+        for name in ("t", "log", "x")
+    )
+    for one, two in itertools.product((time, log, other), repeat=2):
+        foot = 0 if one is two is not other else 44
+        room = [compose._below(one, two, n) for n in range(5)]
+        assert room[0] == max(16, foot + 8)
+        assert np.diff(room[1:]).tolist() == [19] * 3
+        assert foot + 19 <= room[1] <= foot + 19 + 8
+    assert compose._joined(log, picture.Plot([], "other", "", time=False, log=True)) is False
+
+
+def test_a_logarithmic_axis_has_every_power_of_ten():
+    plot = picture.Plot(
+        [], "h (s)", "error", (1e-3, 1.0), (1e-9, 1e5), time=False, log=True, log_y=True
+    )
+    for axis, ends in zip(compose._axes(plot, True), ((-3, 0), (-9, 5)), strict=True):
+        assert (axis["type"], axis["dtick"]) == ("log", 1)
+        assert axis["range"] == pytest.approx(ends)
+    plain = picture.Plot([], "t (s)", "y (m)", (0.0, 1.0), (0.0, 1.0), ticks=["a", "b"])
+    across, up = compose._axes(plain, False)
+    assert (across["range"], up["range"], up["tickvals"]) == ([0, 1], [0, 1], [0, 1])
+    assert "type" not in across | up
+    assert "title" not in across
+
+
+@for_each(("top", "unit", "said"), [
+    (0.9e-3, "", "power"), (1e-3, "", None), (9e3, "", None), (1e4, "", "power"), (0.0, "", None),
+    (1e-5, "m", None), (1e6, "(m/s)/kg", "power"),
+])  # fmt: skip
+def test_values_far_from_one_have_their_power_on_the_axis_or_a_prefix(top, unit, said):
+    title = f"y ({unit})" if unit else "y"
+    plot = picture.Plot([], "t (s)", title, (0.0, 1.0), (-top, 0.5 * top))
+    _, up = compose._axes(plot, True)
+    assert up.get("exponentformat") == said
+    assert compose._far((-top, 0.5 * top)) == compose._far((0.0, top)) == bool(said or unit)
 
 
 def test_what_a_method_has_of_its_own_is_drawn():
