@@ -70,16 +70,17 @@ def update(inp, data):
     first = partners + SLOTS * n + 10 * SLOTS * n
     cells = data[CELLS]
     after = first + cells
-    left, low, right, high, largest = inp[1], inp[2], inp[1], inp[2], 0.0
+    left, low, right, high, largest, finite = inp[1], inp[2], inp[1], inp[2], 0.0, 0.0
     for i in range(n):
         left, right = min(left, inp[1 + 3 * i]), max(right, inp[1 + 3 * i])
         low, high = min(low, inp[2 + 3 * i]), max(high, inp[2 + 3 * i])
+        finite += 0.0 * (inp[1 + 3 * i] + inp[2 + 3 * i])  # min() and max() would swallow a NaN
         largest = max(largest, number(data[HEAD + i]))
         for k in range(SLOTS):
             j = data[partners + SLOTS * i + k]
             if j != FREE and distance(i, j, inp, data) > 1.2 * reach:
                 data[partners + SLOTS * i + k] = FREE
-    if not np.isfinite(right - left + high - low):
+    if not np.isfinite(right - left + high - low + finite):
         return 0
     edge = 2.0 * largest + reach
     while (int((right - left) / edge) + 1) * (int((high - low) / edge) + 1) > cells:
