@@ -1,7 +1,7 @@
 """Multipliers of a mode of a system with step functions, and their derivatives.
 
 A mode is an active set and, where dc/dt = 0 has several solutions alpha on its surfaces, one of
-them: of two equations that in which det d(dc/dt)/d alpha is positive or negative, of more that with
+them: of two equations that in which det d(dc/dt)/d alpha is negative or positive, of more that with
 the k-th smallest first multiplier. Their derivatives follow by the implicit function theorem: with
 R = dc/dt of what is slid on,
 

@@ -146,7 +146,7 @@ def discriminant(corners: Matrix) -> float:
 
 @kernel(inner=True)
 def pair(corners: Matrix, side: int, w: Vector, beyond: int) -> float:
-    """Set w to that root of two equations whose Jacobian has the sign `side`; return it, or 0.
+    """Set w to that root of two equations whose Jacobian has the sign -`side`; return `side`, or 0.
 
     Both quadratic equations have the discriminant det J^2 (Dieci and Lopez, *Numer. Math.* 117
     (2011) 779); the root may lie outside the box. With `beyond` a negative discriminant counts as
