@@ -4,10 +4,11 @@ A mutant is the project with one operator or one number of one line changed. It 
 of its room fails, and survives if all of them pass. Mutants are drawn by a seed from the files that
 are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
 
-The tests of a file are those that import it or say the name of something public in it, then those
-of the other files in its folder, first of those that import it; where there are few, and for
-kernels, those of the files that import it, and so on. Where a test takes a kernel as Python runs it (tests/plain.py),
-nothing is compiled; else it is compiled anew in a cache of the copy.
+The tests of a file are those that bear its name or that of its folder, those that import it or say
+the name of something public in it, then those of the other files in its folder, first of those that
+import it; where there are few, and for kernels, those of the files that import it, and so on. Where
+a test takes a kernel as Python runs it (tests/plain.py), nothing is compiled; else it is
+compiled anew in a cache of the copy.
 """
 
 from __future__ import annotations
@@ -283,11 +284,13 @@ class Rooms:
 
     def direct(self, module: str) -> dict[Path, int]:
         """Return how often test files import a module or name what it offers by `ex.`."""
-        offered = "|".join(map(re.escape, sorted(public(self.files[module])))) or "$^"
-        said = re.compile(rf"\bex\.(\w+\.)*({offered})\b")
+        names = sorted(public(self.files[module]))
+        said = re.compile(rf"\bex\.(\w+\.)*({'|'.join(map(re.escape, names)) or '$^'})\b")
+        offered = {f"explorer.{name}" for name in names}
         return {
             path: len(said.findall(text)) + 10 * any(
-                name == module or name.startswith(f"{module}.") for name in wanted
+                name == module or name in offered or name.startswith(f"{module}.")
+                for name in wanted
             )
             for path, (text, wanted) in self.tests.items()
         }  # fmt: skip
@@ -298,7 +301,8 @@ class Rooms:
         folder = own.rpartition(".")[0] + "."
         room = {name for name in self.files if name.startswith(folder)}
         near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
-        seen, found = {own}, self.ordered({own})
+        seen, found = {own}, self.called(own)
+        found += [path for path in self.ordered({own}) if path not in found]
         for others in (near, set() if folder.startswith(KERNELS) else room):
             found += [path for path in self.ordered(others) if path not in found]
         level = self.users.get(own, set())
@@ -306,6 +310,17 @@ class Rooms:
             seen |= level
             found += [path for path in self.ordered(level) if path not in found]
             level = {user for name in level for user in self.users.get(name, ())} - seen
+        return found
+
+    def called(self, module: str) -> list[Path]:
+        """Return the test files that bear the name of a module, then those of its folder."""
+        names = [part for part in module.split(".")[2:][::-1] if part != "kernels"]
+        found = []
+        for name in names:
+            for path in sorted(self.tests):
+                test = path.stem.removeprefix("test_")
+                if f"{name}_".startswith(f"{test}_") or f"{test}_".startswith(f"{name}_"):
+                    found += [path] if path not in found else []
         return found
 
     def ordered(self, modules: set[str]) -> list[Path]:
