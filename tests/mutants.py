@@ -99,6 +99,8 @@ EQUIVALENT = {
     ("views/drawing/decimate.py",
      "t = np.unique(np.concatenate([np.linspace(0.0, end, (even - 1)), own, sides]))"):
         "two times less of hundreds",
+    ("views/drawing/lanes.py", "first = np.flatnonzero(np.diff(sign, prepend=9))"):
+        "as -9, no sign",
     ("views/drawing/one_sided.py",
      "gaps = np.searchsorted(chosen, ends[((ends >= chosen[0])) & (ends <= chosen[-1])])"):
         "before each right limit that is drawn stands its left one",

@@ -17,6 +17,7 @@ from loops import for_each
 
 import explorer as ex
 from explorer.views import events, gradient
+from explorer.views.active_set import lengths_plot
 from explorer.views.drawing import (
     compose,
     contours,
@@ -31,8 +32,10 @@ from explorer.views.drawing import (
 )
 from explorer.views.drawing.polyline import Axis, Box, Look, Shared, _across, _Chosen, _round
 from explorer.views.drawing.view import views
+from explorer.views.modes import _MOST, _events
 from explorer.views.multipliers import _area
-from explorer.views.twins import _parting
+from explorer.views.trajectory import _exact
+from explorer.views.twins import _parting, band
 from explorer.views.work_precision import _looks
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -365,6 +368,9 @@ def test_pixels_and_values_are_inverse():
     outside = -at[0] / 400
     assert at[-1] - 400 == pytest.approx(-at[0])  # what lies outside has as much room on each side
     assert axis.pixels(wide * 1e3)[0] / -400 == pytest.approx(outside)
+    for near in ([-1.3, 0.0, 3.0], [-1.0, 1.0, 3.4], [-1.3, 2.0, 3.4], [-9.0, 0.0, 3.4]):
+        at = axis.pixels(np.array(near))
+        assert axis.values(at, (near[0], near[-1])) == pytest.approx(near)
     log = Axis(-2.0, 2.0, 400.0, True)
     assert log.pixels(np.array([0.01, 1, 10, 100.0])) == pytest.approx([0, 200, 300, 400])
     assert Axis(2.0, 2.0, 10.0).pixels(np.array([2.0, 3.0])).tolist() == [0, 10]
@@ -970,6 +976,101 @@ def test_about_as_many_rows_are_drawn_as_asked_for(e, points):
     assert (part.t == at.t).all()
     some = one_sided.sides(sens.solution, (0.5, 1.5), points)
     assert (some.t.min(), some.t.max()) == pytest.approx((0.5, 1.5))
+
+
+def test_of_many_lengths_of_elements_the_shortest_are_drawn():
+    """And some of all others, from the first to the last; few of them all."""
+    draw = np.random.default_rng(7)
+    for count in (1, 144, 145, 700):
+        h = draw.uniform(0.1, 1.0, count)
+        t = np.append(0.0, np.cumsum(h))
+        run = SimpleNamespace(boundaries=t, t=t, system=SimpleNamespace(time_unit="s"))
+        (line,) = lengths_plot(run).traces
+        x, y = (np.asarray(line[k], float).reshape(-1, 3) for k in "xy")
+        assert np.isnan(x[:, 2]).all()
+        assert np.isnan(y[:, 2]).all()
+        at = np.searchsorted(t, x[:, 0] + 1e-3) - 1
+        np.testing.assert_allclose(x[:, :2], np.column_stack([t[at], t[at + 1]]), rtol=1e-6)
+        np.testing.assert_allclose(y[:, :2], h[at][:, None].repeat(2, 1), rtol=1e-6)
+        assert len(at) == count if count <= 144 else 144 <= len(at) <= 180
+        assert {0, count - 1, *np.argsort(h)[:36]} <= {*at.tolist()}
+
+
+def test_of_many_modes_and_events_some_are_marked():
+    """The longest stays in a mode, and events spread from the first to the last."""
+    draw = np.random.default_rng(8)
+    modes = np.tile([0, 1, 2], 200)
+    t = np.cumsum(draw.uniform(0.1, 1, 600))
+    events = [SimpleNamespace(contact="ab"[k % 2], row=k, t=t[k]) for k in range(600)]
+    run = SimpleNamespace(mode=modes, t=t, events=events, has=lambda part: False)
+    marked, level = _events(run, "b")
+    assert (marked[0], marked[-1]) == pytest.approx((t[1], t[599]))
+    rows = np.searchsorted(t, marked - 1e-3)
+    assert (rows % 2 == 1).all()
+    assert len(rows) == len({*rows}) == _MOST
+    assert level.tolist() == modes[rows].tolist()
+    assert _events(run, "c")[0] is picture.OFF[0]
+
+
+@for_each("count", [300, 40_000, 40_001])
+def test_a_closed_form_of_many_rows_is_drawn_at_some_of_them(count):
+    """At both ends and on both sides of each reset, and of few rows at all; there it is the limit."""
+    t = np.sort(np.random.default_rng(9).uniform(0, 8, count))
+    torn = np.array([100, 200, count - 5])
+    t[torn] = t[torn - 1]
+    times = []
+
+    def exact(at, rho):
+        times.append(at)
+        return {"q": np.column_stack([at, rho["a"] * at])}
+
+    run = SimpleNamespace(
+        system=SimpleNamespace(exact=exact), rho={"a": 3.0}, q=np.array([[0.0, 0.0]])
+    )
+    run.q = np.array([[t[0], 3 * t[0]]])
+    at, form, gaps = _exact(run, decimate.Rows(t, [], [], torn, torn))
+    assert len(at) == count if count <= 40_000 else 20_000 <= len(at) <= 40_000
+    assert (at[0], at[-1]) == (t[0], t[-1])
+    assert np.isin(at, t).all()
+    assert at[gaps].tolist() == at[gaps - 1].tolist() == t[torn].tolist()
+    assert (form[:, 1] == 3 * form[:, 0]).all()
+    assert (form[gaps, 0] > at[gaps]).all()
+    assert (form[gaps - 1, 0] < at[gaps - 1]).all()
+    np.testing.assert_allclose(form[:, 0], at, atol=1e-5)
+    run.q = run.q + 1e-3
+    assert _exact(run, decimate.Rows(t, [], [], torn, torn)) is None
+
+
+def test_a_band_needs_points_between_two_events():
+    twin = SimpleNamespace(delta=0.2, ends=(-0.5, 0.5))
+    for count in (1, 2, 3, 9):
+        at = SimpleNamespace(t=np.arange(count) / 1.0, gap=np.zeros(count, bool), drawn=np.asarray)
+        drawn = band(at, np.ones(count), np.full(count, 5.0), twin)
+        if count < 2:
+            assert (drawn["x"].tolist(), drawn["y"].tolist()) == ([0], [np.float32(-1e9)])
+            continue
+        up, down = drawn["y"][:count], drawn["y"][count : 2 * count]
+        assert (up.tolist(), down.tolist()) == ([0.5] * count, [1.5] * count)
+        assert drawn["x"][:-1].tolist() == [*range(count), *reversed(range(count))]
+
+
+@for_each(
+    "by",
+    [(0, False), (0, True), (1, False), (2, False), (2, True), (3, True), (4, True), (-1, True)],
+)
+def test_events_are_listed_in_the_order_that_is_asked_for(by):
+    """By a column, either way; by one that is not there in time."""
+    run = simulated("bouncing_ball", 3.0)
+    plain, table = (events.event_table(run, most=4, page=1, by=b) for b in ((0, False), by))
+    every = [(e.t, f"{e.kind}", -e.gap_dot_minus, e.impulse) for e in run.events]
+    place = by[0] if 0 < by[0] < len(plain["columns"]) else 0
+    order = sorted(every, key=lambda row: row[place], reverse=by[1])
+    assert [row[0] for row in table["rows"]] == [float(f"{row[0]:.5g}") for row in order[4:8]]
+    assert table["by"] == [place, by[1]]
+    assert table["page"] == 1
+    beyond = events.event_table(run, most=4, page=99, by=by)
+    assert beyond["page"] == beyond["pages"] - 1 == (len(every) - 1) // 4
+    assert len(beyond["rows"]) == len(every) - 4 * beyond["page"]
 
 
 def test_twins_part_at_the_first_event_that_only_one_has():

@@ -297,3 +297,16 @@ def test_a_pinned_sensitivity_is_drawn_beside_each_curve():
         assert [np.nanmin(y), np.nanmax(y)] == pytest.approx([values.min(), values.max()], abs=1e-5)
     assert all(trace["line"]["dash"] == "dot" for trace in ghosts)
     assert not named(draw(sens), "pinned")
+
+
+def test_the_event_at_which_a_cost_ends_is_a_line_through_all_plots():
+    sens = ex.sensitivity(ex.models.bouncing_ball(), wrt="e", cost={"w": "t"}, until=("floor", 2))
+    picture = draw(sens)
+    ends = named(picture, "end T")
+    assert len({trace["yaxis"] for trace in ends}) == len(ends) == 5
+    assert [bool(trace["showlegend"]) for trace in ends] == [True] + [False] * 4
+    for trace in ends:
+        assert np.asarray(trace["x"])[:2] == pytest.approx([sens.events[1].t] * 2)
+        low, high = picture.layout["yaxis" + trace["yaxis"][1:]]["range"]
+        assert trace["y"][0] < low < high < trace["y"][1]
+    assert not named(draw(ball()), "end T")
