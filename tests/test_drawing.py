@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import functools
 import itertools
 import re
+import sys
 import xml.etree.ElementTree as ET
 from types import SimpleNamespace
 
 import numpy as np
-import plotly.io as pio
+import plotly
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -866,7 +868,8 @@ def test_a_notebook_gets_the_figure_and_its_still_in_one_output(renderer, monkey
             return {"data": [{"x": [0, 1], "y": [0, 1]}], "layout": LAYOUT}
 
     ways = SimpleNamespace(default=renderer, render_on_display=renderer != "silent")
-    monkeypatch.setattr(pio, "renderers", ways)
+    monkeypatch.setitem(sys.modules, "plotly.io", SimpleNamespace(renderers=ways))
+    monkeypatch.setattr(plotly, "io", SimpleNamespace(renderers=ways), raising=False)
     monkeypatch.setattr(still, "display", lambda bundle, raw: said.append(bundle))
     still.show(Figure())
     (one,) = said
@@ -1052,6 +1055,11 @@ def test_a_band_needs_points_between_two_events():
         up, down = drawn["y"][:count], drawn["y"][count : 2 * count]
         assert (up.tolist(), down.tolist()) == ([0.5] * count, [1.5] * count)
         assert drawn["x"][:-1].tolist() == [*range(count), *reversed(range(count))]
+
+
+@functools.cache
+def simulated(name, t_end):
+    return ex.simulate(getattr(ex.models, name)(), t_end=t_end)
 
 
 @for_each(
