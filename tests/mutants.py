@@ -67,6 +67,16 @@ EQUIVALENT = {
         "one row more, in which the band has zeros",
     ("kernels/linear_algebra/dense_lu.py", "end = min(n, k + kl + ku + 2)"):
         "one column more, in which the band has zeros",
+    ("kernels/linear_algebra/dense_lu.py", "for i in range(k + 1, min(n, k + kl + 2)):"):
+        "one row more, in which the band has zeros",
+    ("kernels/linear_algebra/dense_lu.py", "for j in range(k + 1, min(n, k + kl + ku + 2)):"):
+        "one column more, in which the band has zeros",
+    ("kernels/sliding/multiaffine.py",
+     "if (box[m + a] - box[a] >= box[m + wide] - box[wide]):"):
+        "of sides that are as long, either is the longest",
+    ("kernels/event_driven/transition.py",
+     "pick = picks[moment] if moment < picks.size else -2"):
+        "as -1, the number of no branch",
     ("kernels/linear_algebra/banded_lu.py", "row = A[i, k - i + w + 1 : k - i + w + 2 + count]"):
         "the loop takes `count` entries of it",
     ("kernels/friction/single_contact.py",

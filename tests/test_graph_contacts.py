@@ -10,7 +10,7 @@ from contact_graph import FRICTION, OPEN, STICK, Case, dense
 from loops import for_each
 from plain import plain
 
-from explorer.codes import LCP_RAY, SUCCESS
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, SUCCESS
 from explorer.kernels.friction.graph_structures import WIDEST
 
 gauss, bands = plain("friction.graph_gauss_seidel"), plain("friction.graph_newton")
@@ -306,6 +306,9 @@ def test_factors_serve_the_same_set_again_and_no_other():
             np.testing.assert_array_equal(work.band.A[:n, 1:], factors[:n, 1:])
     k = next(k for k in range(case.m) if case.place[k] >= 0)
     g.mode[case.act[k]] = 1
+    singular = g._replace(val=np.zeros_like(g.val), soft=np.zeros_like(g.soft))
+    assert sets.factor_set(singular, work, True)[0] == LCP_ITERATIONS
+    assert state[0].width == -1
     for _ in range(2):  # what slides is always factored: its mu may be another
         work.band.A[0, 0] = 123.0
         sets.factor_set(g, work, True)

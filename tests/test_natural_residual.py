@@ -63,6 +63,15 @@ def test_the_residual_of_friction_is_its_definition(frictional, seed):
     assert friction.residual(case) == pytest.approx(max(off), rel=1e-12)
 
 
+@for_each("seed", range(8))
+def test_the_unit_of_a_contact_that_nothing_moves_is_one(seed):
+    case = contacts(np.random.default_rng(seed), (2,))
+    case.D[case.act[0]] = case.D[:, case.act[0]] = 0.0
+    case.P[:], case.q[1:] = 0.0, 1.0
+    case.q[0], case.P[0] = 3.0, 0.1 + 0.1 * seed
+    assert friction.residual(case) == case.P[0]
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("row", range(5))
 def test_no_number_is_no_small_residual(bad, row):
