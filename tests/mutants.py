@@ -116,6 +116,15 @@ EQUIVALENT = {
     ("views/drawing/decimate.py",
      "t = np.unique(np.concatenate([np.linspace(0.0, end, (even - 1)), own, sides]))"):
         "two times less of hundreds",
+    ("views/drawing/decimate.py", "t = np.union1d(t, np.linspace(low, high, (int(_CLOSE * width) - 2)))"):
+        "four times less of hundreds",
+    ("derivatives/differences.py",
+     "delta = 10.0**-power * max(2.0, abs(question.rho[place]) if place >= 0 else 1.0)"):
+        "a difference of up to twice the width",
+    ("derivatives/verify.py", "both = abs(left - right) / size if np.isfinite((left + right)) else 0.0"):
+        "neither is finite unless both are",
+    ("derivatives/doubts.py", "if not same or (np.isfinite(seen) and (abs(seen - miss) >= 0.5 * miss)):"):
+        "no two misses differ by exactly a half",
     ("views/drawing/lanes.py", "first = np.flatnonzero(np.diff(sign, prepend=9))"):
         "as -9, no sign",
     ("views/drawing/one_sided.py",

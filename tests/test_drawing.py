@@ -788,6 +788,26 @@ def test_in_a_narrow_look_all_plots_stand_below_each_other():
     assert not Look(450, 500).narrow
 
 
+@pytest.mark.parametrize("ranges", [{}, {"xaxis2": (0.2, 0.3), "yaxis3": (-1.0, 5.0)}])
+def test_points_are_chosen_for_the_size_and_the_window_of_each_plot(ranges, monkeypatch):
+    found = []
+    monkeypatch.setattr(
+        compose, "draw", lambda traces, box, shared, double: found.append((box, double))
+    )
+    log = picture.Plot([], "h", "e", (1e-3, 1.0), (1e-6, 1.0), time=False, log=True, log_y=True)
+    columns = [[picture.Plot([], "t", "a", (0.0, 4.0), (-1.0, 1.0))] * 2, [log]]
+    look = Look(900, 400, ranges, coarse=2.0)
+    layout = compose.compose(columns, [2, 1], look=look).layout
+    margin = layout["margin"]
+    wide, tall = 900 - margin["l"] - margin["r"], 400 - margin["t"] - margin["b"]
+    for k, (box, double) in zip(("", "2", "3"), found, strict=True):
+        for axis, size, name in ((box.x, wide, f"xaxis{k}"), (box.y, tall, f"yaxis{k}")):
+            assert axis.size == pytest.approx(size * np.ptp(layout[name]["domain"]), abs=0.1)
+            assert (axis.low, axis.high) == pytest.approx(ranges.get(name) or layout[name]["range"])
+            assert axis.log == (k == "3")
+        assert (box.over_time, box.coarse, double) == (k != "3", 2.0, bool(ranges))
+
+
 def test_between_two_plots_there_is_room_for_labels_and_legends():
     """19 px a line of a legend, 44 px of tick labels and a title where the axis is not shared."""
     time, log, other = (
