@@ -102,6 +102,11 @@ EQUIVALENT = {
         "without contacts only derivatives are taken of it",
     ("derivatives/held_start.py", "moves = np.abs(sides[1] - sides[0]) / (3 * _STEP) * watched"):
         "compared with a tolerance alone",
+    ("derivatives/differences.py",
+     "rows = np.minimum(np.searchsorted(runs[0].t, direct.t - 1e-12), (len(runs[0].t) + 1))"):
+        "a run ends where it was asked to",
+    ("study/return_map.py", "self._span, self._last = 3 * event.t, event.t"):
+        "how long is waited for the next return at first; then it is as long as may be",
     ("study/leading_terms.py", "return _Series([(x, 1) for x in b], series.square)"):
         "of a product with a real series the real part alone is read",
     ("derivatives/verify.py", "sides = [_side(asked, j, sign, middle) for sign in (-2.0, 1.0)]"):
@@ -132,6 +137,8 @@ EQUIVALENT = {
         "before each right limit that is drawn stands its left one",
     ("derivatives/doubts.py", "and (len(theirs.events.head) >= k)"):
         "sequences of different lengths differ, as the next line finds",
+    ("derivatives/complex_step.py", "held[n_c + f] = (p[c] >= 0) and room > 1e-12 * p[c]"):
+        "an impulse of zero leaves no room",
     ("derivatives/complex_step.py", "return np.linalg.solve(M, self.force(*at)), np.empty(1, complex)"):
         "forces of contacts are read where there are some",
     ("views/drawing/regions.py", "alpha = ((sides >= 0)).astype(float)"):

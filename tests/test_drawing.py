@@ -287,6 +287,24 @@ def test_cells_have_the_shades_of_the_scale():
     words = {"".join(t.itertext()): t for t in tree.iter(f"{SVG}text")}
     assert (words["p"].get("x"), words["p"].get("y")) == ("210", "204")
     assert (words["p"].get("fill"), words["q"].get("fill")) == ("#fff", "#000")
+    for across, up in ((2, 1), (1, 4), (3, 3)):  # all cells, and a twentieth around them
+        names = {
+            "x": ["x"] * across,
+            "y": ["y"] * up,
+            "z": np.arange(1.0, 1 + across * up).reshape(up, across),
+        }
+        rects = [
+            r
+            for r in svg(trace | names | {"text": None}).iter(f"{SVG}rect")
+            if "rgb" in str(r.get("fill"))
+        ]
+        left, width = ([float(r.get(k)) for r in rects] for k in ("x", "width"))
+        top, height = ([float(r.get(k)) for r in rects] for k in ("y", "height"))
+        wide, tall = 600 / 1.1 / across, 200 / 1.1 / up
+        assert width == pytest.approx([wide - 2] * len(rects), abs=0.11)
+        assert height == pytest.approx([tall - 2] * len(rects), abs=0.11)
+        assert min(left) == pytest.approx(60 + 0.05 * across * wide + 1, abs=0.11)
+        assert min(top) == pytest.approx(100 + 0.05 * up * tall + 1, abs=0.11)
     one = svg(trace | {"z": [[3.0, 3.0]]})  # one value: the lowest shade
     assert "rgb(0,0,0)" in ET.tostring(one, "unicode")
 
@@ -444,6 +462,28 @@ def test_a_run_is_read_where_it_bends():
     closer = decimate.fine(run, None, 0, 100.0)
     assert len(closer.t) > 2 * len(read.t)
     assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
+
+
+@for_each(("wide", "reach", "wanted"), [
+    (2.0, 120.0, True), (2.0, 119.1, True), (2.0, 118.9, False), (2.9, 300.0, True),
+    (3.1, 300.0, False),
+])  # fmt: skip
+def test_gaps_are_crowded_if_a_narrow_arc_beside_them_reaches_as_far(wide, reach, wanted):
+    """Every second arc goes from 50 px to its reach and back; the others stay at 120 px.
+
+    Less than three pixels are narrow, wherever they are, and a pixel less far is as far.
+    """
+    for shift in (0.0, 500.0, -500.0):
+        for flip in (1, -1):
+            begin = shift + np.repeat((wide + 9.2) * np.arange(4), 2) + np.tile([0, wide + 0.1], 4)
+            width = np.tile([wide, 9.0], 4)
+            one = object.__new__(_Chosen)
+            one.px = (begin[:, None] + width[:, None] * np.array([0, 0.5, 1])).ravel()
+            one.py = flip * np.tile([50.0, reach, 50, 120, 120, 120], 4)
+            one.all = None, None, np.tile([1, 0, 0], 8)
+            assert one._crowded == wanted, (shift, flip)
+            one.py = flip * np.tile([0.0, 0, 0, 1.4, 1.4, 1.4], 4)  # gaps too small to be seen
+            assert one._crowded
 
 
 def test_a_portrait_that_is_cut_begins_at_its_first_later_point():

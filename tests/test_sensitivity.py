@@ -488,3 +488,25 @@ def test_a_complex_step_needs_no_contacts():
         ex.sensitivity(system, TIGHT, method=m, **asked) for m in ("direct", "complex_step")
     )
     assert step.cost_gradient == pytest.approx(direct.cost_gradient, rel=1e-8)
+
+
+@pytest.mark.parametrize("method", ["direct", "adjoint", "complex_step"])
+@pytest.mark.parametrize("sliding", [True, False])
+def test_a_disc_that_strikes_the_floor_slides_or_rolls_on(method, sliding):
+    """Closed forms behind an impact of v = sqrt(2 g h); of the slip s = u + R w a third is taken."""
+    disc = ex.MechanicalSystem(
+        "disc", q="x y w", params={"h": 1.0, "mu": 0.1, "u": 3.0}, mass=np.diag([2, 2, 1.0]).tolist(),
+        force=[0, "-2*9.81", 0],
+        contacts=[ex.Contact("y", e=0.5, mu="mu", slip="v_x + v_w", name="floor")],
+        start={"q": [0, "h", 0], "v": ["u", 0, 0], "t_end": 0.6},
+    )  # fmt: skip
+    rho = {"mu": 0.1 if sliding else 0.9, "u": 3.0}
+    sens = ex.sensitivity(disc, TIGHT, ("h", "mu", "u"), {"w": "v_x + 10*v_w"}, method, rho=rho)
+    v, by_h = np.sqrt(2 * 9.81), np.sqrt(9.81 / 2)
+    if sliding:  # v_x loses 1.5 mu v, v_w twice as much
+        assert sens.cost == pytest.approx(3 - 21 * 1.5 * 0.1 * v)
+        wanted = [-21 * 1.5 * 0.1 * by_h, -21 * 1.5 * v, 1]
+    else:
+        assert sens.cost == pytest.approx(2 - 20)
+        wanted = [0, 0, -6]
+    assert sens.cost_gradient == pytest.approx(wanted, rel=1e-8, abs=1e-8)
