@@ -269,7 +269,9 @@ def solve_one(method: int, diagonal: float, q: float) -> tuple[bool, float, floa
 
     Most steps with contact are of this kind, and handing them to `solve` costs more than they do.
     """
-    if method != LEMKE or not diagonal > 0.0:
+    if method != LEMKE or not (
+        diagonal > 0.0 and abs(q) < np.inf
+    ):  # `solve` tells what is no number
         return False, 0.0, 0.0
     z = -q / diagonal if q < 0.0 else 0.0
     return True, z, abs(min(z * diagonal, diagonal * z + q))

@@ -1,0 +1,187 @@
+"""The complementarity problem of a step with stages, against its definition."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import plain
+
+stage = plain("fesd.stage_complementarity")
+
+
+def groups(members, leaders):
+    """Return groups of so many variables each; multipliers are numbered through."""
+    member, group = [], []
+    for g, (count, leads) in enumerate(zip(members, leaders, strict=True)):
+        member += range(len(member) + sum(leaders[:g]), len(member) + sum(leaders[:g]) + count)
+        group += [g] * count
+        del leads
+    at, leader = 0, []
+    for count, leads in zip(members, leaders, strict=True):
+        at += count
+        leader.append(at if leads else -1)
+        at += leads
+    return stage.Groups(np.array(member), np.array(group), np.array(leader))
+
+
+def vectors(seed, s=2, nc=3):
+    """Return groups, variables that add up to less than 1, and the switching functions."""
+    rng = np.random.default_rng(seed)
+    of = groups((2, 1), (1, 0))
+    nv, ng = len(of.member), len(of.leader)
+    V = rng.uniform(0, 0.5, (s, nv)) * (rng.random((s, nv)) < 0.7)
+    linear = stage.Linear(rng.normal(size=(s, nc)), rng.normal(size=(s, nc * 2)),
+                          rng.uniform(0.5, 2, (s + 1, ng)), rng.normal(size=(s, nv, nc)), None)  # fmt: skip
+    return rng, of, V, linear
+
+
+@for_each("seed", range(12))
+def test_the_mismatch_is_the_largest_of_what_should_vanish(seed):
+    """Of a group the multipliers theta and the slacks g - min g, of which one has to be 0."""
+    _, of, V, linear = vectors(seed)
+    worst = 0.0
+    for i, g in itertools.product(range(len(V)), range(len(of.leader))):
+        on = of.group == g
+        value = np.append((linear.R[i] @ linear.C[i])[on], 0.0)  # of the leader last
+        theta = np.append(V[i, on], abs(1 - V[i, on].sum()))
+        worst = max(worst, np.minimum(theta, (value - value.min()) / linear.size[i, g]).max())
+    problem = SimpleNamespace(n_c=3)
+    assert stage.mismatch(problem, of, V, linear) == pytest.approx(worst, rel=1e-12)
+
+
+@for_each("seed", range(20))
+def test_multipliers_stay_where_every_stage_keeps_its_region(seed):
+    rng, of, V, linear = vectors(seed)
+    n, h, A = 2, 0.1, rng.normal(size=(2, 2))
+    change = rng.normal(size=4)
+    V[:] = 0.0
+    for i in range(2):
+        V[i, rng.integers(-1, 2)] = float(rng.random() < 0.7)
+        V[i, 1 if V[i, 0] else 0] = 0.0
+    linear.R[:, :, :] = rng.integers(-1, 2, linear.R.shape)
+    step = stage.Step(
+        SimpleNamespace(n_x=n, n_c=3), SimpleNamespace(A=A), of, stage.Unknowns(None, V, None, None), linear,
+        stage.Slopes(None, None, change, None),
+        stage.Complementarity(None, np.zeros(6), None, None, None, None, None, None, None),
+    )  # fmt: skip
+    stays = True
+    for i in range(2):
+        moved = h * A[i] @ change.reshape(2, n)
+        c = linear.C[i] + linear.Cx[i].reshape(3, n) @ moved
+        for g in range(2):
+            on = of.group == g
+            value = np.append((linear.R[i] @ c)[on], 0.0)
+            theta = np.append(V[i, on], 1 - V[i, on].sum())
+            stays &= bool(value[theta.argmax()] <= value.min() + 1e-12)
+    assert stage.stays(step, h) == stays
+    V[1, 0] = 0.5
+    assert not stage.stays(step, h)
+
+
+@for_each("seed", range(12))
+def test_an_active_set_is_kept_where_it_solves_the_problem(seed):
+    rng, of, V, _ = vectors(seed)
+    s, nv, ng = 2, 3, 2
+    m = s * (nv + ng)
+    V[:, 2] = rng.choice([0.0, 0.4, 1.0], s)
+    basis = [i * nv + v for i in range(s) for v in range(nv) if V[i, v] > 0]
+    for i, g in itertools.product(range(s), range(ng)):
+        if V[i, of.group == g].sum() > 1 - stage.SNAP:
+            basis.append(s * nv + i * ng + g)
+    B = rng.normal(size=(m, m))
+    M, z, w = B @ B.T, np.zeros(m), rng.uniform(0.1, 1, m)
+    z[basis], w[basis] = rng.uniform(0.1, 1, len(basis)), 0.0
+    lcp = stage.Complementarity(M, w - M @ z, np.full(m, 9.0), None, np.zeros(m, np.int64), np.zeros(m), None,
+                                np.zeros((m, m)), None)  # fmt: skip
+    pivots = np.zeros(m, np.int64)
+    assert stage.keeps(lcp, of, V, pivots)
+    np.testing.assert_allclose(lcp.z, z, atol=1e-9)
+    for row in range(m):
+        for off in (1e-10, -1e-10):  # a little is no round-off
+            other, there = w.copy(), z.copy()
+            if row in basis:
+                there[row] = off
+            else:
+                other[row] = off
+            lcp.q[:] = other - M @ there
+            assert stage.keeps(lcp, of, V, pivots) == (off > 0)
+    lcp.q[:] = 1e-18  # round-off alone breaks no set
+    lcp.q[basis] = 0.0
+    assert stage.keeps(lcp, of, V, pivots)
+    if basis:
+        M[:] = 0.0
+        assert not stage.keeps(lcp, of, V, pivots)
+        M[:] = B @ B.T
+    lcp.q[:] = np.nan
+    assert not stage.keeps(lcp, of, V, pivots)
+
+
+@for_each("seed", range(8))
+def test_of_a_group_the_leader_is_one_minus_the_others(seed):
+    rng, of, V, linear = vectors(seed)
+    n, nsel = 2, 4
+    V[0, 0] = 1e-14
+    sel, inp = np.full((2, nsel), 9.0), np.full(1 + n + nsel, 9.0)
+    R = linear.R * (rng.random(linear.R.shape) < 0.6)
+    linear = linear._replace(R=R)
+    end = rng.uniform(0.5, 1, n)
+    problem = SimpleNamespace(n_x=n, n_sel=nsel, n_c=3, inp=inp)
+    step = stage.Step(problem, None, of, stage.Unknowns(None, V, sel, end), linear, None, None)
+    for i in range(2):
+        stage.mix(step, i)
+        expected = np.array([V[i, 0], V[i, 1], 1 - V[i, 0] - V[i, 1], V[i, 2]])
+        expected[abs(expected) <= 1e-13] = 0.0
+        np.testing.assert_allclose(sel[i], expected, atol=1e-15)
+        np.testing.assert_array_equal(inp[1 + n :], sel[i])
+        assert (inp[: 1 + n] == 9.0).all()
+    inp[1 : 1 + n] = rng.normal(size=n)
+    linear.size[:] = 0.0
+    largest = np.zeros(2)
+    for i in range(2):
+        stage.measure(step, i, 0.1)
+        terms = abs(linear.C[i]) + abs(linear.Cx[i].reshape(3, n)) @ (
+            abs(inp[1 : 1 + n]) + 0.1 * end
+        )
+        for g in range(2):
+            used = (R[i][of.group == g] != 0).any(axis=0)
+            own = terms[used].max(initial=1e-300)
+            largest[g] = max(largest[g], own)
+            assert linear.size[i, g] == pytest.approx(max(own, 1e-3 * largest[g]))
+            assert linear.size[2, g] == pytest.approx(largest[g])
+    linear.C[0], linear.Cx[0] = 0.0, 0.0
+    stage.measure(step, 0, 0.1)
+    assert linear.size[0] == pytest.approx(1e-3 * largest)
+
+
+@for_each("seed", range(20))
+def test_a_region_weighs_by_its_nearest_cell(seed):
+    """g_v - g_leader = R c, with g the least sum over the cells of a region; in the step form -c."""
+    rng = np.random.default_rng(seed)
+    c, R = rng.normal(size=3), np.full((4, 3), 9.0)
+    stage.weigh(SimpleNamespace(subsystems=[], n_c=3), np.full(3, -1), c, R[:3])
+    np.testing.assert_array_equal(R[:3], -np.eye(3))
+    one = np.append(rng.permutation([0, 1, 2]), rng.integers(0, 3))  # cells of two functions
+    two = rng.permutation([0, 1])
+    subsystems = [SimpleNamespace(first=0, count=2, regions=0, cells=0),
+                  SimpleNamespace(first=2, count=1, regions=3, cells=4)]  # fmt: skip
+    problem = SimpleNamespace(subsystems=subsystems, n_c=3, cells=np.append(one, two))
+    R = R[:3]
+    stage.weigh(problem, np.array([2, 4]), c, R)
+
+    def least(cells, region, values):
+        signs = [
+            [-1 if cell >> j & 1 else 1 for j in range(len(values))] for cell in range(len(cells))
+        ]
+        return min(
+            np.dot(sign, values) for sign, of in zip(signs, cells, strict=True) if of == region
+        )
+
+    expected = [least(one, r, c[:2]) - least(one, 2, c[:2]) for r in (0, 1)]
+    expected.append(least(two, 0, c[2:]) - least(two, 1, c[2:]))
+    np.testing.assert_allclose(R @ c, expected, atol=1e-12)
+    assert not R[:2, 2].any()
+    assert not R[2, :2].any()
