@@ -32,7 +32,7 @@ from explorer.views.drawing import (
     still,
     still_marks,
 )
-from explorer.views.drawing.polyline import Axis, Box, Look, Shared, _across, _Chosen, _round
+from explorer.views.drawing.polyline import Axis, Box, Look, Shared, _across, _Chosen, _round, draw
 from explorer.views.drawing.view import views
 from explorer.views.modes import _MOST, _events
 from explorer.views.multipliers import _area
@@ -484,6 +484,22 @@ def test_gaps_are_crowded_if_a_narrow_arc_beside_them_reaches_as_far(wide, reach
             assert one._crowded == wanted, (shift, flip)
             one.py = flip * np.tile([0.0, 0, 0, 1.4, 1.4, 1.4], 4)  # gaps too small to be seen
             assert one._crowded
+
+
+@for_each(("size", "coarse", "most"), [
+    (180.0, 1.0, 1700), (400.0, 1.0, 1700), (90.0, 1.0, 850), (180.0, 1.5, 850), (90.0, 4.0, 425),
+])  # fmt: skip
+def test_a_portrait_has_as_many_points_as_its_width_has_room_for(size, coarse, most):
+    """Its last turns; half as many on half of the usual width, and where it is drawn coarsely."""
+    t = np.linspace(0, 400 * np.pi, 30_000)
+    line = picture.curve(np.cos(t), np.sin(t), "#000000", breaks=decimate.NONE, meta={"t": t})
+    axis = Axis(-1.0, 1.0, size)
+    since = draw([line], Box(axis, axis, False, coarse), Shared())
+    assert line["meta"]["t"][0] >= np.float32(since)
+    assert line["meta"]["t"][-1] == np.float32(t[-1])
+    assert 0.5 * most < len(line["x"]) <= most
+    few = picture.curve(np.cos(t), np.sin(t), "#000000", breaks=decimate.NONE, meta={"t": t / 1e3})
+    assert draw([few], Box(axis, axis, True, coarse), Shared()) is None  # over time all is drawn
 
 
 def test_a_portrait_that_is_cut_begins_at_its_first_later_point():
