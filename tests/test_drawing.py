@@ -1057,6 +1057,17 @@ def test_about_as_many_rows_are_drawn_as_asked_for(e, points):
     assert (some.t.min(), some.t.max()) == pytest.approx((0.5, 1.5))
 
 
+def test_events_closer_than_a_mark_are_one():
+    """A thirty-sixth of the window, whose events alone count; the first one always does."""
+    times = np.linspace(-1, 3, 4 * 3600 + 1)
+    shown = times[one_sided.apart(times, (0.0, 2.0))]
+    assert shown[0] == 0
+    assert len(shown) in (36, 37)
+    assert np.diff(shown) == pytest.approx(np.full(len(shown) - 1, 1 / 18), abs=2 / 3600)
+    assert one_sided.apart(np.array([0.5, 0.51, 0.6]), (0.0, 1.0)) == [0, 2]
+    assert one_sided.apart(np.array([-0.1, 0.0, 1.0, 1.1]), (0.0, 1.0)) == [1, 2]
+
+
 def test_of_many_lengths_of_elements_the_shortest_are_drawn():
     """And some of all others, from the first to the last; few of them all."""
     draw = np.random.default_rng(7)
