@@ -47,8 +47,8 @@ class Case:
         mode[normals[place < 0]] = rng.choice([OPEN, STICK], (place < 0).sum())
         self.graph = Graph(
             *(ptr, np.nonzero(G)[1], G[G != 0], self.inverse, act, m, rows, place),
-            *(rng.uniform(0.5, 1.5, m) * mu, q, np.zeros(rows), mode, work.unit, work.cross),
-            *(work.soft, work.u),
+            *(rng.uniform(0.5, 1.5, m) * mu, q, np.zeros(rows), mode, work.unit[:rows]),
+            *(work.cross[:m], work.soft[:rows], work.u),
         )
 
     def impulses(self):

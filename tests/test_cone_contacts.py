@@ -52,7 +52,9 @@ class Case:
         lcp = opened(lcp_workspace(3 * nc, 3 * nc))
         self.work = opened(friction_workspace(nc, tangents[-1] - nc, lcp)).cones
         B = self.work.blocks.reshape(-1)
-        self.cones = Cones(B, self.work.graph, m, self.contacts.mu, self.work.vec, self.work.A)
+        # no more than there is to be written
+        graph, vec, A = self.work.graph[:, : 3 * m], self.work.vec[:, : 3 * m], self.work.A[: 3 * m]
+        self.cones = Cones(B, graph, m, self.contacts.mu, vec, A)
         at = self.place3.ravel()
         self.D = np.where(
             np.logical_and.outer(at >= 0, at >= 0), D[np.ix_(*[np.array(act)[at]] * 2)], 0

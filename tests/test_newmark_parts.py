@@ -155,6 +155,7 @@ def test_newtons_method_ends_where_it_should():
     assert n <= 6
     assert solve((lambda x: np.nan, lambda x: 1.0))[0] == NOT_FINITE
     assert solve((lambda x: np.inf, lambda x: 1.0))[:2] == (NOT_FINITE, 0)
+    assert solve((lambda x: np.inf, lambda x: 0.0))[:2] == (NOT_FINITE, 0)
     assert solve((lambda x: 1.0 + x, lambda x: 0.0))[:2] == (SINGULAR, 0)
     assert solve((lambda x: 1.0 + x, lambda x: 1e-320))[0] == NOT_FINITE
     status, n, *_ = solve((lambda x: x**2 + x - 1, lambda x: 2 * x + 1), newton_max=2)

@@ -1,0 +1,139 @@
+"""Parts of a step of the nonsmooth generalised-alpha method, each against its definition."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import opened, plain
+
+from explorer.kernels.model.structures import Rows
+from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
+    BOTH,
+    INSIDE,
+    MEAN,
+    VELOCITY,
+    Method,
+    Step,
+    workspace,
+)
+
+inner = plain("time_stepping.nonsmooth_alpha_iteration")
+N, NC = 3, 4
+
+
+class Case:
+    """Gaps g(t, q) = b t + A q + c q_0^2 of four contacts, and a step."""
+
+    def __init__(self, seed: int, level: int = VELOCITY, constant: bool = False):
+        rng = self.rng = np.random.default_rng(seed)
+        self.A, self.b = rng.normal(size=(NC, N)), rng.normal(size=NC)
+        self.c = np.zeros(NC) if constant else rng.normal(size=NC)
+        rows = Rows(np.arange(NC + 1) * N, np.tile(np.arange(N), NC), self.A.ravel().copy())
+        self.work = opened(workspace(N, NC, 0.1))
+        for vector in self.work[7:]:
+            vector[:] = rng.normal(size=len(vector))
+        self.work.problem.M[:] = rng.uniform(1, 2, (NC, NC))
+        self.work.problem.z[:] = rng.uniform(0, 1, NC)
+        self.work.problem.act[:] = rng.permutation(NC)
+        self.step = Step(0, 0.1, 1.3, 1.25, 0.004, 0.06, 0.02, 0.3, 0.5)
+        self.method = Method(0.2, 0.4, 0.3, 0.6, 1.0, level, False, 0.6, 0.6)
+        self.seen = []
+        self.problem = SimpleNamespace(
+            bundles=SimpleNamespace(inp=np.zeros(1 + 2 * N), out=np.zeros(2 * NC + NC * N)),
+            contacts=SimpleNamespace(G=rows, e=np.array([0.0, 0.5, 0.5, 0.8])), method=self.method,
+            options=SimpleNamespace(constant=constant),
+            matrices=SimpleNamespace(M=rng.normal(size=(N, N)), K=rng.normal(size=(N, N)),
+                                     C=rng.normal(size=(N, N))),
+        )  # fmt: skip
+        inner.look.__globals__["evaluate"] = self.evaluate
+
+    def gap(self, t, q):
+        return self.b * t + self.A @ q + self.c * q[0] ** 2
+
+    def slope(self, q):
+        G = self.A.copy()
+        G[:, 0] += 2 * self.c * q[0]
+        return G
+
+    def evaluate(self, bundles, which):
+        t, q = bundles.inp[0], bundles.inp[1 : 1 + N]
+        self.seen.append(t)
+        bundles.out[:NC] = self.gap(t, q)
+        bundles.out[NC : 2 * NC] = self.b
+        bundles.out[2 * NC :] = self.slope(q).ravel()
+
+
+@for_each("level", [VELOCITY, BOTH, INSIDE, MEAN])
+@for_each("seed", range(6))
+def test_what_contacts_demand_of_a_state(seed, level):
+    """The velocity of the gap and e times that before; the gap; or the mean of the gaps (1 + e) apart."""
+    for constant in (False, True):
+        case = Case(seed, level, constant)
+        w, e, t0 = case.work, case.problem.contacts.e, 1.2
+        d1, v1, before = w.d1, w.v1, w.before
+        expected, sizes = [], [1.0]
+        for a in w.problem.act:
+            share = e[a] if level == MEAN else 0.0
+            point, at = (
+                (d1 + share * before) / (1 + share),
+                (1.3 + share * (t0 - 0.1)) / (1 + share),
+            )
+            G = case.slope(point)[a]
+            speed = case.b[a] + w.e_dot[a] + G @ v1
+            expected.append(speed if level == VELOCITY else (1 + share) * case.gap(at, point)[a])
+            sizes += list(abs(G * (v1 if level == VELOCITY else point)))
+        D, z = w.problem.M.diagonal()[w.problem.act], w.problem.z
+        for first in (True, False):
+            case.seen.clear()
+            fine, miss, size = inner.look(case.problem, w, case.step, t0, NC, first)
+            assert fine
+            np.testing.assert_allclose(w.problem.q, expected, atol=1e-12)
+            assert size == pytest.approx(max(sizes))
+            assert miss == (0.0 if first else pytest.approx(abs(np.minimum(expected, D * z)).max()))
+        on_one = [e[a] if level == MEAN else 0.0 for a in w.problem.act]
+        changes = 1 + sum(x != y for x, y in itertools.pairwise(on_one))
+        assert len(case.seen) == changes  # contacts with the same e look at one point
+        w.d1[1] = w.v1[1] = np.nan
+        assert not inner.look(case.problem, w, case.step, t0, NC, True)[0]
+        assert inner.look(case.problem, w, case.step, t0, 0, True) == (True, 0.0, 1.0)
+
+
+@for_each("seed", range(4))
+def test_the_state_of_a_step_follows_from_its_unknowns(seed):
+    case = Case(seed)
+    w, s, rng = case.work, case.step, case.rng
+    record = SimpleNamespace(**{k: rng.normal(size=(2, N)) for k in "qva"})
+    q, v, a = record.q[0], record.v[0], record.a[0]
+    inner.evaluate_state(case.problem, record, w, s)
+    d1 = q + s.h * v + s.h**2 / 2 * a + s.c_d * w.x + s.s_d * w.w
+    v1, a1 = v + s.h * a + s.c_v * w.x + s.s_v * w.w, a + w.x
+    for got, expected in ((w.d1, d1), (w.v1, v1), (w.a1, a1), (w.d_f, 0.6 * d1 + 0.4 * q),
+                          (w.v_f, 0.6 * v1 + 0.4 * v), (w.a_m, 0.8 * a1 + 0.2 * a)):  # fmt: skip
+        np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+@for_each("level", [VELOCITY, INSIDE])
+@for_each("constant", [False, True])
+@for_each("interpolated", [False, True])
+@for_each("seed", range(3))
+def test_the_residual_and_the_terms_that_cancel_in_it(seed, interpolated, constant, level):
+    case = Case(seed, level, constant)
+    w, (M, K, C) = case.work, vars(case.problem.matrices).values()
+    below, above = seed, 2 - seed
+    M[:] = np.triu(np.tril(M, above), -below)
+    w.state[0].below, w.state[0].above = below, above
+    case.problem.method = case.method._replace(interpolated=interpolated)
+    on = w.problem.act[:2]
+    push = case.A[on].T @ w.problem.z[:2] * (level == INSIDE)
+    norm, scale = inner.residual(case.problem, w, 2)
+    r = M @ w.a_m - 0.6 * w.F - 0.4 * w.F0 * interpolated - push
+    np.testing.assert_allclose(w.r, r, atol=1e-12)
+    assert norm == pytest.approx(np.linalg.norm(r))
+    terms = abs(push) + abs(w.F) + abs(M) @ abs(w.a_m)
+    if not constant:
+        terms = terms + abs(K) @ abs(w.d_f) + abs(C) @ abs(w.v_f)
+    assert scale == pytest.approx(terms.max())
