@@ -114,6 +114,8 @@ EQUIVALENT = {
     ("verification/first_order.py",
      'steep = np.abs(_along(run, compiled, "flow", run.t[1:], (x1 / flip), lam1) - f1) / 1e-7'):
         "moved by as much, to the other side",
+    ("study/fesd_reference.py", "F = np.abs(self.equations(self.z, 1.0, False)[0])"):
+        "of the rows without sigma alone",
     ("study/fesd_reference.py", "if best is None or (one.size <= best.size):"):
         "of two attempts that leave as much, either is the best",
     ("views/mechanism.py", "turn = np.linspace(0, 3 * np.pi, 49)"):

@@ -157,6 +157,8 @@ def test_a_map_does_not_depend_on_the_unit_of_time():
         back = P(P.start())
         assert w * back.T == pytest.approx(1.5 * np.pi)
         assert back.x == pytest.approx([0, 1], abs=1e-9)
+        soon = ReturnMap(spin, None, "up", t_max=5 / w, rho={"w": w})  # no more than one in time
+        assert w * soon(soon.start()).T == pytest.approx(1.5 * np.pi)
         again = P(back.x)  # it begins on the section, which is no return
         assert w * again.T == pytest.approx(2 * np.pi)
         assert again.jacobian == pytest.approx(np.array([[0, 0], [0, 1]]), abs=1e-7)
