@@ -71,6 +71,8 @@ EQUIVALENT = {
         "one row more, in which the band has zeros",
     ("kernels/linear_algebra/dense_lu.py", "for j in range(k + 1, min(n, k + kl + ku + 2)):"):
         "one column more, in which the band has zeros",
+    ("kernels/friction/graph_newton.py", "if closed and (abs(free) < bound):"):
+        "on the edge of the disc both equations are the same",
     ("kernels/event_driven/flow.py", "if c < nc and partner[c] >= 1:"):
         "tangents stand behind the normals, so none is at place 0",
     ("kernels/friction/coulomb.py", "size, off = 0.0, 1.0"):

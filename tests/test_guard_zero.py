@@ -128,9 +128,12 @@ def test_a_guard_that_rises_from_its_start_is_known_to(sign):
 def test_the_parabola_of_a_cubic_misses_by_its_third_difference():
     """of = s + c s^3: slopes from the start are 1 + c s^2; the fourth misses by a known amount."""
     at1, at2, at4 = 1 / SAMPLES, 2 / SAMPLES, 4 / SAMPLES
-    # the third divided difference of s^2 is 0, so a parabola of slopes is exact for cubics
-    for c in (-3.0, 5.0):
-        assert zeros.leaves(samples(lambda s, c=c: s + c * s**3), 1, 1.0, 0.0)
+    # of a s + c s^3 they are a + c s^2, a parabola: at its least, less a quarter of its bend
+    for c, least in ((5.0, 0.25), (-5.0, 1.25)):
+        for more, rises in ((1 + 1e-6, True), (1 - 1e-6, False)):
+            slope = more * least * abs(c) * at1**2
+            table = samples(lambda s, c=c, slope=slope: slope * s + c * s**3)
+            assert zeros.leaves(table, 1, 1.0, 0.0) == rises
     # of = s + c s^4: the slopes are cubic, and miss by c times the product of the distances
     miss = abs((at4 - END) * (at4 - at1) * (at4 - at2))
     for c, rises in ((0.9 / miss, True), (1.1 / miss, False)):

@@ -214,6 +214,8 @@ def thin(
             if known:
                 direction = _wrapped(direction - reference)
                 fits = fits and low <= direction <= high
+        elif known:  # back at the start of the line, which has gone out of it
+            fits = False
         if k - 1 > a:
             fits = fits and abs(x) <= reach
         bend = 0.0
