@@ -73,6 +73,8 @@ EQUIVALENT = {
         "one column more, in which the band has zeros",
     ("kernels/friction/graph_newton.py", "if closed and (abs(free) < bound):"):
         "on the edge of the disc both equations are the same",
+    ("kernels/sliding/active_modes.py", "if (a >= 0):"):
+        "of no rows the determinant is 1",
     ("kernels/event_driven/flow.py", "if c < nc and partner[c] >= 1:"):
         "tangents stand behind the normals, so none is at place 0",
     ("kernels/friction/coulomb.py", "size, off = 0.0, 1.0"):

@@ -1,0 +1,130 @@
+"""Parts of an event and of an implicit step, each against its definition."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import plain
+
+from explorer.kernels.event_driven.records import CONTACTS
+from explorer.kernels.model.structures import Rows
+
+transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
+stepping = plain("time_stepping.moreau_jean_iteration")
+
+
+def branch(conditions, picks=(), moment=0, before=1):
+    """Return the branch that conditions decide for, counted from the first, and whether one chose."""
+    starts = np.append(0, np.cumsum([len(c) for c in conditions]))
+    branches = [SimpleNamespace(first=9, last=9)] * before
+    branches += [SimpleNamespace(first=a, last=b) for a, b in itertools.pairwise(starts)]
+    state = [SimpleNamespace(moments=moment)]
+    guard = SimpleNamespace(branch=before, branches=len(conditions), conditions=7)
+    problem = SimpleNamespace(out=np.concatenate([*conditions, [0.0]]), state=state, inp=None,
+                              functions=SimpleNamespace(table=None))  # fmt: skip
+    transition.branch.__globals__["evaluate"] = lambda *_: None
+    automaton = SimpleNamespace(branches=branches, guards=[None, guard])
+    got = transition.branch(problem, automaton, 1, np.array(picks, int))
+    return got - before if got >= 0 else None, state[0].moments > moment
+
+
+def test_conditions_decide_for_a_branch():
+    """The first whose conditions all hold; one of several only where a pick is to be made."""
+    for before in (0, 1):
+        for conditions, expected, chose in (
+            ([[1.0], [-1.0]], 0, False),
+            ([[-1.0], [1.0]], 1, False),
+            ([[1.0, -1.0], [2.0, 0.5]], 1, False),
+            ([[-1.0], [-2.0]], None, False),
+            ([[-1e-7], [-1.0]], 0, False),  # but for round-off
+            ([[-1e-5], [-1.0]], None, False),
+            ([[-1e-7], [-1e-8]], 1, False),  # the nearest
+            ([[1e-9], [1.0]], 0, False),  # barely there before the others
+            ([[1.0], [1e-9]], 0, False),
+            ([[-1.0], [1e-9], [1.0]], 1, False),
+            ([[np.nan], [1.0]], 1, False),
+            ([[np.nan, 1.0], [1.0, np.nan]], None, False),
+            ([[1.0], [2.0]], 0, True),
+            ([[-1.0], [2.0], [1.0]], 1, True),
+            ([[1e-9], [2.0], [1.0]], 0, False),
+            ([[0.0], [-1.0]], 0, False),
+        ):
+            assert branch(conditions, before=before) == (expected, chose), conditions
+    several = [[1.0], [-1.0], [2.0], [3.0]]
+    for picks, moment, expected in (((0,), 0, 0), ((1,), 0, 2), ((2,), 0, 3), ((3,), 0, 0), ((-1,), 0, 0),
+                                    ((1, 2), 1, 3), ((1,), 1, 0), ((), 0, 0)):  # fmt: skip
+        assert branch(several, picks, moment) == (expected, True)
+
+
+@for_each("seed", range(8))
+def test_contacts_answer_to_impulses_as_their_mass_matrix_tells(seed):
+    """D = G M^-1 G' over touching contacts and, behind them, their tangents; and M^-1 F."""
+    rng, n, nc, count = np.random.default_rng(seed), 4, 4, 6
+    M, F, G = (
+        rng.normal(size=(n, n)) + 3 * np.eye(n),
+        rng.normal(size=n),
+        rng.normal(size=(count, n)),
+    )
+    partner = np.array([-1, 4, -1, 5])
+    out = np.zeros(99)
+
+    def evaluate(table, which, inp, out):
+        out[2 * count : 2 * count + count * n] = G.ravel()
+        if which != CONTACTS:
+            out[: n * n], out[n * n : n * n + n] = M.ravel(), F
+
+    impact.delassus.__globals__["evaluate"] = evaluate
+    saddle = SimpleNamespace(W=np.zeros((n + 2, n + 2)), pivots=np.zeros(n, int), solution=np.zeros(n),
+                             tangent=np.zeros(n))  # fmt: skip
+    problem = SimpleNamespace(sizes=SimpleNamespace(n=n, rows=count), functions=SimpleNamespace(table=None),
+                              inp=None, out=out, partner=partner, saddle=saddle)  # fmt: skip
+    m = 3
+    act = np.append(rng.permutation(nc)[:m], np.full(count - m, -9))
+    contacts = SimpleNamespace(act=act, place=np.full(m, -9), D=np.full((count, count), np.nan))
+    total = impact.delassus(problem, contacts, m)
+    listed = [*act[:m], *(partner[a] for a in act[:m] if partner[a] >= 0)]
+    assert total == len(listed)
+    assert [*act[:total]] == listed
+    places = [listed.index(partner[a]) if partner[a] >= 0 else -1 for a in act[:m]]
+    assert [*contacts.place] == places
+    np.testing.assert_allclose(saddle.solution, np.linalg.solve(M, F), atol=1e-12)
+    D = (G @ np.linalg.solve(M, G.T))[np.ix_(listed, listed)]
+    np.testing.assert_allclose(contacts.D[:total, :total], D, atol=1e-12)
+    M[:] = 0.0
+    assert impact.delassus(problem, contacts, m) == -1
+
+
+@for_each("seed", range(6))
+def test_the_residual_of_an_implicit_step_is_its_definition(seed):
+    """M (v - v_i) - h theta F - h (1 - theta) F_i - G' p - G_c' p_c, full and by the pattern."""
+    rng, n, rows, held, constraints = np.random.default_rng(seed), 4, 5, 3, 2
+    M, G = rng.normal(size=(n, n)), rng.normal(size=(rows + constraints, n))
+    v, v0, F0, F1 = rng.normal(size=(4, n))
+    act, P, lam = rng.permutation(rows)[:held], rng.normal(size=held), rng.normal(size=constraints)
+    contacts = SimpleNamespace(
+        G=Rows(np.arange(len(G) + 1) * n, np.tile(np.arange(n), len(G)), G.ravel())
+    )
+    h, ht = 0.1, 0.06
+    p = G[act].T @ P + G[rows:].T @ lam
+    expected = M @ (v - v0) - ht * F1 - (h - ht) * F0 - p
+    for place in (np.zeros(0, int), np.arange(n + constraints)):
+        ptr, col = np.arange(n + 1) * n, np.tile(np.arange(n), n)
+        saddle = SimpleNamespace(place=place, ptr=ptr, col=col)
+        problem = SimpleNamespace(saddle=saddle, contacts=contacts, matrices=SimpleNamespace(M=M),
+                                  sizes=SimpleNamespace(n=n, rows=rows, constraints=constraints))  # fmt: skip
+        if place.size:
+            problem.matrices.M = M.reshape(-1, 1)
+        iterate = SimpleNamespace(F0=F0, F1=F1, R=np.zeros(n), v=v, rhs=np.full(n, 9.0), size=np.zeros(n),
+                                  v_free=np.append(np.zeros(n), lam))  # fmt: skip
+        work = SimpleNamespace(iterate=iterate, active=SimpleNamespace(act=act, P=P))
+        step = SimpleNamespace(row=1, h=h, ht=ht, held=held)
+        record = SimpleNamespace(v=np.array([9 * v0, v0]))
+        task = SimpleNamespace(problem=problem)
+        for largest in (0.0, 100.0):
+            norm, scale = stepping.residual(problem, record, work, step, task, largest)
+            assert norm == pytest.approx(np.linalg.norm(expected))
+            assert scale == pytest.approx(max(largest, abs(p).max()))
