@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         with pytest.raises(BadModel, match=words):
             ex.simulate(system)
     with pytest.raises(NotApplicable, match=r"constraints(.|\n)*MoreauJean"):
-        ex.simulate(pendulum(), ex.EventDriven())
+        ex.simulate(pendulum(), ex.Newmark())
     with pytest.raises(NotApplicable, match="free coordinates"):
         ex.study.modes(pendulum())
     lost = make("x*(y - 1)", start={"q": [0, 0], "v": [0, 1]})  # no gradient at y = 1

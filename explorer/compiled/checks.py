@@ -15,7 +15,7 @@ from explorer.systems.modal import natural_modes
 from explorer.types import Matrix, is_sparse
 
 __all__ = [
-    "check_constraints", "check_friction", "check_mass", "improper", "short",
+    "check_constraints", "check_friction", "check_mass", "check_start", "improper", "short",
 ]  # fmt: skip
 
 
@@ -76,10 +76,10 @@ def check_mass(name: str, M: Matrix, where: Callable[[], str], *, singular: bool
     )
 
 
-def check_constraints(
+def check_start(
     system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
 ) -> None:
-    """Refuse a start that violates its constraints, and redundant constraints.
+    """Refuse a start that violates its constraints.
 
     phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at rest, v (n,) velocities.
 
@@ -92,7 +92,8 @@ def check_constraints(
         if not abs(x) <= 1e-6:
             raise BadModel(
                 f"'{system.name}' violates its constraint {name!r} at the start: phi = "
-                f"{quantity(x, 'm')}. Start where every phi is zero."
+                f"{quantity(x, 'm')}. Start where every phi is zero, or let .start(q=..., "
+                "assemble=True) move dependent coordinates there."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
@@ -100,6 +101,19 @@ def check_constraints(
                 f"changes at {quantity(rate, 'm/s')}. Start with a velocity that satisfies the "
                 "constraints."
             )
+
+
+def check_constraints(
+    system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
+) -> None:
+    """Refuse a start that violates its constraints (see `check_start`), and redundant ones.
+
+    Raises
+    ------
+    BadModel
+    """
+    check_start(system, phi, G, phi_t, v)
+    names = [c.name for c in system.constraints]
     for k in range(len(G)):
         if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:
             raise BadModel(

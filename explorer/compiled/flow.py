@@ -1,10 +1,10 @@
 """A system as the event-driven kernels take it: modes, guards, resets, and all their derivatives.
 
-The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma]``. A `HybridSystem` brings its
-modes; a system with step functions is rewritten exactly to one (`explorer.reformulations`), and so
-is a mechanical system: x = (q, v), a mode is a set of closed contacts, and what is compiled are the
-residuals of `explorer.compiled.saddle`, so that one saddle system gives values and derivatives
-alike (Corner et al. 2019, eq. (15)).
+The input vector of every bundle is ``[t, x, rho, x', lam, e, sigma, penalty]``. A `HybridSystem`
+brings its modes; a system with step functions is rewritten exactly to one
+(`explorer.reformulations`), and so is a mechanical system: x = (q, v), a mode is a set of closed
+contacts, and what is compiled are the residuals of `explorer.compiled.saddle`, so that one saddle
+system gives values and derivatives alike (Corner et al. 2019, eq. (15)).
 
 Derivatives by parameters are compiled for those that are asked for (`Flow.by`); a running cost is
 one bundle besides (`Flow.with_cost`).
@@ -13,6 +13,7 @@ one bundle besides (`Flow.with_cost`).
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -22,9 +23,10 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.active_modes import ActiveModes
+from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.remade import Recipe, Remade
-from explorer.compiled.saddle import gradient, saddle
+from explorer.compiled.saddle import Inputs, gradient, inputs_of, saddle
 from explorer.compiled.sides import Sides
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
@@ -36,8 +38,7 @@ from explorer.types import Reals
 __all__ = ["Flow", "compile_flow"]
 
 Outputs = Callable[[], Bundle | list[Expr]]  # formulas of a bundle, or the bundle itself
-_MOST = 200  # coordinates
-_FEW = 12  # so many modes are compiled at once, more of them when a run comes to them
+_MOST, _FEW = 200, 12  # coordinates; modes compiled at once: others when a run comes to them
 _ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
@@ -67,29 +68,33 @@ class Flow(Remade):
     rough : tuple of int
         The contacts with friction, in the order of their tangents.
     rows : int
-        Normals and tangents together.
+        Normals, tangents and constraints together; of these constraints there are `n_phi`.
     table : (k, 2) int64
         Addresses of the bundles, as `explorer.kernels.event_driven.flow` orders them; or 0.
     most : int
         Largest number of outputs.
     side_places : list of int
         Where the sides of the surfaces stand in the input vector.
+    assembles : bool
+        Whether constraints correct the start.
     """
 
     def __init__(self, system: System, wrt: frozenset[int] = frozenset()) -> None:
         self.system, self.wrt = system, wrt
         self.mechanical = isinstance(system, LagrangianSystem)
+        self.assembles = getattr(system, "assembles", None) is not None
         self.automaton: HybridSystem | None = None
         self.active_sets: ActiveSets | None = None
         names = list(system.parameters)
         if isinstance(system, LagrangianSystem):
             if system.n > _MOST:
-                raise BadModel(
-                    f"'{system.name}' has {system.n} coordinates, but event location uses full "
+                what = f"'{system.name}' has {system.n} coordinates, but event location uses full"
+                more = (
                     f"matrices, up to {_MOST} coordinates. Time-stepping schemes accept any size."
                 )
+                raise BadModel(f"{what} {more}")
             self.states = [*system.q, *system.v]
-            self.n, self.n_c, self.rough = system.n, len(system.contacts), system.rough
+            self.n, self.rough = system.n, system.rough
         elif isinstance(system, (HybridSystem, StepSystem)):
             if isinstance(system, StepSystem):
                 self.active_sets = active_sets(system)
@@ -98,26 +103,22 @@ class Flow(Remade):
                 system.check()
                 self.automaton = system
             self.states = list(system.x)
-            self.n, self.n_c, self.rough = 0, 0, ()
+            self.n, self.rough = 0, ()
         else:
             raise BadModel(f"{type(system).__name__} cannot be integrated between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
+        self.n_c, self.n_phi = len(system.contacts), len(system.constraints)
         # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
-        letter = "a" if self.n else "d"
-        own = [sp.Symbol(f"{letter}_{c}") for c in system.coordinates]
+        own = [sp.Symbol(f"{'a' if self.n else 'd'}_{c}") for c in system.coordinates]
         self.rates = [*(sp.Symbol(f"_rate_{k}") for k in range(self.n)), *own]
-        t = se.Symbol("t")
-        x = [se.sympify(s) for s in self.states]
-        rho = [se.Symbol(k) for k in names]
-        rate = [se.sympify(s) for s in self.rates]
-        self.rows = self.n_c + len(self.rough)
-        lam = [se.Symbol(f"_lam_{k}") for k in range(self.rows)]
-        e = [se.Symbol(f"_e_{k}") for k in range(self.n_c)]
-        sigma = [se.Symbol(f"_sigma_{k}") for k in range(len(self.rough))]
+        t, rho = se.Symbol("t"), [se.Symbol(k) for k in names]
+        x, rate = [se.sympify(s) for s in self.states], [se.sympify(s) for s in self.rates]
+        self.rows = self.n_c + len(self.rough) + self.n_phi
+        inputs = inputs_of(self.n_c, len(self.rough), self.n_phi)
         numbers = None if self.active_sets is None else self.active_sets.numbers
         self.sides = Sides([system.t, *self.states], [sp.Symbol(k) for k in names])
         self.sides.collect(sharp_formulas(system) if numbers is None else ())
-        self._args = [t, *x, *rho, *rate, *lam, *e, *sigma, *self.sides.symbols]
+        self._args = [t, *x, *rho, *rate, *itertools.chain(*inputs), *self.sides.symbols]
         self._t, self._x, self._rho, self._rate = t, x, rho, rate
         self.bundles: list[Any] = []  # `Bundle`, or None until a run comes to its mode
         self.offsets = {}
@@ -127,7 +128,7 @@ class Flow(Remade):
         if isinstance(system, StepSystem) and numbers is not None:
             self.solved = ActiveModes(system, numbers, 1 + self.n_x, len(self._args))
         if isinstance(system, LagrangianSystem):
-            self._rewrite(system, lam, e, sigma)
+            self._rewrite(system, inputs)
         elif self.automaton is not None:
             self._modes(self.automaton)
         self.offsets["cost"] = len(self.bundles)
@@ -137,9 +138,9 @@ class Flow(Remade):
         self._watch_sides()
         self._start(system)  # the last one
         self._list()
-        modes = 0 if self.automaton is None else len(self.automaton.modes)
-        for k in range(modes if modes <= _FEW else 0):
-            self.make(k)
+        if self.automaton is not None and len(self.automaton.modes) <= _FEW:
+            for mode in self.automaton.modes:
+                self.make(mode.index)
 
     def _list(self) -> None:
         """Write the table of the bundles, and drop workspaces of an earlier table."""
@@ -243,11 +244,9 @@ class Flow(Remade):
                 self.bundles[row] = bundle
                 self.table[row] = bundle.address, bundle.data
 
-    def _rewrite(
-        self, system: LagrangianSystem, lam: list[Expr], e: list[Expr], sigma: list[Expr]
-    ) -> None:
+    def _rewrite(self, system: LagrangianSystem, inputs: Inputs) -> None:
         x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
-        for outputs in saddle(system, self._t, *x, rate, lam, e, sigma, self._by_rho, self.sides):
+        for outputs in saddle(system, self._t, *x, rate, inputs, self._by_rho, self.sides):
             self._add(outputs)
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
@@ -340,6 +339,13 @@ class Flow(Remade):
 
     def start(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
         """Return x0 (n_x,) and its derivative by all parameters (n_x, n_rho)."""
+        x, by_rho = self.guess(rho)
+        if self.assembles:
+            return assembly(self.system).start(rho, x, by_rho, np.eye(self.n_rho))
+        return x, by_rho
+
+    def guess(self, rho: Reals) -> tuple[np.ndarray, np.ndarray]:
+        """Return the start as its formulas have it, and its derivative by all parameters."""
         values, both = self.bundles[-1](self.input(rho)), self.n_x + self.n_c
         return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
 

@@ -15,6 +15,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled import checks
+from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, Recorded, Values, smooth
 from explorer.compiled.compliance import Compliance
 from explorer.compiled.entries import matrix
@@ -67,8 +68,7 @@ class Compiled:
         self.linear = isinstance(system, LinearMechanicalSystem)
         if not isinstance(system, (LinearMechanicalSystem, MechanicalSystem)):
             raise BadModel(f"{type(system).__name__} cannot be compiled.")
-        q = [se.Symbol(s.name) for s in system.q]
-        v = [se.Symbol(s.name) for s in system.v]
+        q, v = ([se.Symbol(s.name) for s in part] for part in (system.q, system.v))
         t = se.Symbol("t")
         rho = [se.Symbol(name) for name in system.parameters]
         records = [se.Symbol(f"_record_{k}") for k in range(len(system.records))]
@@ -234,10 +234,10 @@ class Compiled:
         values, n = self._start(self.input(rho)), self.n
         q0, v0, e = values[:n], values[n : 2 * n], values[2 * n : 2 * n + self.nc]
         if not np.isfinite(values[: 2 * n]).all():
-            raise BadModel(
-                f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}. Check its "
-                "formulas and their parameters."
-            )
+            what = f"The start of '{self.system.name}' is not finite: q = {q0}, v = {v0}."
+            raise BadModel(f"{what} Check its formulas and their parameters.")
+        if self.system.assembles is not None:
+            q0, v0 = assembly(self.system)(rho, values[: 2 * n]).reshape(2, n)
         for contact, value in zip(self.system.contacts, e, strict=True):
             if not 0 <= value <= 1:
                 raise BadValue(

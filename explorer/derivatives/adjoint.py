@@ -23,7 +23,7 @@ from explorer.derivatives.saltation import final
 from explorer.errors import NotApplicable, StepFailed
 from explorer.kernels.event_driven.structures import Steps
 from explorer.results.solution import Solution
-from explorer.runs.event_driven.problem import problem
+from explorer.runs.event_driven.problem import problem, set_formulation
 from explorer.runs.event_driven.run import Run
 from explorer.runs.event_driven.workspace import method_of
 
@@ -210,6 +210,7 @@ def _backward(
         lent = problem(flow, places, many)
     first = 1 + flow.n_x
     lent.inp.reshape(many, -1)[:, first : first + flow.n_rho] = march.rho
+    set_formulation(lent, march.settings.formulation, many)
     method = method_of(flow, march.tableau)
     status: int = backward(lent, method, steps, march.events, jumps, walk, states, sweep)
     idle.append(lent)

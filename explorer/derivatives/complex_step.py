@@ -48,6 +48,9 @@ class _Replay:
         self.head = solution.march.events.head
         flow, system = question.cost.flow, question.system
         self.flow, self.mechanical = flow, flow.mechanical
+        if self.mechanical and len(self.march.steps.t):
+            own = slice(1 + flow.rows - flow.n_phi, 1 + flow.rows)
+            self.kept_rows = self.march.steps.state[0, own]
         if getattr(flow, "solved", None) is not None:
             raise NotApplicable(
                 f"'{system.name}' slides on several surfaces, and its multipliers have no closed "
@@ -62,6 +65,11 @@ class _Replay:
             speed = gap.jacobian(q) * sp.Matrix(v) + gap.diff(system.t)
             if flow.rough:  # behind the normals, the tangents
                 speed = speed.col_join(sp.Matrix([contacts[k].slip for k in flow.rough]))
+            phi = sp.Matrix([c.phi for c in system.constraints])
+            if flow.n_phi:
+                rate = phi.jacobian(q) * sp.Matrix(v) + phi.diff(system.t)
+                speed = speed[: flow.rows - flow.n_phi, :].col_join(rate)
+            self.phi = self.native(list(phi))
             G = speed.jacobian(v)
             gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
             self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
@@ -128,7 +136,24 @@ class _Replay:
         K = np.zeros((s, len(y)), complex)
         for i in range(s):
             K[i] = self.rate(t + c[i] * h, y + h * (A[i, :i] @ K[:i]), mode)
-        return np.asarray(y + h * (A[s, :s] @ K))
+        return self.kept(t + h, np.asarray(y + h * (A[s, :s] @ K)), mode)
+
+    def kept(self, t: complex, y: np.ndarray, mode: np.ndarray) -> np.ndarray:
+        """Return a state put on its constraints, as the march does it, in complex numbers."""
+        flow = self.flow
+        if not flow.n_phi:
+            return y
+        n, first = flow.n, flow.rows - flow.n_phi
+        y, held = y.copy(), mode[1:].copy()
+        held[:first] = 0
+        right, none = np.zeros(flow.rows, complex), np.zeros(n)
+        for _ in range(3):
+            at = (t, *y[: flow.n_x], *self.rho)
+            right[first:] = -self.phi(*at)
+            y[:n] += self.saddle(at, held, none, right)[0]
+        at = (t, *y[: flow.n_x], *self.rho)
+        y[n : flow.n_x] += self.saddle(at, held, none, -self.speed(*at))[0]
+        return y
 
     def guard(self, k: int, t: complex, y: np.ndarray, mode: np.ndarray) -> complex:
         at = (t, *y[: self.flow.n_x], *self.rho)
@@ -182,8 +207,9 @@ class _Replay:
         e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
         if kind == "zeno":
             e[who] = 0.0
-        held = np.zeros(2 * rows - n_c)
+        held = np.zeros(rows + len(self.flow.rough))
         held[:n_c] = p[:n_c] > 0
+        held[rows - self.flow.n_phi : rows] = self.kept_rows
         for f, c in enumerate(self.flow.rough):  # at its bound it slides, inside it sticks
             room = np.real(self.mu(*at)[f]) * p[c] - abs(p[n_c + f])
             held[n_c + f] = p[c] > 0 and room > 1e-12 * p[c]
@@ -205,6 +231,8 @@ class _Replay:
         sides, times, k = [], [], 0
         t_end = self.question.t_end
         i = 0
+        if self.mechanical and len(steps.t):
+            y = self.kept(t, y, steps.state[0])
         while True:
             while begins[k] <= i and k < events:
                 if k == 0 or begins[k - 1] == begins[k]:

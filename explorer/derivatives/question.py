@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.compiled.assembly import assembly
 from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
@@ -63,6 +64,10 @@ class Question:
                 seeds[:, k] = by_rho[:, place]
             else:
                 seeds[states.index(name), k] = 1.0
+        if getattr(flow, "assembles", False):
+            along = np.arange(len(self.rho))[:, None] == np.array(self.places)
+            x = self.start()[0]
+            return assembly(self.system).columns(self.rho, x, seeds, along.astype(float))
         return seeds
 
     def run(

@@ -1,4 +1,4 @@
-"""The constraints of a run of time stepping: how far they have drifted, what they take."""
+"""The constraints of a run: how far they have drifted, what forces and impulses they take."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Constraints(Part):
 
     @classmethod
     def answers(cls, run: Run) -> bool:
-        """Whether time stepping ran a mechanical system: without constraints no columns."""
-        return run.has_velocities and not run.has("march")
+        """Whether a mechanical system ran: without constraints no columns."""
+        return run.has_velocities and (not run.has("march") or bool(run.system.constraints))
 
     @property
     def phi(self) -> np.ndarray:
@@ -44,12 +44,20 @@ class Constraints(Part):
 
     @property
     def p_phi(self) -> np.ndarray:
-        """Impulse of each constraint in the step that ends at the row, (n_t, m), N s."""
+        """Impulse of each constraint, (n_t, m), N s.
+
+        Of time stepping that of the step which ends at the row, else that of the impact at the row.
+        """
         return self._stored("p_phi")
 
     @property
     def lam_phi(self) -> np.ndarray:
-        """Mean constraint force of the step that ends at the row, impacts left out, (n_t, m), N."""
+        """Force of each constraint, (n_t, m), N, impacts left out.
+
+        Of time stepping the mean over the step that ends at the row.
+        """
+        if self._run.has("march"):
+            return self._stored("lam_phi")
         force = means(self._run.t, self.p_phi)
         force[self._run.jump_rows] = 0.0
         return force

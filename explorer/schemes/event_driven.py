@@ -27,6 +27,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import Flow, compile_flow
+from explorer.compiled.assembly import assembly
 from explorer.errors import BadValue, NotApplicable
 from explorer.kernels.event_driven.butcher import METHODS, Tableau, newmark
 from explorer.parameters import knob
@@ -34,7 +35,7 @@ from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.march import March
-from explorer.runs.event_driven.settings import Settings
+from explorer.runs.event_driven.settings import Formulation, Settings
 from explorer.runs.event_driven.sliding import SwitchedMarch
 from explorer.runs.picks import Picks
 from explorer.schemes import schemes
@@ -60,6 +61,7 @@ _NEWMARK: dict[str, type[Newmark] | type[GeneralizedAlpha]] = {
     "newmark": Newmark,
     "generalized-alpha": GeneralizedAlpha,
 }
+_FORMS = ("index1", "projected", "penalty")  # in the order of their codes
 _CHOICES = (*METHODS, *_NEWMARK)
 
 
@@ -96,6 +98,13 @@ class EventDriven(Picks, Scheme):
     points : int
         Minimum number of evenly spaced rows besides the events. A run of more steps has as many
         rows as steps. Newmark's methods have their rows at their steps.
+    formulation : str
+        How constraints phi = 0 are held (Corner et al. 2019, sections 4 and 5). "index1": at the
+        level of accelerations, M v' + phi_q' lam = F with phi'' = 0, and each step puts the state
+        back on phi = 0 and phi' = 0. "projected": every stage of a step does. "penalty": by
+        lam = alpha (phi'' + 2 xi omega phi' + omega^2 phi), off by O(1 / alpha).
+    alpha, xi, omega : float
+        Penalty in kg, damping ratio, and natural frequency in rad/s of "penalty".
     picks : str
         For a system with step functions: the continuation at each moment that has several, in
         order, by its number in `solution.choices` ("-, 2"); by default the first.
@@ -107,7 +116,7 @@ class EventDriven(Picks, Scheme):
     takes = (
         "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
     )
-    handles = frozenset({"contacts", "friction"})
+    handles = frozenset({"contacts", "constraints", "friction"})
     references = ("hairer-1993", "corner-2019")
     choice_references: ClassVar = {
         "method": {
@@ -134,6 +143,14 @@ class EventDriven(Picks, Scheme):
     max_steps: int = knob(20_000, 100, 1_000_000, text="step cap", positive=True, minor=True)
     max_events: int = knob(5_000, 10, 100_000, text="event cap", positive=True, minor=True)
 
+    formulation: str = knob("index1", text="formulation of constraints", choices=_FORMS, minor=True)
+    alpha: float = knob(
+        1e7, 1e4, 1e12, "kg", "penalty of constraints", log=True, positive=True, minor=True
+    )
+    xi: float = knob(1.0, 0, 2, text="damping ratio of the penalty", minor=True)
+    omega: float = knob(
+        10.0, 1, 100, "rad/s", "natural frequency of the penalty", log=True, minor=True
+    )
     picks: str = knob(
         "", text="continuations that are picked", choices=("",), types=(str,), minor=True
     )
@@ -200,7 +217,10 @@ class EventDriven(Picks, Scheme):
             return [*switched(solution, accuracy), *flowed, *passed, solution.uniqueness]
         if not march.flow.mechanical:
             return [*flowed, *automaton(solution, accuracy)]
-        found = [*located(solution, accuracy), *flowed]
+        remedy = "at the start it follows from the others, and later it does not."
+        if self.formulation == "penalty":
+            remedy = f"use a larger alpha than {self.alpha:g}."
+        found = [*located(solution, accuracy, remedy), *flowed]
         if self.newmark is None:
             return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]
@@ -239,6 +259,7 @@ class EventDriven(Picks, Scheme):
             self.max_events,
             self.points,
             self.picked,
+            Formulation(_FORMS.index(self.formulation), self.alpha, self.xi, self.omega),
         )
 
     def run(
@@ -291,6 +312,15 @@ class EventDriven(Picks, Scheme):
             n, x0 = compiled.n, compiled.start(rho)[0]
             x0[:n] = x0[:n] if q0 is None else q0
             x0[n:] = x0[n:] if v0 is None else v0
+        if compiled.assembles:
+            guess, by_rho = compiled.guess(rho)
+            along = (np.arange(compiled.n_rho)[:, None] == np.array(wrt, int)).astype(float)
+            x0, seeds = assembly(compiled.system).start(
+                rho,
+                guess if x0 is None else np.asarray(x0, float),
+                by_rho @ along if seeds is None else seeds,
+                along,
+            )
         march = kind(
             compiled,
             self._settings(compiled, t_end, len(wrt)),

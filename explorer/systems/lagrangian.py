@@ -11,7 +11,7 @@ import numpy.typing as npt
 import sympy as sp
 
 from explorer.arguments import a, items
-from explorer.errors import BadModel
+from explorer.errors import BadModel, suggest
 from explorer.parameters import number
 from explorer.systems.arrays import by_name, matrix, real, vector
 from explorer.systems.base import System
@@ -39,8 +39,12 @@ class LagrangianSystem(System):
     records : tuple of Record
     start_q, start_v : tuple of sympy.Expr
         Initial state, formulas of the parameters.
+    assembles : tuple of int or None
+        Numbers of the coordinates that follow from the constraints at the start; (): pivots choose
+        them; None: the start is given whole.
     """
 
+    assembles: tuple[int, ...] | None = None
     _replace: Mapping[sp.Basic, sp.Symbol] = MappingProxyType(
         {}
     )  # what formulas may call them, too
@@ -246,10 +250,13 @@ class LagrangianSystem(System):
         *,
         t_end: float | None = None,
         h: float | None = None,
+        assemble: bool | str | Sequence[str] | None = None,
     ) -> None:
         """Set the initial state (formulas of the parameters), and the time span and step in s.
 
-        A dict by coordinate changes only these coordinates.
+        A dict by coordinate changes only these coordinates. With `assemble` the formulas are a
+        guess: dependent coordinates and velocities follow from the constraints. True lets pivots
+        choose which these are; or name them ("x1 y1").
 
         Raises
         ------
@@ -268,9 +275,24 @@ class LagrangianSystem(System):
             what = f"start v of '{self.name}'"
             given = by_name(v, self.coordinates, what, self.start_v, "coordinate")
             self.start_v = vector(given, self.n, names, what)
+        if assemble is not None:
+            self.assembles = self._dependent(assemble)
         self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
         self.h = self.h if h is None else number(h, "h", "s", positive=True)
         self.touch()
+
+    def _dependent(self, assemble: bool | str | Sequence[str]) -> tuple[int, ...] | None:
+        """Return the numbers of the dependent coordinates, () if pivots choose, None if none is."""
+        if isinstance(assemble, bool):
+            return () if assemble else None
+        names = assemble.split() if isinstance(assemble, str) else list(assemble)
+        for name in names:
+            if name not in self.coordinates:
+                raise BadModel(
+                    f"assemble: '{self.name}' has no coordinate {name!r}."
+                    + suggest(name, self.coordinates)
+                )
+        return tuple(sorted({self.coordinates.index(name) for name in names}))
 
     def _start_spec(self) -> Plain:
         """Return start, time span and step as plain data."""
@@ -279,4 +301,7 @@ class LagrangianSystem(System):
             "v": [text(x) for x in self.start_v],
             "t_end": self.t_end,
             "h": self.h,
-        }
+        } | ({} if self.assembles is None else {"assemble": self._assembled()})
+
+    def _assembled(self) -> bool | list[str]:
+        return [self.coordinates[k] for k in self.assembles or ()] or True

@@ -15,7 +15,7 @@ from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
-from explorer.verification.positions import penetration
+from explorer.verification.positions import drift, penetration
 
 __all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switched"]
 
@@ -24,12 +24,16 @@ _STILL = 1e-10  # m: what a force does over less is no motion
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
 
 
-def located(run: Solution, accuracy: float) -> list[Check]:
-    """Return the checks of a mechanical run; `accuracy` is relative, that of the whole run."""
+def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
+    """Return the checks of a mechanical run; `accuracy` is relative, that of the whole run.
+
+    `remedy` is what helps against a drift from the constraints.
+    """
     if len(run.t) < 3:
         return []
     with np.errstate(all="ignore"):
-        return [*penetration(run, min(max(accuracy, _DEEP), 0.05)), *impacts(run, accuracy)]
+        deep = min(max(accuracy, _DEEP), 0.05)
+        return [*penetration(run, deep), *drift(run, deep, remedy), *impacts(run, accuracy)]
 
 
 def impacts(run: Solution, accuracy: float) -> list[Check]:

@@ -54,7 +54,11 @@ def _ranges(solution: Solution, row: int) -> np.ndarray:
     return np.asarray(opened + np.abs(normals) @ travel)
 
 
-def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
+def drift(
+    solution: Solution,
+    allowed: float = TOLERATED,
+    remedy: str = "use projection='constraints' or a smaller h.",
+) -> list[Check]:
     """Return the check of how far the positions leave the constraints, beside their motion."""
     if not solution.has("constraints") or not solution.phi.size:
         return []
@@ -73,7 +77,7 @@ def drift(solution: Solution, allowed: float = TOLERATED) -> list[Check]:
             allowed,
             "",
             f"The constraint {solution.system.constraints[worst].name!r} is violated by "
-            f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: use "
-            "projection='constraints' or a smaller h.",
+            f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: "
+            f"{remedy}",
         )
     ]

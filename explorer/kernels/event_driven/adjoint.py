@@ -17,10 +17,12 @@ import numpy as np
 
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import evaluate, flow, restore
+from explorer.kernels.event_driven.manifold import constrained, project, projected
 from explorer.kernels.event_driven.records import CHAINED, STEP
 from explorer.kernels.event_driven.structures import Event, Events, Method, Problem, Saddle, Steps
+from explorer.kernels.event_driven.transposed import pull_back_projection, transposed_solve
 from explorer.kernels.references import kernel, refer, value_of
-from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector, rows_of
+from explorer.kernels.structures import Matrix, Stack, Table, Vector, rows_of
 
 __all__ = [
     "JUMP_ROW",
@@ -30,7 +32,6 @@ __all__ = [
     "Jumps",
     "Sweep",
     "backward",
-    "transposed_solve",
 ]
 
 STEP_ROW, JUMP_ROW, TIME_ROW = 0, 1, 2
@@ -64,24 +65,6 @@ class Jumps(NamedTuple):
     moved: Vector  # (events,) the weight of the time of each event in the cost
     mu: Stack  # (events, 2, n_x + 1) the adjoint before and after
     gains: Matrix  # (events, p) what the gradient gains
-
-
-@kernel(inner=True)
-def transposed_solve(A: Matrix, n: int, pivots: Integers, b: Vector) -> None:
-    """Overwrite `b` by the solution of A' x = b, `A` factored by `linalg.lu_factor`, full."""
-    for k in range(n):
-        total = b[k]
-        for j in range(k):
-            total -= A[j, k] * b[j]
-        b[k] = total / A[k, k]
-    for k in range(n - 1, -1, -1):
-        total = b[k]
-        for i in range(k + 1, n):
-            total -= A[i, k] * b[i]
-        b[k] = total
-        best = pivots[k]
-        if best != k:
-            b[k], b[best] = b[best], b[k]
 
 
 @kernel(inner=True)
@@ -286,14 +269,21 @@ def step_back(
     K, stages, bars, weights = sweep.K, sweep.stages, sweep.bars, sweep.weights
     mu, gains, t, h, many = sweep.mu, sweep.gains, steps.t[i], steps.h[i], method.stages + 1
     sets, used = (3, many) if times > 0 else (1, s)
-    for stage in range(used):
+    held = constrained(problem)
+    for stage in range(many if held else used):
         y = stages[stage]
         for m in range(block):
             total = 0.0
             for j in range(stage):
                 total += A[stage, j] * K[j, m]
             y[m] = steps.y[i, m] + h * total
-        status = flow(at_stage(problem, stage, many), t + c[stage] * h, y, K[stage], 0)
+        here, status = at_stage(problem, stage, many), SUCCESS
+        if stage == s and held:
+            status = pull_back_projection(here, t + h, y, mu, sweep.gradient)
+        elif stage > 0 and projected(problem):
+            status = project(here, t + c[stage] * h, y, 0)
+        if status == SUCCESS and stage < used:
+            status = flow(here, t + c[stage] * h, y, K[stage], 0)
         if status != SUCCESS:
             return status
     gains[:, :] = 0.0
@@ -305,9 +295,14 @@ def step_back(
                 for j in range(stage + 1, many if e > 0 else s):
                     total += A[j, stage] * bars[3 * j + e, m]
                 weights[e, m] = h * total  # Kbar
-        pull_back(
-            at_stage(problem, stage, many), weights[:sets], bars[3 * stage : 3 * stage + 3], gains
-        )
+        here = at_stage(problem, stage, many)
+        pull_back(here, weights[:sets], bars[3 * stage : 3 * stage + 3], gains)
+        if 0 < stage < s and projected(problem):
+            for e in range(sets):
+                bar = bars[3 * stage + e]
+                status = pull_back_projection(here, t + c[stage] * h, stages[stage], bar, gains[e])
+                if status != SUCCESS:
+                    return status
     account(sweep, problem.sizes.n_x, problem.wrt.size, times)
     return SUCCESS
 
@@ -348,4 +343,10 @@ def backward(
         else:
             event = Event(events.head[i : i + 1], events.parts[i], events.at)
             waiting = leap(problem, event, i, jumps, sweep, waiting, kind == JUMP_ROW)
+    if constrained(problem) and steps.t.size > 0:
+        restore(problem, steps.state, 0)
+        start, here = sweep.stages[0], at_stage(problem, 0, method.stages + 1)
+        for m in range(start.size):
+            start[m] = steps.y[0, m]
+        return pull_back_projection(here, 0.0, start, sweep.mu, sweep.gradient)
     return SUCCESS

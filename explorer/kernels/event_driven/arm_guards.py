@@ -28,11 +28,11 @@ def arm_contact(
 
     The outputs of CONTACTS stand in `out`. What moves no faster than `slow` does not move.
     """
-    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     out, rows, watch, values = problem.out, problem.rows, search.watch, search.values
-    fired, guards_ = problem.state[0].fired, 2 * count - nc
+    fired, guards_ = problem.state[0].fired, nc + 2 * nt
     watch[j].sign, watch[j].shift, watch[j].falling = 1.0, 0.0, 0
-    if j >= count or rows[j].closed == 1:
+    if j >= nc + nt or rows[j].closed == 1:
         watch[j].arm = ARMED
         return False
     watch[j].arm = UNARMED

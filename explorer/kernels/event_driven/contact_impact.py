@@ -19,7 +19,9 @@ from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.complementarity.lcp import VERTEX, solve
 from explorer.kernels.complementarity.structures import Lcp, LcpOptions
 from explorer.kernels.event_driven.flow import assemble, evaluate
-from explorer.kernels.event_driven.records import CONTACTS, DYNAMICS, IMPACT
+from explorer.kernels.event_driven.impact_derivative import impact_derivative
+from explorer.kernels.event_driven.manifold import held_constraints
+from explorer.kernels.event_driven.records import CONTACTS
 from explorer.kernels.event_driven.saltation import identity
 from explorer.kernels.event_driven.structures import Contacts, Event, Problem
 from explorer.kernels.friction.coefficients import IMPROPER, improper
@@ -51,7 +53,8 @@ def speeds(problem: Problem, contacts: Contacts) -> None:
 def delassus(problem: Problem, contacts: Contacts, m: int) -> int:
     """D = G M^-1 G' over the `m` touching contacts and, behind them, their tangents.
 
-    Returns how many rows that are, or -1 for a singular M. The saddle's `solution` is M^-1 F.
+    With constraints M^-1 is what the saddle matrix of M and their rows makes of forces. Returns how
+    many rows that are, or -1 for a singular matrix. The saddle's `solution` is M^-1 F.
     """
     n, count, table = problem.sizes.n, problem.sizes.rows, problem.functions.table
     inp, out, partner = problem.inp, problem.out, problem.partner
@@ -65,19 +68,17 @@ def delassus(problem: Problem, contacts: Contacts, m: int) -> int:
             act[total] = partner[act[k]]
             place[k] = total
             total += 1
-    evaluate(table, DYNAMICS, inp, out)
-    for i in range(n):
-        for j in range(n):
-            W[i, j] = out[i * n + j]
-        free[i] = out[n * n + i]
-    if lu_factor(W, n, n - 1, n - 1, pivots) != 0:
+    size = assemble(problem, problem.sizes.n_c + problem.sizes.n_t)
+    if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
         return -1
-    lu_solve(W, n, n - 1, n - 1, pivots, free)
+    lu_solve(W, size, size - 1, size - 1, pivots, free)
     evaluate(table, CONTACTS, inp, out)
     for k in range(total):
+        for i in range(n, size):
+            column[i] = 0.0
         for i in range(n):
             column[i] = out[2 * count + act[k] * n + i]
-        lu_solve(W, n, n - 1, n - 1, pivots, column)
+        lu_solve(W, size, size - 1, size - 1, pivots, column)
         for j in range(total):
             sum_ = 0.0
             for i in range(n):
@@ -117,15 +118,15 @@ def reach(contacts: Contacts, m: int, total: int, now: int) -> int:
 @kernel(inner=True)
 def frictions(problem: Problem, t: float, y: Vector) -> int:
     """Return IMPROPER if a coefficient of friction of a closed contact is none at (t, y)."""
-    nc, rows = problem.sizes.n_c, problem.sizes.rows
+    nc, rows, count = problem.sizes.n_c, problem.sizes.rows, problem.sizes.n_t
     inp, out = problem.inp, problem.out
-    if rows == nc or problem.state[0].held == 0:
+    if count == 0 or problem.state[0].held == 0:
         return SUCCESS
     inp[0] = t
     for i in range(problem.sizes.n_x):
         inp[1 + i] = y[i]
     evaluate(problem.functions.table, CONTACTS, inp, out)
-    at_mu, count = rows * (problem.sizes.n + 3), rows - nc
+    at_mu = rows * (problem.sizes.n + 3)
     for k in range(count):
         closed = problem.rows[problem.partner[nc + k]].closed == 1
         if closed and improper(out[at_mu + k], out[at_mu + count + k]):
@@ -135,10 +136,10 @@ def frictions(problem: Problem, t: float, y: Vector) -> int:
 
 @kernel(inner=True)
 def open_all(problem: Problem) -> None:
-    """Hold no row, and let none slide."""
-    rows = problem.rows
-    problem.state[0].held = 0
-    for c in range(problem.sizes.rows):
+    """Hold no contact, and let none slide."""
+    rows, contacts = problem.rows, problem.sizes.n_c + problem.sizes.n_t
+    problem.state[0].held = held_constraints(problem)
+    for c in range(contacts):
         rows[c].closed, rows[c].sigma = 0, 0
 
 
@@ -186,14 +187,20 @@ def coulomb(problem: Problem, contacts: Contacts, m: int, total: int, sticky: bo
     `contacts` has the right side and which way a tangent slides; CONTACTS must be in `out`.
     `sticky`: what may stick does so up to mu_s, not mu.
     """
-    n, nc, count, out = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows, problem.out
-    act, place, sigma, order = contacts.act, contacts.place, contacts.sigma, contacts.order
+    n, nc, nt, out = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.out
+    count, act, place, sigma, order = (
+        problem.sizes.rows,
+        contacts.act,
+        contacts.place,
+        contacts.sigma,
+        contacts.order,
+    )
     ratio, force, B = contacts.ratio, contacts.force, contacts.B
     at_mu = 2 * count + count * (n + 1)
-    free_mu = at_mu + (count - nc if sticky else 0)
+    free_mu = at_mu + (nt if sticky else 0)
     for j in range(total):
         order[j] = j
-        if j >= m and improper(out[at_mu + act[j] - nc], out[at_mu + count + act[j] - 2 * nc]):
+        if j >= m and improper(out[at_mu + act[j] - nc], out[at_mu + nt + act[j] - nc]):
             return IMPROPER
     for k in range(m):
         t = place[k]
@@ -275,57 +282,20 @@ def sharing(problem: Problem, contacts: Contacts, band: float, now: int) -> tupl
 
 
 @kernel(inner=True)
-def impact_derivative(problem: Problem, contacts: Contacts, event: Event) -> int:
-    """Write h_x, h_rho and h_t of an impact, whose dv and impulses are known.
+def closing_speeds(problem: Problem, contacts: Contacts, right: Vector) -> int:
+    """Write what an impact asks of the constraints, no force and minus their speeds, to `right`.
 
-    Impulses are inputs then, those of a sliding tangent by its sigma.
+    Returns its length. The speeds are round-off, but of a constraint that begins to hold. By the
+    penalty formulation an impact has (M + alpha phi_q' phi_q) dv = G' p: no speed is asked for.
     """
-    nx, n, nc, nr = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_rho
-    count, inp, out, rows = problem.sizes.rows, problem.inp, problem.out, problem.rows
-    W, pivots, right = problem.saddle.W, problem.saddle.pivots, problem.saddle.tangent
-    row, at, e, e_rho = event.row, event.at, contacts.e_now, contacts.e_rho
-    for c in range(count):
-        inp[problem.sizes.lam + c] = row[at.p + c] if rows[c].closed == 1 else 0.0
-    for k in range(count - nc):
-        inp[problem.sizes.sigma + k] = rows[nc + k].sigma
-    size = assemble(problem)
-    if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
-        return SINGULAR
-    evaluate(problem.functions.table, IMPACT, inp, out)
-    first = n * (nx + nr + 1)
-    for d in range(nx + nr + 1):
-        for i in range(n):
-            if d < n:
-                right[i] = -out[i * n + d]
-            elif d < nx:
-                right[i] = -out[n * n + i * n + d - n]
-            elif d < nx + nr:
-                right[i] = -out[2 * n * n + i * nr + d - nx]
-            else:
-                right[i] = -out[2 * n * n + n * nr + i]
-        place = n
-        for c in range(count):
-            if rows[c].closed == 1:
-                if d < n:
-                    right[place] = -out[first + c * n + d]
-                elif d < nx:
-                    right[place] = -out[first + count * n + c * n + d - n]
-                elif d < nx + nr:
-                    right[place] = -out[first + 2 * count * n + c * nr + d - nx]
-                    if c < nc and e[c] > 0.0:
-                        right[place] -= contacts.rows[c].speed * e_rho[c, d - nx]
-                else:
-                    right[place] = -out[first + 2 * count * n + count * nr + c]
-                place += 1
-        lu_solve(W, size, size - 1, size - 1, pivots, right)
-        for i in range(n):
-            if d < nx:
-                row[at.h_x + (n + i) * nx + d] += right[i]
-            elif d < nx + nr:
-                row[at.h_rho + (n + i) * nr + d - nx] = right[i]
-            else:
-                row[at.h_t + n + i] = right[i]
-    return SUCCESS
+    size = problem.sizes.n
+    for i in range(size):
+        right[i] = 0.0
+    for c in range(problem.sizes.n_c + problem.sizes.n_t, problem.sizes.rows):
+        if problem.rows[c].closed == 1:
+            right[size] = -problem.inp[problem.sizes.penalty + 3] * contacts.rows[c].speed
+            size += 1
+    return size
 
 
 @kernel(inner=True)
@@ -356,22 +326,32 @@ def impact(
     for k in range(m):
         met += 1 - rows[act[k]].closed
     event.head[0].together = max(met, 1)
+    size = closing_speeds(problem, contacts, saddle.solution)
+    if size > n:
+        lu_solve(saddle.W, size, size - 1, size - 1, saddle.pivots, saddle.solution)
     for k in range(total):
         w[k] = contacts.rows[act[k]].speed
         if k < m:
             w[k] *= 1.0 + e[act[k]]
+        if size > n:
+            for i in range(n):
+                w[k] += out[2 * count + act[k] * n + i] * saddle.solution[i]
         contacts.sigma[k] = FREE
     status = coulomb(problem, contacts, m, total, False)
     if status != SUCCESS:
         return status
-    for i in range(n):
-        dv[i] = 0.0
+    closing_speeds(problem, contacts, dv)
     for k in range(total):
         row[at.p + act[k]] = force[k]
         for i in range(n):
             dv[i] += out[2 * count + act[k] * n + i] * force[k]
-    lu_solve(saddle.W, n, n - 1, n - 1, saddle.pivots, dv)
+    lu_solve(saddle.W, size, size - 1, size - 1, saddle.pivots, dv)
     for i in range(n):
         row[at.x_plus + n + i] += dv[i]
         inp[problem.sizes.rates + n + i] = dv[i]
+    size = n
+    for c in range(nc + problem.sizes.n_t, count):
+        if rows[c].closed == 1:
+            row[at.p + c] = -dv[size]
+            size += 1
     return impact_derivative(problem, contacts, event) if slopes else SUCCESS

@@ -4,6 +4,7 @@ import numpy as np
 
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import accelerate, flow, restore
+from explorer.kernels.event_driven.manifold import constrained, project
 from explorer.kernels.event_driven.runge_kutta import advance, dense_value, interpolate
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step, Steps
 from explorer.kernels.references import kernel, refer
@@ -67,6 +68,8 @@ def evaluate(
                     new[m] = y[m]
             elif shared:
                 dense_value(polynomial, h / length, size, new)
+                if constrained(problem):
+                    status = project(problem, times[one], new, width)
             else:
                 status = advance(problem, method, step, 1, method.stages, t, y, h, width)
             if status == SUCCESS:
@@ -85,8 +88,9 @@ def evaluate(
 def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matrix) -> None:
     """Write the forces (n_t, rows) of what is held at each row, NaN where they are not unique."""
     problem = refer(problem)
-    nx, n, nc, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
-    inp, out, rows, partner = problem.inp, problem.out, problem.rows, problem.partner
+    nx, n, nc, nt = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t
+    count, inp, out = problem.sizes.rows, problem.inp, problem.out
+    rows, partner = problem.rows, problem.partner
     first, mu = problem.sizes.lam, count * (n + 3)
     for k in range(times.size):
         restore(problem, states, k)
@@ -101,7 +105,7 @@ def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matri
         for c in range(count):
             if rows[c].closed == 1:
                 lam[k, c] = inp[first + c] if status == SUCCESS else np.nan
-        for c in range(nc, count):  # one that slides
+        for c in range(nc, nc + nt):  # one that slides
             if rows[c].closed == 0:
                 pull = rows[c].sigma * out[mu + c - nc]
                 lam[k, c] = -pull * lam[k, partner[c]]

@@ -6,7 +6,11 @@ automaton    modes with an explicit f each, guards and resets as formulas
 mechanical   x = (q, v); a mode is the set of closed contacts, held at acceleration level by
              [[M, G'], [G, 0]] [a; -lam] = [F; -gamma],  gap'' = G a + gamma
              where a sticking contact holds its tangent row too, and the column of a sliding one
-             is that of G - sigma mu H (H its tangent, sigma the sign of its sliding velocity)
+             is that of G - sigma mu H (H its tangent, sigma the sign of its sliding velocity);
+             constraints are rows that are always held, or by the penalty formulation
+             phi'' + 2 xi omega phi' + omega^2 phi = lam / alpha, whose saddle matrix has
+             -1 / alpha on its diagonal (Corner et al. 2019, eq. (64): M + alpha phi_q' phi_q is
+             never formed, because its round-off stalls the control of the steps)
 
 Tangent linear model: Corner et al. 2019, eq. (14), (17), (18) with (15) for the saddle system: with
 R = M a - F - G' lam and A = G a + gamma, the same factors solve
@@ -42,11 +46,11 @@ def evaluate(table: FunctionRows, row: int, inp: Vector, out: Vector) -> None:
 
 
 @kernel(inline=True)
-def assemble(problem: Problem) -> int:
+def assemble(problem: Problem, first: int) -> int:
     """Write the saddle matrix of the rows held at the state in `inp`, and its right side.
 
-    Returns its size: the held rows stand in their order behind the coordinates. Leaves the outputs
-    of CONTACTS in `out` if any is held.
+    Of the rows those from `first` on. Returns its size: the held rows stand in their order behind
+    the coordinates. Leaves the outputs of CONTACTS in `out` if any is held.
     """
     n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
     table, inp, out, rows = problem.functions.table, problem.inp, problem.out, problem.rows
@@ -57,12 +61,12 @@ def assemble(problem: Problem) -> int:
             W[i, j] = out[i * n + j]
         right[i] = out[n * n + i]
     size = n
-    if problem.state[0].held == 0:
+    if problem.state[0].held == 0 or first == count:
         return size
     evaluate(table, CONTACTS, inp, out)
     partner = problem.partner
     G, mu = 2 * count, 2 * count + count * (n + 1)
-    for c in range(count):
+    for c in range(first, count):
         if rows[c].closed == 1:
             for j in range(n):
                 W[size, j] = out[G + c * n + j]
@@ -75,6 +79,8 @@ def assemble(problem: Problem) -> int:
                 pull = rows[k].sigma * out[mu + k - nc]
                 for j in range(n):
                     W[j, size] -= pull * out[G + k * n + j]
+            if c >= nc + problem.sizes.n_t:  # 0 but of the penalty formulation
+                W[size, size] = -inp[problem.sizes.penalty + 2]
             right[size] = -out[G + count * n + c]
             size += 1
     return size
@@ -86,11 +92,11 @@ def accelerate(problem: Problem) -> int:
 
     W keeps the factors of the saddle matrix, contacts in their order behind the coordinates.
     """
-    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     rates, lam, sigma = problem.sizes.rates, problem.sizes.lam, problem.sizes.sigma
     inp, rows = problem.inp, problem.rows
     W, pivots, solution = problem.saddle.W, problem.saddle.pivots, problem.saddle.solution
-    size = assemble(problem)
+    size = assemble(problem, 0)
     last = size - 1
     if last == 0 and W[last, last] != 0.0:
         pivots[last] = 0
@@ -108,7 +114,7 @@ def accelerate(problem: Problem) -> int:
         if rows[c].closed == 1:
             inp[lam + c] = -solution[size]
             size += 1
-    for k in range(count - nc):
+    for k in range(nt):
         inp[sigma + k] = rows[nc + k].sigma
     return SUCCESS
 
@@ -236,7 +242,7 @@ def flow(problem: Problem, t: float, y: Vector, dy: Vector, width: int) -> int:
 def guard_count(problem: Problem, automaton: Automaton) -> int:
     """Return how many guards watch the present mode."""
     if problem.sizes.mechanical:
-        return 2 * problem.sizes.rows - problem.sizes.n_c
+        return problem.sizes.n_c + 2 * problem.sizes.n_t
     mode = problem.state[0].mode
     return automaton.first[mode + 1] - automaton.first[mode]
 
@@ -244,7 +250,7 @@ def guard_count(problem: Problem, automaton: Automaton) -> int:
 @kernel(inner=True)
 def held_guards(problem: Problem, values: Vector) -> int:
     """Write the guards of the closed contacts at the state in `inp` to their places."""
-    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     lam, inp, out, rows = problem.sizes.lam, problem.inp, problem.out, problem.rows
     status = accelerate(problem)
     if status != SUCCESS:
@@ -256,9 +262,9 @@ def held_guards(problem: Problem, values: Vector) -> int:
             if k < 0:
                 continue
             if rows[k].closed == 1:
-                most = out[2 * count + count * (n + 1) + count - nc + k - nc] * inp[lam + c]
+                most = out[2 * count + count * (n + 1) + nt + k - nc] * inp[lam + c]
                 values[k] = most - inp[lam + k]
-                values[k + count - nc] = most + inp[lam + k]
+                values[k + nt] = most + inp[lam + k]
             else:
                 speed = out[count + k]
                 for i in range(n):
@@ -298,12 +304,12 @@ def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: 
 def restore(problem: Problem, states: Table, i: int) -> None:
     """Set the mode, the held rows and the sides to those of row `i` of the steps' states."""
     state, rows, sides = problem.state, problem.rows, problem.sides
-    nc, count = problem.sizes.n_c, problem.sizes.rows
+    nc, nt, count = problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     state[0].mode, state[0].held = states[i, 0], 0
     for c in range(count):
         rows[c].closed = states[i, 1 + c]
         state[0].held += rows[c].closed
-    for k in range(count - nc):
+    for k in range(nt):
         rows[nc + k].sigma = states[i, 1 + count + k]
     for k in range(sides.size):
-        sides[k].now = states[i, 1 + 2 * count - nc + k]
+        sides[k].now = states[i, 1 + count + nt + k]

@@ -14,7 +14,9 @@ __all__ = ["begin"]
 # what makes no sense, beside a status
 NOT_FINITE, RESTITUTION, INSIDE, FRICTION = -1, -2, -3, -4
 UNMADE = -5  # nothing yet: a mode that nobody has compiled
+VIOLATED, WITHOUT_GRADIENT = -6, -7
 DEEP = 1e-9  # a gap this far below zero is no round-off
+OFF = 1e-6  # nor is a constraint this far from it, or its rate beside the speeds
 
 
 @kernel(inner=True)
@@ -24,8 +26,8 @@ def begin(
     """Complete y, e and de/drho at t = 0 by the last function, the model's start.
 
     `inp` holds the parameters and nothing else. Returns SUCCESS; NOT_FINITE, a state is not finite;
-    RESTITUTION, not 0 <= e <= 1; INSIDE, a gap is below zero; FRICTION, not 0 <= mu <= mu_s. The
-    progress names the contact at fault.
+    RESTITUTION, not 0 <= e <= 1; INSIDE, a gap is below zero; FRICTION, not 0 <= mu <= mu_s;
+    VIOLATED, a constraint or its rate is not zero. The progress names the contact at fault.
     """
     nx, n, nc, nr = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_rho
     rows, table, inp, out = problem.sizes.rows, problem.functions.table, problem.inp, problem.out
@@ -49,7 +51,7 @@ def begin(
         e[c] = out[nx + c]
         for k in range(nr):
             e_rho[c, k] = out[by_rho + (nx + c) * nr + k]
-    if nc == 0:
+    if rows == 0:
         return SUCCESS
     for i in range(nx):
         inp[1 + i] = y[i]
@@ -60,9 +62,18 @@ def begin(
             return RESTITUTION
         if out[c] < -DEEP:
             return INSIDE
-    at, mus = rows * (n + 3), rows - nc
+    at, mus = rows * (n + 3), problem.sizes.n_t
     for k in range(mus):
         run[0].at = k
         if not 0.0 <= out[at + k] <= out[at + mus + k] < np.inf:
             return FRICTION
+    fast = 0.0
+    for i in range(n, 2 * n):
+        fast = max(fast, abs(y[i]))
+    for c in range(nc + mus, rows):
+        rate = out[rows + c]
+        for i in range(n):
+            rate += out[2 * rows + c * n + i] * y[n + i]
+        if not (abs(out[c]) <= OFF and abs(rate) <= OFF * (1.0 + fast)):
+            return VIOLATED
     return SUCCESS

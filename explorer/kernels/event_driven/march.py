@@ -20,8 +20,9 @@ from explorer.kernels.event_driven.arm_guards import rewatch
 from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.fire_event import happen
 from explorer.kernels.event_driven.flow import flow, guard_count
-from explorer.kernels.event_driven.initial_state import UNMADE, begin
+from explorer.kernels.event_driven.initial_state import UNMADE, WITHOUT_GRADIENT, begin
 from explorer.kernels.event_driven.make_step import AGAIN, make_step
+from explorer.kernels.event_driven.manifold import constrained, hold, project
 from explorer.kernels.event_driven.records import CHAINED, NONE
 from explorer.kernels.event_driven.runge_kutta import first_step
 from explorer.kernels.event_driven.saltation import largest
@@ -75,6 +76,12 @@ def start(
         run[0].at = state[0].mode
         return UNMADE
     status = begin(problem, contacts, options, y, run)
+    if status == SUCCESS and problem.sizes.rows > problem.sizes.n_c + problem.sizes.n_t:
+        run[0].at = hold(problem, y)
+        if run[0].at >= 0:
+            return WITHOUT_GRADIENT
+    if status == SUCCESS and constrained(problem):
+        status = project(problem, 0.0, y, options.columns)
     if status != SUCCESS or problem.sizes.n_c == 0:
         return status
     slow = 1e-12 * (1.0 + largest(y, problem.sizes.n, problem.sizes.n_x))

@@ -115,7 +115,7 @@ def factor(problem: Problem, method: Method, h: float, size: int) -> int:
     lu, saddle = newton.matrix, newton.saddle
     by_a = (1.0 - weights.alpha_m) / (weights.share * weights.w)
     by_v, by_q = h * weights.gamma, h * h * weights.beta
-    assemble(problem)
+    assemble(problem, 0)
     evaluate(problem.functions.table, STEP, problem.inp, out)
     at = 2 * n * n + n * nr + n
     held = n

@@ -17,6 +17,7 @@ import numpy as np
 
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import flow
+from explorer.kernels.event_driven.manifold import constrained, project
 from explorer.kernels.event_driven.structures import Method, Problem, Step
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
@@ -183,4 +184,8 @@ def radau_step(
     estimate(newton, K, h, nx, width)
     for m in range(size):
         new[m] = y[m] + K[Z + 2, m]
+    if constrained(problem):
+        status = project(problem, t + h, new, width)
+        if status != SUCCESS:
+            return status
     return flow(problem, t + h, new, K[STAGE + 2], width)

@@ -14,12 +14,15 @@ INT, FLOAT = np.int64, np.float64
 # methods of integration
 DOPRI5, DOP853, RADAU, NEWMARK = range(4)
 # rows of the table of functions of a mechanical system
-DYNAMICS, CONTACTS, GAPS, STEP, IMPACT, GAPS_BY_RHO = range(6)
+DYNAMICS, CONTACTS, GAPS, STEP, IMPACT, GAPS_BY_RHO, DRIFT = range(7)
 SAMPLES = 8  # of every guard in a step
 # bits of a guard's flags
 BOUNDS, TERMINAL, HAS_WHEN, IDENTITY = 1, 2, 4, 8
 # a guard that has passed its zero fires no more until it was seen on its side again
 PASSED, UNARMED, ARMED, LEAVING = -1, 0, 1, 2
+# Constraints are held at acceleration level, and states are put on them after each step; or at each
+# stage too; or stiff springs and dampers hold them
+INDEX1, PROJECTED, PENALTY = range(3)
 NONE, HIDDEN = -1, -2  # no guard fires; samples do not show the guards
 CHAINED = 2  # how an event happened that is beyond its zero, because of the one before
 
@@ -38,6 +41,7 @@ STATE = np.dtype(
         ("fired", INT),
         ("watched", INT),  # the mode whose guards the watches are of
         ("moments", INT),  # how many had several continuations
+        ("form", INT),  # how constraints are held: INDEX1, PROJECTED or PENALTY
     ]
 )
 ROW = np.dtype(

@@ -11,12 +11,26 @@ import numpy as np
 
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import flow, slopes
-from explorer.kernels.event_driven.newmark_step import newmark_step
+from explorer.kernels.event_driven.manifold import constrained, project, projected
+from explorer.kernels.event_driven.newmark_step import END, newmark_step
 from explorer.kernels.event_driven.radau import radau_step
 from explorer.kernels.event_driven.records import DOP853, NEWMARK, RADAU
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
+
+
+@kernel(inner=True)
+def keep(problem: Problem, step: Step, t: float, width: int) -> int:
+    """Put the end of a step of Newmark's on its constraints, and what is y' of the positions."""
+    n, block, new, K = problem.sizes.n, problem.sizes.n_x + 1, step.new, step.K
+    if not np.isfinite(new[0]):
+        return SUCCESS
+    status = project(problem, t, new, width)
+    for k in range(width + 1):
+        for i in range(k * block, k * block + n):
+            K[END, i] = new[n + i]
+    return status
 
 
 @kernel(inner=True)
@@ -37,7 +51,10 @@ def advance(
     other states to `stage`. Rows behind it serve the polynomial. K[0] is y'(t).
     """
     if method.code == NEWMARK:
-        return newmark_step(problem, method, step, t, y, h, width)
+        status = newmark_step(problem, method, step, t, y, h, width)
+        if status == SUCCESS and constrained(problem):
+            status = keep(problem, step, t + h, width)
+        return status
     if method.code == RADAU:
         return radau_step(problem, method, step, t, y, h, width)
     A, c, s, K, stage, new = method.A, method.c, method.stages, step.K, step.stage, step.new
@@ -53,7 +70,11 @@ def advance(
                     target[m] += a * K[j, m]
         for m in range(size):
             target[m] = y[m] + h * target[m]
-        status = slopes(problem, t + c[i] * h, target, K[i], width)
+        status = SUCCESS
+        if (i == s and constrained(problem)) or projected(problem):
+            status = project(problem, t + c[i] * h, target, width)
+        if status == SUCCESS:
+            status = slopes(problem, t + c[i] * h, target, K[i], width)
         if status != SUCCESS:
             return status
     return SUCCESS

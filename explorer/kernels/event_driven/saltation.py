@@ -55,19 +55,19 @@ def gap_gradient(problem: Problem, j: int, event: Event) -> None:
 @kernel(inner=True)
 def speed_gradient(problem: Problem, j: int, event: Event) -> None:
     """Write the derivatives of the sliding velocity of tangent `j`, in its own direction."""
-    n, nr, nc, count = problem.sizes.n, problem.sizes.n_rho, problem.sizes.n_c, problem.sizes.rows
+    n, nr, nc, nt = problem.sizes.n, problem.sizes.n_rho, problem.sizes.n_c, problem.sizes.n_t
     table, inp, out = problem.functions.table, problem.inp, problem.out
-    row, r_x, r_rho = event.row, event.at.r_x, event.at.r_rho
+    count, row, r_x, r_rho = problem.sizes.rows, event.row, event.at.r_x, event.at.r_rho
     k = j - nc
     sigma = float(problem.rows[j].sigma)
     evaluate(table, GAPS_BY_RHO, inp, out)
     at = nc * nr
     for i in range(n):
         row[r_x + i] = sigma * out[at + k * n + i]
-    at += (count - nc) * n
+    at += nt * n
     for i in range(nr):
         row[r_rho + i] = sigma * out[at + k * nr + i]
-    event.head[0].r_t = sigma * out[at + (count - nc) * nr + k]
+    event.head[0].r_t = sigma * out[at + nt * nr + k]
     evaluate(table, CONTACTS, inp, out)
     for i in range(n):
         row[r_x + n + i] = sigma * out[2 * count + j * n + i]
@@ -78,16 +78,22 @@ def force_gradient(problem: Problem, j: int, held: int, event: Event) -> int:
     """Write the derivatives of a force lam, or of mu lam -+ lam_t: linear in the rows held."""
     nx, n, nc, nr = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_rho
     count, table, inp, out = problem.sizes.rows, problem.functions.table, problem.inp, problem.out
-    rows, saddle, row, head = problem.rows, problem.saddle, event.row, event.head
+    nt, rows, saddle, row, head = (
+        problem.sizes.n_t,
+        problem.rows,
+        problem.saddle,
+        event.row,
+        event.head,
+    )
     r_x, r_rho = event.at.r_x, event.at.r_rho
     status = accelerate(problem)
     if status != SUCCESS:
         return status
     contact, normal, along = j, 1.0, 0.0
     if j >= nc:
-        along = -1.0 if j < count else 1.0
+        along = -1.0 if j < nc + nt else 1.0
         contact = problem.partner[held]
-        normal = out[2 * count + count * (n + 1) + count - nc + held - nc]
+        normal = out[2 * count + count * (n + 1) + nt + held - nc]
     at_n, at_t = n, n
     for c in range(held):
         at_n += rows[c].closed if c < contact else 0
@@ -111,14 +117,14 @@ def force_gradient(problem: Problem, j: int, held: int, event: Event) -> int:
             head[0].r_t = slope
     if j >= nc:
         evaluate(table, GAPS_BY_RHO, inp, out)
-        lam, k, tangents = inp[problem.sizes.lam + contact], held - nc, count - nc
-        at = nc * nr + tangents * (n + nr + 1)
+        lam, k = inp[problem.sizes.lam + contact], held - nc
+        at = nc * nr + nt * (n + nr + 1)
         for i in range(nx):
             row[r_x + i] += out[at + k * nx + i] * lam
-        at += tangents * nx
+        at += nt * nx
         for i in range(nr):
             row[r_rho + i] += out[at + k * nr + i] * lam
-        head[0].r_t += out[at + tangents * nr + k] * lam
+        head[0].r_t += out[at + nt * nr + k] * lam
     return SUCCESS
 
 
@@ -128,9 +134,9 @@ def guard_gradient(problem: Problem, automaton: Automaton, j: int, event: Event)
 
     f- of the event must hold x'.
     """
-    nc, count = problem.sizes.n_c, problem.sizes.rows
+    nc, nt = problem.sizes.n_c, problem.sizes.n_t
     row, at = event.row, event.at
-    held = j if j < count else j - (count - nc)  # the row it is about: a tangent has two guards
+    held = j if j < nc + nt else j - nt  # the row it is about: a tangent has two guards
     if not problem.sizes.mechanical:
         formula_gradient(problem, automaton, j, event)
     elif problem.rows[held].closed == 0 and j < nc:

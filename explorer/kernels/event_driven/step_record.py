@@ -12,7 +12,7 @@ def note(
     problem: Problem, steps: Steps, k: int, t: float, h: float, y: Vector, slope: Vector
 ) -> None:
     """Write step `k` of length h from (t, y), y' = `slope`, and the modes and sides it holds."""
-    n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     rows, sides, row, carried = problem.rows, problem.sides, steps.state[k], steps.carried
     block = problem.sizes.n_x + 1
     steps.t[k], steps.h[k] = t, h
@@ -23,7 +23,7 @@ def note(
     row[0] = problem.state[0].mode
     for c in range(count):
         row[1 + c] = rows[c].closed
-    for c in range(nc, count):
-        row[1 + count + c - nc] = rows[c].sigma
+    for k in range(nt):
+        row[1 + count + k] = rows[nc + k].sigma
     for j in range(sides.size):
-        row[1 + 2 * count - nc + j] = sides[j].now
+        row[1 + count + nt + j] = sides[j].now

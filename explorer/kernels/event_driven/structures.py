@@ -50,12 +50,14 @@ class Sizes(NamedTuple):
     n_x: int  # states
     n: int  # coordinates, 0: not mechanical
     n_c: int  # contacts
+    n_t: int  # tangents of contacts with friction
     n_rho: int  # parameters
-    rows: int  # normals of all contacts, then tangents
+    rows: int  # normals of all contacts, then tangents, then constraints
     rates: int  # place of x' in `inp`
-    lam: int  # of the contact forces
+    lam: int  # of the forces of all rows
     e: int  # of the restitutions
     sigma: int  # of the signs of sliding
+    penalty: int  # of 2 xi omega, omega^2, 1 / alpha of the penalty formulation; 1 in others
 
 
 class Saddle(NamedTuple):

@@ -140,17 +140,17 @@ def slide_or_stick(
 ) -> int:
     """Fire guard `now` of the tangent row `held`: it begins to slide, sticks or turns."""
     rows, state, head = problem.rows, problem.state, event.head
-    nc, count = problem.sizes.n_c, problem.sizes.rows
+    nc, nt = problem.sizes.n_c, problem.sizes.n_t
     identity(problem.sizes, event)
     head[0].guard = problem.partner[held]
     if rows[held].closed == 1:  # the force has reached its bound: it slides, the other way
         head[0].kind = SLIDING
         rows[held].closed = 0
         state[0].held -= 1
-        rows[held].sigma = -1 if now < count else 1
-        state[0].fired = held + 2 * count - nc
+        rows[held].sigma = -1 if now < nc + nt else 1
+        state[0].fired = held + nc + 2 * nt
         return SUCCESS
-    for c in range(count):
+    for c in range(problem.sizes.rows):
         contacts.rows[c].prior = rows[c].closed
     before = rows[held].sigma
     status = settle(problem, contacts, band, slow, held)
@@ -172,7 +172,7 @@ def let_go(problem: Problem, event: Event, contact: int) -> None:
     if tangent >= 0:
         state[0].held -= rows[tangent].closed
         rows[tangent].closed, rows[tangent].sigma = 0, 0
-    state[0].fired = contact + 2 * problem.sizes.rows - problem.sizes.n_c
+    state[0].fired = contact + problem.sizes.n_c + 2 * problem.sizes.n_t
 
 
 @kernel(inner=True)
@@ -208,10 +208,10 @@ def touch(
 
     `crowd` is the time of an event well back.
     """
-    nx, n, nc, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
+    nx, n, nc, nt = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t
     state, inp, head, e, e_now = problem.state, problem.inp, event.head, contacts.e, contacts.e_now
     band, slow, D = options.band, 1e-12 * (1.0 + largest(y, n, nx)), head[0].D
-    held = now if now < count else now - (count - nc)
+    held = now if now < nc + nt else now - nt
     if held >= nc:
         return slide_or_stick(problem, contacts, event, now, held, band, slow)
     if problem.rows[now].closed == 1:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from explorer.compiled import Flow, short
-from explorer.compiled.checks import check_friction
+from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.event_driven.records import EVENT, PROGRESS, WATCH
@@ -21,6 +21,7 @@ from explorer.runs.event_driven.rows import events_of, rows_of
 from explorer.runs.event_driven.run import BAND, Run
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import Arguments
+from explorer.systems import LagrangianSystem
 from explorer.types import Reals
 
 __all__ = ["March"]
@@ -142,7 +143,13 @@ class March(Run):
 
     def _refuse(self, lent: Arguments) -> None:
         """Say why the start makes no sense."""
-        from explorer.kernels.event_driven.initial_state import INSIDE, NOT_FINITE, RESTITUTION
+        from explorer.kernels.event_driven.initial_state import (
+            INSIDE,
+            NOT_FINITE,
+            RESTITUTION,
+            VIOLATED,
+            WITHOUT_GRADIENT,
+        )
 
         flow, name, k = self.flow, self.flow.system.name, self.wanted
         x = lent.work.y[: flow.n_x]
@@ -160,6 +167,16 @@ class March(Run):
                 f"{values[k]:.6g} m at x = {short(x)}. Start with every gap >= 0. If the body is "
                 "on the free side, reverse the sign of the gap."
             )
+        if self.code == WITHOUT_GRADIENT:
+            raise BadModel(
+                f"The constraint {flow.system.constraints[k].name!r} of '{name}' has no gradient "
+                "at the start, so no force can keep it. Write it as a difference of lengths or "
+                "coordinates, or start elsewhere."
+            )
+        if self.code == VIOLATED and isinstance(flow.system, LagrangianSystem):
+            rows, own = flow.rows, slice(flow.rows - flow.n_phi, flow.rows)
+            G = values[2 * rows : (2 + flow.n) * rows].reshape(rows, flow.n)
+            check_start(flow.system, values[own], G[own], values[rows:][own], x[flow.n :])
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
 

@@ -130,14 +130,27 @@ def _constraints(run: Run, k: int, beside: bool = False, along: int = -1) -> tup
     return out[: flow.n_c], out[rows : 2 * rows] + G @ inp[1 + n : 1 + 2 * n], G, M
 
 
+def _delassus(run: Run, G: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Return what impulses of the contacts' rows make of their velocities, constraints held."""
+    flow = run.flow
+    n, own = flow.n, flow.rows - flow.n_phi
+    held = (
+        G[own:][np.asarray(run.steps.state[0, 1 + own : 1 + flow.rows] == 1)]
+        if flow.n_phi
+        else G[:0]
+    )
+    W = np.block([[M, held.T], [held, np.zeros((len(held), len(held)))]])
+    right = np.vstack([G[:own].T, np.zeros((len(held), own))])
+    return np.asarray(G[:own] @ np.linalg.solve(W, right)[:n])
+
+
 def _coupled(run: Run, k: int) -> set[int]:
     """Return the contacts touching at event `k` that an impulse of its contact can reach."""
     flow = run.flow
     gaps = _constraints(run, k)[0]
-    _, _, G, M = _constraints(run, k, beside=True)
+    W = _delassus(run, *_constraints(run, k, beside=True)[2:])
     tangent = {c: flow.n_c + i for i, c in enumerate(flow.rough)}
     touching = [int(c) for c in np.flatnonzero(gaps <= BAND)]
-    W = G @ np.linalg.solve(M, G.T)
     size = np.sqrt(np.abs(np.outer(W.diagonal(), W.diagonal())))
     linked = np.abs(W) > _UNCOUPLED * size
     places = {c: [c, tangent[c]] if c in tangent else [c] for c in touching}
@@ -158,8 +171,7 @@ def _couples(run: Run, j: int, k: int) -> np.ndarray:
     both = run.events.head["guard"][[j, k]].tolist()
     found = np.zeros(len(run.wrt), bool)
     for i in range(len(found)):
-        _, _, G, M = _constraints(run, k, along=i)
-        W = G[both] @ np.linalg.solve(M, G[both].T)
+        W = _delassus(run, *_constraints(run, k, along=i)[2:])[np.ix_(both, both)]
         found[i] = abs(W[0, 1]) > 1e-3 * _ASIDE * np.sqrt(abs(W[0, 0] * W[1, 1]))
     return found
 

@@ -10,6 +10,7 @@ from explorer.kernels.event_driven.records import (
     FUNCTION,
     GUARD,
     LAST,
+    PENALTY,
     ROW,
     SAMPLES,
     SIDE,
@@ -25,8 +26,9 @@ from explorer.kernels.event_driven.structures import (
     Sizes,
     Surfaces,
 )
+from explorer.runs.event_driven.settings import Formulation
 
-__all__ = ["automaton", "problem", "surfaces"]
+__all__ = ["automaton", "problem", "set_formulation", "surfaces"]
 
 
 def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
@@ -72,19 +74,34 @@ def _sizes(flow: Flow) -> Sizes:
         flow.n_x,
         flow.n,
         flow.n_c,
+        len(flow.rough),
         flow.n_rho,
         flow.rows,
         rates=rates,
         lam=lam,
         e=e,
         sigma=e + flow.n_c,
+        penalty=e + flow.n_c + len(flow.rough),
     )
+
+
+def set_formulation(problem: Problem, formulation: Formulation, many: int = 1) -> None:
+    """Tell a problem, with room for `many` states, how its constraints are held."""
+    form, alpha, xi, omega = formulation
+    problem.state[0]["form"] = form
+    first = problem.sizes.penalty
+    if problem.sizes.rows > problem.sizes.n_c + problem.sizes.n_t:
+        numbers = (0.0, 0.0, 0.0, 1.0)
+        if form == PENALTY:
+            numbers = (2 * xi * omega, omega**2, 1 / alpha, 0.0)
+        problem.inp.reshape(many, -1)[:, first : first + 4] = numbers
 
 
 def _partners(flow: Flow) -> np.ndarray:
     """Return the tangent row of each contact (-1: frictionless), the contact of each tangent."""
     tangent = {c: flow.n_c + k for k, c in enumerate(flow.rough)}
-    return np.array([*(tangent.get(c, -1) for c in range(flow.n_c)), *flow.rough], np.int64)
+    contacts = [tangent.get(c, -1) for c in range(flow.n_c)]
+    return np.array([*contacts, *flow.rough, *[-1] * flow.n_phi], np.int64)
 
 
 def automaton(flow: Flow) -> Automaton:
@@ -124,7 +141,7 @@ def surfaces(flow: Flow) -> Surfaces:
     table = np.array([(native.address, native.data) if native else (0, 0)], FUNCTION)
     history = np.zeros(count, SURFACE)
     history["whole"] = [whole for _, whole in flow.sides.surfaces]
-    sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, rows=0)
+    sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, n_t=0, rows=0)
     return Surfaces(
         Functions(table, 0, 0, 0, 0, -1),
         sizes,

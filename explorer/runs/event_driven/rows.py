@@ -57,16 +57,16 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     S = S.reshape(len(S), p, block).transpose(0, 2, 1)
     t, x = woven.t, xz[:, :n_x]
     between = step_state[which, 0] if len(step_state) else np.zeros(len(times), int)
-    held = np.zeros((len(t), 2 * flow.rows - nc), np.int8)
+    held = np.zeros((len(t), flow.rows + len(flow.rough)), np.int8)
     impulses = np.zeros((len(t), flow.rows))
-    if nc and len(step_state):  # a run may fail at an event, or before its first step
+    if flow.rows and len(step_state):  # a run may fail at an event, or before its first step
         of = woven(which, head["step"] - 1, head["step"])
         held = step_state[np.clip(of, 0, len(step_state) - 1), 1 : 1 + held.shape[1]]
         held = held.astype(np.int8)
         impulses[woven.right] = run.part("p")
     gap, gap_dot, slip = run.gaps(t, x)
     lam = np.zeros((len(t), flow.rows))
-    if nc:
+    if flow.rows:
         # of events that share a time the steps know the first and the last side only
         shared = np.concatenate([woven.left, woven.right])
         held[shared, :nc] &= np.abs(gap_dot[shared]) <= _RESTS
@@ -75,7 +75,9 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
             held[:, nc + k] &= held[:, c]
         lam = run.forces(t, x, held)
     q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
-    return _friction_of(run, t, x, held, impulses, lam) | {
+    return _friction_of(run, t, x, held, impulses, lam) | _constraints_of(
+        run, t, x, impulses, lam
+    ) | {
         "t": t,
         "q": q,
         "v": v,
@@ -103,13 +105,26 @@ def _friction_of(
     p_t, p_max, lam_t, lam_max = np.zeros((4, len(t), nc))
     sticks = np.zeros((len(t), nc), bool)
     if flow.rough:
-        rough, stuck = list(flow.rough), held[:, nc : flow.rows] == 1
-        p_t[:, rough], lam_t[:, rough] = impulses[:, nc:], lam[:, nc:]
+        rough, tangents = list(flow.rough), slice(nc, nc + len(flow.rough))
+        stuck = held[:, tangents] == 1
+        p_t[:, rough], lam_t[:, rough] = impulses[:, tangents], lam[:, tangents]
         mu = run.along(flow.bundles[1], t, x)[:, flow.rows * (flow.n + 3) :].reshape(len(t), 2, -1)
         mu = np.where(stuck, mu[:, 1], mu[:, 0])
         lam_max[:, rough], p_max[:, rough] = mu * lam[:, rough], mu * impulses[:, rough]
         sticks[:, rough] = stuck
     return {"p_t": p_t, "p_max": p_max, "lam_t": lam_t, "lam_max": lam_max, "sticks": sticks}
+
+
+def _constraints_of(
+    run: Run, t: np.ndarray, x: np.ndarray, impulses: np.ndarray, lam: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return phi, and forces and impulses of the constraints: M v' + phi_q' lam = F."""
+    flow = run.flow
+    if not flow.n_phi:
+        return {}
+    own = slice(flow.rows - flow.n_phi, flow.rows)
+    phi = run.along(flow.bundles[1], t, x)[:, own]
+    return {"phi": phi, "p_phi": 0.0 - impulses[:, own], "lam_phi": 0.0 - lam[:, own]}
 
 
 def events_of(

@@ -235,7 +235,7 @@ class Run:
         out = self.along(flow.bundles[1], t, x)
         G = out[:, 2 * rows : 2 * rows + rows * n].reshape(len(t), rows, n)
         speed = out[:, rows : 2 * rows] + np.einsum("tcn,tn->tc", G, x[:, n:])
-        slip[:, flow.rough] = speed[:, nc:]
+        slip[:, flow.rough] = speed[:, nc : nc + len(flow.rough)]
         return out[:, :nc], speed[:, :nc], slip
 
     def forces(self, t: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:

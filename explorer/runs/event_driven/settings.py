@@ -6,7 +6,24 @@ from typing import NamedTuple
 
 from explorer.kernels.event_driven.butcher import Tableau
 
-__all__ = ["Settings"]
+__all__ = ["Formulation", "Settings"]
+
+
+class Formulation(NamedTuple):
+    """How constraints are held.
+
+    Attributes
+    ----------
+    form : int
+        INDEX1, PROJECTED or PENALTY of `explorer.kernels.event_driven.records`.
+    alpha, xi, omega : float
+        Penalty in kg, damping ratio and natural frequency in rad/s of the penalty formulation.
+    """
+
+    form: int = 0
+    alpha: float = 1.0
+    xi: float = 0.0
+    omega: float = 0.0
 
 
 class Settings(NamedTuple):
@@ -25,6 +42,7 @@ class Settings(NamedTuple):
         Even rows of the result, at least.
     picks : tuple of int
         What is taken at moments with several continuations, -1: the first one.
+    formulation : Formulation
     """
 
     tableau: Tableau
@@ -36,6 +54,7 @@ class Settings(NamedTuple):
     max_events: int
     points: int
     picks: tuple[int, ...] = ()
+    formulation: Formulation = Formulation()
 
     @property
     def carries(self) -> bool:

@@ -30,7 +30,7 @@ from explorer.kernels.event_driven.structures import (
     Workspace,
     newton_memory,
 )
-from explorer.runs.event_driven.problem import automaton, problem, surfaces
+from explorer.runs.event_driven.problem import automaton, problem, set_formulation, surfaces
 from explorer.runs.event_driven.settings import Settings
 from explorer.types import Reals
 
@@ -87,7 +87,7 @@ def method_of(flow: Flow, tableau: Tableau) -> Method:
 def contacts_of(flow: Flow) -> Contacts:
     """Return the workspace of the contact problem of an event."""
     nc, nr, rows = flow.n_c, flow.n_rho, flow.rows
-    w = max(2 * rows - nc, 1)  # every tangent has two limits
+    w = max(nc + 2 * len(flow.rough), 1)  # every tangent has two limits
     act, place, sigma, order, reached = np.zeros((5, w), np.int64)
     right, ratio, force, z, b = np.empty((5, w))
     B, A, D = np.empty((3, w, w))
@@ -125,7 +125,7 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
     """Return what a march with p columns works on."""
     block = flow.n_x + 1
     size = block * (p + 1)
-    guards = len(flow.guards) if not flow.mechanical else 2 * flow.rows - flow.n_c
+    guards = len(flow.guards) if not flow.mechanical else flow.n_c + 2 * len(flow.rough)
     most = max(guards, len(flow.side_places), 1)
     x, rates = np.empty((2, block))
     stage, new = np.empty((2, size))
@@ -151,7 +151,7 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
 def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: int) -> Record:
     """Return room for so many steps and events; `carried` accelerations are kept of a step."""
     size = (flow.n_x + 1) * (p + 1)
-    state = 1 + 2 * flow.rows - flow.n_c + len(flow.side_places)
+    state = 1 + flow.rows + len(flow.rough) + len(flow.side_places)
     return Record(
         Steps(
             np.empty(steps),
@@ -255,4 +255,5 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     lent.clear()
     sizes = lent.problem.sizes
     lent.problem.inp[1 + sizes.n_x : sizes.rates] = rho
+    set_formulation(lent.problem, settings.formulation)
     return lent
