@@ -39,7 +39,7 @@ class March:
             K=np.full((17, self.size), np.nan), dense=np.zeros((7, self.size)),
             **{name: np.zeros(self.size) for name in ("slope", "stage", "new")},
         )  # fmt: skip
-        self.problem = SimpleNamespace(sizes=SimpleNamespace(n_x=n))
+        self.problem = SimpleNamespace(sizes=SimpleNamespace(n_x=n, n_c=0, n_t=0, rows=0))
         if name == "radau":  # whose first rows of a matrix are its first columns
             self.method.newton = np.zeros((5 * n + 1, 3 * n))
         self.y = rng.normal(size=self.size)
