@@ -286,3 +286,125 @@ def test_a_rod_with_friction_at_its_end():
     assert np.abs(run.q).max() <= 1e-14
     assert np.allclose(run.lam[1:-1, 0], 9.81)
     assert np.isfinite(run.lam_phi).all()
+
+
+def test_forces_have_derivatives_with_their_jumps():
+    """Of the rod lam = (v^2 - g y) / 2 L^2 m: by each parameter, from Q and V."""
+    system, wrt = rod(), ["L", "g"]
+    sens = ex.sensitivity(system, TIGHT, wrt, {"w": "x"})
+    run, L, g = sens.solution, 1.0, 9.81
+    (x, y), (v, w) = run.q.T[..., None], run.v.T[..., None]
+    (_, Qy), (Vx, Vy) = sens.Q.transpose(1, 0, 2), sens.V.transpose(1, 0, 2)
+    lam = 2.0 * (v**2 + w**2 - g * y) / (2 * L**2)
+    wanted = 2.0 * (2 * v * Vx + 2 * w * Vy - g * Qy) / (2 * L**2)
+    wanted += np.stack([-2 * lam[:, 0] / L, -2.0 * y[:, 0] / 2], axis=1)
+    np.testing.assert_allclose(sens.Lam_phi[:, 0], wanted, atol=1e-9)
+    a = -lam * x  # m a_x = -2 x lam, m = 2
+    by_a = -sens.Lam_phi[:, 0] * x - lam * sens.Q[:, 0]
+    np.testing.assert_allclose(run.rates[:, 2:3], a, atol=1e-10)
+    np.testing.assert_allclose(sens.A[:, 0], by_a, atol=1e-9)
+
+
+def test_forces_of_the_five_bar_jump_as_difference_quotients_do():
+    wrt, d = ["L01", "LA"], 1e-5
+    times = np.array([0.2, 0.5, 1.0])
+    sens = ex.sensitivity(five_bar(), TIGHT, wrt, {"w": "y2"}, t_end=1.2, t_eval=times)
+    rows = np.searchsorted(sens.t, times)
+    for k, name in enumerate(wrt):
+        value = five_bar().parameters[name].value
+        sides = [
+            ex.simulate(five_bar(), TIGHT, t_end=1.2, t_eval=times, **{name: value + s * d})
+            for s in (-1, 1)
+        ]
+        for quantity, mine in (("lam_phi", sens.Lam_phi),):
+            two = [getattr(s, quantity)[np.searchsorted(s.t, times)] for s in sides]
+            quotient = (two[1] - two[0]) / (2 * d)
+            np.testing.assert_allclose(mine[rows, :, k], quotient, rtol=1e-6, atol=1e-5)
+
+
+@for_each("method", METHODS)
+def test_a_cost_may_hold_forces(method):
+    wrt = ["L", "g"]
+    mine = ex.sensitivity(rod(), TIGHT, wrt, {"g": "(2*L*lam_rod)**2"}, method)
+    polar = {"g": "(2.0*(L*v_a**2 - g*sin(a)))**2"}  # the tension is 2 L lam
+    other = ex.sensitivity(pendulum(), TIGHT, wrt, polar)
+    near = 1e-4 if method == "finite_difference" else 1e-7
+    assert mine.cost == pytest.approx(other.cost, rel=1e-9)
+    np.testing.assert_allclose(mine.cost_gradient, other.cost_gradient, rtol=0, atol=near)
+
+
+def test_a_cost_may_hold_contact_forces_through_impacts():
+    """A ball that comes to rest, with its weight in the cost: int lam dt from the end of the bounces."""
+    ball = ex.MechanicalSystem(
+        "ball", q="y", params={"g": 9.81, "m": 2.0}, mass=[["m"]], force=["-m*g"],
+        contacts=[ex.Contact("y", e=0.5, name="floor")], start={"q": [1.0], "t_end": 3.0},
+    )  # fmt: skip
+    for method in ("direct", "adjoint"):
+        sens = ex.sensitivity(ball, TIGHT, ["g", "m"], {"g": "lam_floor"}, method)
+        first = np.sqrt(2 / 9.81)
+        rest = first * (1 + 2 * 0.5 / (1 - 0.5))
+        assert sens.cost == pytest.approx(
+            2 * 9.81 * (3.0 - rest), abs=2e-5
+        )  # bounces of 1e-6 s are left out
+        by_g = 2 * (3.0 - rest) + 2 * 9.81 * rest / (2 * 9.81)
+        np.testing.assert_allclose(sens.cost_gradient, [by_g, 9.81 * (3.0 - rest)], rtol=1e-6)
+
+
+def by_paper(**start) -> ex.MechanicalSystem:
+    """Return the five-bar with the law of Corner et al. 2019: (v_x, v_y) -> (v_x, -v_y)."""
+    system = five_bar(None, **start)
+    law = {"x2": "v_x2", "y2": "-v_y2"}
+    system.contact(ex.Contact("y2 - ground", e=1.0, name="ground", reset=law))
+    return system
+
+
+def test_the_five_bar_of_the_paper_hits_the_ground_at_these_times():
+    sens = ex.sensitivity(by_paper(), TIGHT, ["L01", "L02"], {"w": "y2"})
+    times = [event.t for event in sens.events]
+    assert times == pytest.approx([0.311827604187, 1.779743867043, 2.453793178832], abs=1e-10)
+    moved = [event.dt_drho[0] for event in sens.events]
+    assert moved == pytest.approx([0.372364561719, 1.378622063829, 3.727160056059], abs=1e-8)
+    run = sens.solution
+    assert np.abs(run.phi).max() <= 1e-12
+    assert max(abs(event.energy) for event in sens.events) == pytest.approx(0.048, abs=2e-3)
+    for event in sens.events:
+        row = event.row
+        assert run.energy[row] - run.energy[row - 1] == pytest.approx(event.energy, abs=1e-9)
+        assert event.x_plus[8:10] == pytest.approx([event.x_minus[8], -event.x_minus[9]])
+
+
+def test_all_methods_agree_through_the_law_of_the_paper():
+    wrt = ["L01", "LA", "L2", "ground", "x2"]
+    found = {
+        method: ex.sensitivity(by_paper(), TIGHT, wrt, {"w": "y2", "g": "x2**2"}, method, t_end=2.2)
+        for method in METHODS
+    }
+    direct = found["direct"].cost_gradient
+    for method, near in zip(METHODS, (0, 1e-9, 1e-6, 1e-10), strict=True):
+        assert np.abs(found[method].cost_gradient - direct).max() <= near, method
+
+
+def test_a_law_of_velocities_without_constraints_is_newtons_law():
+    law = {"x": "v_x", "y": "-0.6*v_y"}
+    thrown = {"q": "x y", "params": {"g": 9.81}, "force": [0, "-g"],
+              "start": {"q": [0, 1], "v": [1, 0], "t_end": 1.5}}  # fmt: skip
+    one = ex.MechanicalSystem("law", contacts=[ex.Contact("y", e=0.6, reset=law)], **thrown)
+    two = ex.MechanicalSystem("impulse", contacts=[ex.Contact("y", e=0.6)], **thrown)
+    a, b = ex.simulate(one, TIGHT), ex.simulate(two, TIGHT)
+    np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-12)
+    np.testing.assert_allclose(a.p.sum(), b.p.sum(), rtol=1e-12)
+    assert [e.energy for e in a.events] == pytest.approx([e.energy for e in b.events])
+
+
+def test_a_law_of_velocities_that_makes_no_sense_is_refused():
+    with pytest.raises(ex.BadModel, match="names 'z', which is no coordinate"):
+        ex.MechanicalSystem("m", "x y", contacts=[ex.Contact("y", e=1, reset={"z": "1"})])
+    with pytest.raises(ex.NotApplicable, match="laws of velocities"):
+        ex.simulate(by_paper(), ex.MoreauJean())
+    few = five_bar(None)
+    few.contact(ex.Contact("y2 - ground", e=1.0, reset={"y2": "-v_y2"}))
+    run = ex.simulate(few, TIGHT, throw=False)
+    assert not run.status.ok
+    again = ex.MechanicalSystem.from_spec(by_paper().to_spec())
+    assert dict(again.contacts[0].reset).keys() == {"x2", "y2"}
+    assert ex.simulate(again, TIGHT, t_end=0.5).events[0].t == pytest.approx(0.311827604187)

@@ -77,11 +77,13 @@ def test_contacts_answer_to_impulses_as_their_mass_matrix_tells(seed):
         if which != CONTACTS:
             out[: n * n], out[n * n : n * n + n] = M.ravel(), F
 
-    impact.delassus.__globals__["evaluate"] = evaluate
+    for kernel in (impact.delassus, impact.assemble):
+        kernel.__globals__["evaluate"] = evaluate
     saddle = SimpleNamespace(W=np.zeros((n + 2, n + 2)), pivots=np.zeros(n, int), solution=np.zeros(n),
                              tangent=np.zeros(n))  # fmt: skip
-    problem = SimpleNamespace(sizes=SimpleNamespace(n=n, rows=count), functions=SimpleNamespace(table=None),
-                              inp=None, out=out, partner=partner, saddle=saddle)  # fmt: skip
+    problem = SimpleNamespace(sizes=SimpleNamespace(n=n, n_c=nc, n_t=count - nc, rows=count),
+                              functions=SimpleNamespace(table=None), state=[SimpleNamespace(held=0)],
+                              rows=None, inp=None, out=out, partner=partner, saddle=saddle)  # fmt: skip
     m = 3
     act = np.append(rng.permutation(nc)[:m], np.full(count - m, -9))
     contacts = SimpleNamespace(act=act, place=np.full(m, -9), D=np.full((count, count), np.nan))

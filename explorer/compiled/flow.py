@@ -26,7 +26,7 @@ from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.remade import Recipe, Remade
-from explorer.compiled.saddle import Inputs, gradient, inputs_of, saddle
+from explorer.compiled.saddle import Inputs, forces_of, gradient, inputs_of, saddle
 from explorer.compiled.sides import Sides
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
@@ -39,7 +39,6 @@ __all__ = ["Flow", "compile_flow"]
 
 Outputs = Callable[[], Bundle | list[Expr]]  # formulas of a bundle, or the bundle itself
 _MOST, _FEW = 200, 12  # coordinates; modes compiled at once: others when a run comes to them
-_ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 
 
 def _smoothed(formulas: Sequence[sp.Expr], sides: Sides | None = None) -> list[Expr]:
@@ -58,7 +57,9 @@ class Flow(Remade):
     Attributes
     ----------
     cost : sympy expression or None
-        Running cost g(t, x, x', rho); accelerations are among `rates`. See `with_cost`.
+        Running cost g(t, x, x', lam, rho); accelerations are among `rates`. See `with_cost`.
+    forces : dict of sympy expressions
+        The forces of contacts and constraints by their names in a cost, in the sign of the results.
     automaton : HybridSystem or None
         The modes that it has, or is rewritten to.
     active_sets : ActiveSets or None
@@ -73,6 +74,8 @@ class Flow(Remade):
         Addresses of the bundles, as `explorer.kernels.event_driven.flow` orders them; or 0.
     most : int
         Largest number of outputs.
+    resets : (n_c, 1 + n) int64
+        The bundle of a contact's law of velocities (-1: none), and which coordinates it names.
     side_places : list of int
         Where the sides of the surfaces stand in the input vector.
     assembles : bool
@@ -110,6 +113,7 @@ class Flow(Remade):
         self.n_c, self.n_phi = len(system.contacts), len(system.constraints)
         # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
         own = [sp.Symbol(f"{'a' if self.n else 'd'}_{c}") for c in system.coordinates]
+        self.forces = forces_of(system)
         self.rates = [*(sp.Symbol(f"_rate_{k}") for k in range(self.n)), *own]
         t, rho = se.Symbol("t"), [se.Symbol(k) for k in names]
         x, rate = [se.sympify(s) for s in self.states], [se.sympify(s) for s in self.rates]
@@ -119,7 +123,8 @@ class Flow(Remade):
         self.sides = Sides([system.t, *self.states], [sp.Symbol(k) for k in names])
         self.sides.collect(sharp_formulas(system) if numbers is None else ())
         self._args = [t, *x, *rho, *rate, *itertools.chain(*inputs), *self.sides.symbols]
-        self._t, self._x, self._rho, self._rate = t, x, rho, rate
+        self._t, self._x, self._rho, self._rate, self._lam = t, x, rho, rate, inputs.lam
+        self.resets = np.full((self.n_c, 1 + self.n), -1)
         self.bundles: list[Any] = []  # `Bundle`, or None until a run comes to its mode
         self.offsets = {}
         self._recipes: list[tuple[int, int, Outputs]] = []
@@ -248,6 +253,11 @@ class Flow(Remade):
         x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
         for outputs in saddle(system, self._t, *x, rate, inputs, self._by_rho, self.sides):
             self._add(outputs)
+        for k, contact in enumerate(system.contacts):
+            if contact.reset:
+                self.resets[k, 0] = len(self.bundles)
+                self.resets[k, 1:] = [x in dict(contact.reset) for x in system.coordinates]
+                self._add(self._by_all([sp.sympify(v) for _, v in contact.reset], True))
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
 
@@ -291,7 +301,7 @@ class Flow(Remade):
         return inp
 
     def with_cost(self, g: sp.Expr | None) -> Flow:
-        """Return the same system with a running cost g(t, x, x', rho); it alone is compiled."""
+        """Return the same system with a running cost g(t, x, x', lam, rho), compiled alone."""
         if g == self.cost:
             return self
         plain, other = self._plain, copy.copy(self)
@@ -300,7 +310,8 @@ class Flow(Remade):
             other.sides = plain.sides.copy()
             f = smooth(sp.sympify(g), other.sides)
             other._watch_sides()
-            outputs = [f, *gradient([f], self._x), *gradient([f], self._rate), *self._by_rho([f])]
+            by = (*self._x, *self._rate, *self._lam)
+            outputs = [f, *gradient([f], by), *self._by_rho([f])]
             other.bundles.insert(self.offsets["cost"], Bundle(other._all_args, outputs))
         other._list()
         return other
@@ -348,34 +359,6 @@ class Flow(Remade):
         """Return the start as its formulas have it, and its derivative by all parameters."""
         values, both = self.bundles[-1](self.input(rho)), self.n_x + self.n_c
         return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
-
-    def start_mode(self, rho: Reals, x: Reals | None = None) -> int:
-        """Return the number of the mode in which a run from `x` begins, by default the model's own.
-
-        Raises
-        ------
-        BadModel
-            No mode has its conditions hold there.
-        """
-        if self.automaton is None or not self.automaton.start_branches:
-            return 0 if self.automaton is None else self.automaton.start_mode
-        inp = self.input(rho)
-        inp[1 : 1 + self.n_x] = self.start(rho)[0] if x is None else x
-        values = iter(np.nan_to_num(self.starts(inp), nan=-np.inf).tolist())
-        best, chosen = -np.inf, 0
-        for branch in self.automaton.start_branches:
-            least = min([next(values) for _ in branch.when], default=np.inf)
-            if least > 0:
-                return branch.to
-            if least > best:
-                best, chosen = least, branch.to
-        if best < -_ROUND_OFF:
-            raise BadModel(
-                f"'{self.system.name}' starts at a point from which no mode can continue: neither "
-                "a region nor a sliding mode there has a consistent field in closed form. Start "
-                "beside this point."
-            )
-        return chosen
 
     def guard_name(self, k: int) -> str:
         """Return the name of a guard, or of a contact."""

@@ -11,16 +11,18 @@ constraints phi(t, q) = 0, rows that never open; their force in the paper's sign
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import symengine as se
+import sympy as sp
 
 from explorer.compiled.bundle import Expr, smooth
 from explorer.compiled.sides import Sides
-from explorer.systems import LagrangianSystem
+from explorer.systems import LagrangianSystem, System
 
-__all__ = ["Inputs", "gradient", "inputs_of", "saddle"]
+__all__ = ["Inputs", "forces_of", "gradient", "inputs_of", "saddle"]
 
 
 class Inputs(NamedTuple):
@@ -38,6 +40,14 @@ def inputs_of(n_c: int, n_t: int, n_phi: int) -> Inputs:
     """Return the symbols for so many contacts, tangents and constraints."""
     counts = {"lam": n_c + n_t + n_phi, "e": n_c, "sigma": n_t, "penalty": 4 if n_phi else 0}
     return Inputs(*([se.Symbol(f"_{s}_{k}") for k in range(n)] for s, n in counts.items()))
+
+
+def forces_of(system: System) -> dict[str, sp.Expr]:
+    """Return lam_<name> of contacts and constraints as the inputs have them; "_" for spaces."""
+    first = len(system.contacts) + len(system.rough)
+    rows = {c.name: sp.Symbol(f"_lam_{k}") for k, c in enumerate(system.contacts)}
+    rows |= {c.name: -sp.Symbol(f"_lam_{first + k}") for k, c in enumerate(system.constraints)}
+    return {"lam_" + re.sub(r"\W", "_", name): force for name, force in rows.items()}
 
 
 def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
@@ -124,5 +134,5 @@ def saddle(
             *by_rho(mu_s),
             *(m.diff(t) for m in mu_s),
         ],
-        [*by_rho(phi), *gradient(held, q), *by_rho(held)],
+        [*by_rho(phi), *gradient(held, q), *by_rho(held), *(r.diff(t) for r in held)],
     ]

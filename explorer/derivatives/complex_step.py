@@ -70,6 +70,8 @@ class _Replay:
                 rate = phi.jacobian(q) * sp.Matrix(v) + phi.diff(system.t)
                 speed = speed[: flow.rows - flow.n_phi, :].col_join(rate)
             self.phi = self.native(list(phi))
+            laws = enumerate(c.reset for c in contacts)
+            self.laws = {k: self.native([v for _, v in law]) for k, law in laws if law}
             G = speed.jacobian(v)
             gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
             self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]
@@ -84,7 +86,8 @@ class _Replay:
             self.flows = [self.native(list(m.flow)) for m in flow.automaton.modes]
             self.guards = [self.native([g.r]) for g in flow.guards]
             self.resets = [self.native(list(g.reset)) for g in flow.guards]
-        self.g = None if flow.cost is None else self.native([flow.cost], flow.rates)
+        lam = [sp.Symbol(f"_lam_{k}") for k in range(flow.rows)]
+        self.g = None if flow.cost is None else self.native([flow.cost], [*flow.rates, *lam])
 
     def native(
         self, formulas: Sequence[sp.Expr], more: Sequence[sp.Symbol] = ()
@@ -100,11 +103,13 @@ class _Replay:
     def rate(self, t: complex, y: np.ndarray, mode: np.ndarray) -> np.ndarray:
         n, n_x = self.flow.n, self.flow.n_x
         at = (t, *y[:n_x], *self.rho)
+        lam = np.empty(0, complex)
         if self.mechanical:
-            rate = np.concatenate([y[n:n_x], self.forces(at, mode)[0]])
+            a, lam = self.forces(at, mode)
+            rate = np.concatenate([y[n:n_x], a])
         else:
             rate = self.flows[int(mode[0])](*at)
-        cost = 0.0 if self.g is None else self.g(*at, *rate)[0]
+        cost = 0.0 if self.g is None else self.g(*at, *rate, *lam)[0]
         return np.append(rate, cost)
 
     def forces(self, at: tuple[complex, ...], mode: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -204,6 +209,8 @@ class _Replay:
         if kind not in ("impact", "closed", "zeno"):
             return y
         p = self.march.part("p")[k]
+        if who in self.laws and kind != "zeno":
+            return self.by_law(who, at, y)
         e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
         if kind == "zeno":
             e[who] = 0.0
@@ -218,6 +225,19 @@ class _Replay:
         speed[:n_c] *= 1 + e
         out = y.copy()
         out[n:n_x] += self.saddle(at, held, np.zeros(n), -speed)[0]
+        return out
+
+    def by_law(self, who: int, at: tuple[complex, ...], y: np.ndarray) -> np.ndarray:
+        """Return the state behind an impact that a law of velocities decides."""
+        n, n_x, first = self.flow.n, self.flow.n_x, self.flow.rows - self.flow.n_phi
+        E = np.eye(n)[self.flow.resets[who, 1:] == 1]
+        G = self.G(*at).reshape(-1, n)[first : self.flow.rows][self.kept_rows == 1]
+        bias = (
+            self.speed(*at)[first:] - self.G(*at).reshape(-1, n)[first : self.flow.rows] @ y[n:n_x]
+        )
+        right = np.concatenate([self.laws[who](*at), -bias[self.kept_rows == 1]])
+        out = y.copy()
+        out[n:n_x] = np.linalg.solve(np.concatenate([E, G]), right)
         return out
 
     def go(

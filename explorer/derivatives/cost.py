@@ -1,7 +1,8 @@
 """Cost functionals psi = int_0^T g(t, q, v, a, rho) dt + w(T, q, v, rho).
 
 Corner et al. 2019, eq. (5)-(9). Accelerations enter g as ``a_<coordinate>`` (of a system x' = ...:
-``d_<state>``); they are those of the flow, so an impulse never enters the integral.
+``d_<state>``) and forces of contacts and constraints as ``lam_<name>``; they are those of the flow,
+so an impulse never enters the integral.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Cost:
     Parameters
     ----------
     g : formula, optional
-        Running cost of t, states, accelerations and parameters.
+        Running cost of t, states, accelerations, forces and parameters.
     w : formula, optional
         Terminal cost of t, states and parameters.
 
@@ -80,7 +81,11 @@ class CompiledCost(Remade):
         rates = {s.name: s for s in plain.rates if not s.name.startswith("_")}
         g = None
         if cost.g is not None:
-            g = self._read(cost.g, names | rates, f"running cost of '{system.name}'")
+            forces = getattr(plain, "forces", {})
+            own = {sp.Symbol(name): force for name, force in forces.items() if name not in names}
+            known = {s.name: s for s in own} | names | rates
+            g = self._read(cost.g, known, f"running cost of '{system.name}'").subs(own)
+        self.running: sp.Expr | None = g
         self.flow: Any = plain if g is None else plain.with_cost(g)
         self._terminal: Bundle | None = None
         units = symbol_units(system)
@@ -112,8 +117,9 @@ class CompiledCost(Remade):
             return expression(formula, names, what)
         except BadModel as error:
             raise BadValue(
-                f"{error} A cost may use t, the states, accelerations (a_<coordinate>) and "
-                "parameters, but no impulses."
+                f"{error} A running cost may use t, the states, accelerations (a_<coordinate>), "
+                "forces (lam_<name>) and parameters, but no impulses; a terminal one only t, the "
+                "states and parameters."
             ) from None
 
     def terminal(

@@ -22,7 +22,7 @@ from explorer.derivatives.question import Question, gradient_of
 from explorer.derivatives.saltation import Saltation, saltation
 from explorer.derivatives.trust import Trust, trust
 from explorer.derivatives.verify import verify
-from explorer.errors import BadValue
+from explorer.errors import BadValue, NotApplicable
 from explorer.results.event import LocatedEvent, within
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
@@ -181,6 +181,40 @@ class Sensitivity:
     def V(self) -> np.ndarray:
         """dv/drho, (n_t, n, p)."""
         return self.S[:, self.run.q.shape[1] :]
+
+    @property
+    def Lam(self) -> np.ndarray:
+        """Derivatives of the contact forces, (n_t, n_c, p): lam is algebraic, so they jump with f.
+
+        Lam+ = lam_q Q+ + lam_v V+ + lam_rho behind an event (Corner et al. 2019, eq. (94) and (95),
+        corrected).
+        """
+        return self._forces()[:, : self.run.lam.shape[1]]
+
+    @property
+    def Lam_phi(self) -> np.ndarray:
+        """Derivatives of the constraint forces lam_phi, (n_t, m, p)."""
+        many = len(self.run.system.constraints)
+        found = self._forces()
+        return 0.0 - found[:, found.shape[1] - many :]
+
+    @property
+    def A(self) -> np.ndarray:
+        """Derivatives of the accelerations at fixed times, (n_t, n, p)."""
+        return self._slopes("A")
+
+    def _forces(self) -> np.ndarray:
+        return self._slopes("Lam")
+
+    def _slopes(self, name: str) -> np.ndarray:
+        if not self.run.has_velocities or not hasattr(self.solution.march, "force_slopes"):
+            kind = f"'{self.run.system.name}' is a {self.run.system.kind}"
+            raise NotApplicable(
+                f"{kind}: forces and accelerations with derivatives are those of mechanical "
+                "systems that EventDriven runs."
+            )
+        found: np.ndarray = self.solution.recorded_row(name)
+        return found
 
     def at(self, t: float | Reals, side: str = "right") -> np.ndarray:
         """Return S (n_x, p) at one time, or (k, n_x, p) at k; at an event its left or right limit.

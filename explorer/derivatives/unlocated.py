@@ -79,20 +79,14 @@ def _surfaces(question: Asked) -> list[sp.Expr]:
     key = str(question.cost.cost.g)
     if key not in kept:
         found: dict[sp.Expr, None] = {}
-        g = question.cost.cost.g
         sharp = [e for f in sharp_formulas(system) for e in f.atoms(*SHARP)]
-        if g is not None:
-            sharp += list(question.cost._read(g, _names(question), "the cost").atoms(*SHARP))
+        if question.cost.running is not None:
+            sharp += list(question.cost.running.atoms(*SHARP))
         for e in sharp:
             found |= dict.fromkeys(_zeros(e))
         kept[key] = list(found)
     moving = {s.name for s in question.cost.flow.states} | set(question.wrt)
     return [u for u in kept[key] if moving & {s.name for s in u.free_symbols}]
-
-
-def _names(question: Asked) -> dict[str, sp.Symbol]:
-    rates = {s.name: s for s in question.cost.plain.rates}
-    return {**question.system.symbols(), **rates}
 
 
 def _zeros(e: sp.Expr) -> list[sp.Expr]:

@@ -104,6 +104,8 @@ class LocatedEvent(Event):
         Grazing margin: how far the guard would go beyond its zero, slope**2 / (2 |d2r/dt2|), over
         the error that the tolerances leave in it. Below about 100 an error within the tolerance may
         turn the event into a miss; the relative error of `dt_drho` is some 1 / (2 margin).
+    energy : float
+        Kinetic energy in J that an impact gives, or takes where it is below zero.
     """
 
     x_minus: np.ndarray
@@ -116,6 +118,7 @@ class LocatedEvent(Event):
     chained: bool = False
     directional: bool = False
     margin: float = np.inf
+    energy: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ class System(metaclass=Made):
             "friction": self.rough,
             "friction in space": [c for c in self.contacts if len(c.slips) > 1],
             "hysteresis": self.springs,
+            "laws of velocities": [c for c in self.contacts if c.reset],
             "recorded forcing": self.records,
             "tangential restitution": [k for k in self.rough if not _none(self.contacts[k].e_t)],
         }

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import sympy as sp
 
 from explorer.arguments import Checked
-from explorer.errors import BadModel
+from explorer.errors import BadModel, suggest
 from explorer.systems.compliance import split
 from explorer.systems.expressions import Aliases, expression, text
 from explorer.systems.moving import Moving
 from explorer.types import Formula, Plain, Value
 
-__all__ = ["Contact", "checked", "coefficient", "written"]
+__all__ = ["Contact", "checked", "coefficient", "law", "written"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,11 @@ class Contact(metaclass=Checked):
         In m/N, >= 0. The contact yields by compliance times its force, like a spring of stiffness
         1/compliance that only pushes, and has no impacts (e is ignored). 0: rigid. For contacts on
         a common support see `MechanicalSystem.compliance`.
+    reset : dict of str to formula
+        Velocities right behind an impact, of as many coordinates as are independent: formulas of t,
+        the state before it and parameters, such as ``{"x2": "v_x2", "y2": "-e*v_y2"}``. Those of
+        the other coordinates follow from the constraints. (Corner et al. 2019, section 5.) By
+        default Newton's law with the impulse of the contact. `e` tells when bounces are over.
     """
 
     gap: Formula
@@ -59,6 +64,7 @@ class Contact(metaclass=Checked):
     mu_s: Formula | None = None
     e_t: Formula = 0
     compliance: Formula = 0
+    reset: Mapping[str, Formula] | tuple[tuple[str, Formula], ...] | None = None
 
     @property
     def slips(self) -> tuple[Formula, ...]:
@@ -122,6 +128,32 @@ def checked(
     return replace(read, mu=mu, slip=slip, mu_s=mu_s, e_t=e_t), given
 
 
+def law(
+    contact: Contact, system: Moving, coordinates: Sequence[str], label: str, aliases: Aliases
+) -> tuple[tuple[str, sp.Expr], ...] | None:
+    """Return the velocities behind an impact that a contact asks for, in the order of coordinates.
+
+    Raises
+    ------
+    BadModel
+    """
+    if not contact.reset:
+        return None
+    given = dict(contact.reset)
+    for name in given:
+        if name not in coordinates:
+            raise BadModel(
+                f"The law of velocities of {label!r} names {name!r}, which is no coordinate."
+                + suggest(name, coordinates)
+            )
+    known = system.symbols()
+    return tuple(
+        (name, expression(given[name], known, f"velocity of {name!r} behind {label!r}", aliases))
+        for name in coordinates
+        if name in given
+    )
+
+
 def coefficient(
     value: Value, names: Mapping[str, sp.Expr], what: str, aliases: Aliases | None = None
 ) -> sp.Expr:
@@ -160,6 +192,8 @@ def written(contact: Contact) -> Plain:
     plain: Plain = {"gap": text(contact.gap), "e": text(contact.e), "name": contact.name}
     if contact.compliance != 0:
         plain["compliance"] = text(contact.compliance)
+    if contact.reset:
+        plain["reset"] = {name: text(sp.sympify(v)) for name, v in dict(contact.reset).items()}
     if contact.slip is not None:
         slips = [text(s) for s in contact.slips]
         plain |= {"mu": text(contact.mu), "slip": slips if len(slips) > 1 else slips[0]}

@@ -17,7 +17,7 @@ from explorer.systems.arrays import by_name, matrix, real, vector
 from explorer.systems.base import System
 from explorer.systems.compliance import flexible, multiplier, named
 from explorer.systems.constraints import Constraint
-from explorer.systems.contacts import Contact
+from explorer.systems.contacts import Contact, law
 from explorer.systems.contacts import checked as checked_contact
 from explorer.systems.expressions import check_name, expression, text
 from explorer.systems.record import Record, checked
@@ -100,6 +100,8 @@ class LagrangianSystem(System):
         added = []
         for k, (contact, label) in enumerate(zip(contacts, labels[first:], strict=True), first):
             read, given = checked_contact(contact, self, label, self._replace, lam)
+            behind = law(contact, self, self.coordinates, label, self._replace)
+            read = replace(read, reset=behind)
             if given != 0:
                 own = multiplier(label)
                 read = replace(read, compliance=given.diff(own))

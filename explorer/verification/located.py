@@ -43,6 +43,7 @@ def impacts(run: Solution, accuracy: float) -> list[Check]:
     speed = np.abs(run.gap_dot).max(initial=0.0)
     for event in run.events:
         alone = event.kind == "impact" and getattr(event, "together", 1) < 2
+        alone = alone and not run.system.contacts[event.index].reset
         if not alone or abs(event.gap_dot_minus) < 1e-6 * speed:
             continue
         missed = abs(event.gap_dot_plus + e[event.index] * event.gap_dot_minus)

@@ -82,6 +82,7 @@ class Formulas:
         self.laws = plain(args, [[getattr(c, k) or 0 for c in contacts]
                                  for k in ("e", "e_t", "compliance")])  # fmt: skip
         self.conserves = not discs and _conserves(system)
+        self.soft: tuple[float, ...] | None = None  # alpha, xi, omega of a penalty
 
     def pull(self, t: float, q: np.ndarray, slip: np.ndarray, rho: Any) -> tuple[Any, Any]:
         """Return the springs' forces on q, and how far they have slipped then, by return mapping."""
@@ -125,6 +126,8 @@ def judge_located(run: Any, rng: np.random.Generator, unit: Any = None) -> Itera
     """Yield what a run of `EventDriven` (or frozen `FESD`) on a mechanical system breaks."""
     known, rho = written(run.system), rho_of(run)
     unit = unit or (lambda t0, t1: tolerance_of(run, t0, t1))
+    soft = getattr(run.scheme, "formulation", "") == "penalty"
+    known.soft = (run.scheme.alpha, run.scheme.xi, run.scheme.omega) if soft else None
     for event in run.located:
         yield from _impact(known, run, event, rho, unit(0.0, event.t))
     held_rows = np.flatnonzero((run.active != 0).any(axis=1)) if run.active.size else []
@@ -150,7 +153,8 @@ def _saddle(known: Formulas, t: float, x: np.ndarray, rho: Any, on: np.ndarray, 
     normals = np.flatnonzero(on)
     tangents = [k for k, s in stick.items() if s == 0]
     held = [*normals, *(known.nc + k for k in tangents)]
-    if not held:
+    B, below, right = _bound(known, t, q, v, rho)
+    if not held and not len(B):
         return np.linalg.solve(M, F), np.zeros(0), normals, tangents
     columns = []
     mu = np.array(known.mu(t, q, v, rho)[0], float)
@@ -161,10 +165,30 @@ def _saddle(known: Formulas, t: float, x: np.ndarray, rho: Any, on: np.ndarray, 
                 push -= mu[k] * np.sign(stick[k]) * G[known.nc + k]
         columns.append(push)
     columns += [G[known.nc + k] for k in tangents]
-    A = np.block([[M, -np.array(columns).T], [G[held], np.zeros((len(held), len(held)))]])
-    b = np.concatenate([F, -turn[held]])
-    found = np.linalg.lstsq(A, b, rcond=1e-13)[0]
-    return found[:n], found[n:], normals, tangents
+    pushed = np.array([*columns, *B]).reshape(-1, n)
+    rows = np.concatenate([G[held].reshape(-1, n), B])
+    corner = np.zeros((len(rows), len(rows)))
+    corner[len(held) :, len(held) :] = below
+    A = np.block([[M, -pushed.T], [rows, corner]])
+    found = np.linalg.lstsq(A, np.concatenate([F, -turn[held], right]), rcond=1e-13)[0]
+    return found[:n], found[n : n + len(held)], normals, tangents
+
+
+def _bound(known: Formulas, t: float, q: np.ndarray, v: np.ndarray, rho: Any) -> tuple[Any, ...]:
+    """Return B a + below * mu = right of the constraints, whose force is B' mu.
+
+    phi'' = 0, or phi'' + 2 xi omega phi' + omega^2 phi = -mu / alpha by the penalty formulation.
+    """
+    phi, B, move, turn = (np.array(part, float) for part in known.bound(t, q, v, rho))
+    B = B.reshape(-1, known.n)
+    below, right = np.zeros((len(B), len(B))), -turn
+    if known.soft and len(B):
+        alpha, xi, omega = known.soft
+        below, right = (
+            np.eye(len(B)) / alpha,
+            right - 2 * xi * omega * (B @ v + move) - omega**2 * phi,
+        )
+    return B, below, right
 
 
 def sides_of(known: Formulas, run: Any, a: int, b: int, on: np.ndarray) -> dict:
@@ -270,6 +294,8 @@ def _held(known: Formulas, run: Any, i: int, rho: Any, unit: float) -> Iterator[
         wide = np.abs(run.slip).max() + 1e-300
         if on[a] and run.sticks[i, a] and abs(slip) > 1e-5 * wide + 1e-9 + 10 * unit:
             yield f"contact {a} sticks at a slip of {slip:.2g} at t = {t:.6g}"
+    if run.system.constraints and hasattr(run, "lam_phi"):
+        push = push - _bound(known, t, q, v, rho)[0].T @ run.lam_phi[i]
     left = known.mass(t, q, v, rho) @ run.rates[i, n:] - known.force(t, q, v, rho) - push
     terms = np.abs(known.force(t, q, v, rho)).max() + np.abs(push).max() + 1e-300
     if (
@@ -296,6 +322,8 @@ def _impact(known: Formulas, run: Any, event: Any, rho: Any, unit: float) -> Ite
     push = G[: known.nc].T @ run.p[i]
     if known.of:
         push = push + sum(G[known.nc + k] * run.p_t[i, a] for k, (a, _) in enumerate(known.of))
+    if run.system.constraints:
+        push = push - _bound(known, t, q, event.x_minus[n:], rho)[0].T @ run.p_phi[i]
     size = np.abs(change).max() + np.abs(push).max() + 1e-300
     several = sum(o.t == t for o in run.located) > 1
     tiny = 1e-9 * np.abs(known.mass(t, q, q, rho)).max() * np.abs(run.v).max()

@@ -69,9 +69,14 @@ class Jumps(NamedTuple):
 
 @kernel(inner=True)
 def pull_back_cost(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) -> None:
-    """Add the part of the running cost g: bars gain g_x', weights of x' gain g_x''."""
-    nx, wrt, out = problem.sizes.n_x, problem.wrt, problem.out
+    """Add the part of the running cost g: bars gain g_x', weights of x' gain g_x''.
+
+    Its derivatives by the forces are left in the workspace of the forces.
+    """
+    nx, rows, wrt, out = problem.sizes.n_x, problem.sizes.rows, problem.wrt, problem.out
     evaluate(problem.functions.table, problem.functions.cost, problem.inp, out)
+    for c in range(rows):
+        problem.saddle.forces[0, c] = out[1 + 2 * nx + c]
     for r in range(weights.shape[0]):
         z = weights[r, nx]
         for j in range(nx):
@@ -79,7 +84,7 @@ def pull_back_cost(problem: Problem, weights: Matrix, bars: Matrix, gains: Matri
             weights[r, j] += z * out[1 + nx + j]
         for k in range(wrt.size):
             w = wrt[k]
-            gains[r, k] += z * out[1 + 2 * nx + w] if w >= 0 else 0.0
+            gains[r, k] += z * out[1 + 2 * nx + rows + w] if w >= 0 else 0.0
 
 
 @kernel(inner=True)
@@ -120,8 +125,15 @@ def pull_back(problem: Problem, weights: Matrix, bars: Matrix, gains: Matrix) ->
     s = saddle.tangent
     evaluate(problem.functions.table, STEP, problem.inp, out)
     for r in range(many):
-        for i in range(size):
-            s[i] = weights[r, n + i] if i < n else 0.0
+        for i in range(n):
+            s[i] = weights[r, n + i]
+        held = n
+        for c in range(count):
+            if rows[c].closed == 1:
+                s[held] = 0.0
+                if problem.functions.cost >= 0:
+                    s[held] = -weights[r, nx] * saddle.forces[0, c]
+                held += 1
         transposed_solve(saddle.W, size, saddle.pivots, s)
         for j in range(n):
             bars[r, n + j] += weights[r, j]
@@ -242,6 +254,7 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
         value_of(problem.sizes),
         problem.wrt,
         problem.partner,
+        problem.resets,
         problem.inp[stage * long : (stage + 1) * long],
         problem.out,
         Saddle(
@@ -250,6 +263,7 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
             saddle.solution,
             saddle.tangent,
             saddle.direction,
+            saddle.forces,
         ),
         problem.state,
         problem.rows,

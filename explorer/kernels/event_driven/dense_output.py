@@ -3,14 +3,16 @@
 import numpy as np
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.flow import accelerate, flow, restore
+from explorer.kernels.event_driven.flow import accelerate, flow, keep_forces, restore, tangent
+from explorer.kernels.event_driven.flow import evaluate as evaluate_function
 from explorer.kernels.event_driven.manifold import constrained, project
+from explorer.kernels.event_driven.records import STEP
 from explorer.kernels.event_driven.runge_kutta import advance, dense_value, interpolate
 from explorer.kernels.event_driven.structures import Method, Polynomial, Problem, Step, Steps
 from explorer.kernels.references import kernel, refer
-from explorer.kernels.structures import Integers, Matrix, Table, Vector
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
-__all__ = ["evaluate", "forces"]
+__all__ = ["evaluate", "force_slopes", "forces"]
 
 
 @kernel(inline=True)
@@ -109,3 +111,32 @@ def forces(problem: Problem, times: Vector, x: Matrix, states: Table, lam: Matri
             if rows[c].closed == 0:
                 pull = rows[c].sigma * out[mu + c - nc]
                 lam[k, c] = -pull * lam[k, partner[c]]
+
+
+@kernel()
+def force_slopes(
+    problem: Problem, times: Vector, S: Matrix, x: Matrix, states: Table, lam: Stack, a: Stack
+) -> None:
+    """Write the derivatives of forces (n_t, p, rows) and of accelerations (n_t, p, n) at each row.
+
+    S (n_t, size) are the columns of (x, z), one behind the other. NaN where they are not unique.
+    """
+    problem = refer(problem)
+    nx, n, count = problem.sizes.n_x, problem.sizes.n, problem.sizes.rows
+    inp, saddle, wrt = problem.inp, problem.saddle, problem.wrt
+    for k in range(times.size):
+        restore(problem, states, k)
+        inp[0] = times[k]
+        for i in range(nx):
+            inp[1 + i] = x[k, i]
+        status = accelerate(problem)
+        evaluate_function(problem.functions.table, STEP, inp, problem.out)
+        for j in range(wrt.size):
+            for i in range(nx):
+                saddle.direction[i] = S[k, j * (nx + 1) + i]
+            tangent(problem, wrt[j])
+            keep_forces(problem, j)
+            for c in range(count):
+                lam[k, j, c] = saddle.forces[j, c] if status == SUCCESS else np.nan
+            for i in range(n):
+                a[k, j, i] = saddle.tangent[i] if status == SUCCESS else np.nan

@@ -155,6 +155,17 @@ def tangent(problem: Problem, w: int) -> None:
 
 
 @kernel(inline=True)
+def keep_forces(problem: Problem, k: int) -> None:
+    """Note the derivatives of the forces of column `k`, behind `tangent`."""
+    size = problem.sizes.n
+    for c in range(problem.sizes.rows):
+        problem.saddle.forces[k, c] = 0.0
+        if problem.rows[c].closed == 1:
+            problem.saddle.forces[k, c] = -problem.saddle.tangent[size]
+            size += 1
+
+
+@kernel(inline=True)
 def field(problem: Problem, y: Vector, dy: Vector, width: int) -> None:
     """Write x' of an automaton and the first `width` columns of its tangent linear model."""
     nx, nr, rates = problem.sizes.n_x, problem.sizes.n_rho, problem.sizes.rates
@@ -197,6 +208,7 @@ def motion(problem: Problem, y: Vector, dy: Vector, width: int) -> int:
         for i in range(n):
             dy[at + i] = y[at + n + i]
             dy[at + n + i] = saddle.tangent[i]
+        keep_forces(problem, k)
     return SUCCESS
 
 
@@ -221,13 +233,15 @@ def slopes(problem: Problem, t: float, y: Vector, dy: Vector, width: int) -> int
     if problem.functions.cost >= 0:
         out, wrt = problem.out, problem.wrt
         evaluate(problem.functions.table, problem.functions.cost, inp, out)
-        dy[nx] = out[0]
+        dy[nx], by_rho = out[0], 1 + 2 * nx + problem.sizes.rows
         for k in range(width):
             at = (k + 1) * block
             w = wrt[k]
-            total = out[1 + 2 * nx + w] if w >= 0 else 0.0
+            total = out[by_rho + w] if w >= 0 else 0.0
             for j in range(nx):
                 total += out[1 + j] * y[at + j] + out[1 + nx + j] * dy[at + j]
+            for c in range(problem.sizes.rows):
+                total += out[1 + 2 * nx + c] * problem.saddle.forces[k, c]
             dy[at + nx] = total
     return SUCCESS
 

@@ -181,6 +181,7 @@ def cross(
         value_of(surfaces.sizes),
         problem.wrt,
         problem.partner,
+        problem.resets,
         problem.inp,
         out,
         value_of(problem.saddle),

@@ -68,6 +68,7 @@ class Saddle(NamedTuple):
     solution: Vector  # (order,) (F, -gamma), then (a, -lam)
     tangent: Vector  # (order,) its derivative along `direction`
     direction: Vector  # (order,) of (q, v)
+    forces: Matrix  # (p, rows) derivatives of the forces of all rows by each column
 
 
 class Problem(NamedTuple):
@@ -77,6 +78,8 @@ class Problem(NamedTuple):
     sizes: Sizes
     wrt: Integers  # (p,) the parameter of each sensitivity column, -1: a start value
     partner: Integers  # (rows,) tangent row of a normal (-1: frictionless), contact of a tangent
+    # (n_c, 1 + n) function of a law of velocities (-1: none), 1 for each coordinate that it names
+    resets: Table
     inp: Vector  # t, x, rho, x', lam, e, sigma, ..., sides: what the functions read
     out: Vector  # what a function has written
     saddle: Saddle

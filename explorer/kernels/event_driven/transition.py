@@ -13,6 +13,7 @@ from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count
 from explorer.kernels.event_driven.records import CONTACTS, TERMINAL
 from explorer.kernels.event_driven.saltation import identity, largest, reset
 from explorer.kernels.event_driven.structures import Automaton, Contacts, Event, Options, Problem
+from explorer.kernels.event_driven.velocity_reset import reset_velocities
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Integers, Vector
 
@@ -237,7 +238,10 @@ def touch(
             e_now[c] = 0.0
     if crowded:
         head[0].kind = ACCUMULATION
-    status = impact(problem, contacts, band, event, options.slopes, now)
+    if problem.resets[now, 0] >= 0 and e_now[now] == e[now] and D < 0.0:
+        status = reset_velocities(problem, contacts, event, options.slopes, now)
+    else:
+        status = impact(problem, contacts, band, event, options.slopes, now)
     if status != SUCCESS:
         return status
     for i in range(nx):

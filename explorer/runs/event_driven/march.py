@@ -10,6 +10,7 @@ import numpy as np
 from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
+from explorer.compiled.start_mode import start_mode
 from explorer.errors import BadModel, BadValue
 from explorer.kernels.event_driven.records import EVENT, PROGRESS, WATCH
 from explorer.kernels.event_driven.structures import Events, Options, Steps
@@ -182,7 +183,7 @@ class March(Run):
 
     def start_mode(self, start: Reals | None) -> int:
         """Return the number of the mode in which it begins."""
-        return self.flow.start_mode(self.rho, start)
+        return start_mode(self.flow, self.rho, start)
 
     @cached_property
     def screened(self) -> tuple[int, np.ndarray]:

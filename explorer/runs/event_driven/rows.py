@@ -54,8 +54,8 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     xz = woven(y[:, :block], x_minus, x_plus)
     rates = woven(dy[:, :block], run.part("f_minus"), run.part("f_plus"))
     S = woven(y[:, block:], run.part("s_minus"), run.part("s_plus"))
+    t, x, columns = woven.t, xz[:, :n_x], S
     S = S.reshape(len(S), p, block).transpose(0, 2, 1)
-    t, x = woven.t, xz[:, :n_x]
     between = step_state[which, 0] if len(step_state) else np.zeros(len(times), int)
     held = np.zeros((len(t), flow.rows + len(flow.rough)), np.int8)
     impulses = np.zeros((len(t), flow.rows))
@@ -74,10 +74,13 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
             held[shared, nc + k] &= np.abs(slip[shared, c]) <= _RESTS
             held[:, nc + k] &= held[:, c]
         lam = run.forces(t, x, held)
+    slopes = {}
+    if p and flow.mechanical:
+        slopes = dict(zip(("Lam", "A"), run.force_slopes(t, x, columns, held), strict=True))
     q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
-    return _friction_of(run, t, x, held, impulses, lam) | _constraints_of(
-        run, t, x, impulses, lam
-    ) | {
+    parts = _friction_of(run, t, x, held, impulses, lam)
+    parts |= _constraints_of(run, t, x, impulses, lam) | slopes
+    return parts | {
         "t": t,
         "q": q,
         "v": v,
@@ -147,6 +150,7 @@ def events_of(
     flow, n, head = run.flow, run.flow.n, run.events.head
     names = [""] if flow.automaton is None else [m.name for m in flow.automaton.modes]
     x_minus, x_plus, impulses = run.part("x_minus"), run.part("x_plus"), run.part("p")
+    given = run.energies if flow.mechanical else np.zeros(len(head))
     located = []
     for k, (kind, name) in enumerate(run.sequence):
         who, i, event = int(head[k]["guard"]), int(right[k]), head[k]
@@ -175,6 +179,7 @@ def events_of(
                 int(event["how"]) == CHAINED,
                 k in meetings,
                 float(margins[k]),
+                float(given[k]),
             )
         )
     return located

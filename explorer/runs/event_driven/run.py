@@ -238,13 +238,41 @@ class Run:
         slip[:, flow.rough] = speed[:, nc : nc + len(flow.rough)]
         return out[:, :nc], speed[:, :nc], slip
 
+    @property
+    def energies(self) -> np.ndarray:
+        """Kinetic energy in J that each event of a mechanical system gives, (events,)."""
+        n, n_x, head = self.flow.n, self.flow.n_x, self.events.head
+        before, after = self.part("x_minus")[:, :n_x], self.part("x_plus")[:, :n_x]
+        M = self.along(self.flow.bundles[0], head["t"], before)[:, : n * n].reshape(-1, n, n)
+        change, mean = after[:, n:] - before[:, n:], (after[:, n:] + before[:, n:]) / 2
+        return np.asarray(np.einsum("ki,kij,kj->k", change, M, mean))
+
     def forces(self, t: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Contact forces at the rows (k, rows), from the saddle system of what is held there."""
         from explorer.kernels.event_driven.dense_output import forces
 
         lam = np.empty((len(t), self.flow.rows))
-        free = np.zeros((len(t), len(self.flow.side_places)), np.int64)
-        states = np.column_stack([np.zeros(len(t), np.int64), held, free])
         with self.lent() as lent:
-            forces(lent.problem, t, np.ascontiguousarray(x), states, lam)
+            forces(lent.problem, t, np.ascontiguousarray(x), self._states(held), lam)
         return lam
+
+    def force_slopes(
+        self, t: np.ndarray, x: np.ndarray, S: np.ndarray, held: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the derivatives of forces (k, rows, p) and of accelerations (k, n, p) at the rows.
+
+        S (k, size) are the columns one behind the other.
+        """
+        from explorer.kernels.event_driven.dense_output import force_slopes
+
+        shape = len(t), len(self.wrt)
+        lam, a = np.empty((*shape, self.flow.rows)), np.empty((*shape, self.flow.n))
+        with self.lent() as lent:
+            S, x = np.ascontiguousarray(S), np.ascontiguousarray(x)
+            force_slopes(lent.problem, t, S, x, self._states(held), lam, a)
+        return lam.transpose(0, 2, 1), a.transpose(0, 2, 1)
+
+    def _states(self, held: np.ndarray) -> np.ndarray:
+        """Return what rows hold as the steps record it."""
+        free = np.zeros((len(held), len(self.flow.side_places)), np.int64)
+        return np.column_stack([np.zeros(len(held), np.int64), held, free])

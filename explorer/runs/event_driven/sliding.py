@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from explorer.compiled import Bundle, Switched, compile_switched
+from explorer.compiled.start_mode import start_mode
 from explorer.errors import NotApplicable
 from explorer.results.continuations import Continuations
 from explorer.results.event import KINDS, LocatedEvent
@@ -57,7 +58,7 @@ class SwitchedMarch(March):
     def _begin(self, start: Reals | None) -> tuple[int, int]:
         """Return the first mode, and whether it is one of several."""
         flow = self.flow
-        mode, x = flow.start_mode(self.rho, start), flow.start(self.rho)[0]
+        mode, x = start_mode(flow, self.rho, start), flow.start(self.rho)[0]
         branches = flow.automaton.start_branches  # type: ignore[union-attr]
         held, _ = self._held(
             0.0, x if start is None else np.asarray(start, float), branches, flow.starts
@@ -145,7 +146,7 @@ class SwitchedMarch(March):
                 ]
             )
         )
-        met = met if len(met) else np.array([self.flow.start_mode(self.rho)])
+        met = met if len(met) else np.array([start_mode(self.flow, self.rho)])
         distinct, number = np.unique(signs[met], axis=0, return_inverse=True)
         self._number = np.zeros(len(signs), int)
         self._number[met] = number.ravel()
