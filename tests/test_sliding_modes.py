@@ -126,7 +126,7 @@ class System:
         return result
 
 
-@for_each(("seed", "slides"), [*itertools.product(range(6), range(C)), (0, 3), (1, 3)])
+@for_each(("seed", "slides"), [*itertools.product(range(3), range(C)), (0, 3)])
 def test_multipliers_hold_the_surfaces_that_are_slid_on(seed, slides):
     system = System(seed, slides)
     alpha, j = system.multipliers(), system.slides
@@ -153,7 +153,7 @@ def test_multipliers_hold_the_surfaces_that_are_slid_on(seed, slides):
         assert (a[held] == (system.signs[held] > 0)).all()
 
 
-@for_each(("seed", "slides"), [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)])
+@for_each(("seed", "slides"), [(0, 0), (0, 1), (0, 2)])
 def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(seed, slides):
     system = System(seed, slides)
     if slides == 2 and np.isnan(system.multipliers()).any():
@@ -180,7 +180,7 @@ def test_fields_and_multipliers_have_the_slopes_of_their_difference_quotients(se
     assert (got[end:] == 99).all()
 
 
-@for_each(("seed", "slides"), [(0, 1), (1, 1), (0, 2), (1, 2), (2, 2)])
+@for_each(("seed", "slides"), [(0, 1), (0, 2)])
 def test_guards_and_their_slopes(seed, slides):
     system = System(seed, slides)
     if slides == 2 and np.isnan(system.multipliers()).any():
@@ -263,7 +263,7 @@ def test_a_reset_changes_nothing_and_what_is_active_is_written(seed):
     np.testing.assert_allclose(got[C : 2 * C], system.c[:, 0] + system.c[:, 1:] @ system.y)
 
 
-@for_each("seed", range(12))
+@for_each("seed", range(4))
 def test_the_conditions_of_modes_that_may_follow(seed):
     """Of a mode that slides: its multipliers within their bounds; of the others: dc/dt to their side."""
     system = System(seed, 1)
@@ -303,7 +303,7 @@ def test_the_conditions_of_modes_that_may_follow(seed):
     assert np.isfinite(got[C + 1])
 
 
-@for_each("seed", range(5))
+@for_each("seed", range(3))
 def test_a_slide_that_is_left_goes_on_with_the_multipliers_it_had(seed):
     system = System(seed, 2)
     if np.isnan(system.multipliers()).any():
