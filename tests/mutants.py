@@ -73,6 +73,16 @@ EQUIVALENT = {
         "one column more, in which the band has zeros",
     ("kernels/friction/graph_newton.py", "if closed and (abs(free) < bound):"):
         "on the edge of the disc both equations are the same",
+    ("kernels/event_driven/radau.py",
+     "lu_solve(newton.matrix, 3 * nx, (3 * nx + 1), 3 * nx - 1, newton.pivots, r)"):
+        "no band is wider than the matrix",
+    ("kernels/time_stepping/nonsmooth_alpha.py",
+     "state[0].below = state[0].above = (n + 1)"):
+        "no band is wider than the matrix",
+    ("kernels/linear_algebra/banded_lu.py", "end = 1  # of U: no wider than rows have been exchanged"):
+        "the first row reaches at least so far",
+    ("kernels/sliding/multiaffine.py", "M[j, a] = total / (2 << (m - 1))"):
+        "the rows are compared with each other, whatever all are multiplied by",
     ("kernels/sliding/active_modes.py", "if (a >= 0):"):
         "of no rows the determinant is 1",
     ("kernels/event_driven/flow.py", "if c < nc and partner[c] >= 1:"):

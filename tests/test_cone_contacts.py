@@ -346,6 +346,23 @@ def test_both_solvers_obey_the_law(seed):
         assert np.isnan(off)
 
 
+@for_each("seed", range(3))
+def test_projected_gradients_begin_where_they_are_told(seed):
+    """Nothing beyond three entries a contact is touched, and no step does not suffice."""
+    case = Case(seed, m=3, mu=0.3)
+    for start in (np.zeros(9), case.rng.random(9) * (case.place3.ravel() >= 0)):
+        P = case.laid_out(start)
+        assert cone.projected_gradient(case.cones, 1e-11, 2000) == SUCCESS
+        case.law(P)
+        solved = P.copy()
+        assert cone.projected_gradient(case.cones, 1e-9, 1) == SUCCESS  # it is solved
+        np.testing.assert_allclose(P, solved, atol=1e-9)
+        case.laid_out(start)
+        assert cone.projected_gradient(case.cones, 1e-9, 0) == LCP_ITERATIONS
+    case.laid_out(start)[0] = np.nan
+    assert cone.projected_gradient(case.cones, 1e-9, 5) == LCP_RAY
+
+
 def test_newtons_method_is_tried_the_rarer_the_more_sweeps_have_not_sufficed():
     """After 1, 3, 7, 15, ... sweeps, with patience 1, 2, 4, 8, ...; then by its two ways round."""
     case = Case(3)

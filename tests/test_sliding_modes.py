@@ -333,3 +333,24 @@ def test_a_slide_that_is_left_goes_on_with_the_multipliers_it_had(seed):
             assert system.evaluate(modes.BRANCH, words)[0] == pytest.approx(
                 attracts, rel=1e-4, abs=1e-6
             )
+
+
+@for_each("seed", range(6))
+def test_a_slide_on_two_surfaces_without_roots_cannot_follow(seed):
+    """Its equations have no discriminant that is positive; that on one or on three has none to ask for."""
+    system = System(seed, 2)
+    words = [1, 0, C]
+    for k in range(C):
+        words += [modes.HOLDS, k]
+    size = C + 2
+    got = system.evaluate(modes.BRANCH, words)
+    scratch = system.scratch()
+    active.solve(system.words, 0, scratch)
+    assert np.isfinite(got[:size]).all()
+    j, k = system.slides
+    system.r[[j, k]] = 0.0  # a_j = a_k and a_j a_k = -1
+    system.r[j, [1 << j, 1 << k], 0] = 1.0, -1.0
+    system.r[k, [(1 << j) | (1 << k), 0], 0] = 1.0, 1.0
+    assert np.isnan(system.evaluate(modes.BRANCH, words)[:size]).all()
+    single = System(seed, 1)
+    assert np.isfinite(single.evaluate(modes.BRANCH, words)[: C + 1]).all()
