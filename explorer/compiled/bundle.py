@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
+import itertools
 import pickle
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import byref
 from typing import Any, Protocol, TypeAlias
 
@@ -50,14 +51,28 @@ def _target() -> bytes:
     return f"{se.__version__}|{llvm.get_host_cpu_name()}|{features}|1".encode()
 
 
-def _digest(args: Sequence[Expr], outputs: Sequence[Expr]) -> str:
-    """Return a digest of formulas that is the same in every process.
+def _shared(outputs: Sequence[Expr]) -> tuple[list[tuple[Expr, Expr]], list[Expr]]:
+    """Return common subexpressions with their names, and the outputs by these names.
 
-    (A pickle would not: it holds addresses.) Common subexpressions keep the text short; it shows
-    numbers to 15 digits, so all of them stand behind it.
+    What is searched for in formulas is searched for here: the formulas of a chain of bodies written
+    in full take a minute.
     """
-    text = repr((list(args), *se.cse(list(outputs))))
-    numbers = {float(x).hex() for e in outputs for x in se.sympify(e).atoms(se.RealDouble)}
+    named, short = se.cse(list(outputs))
+    return named, [se.sympify(e) for e in short]
+
+
+def _parts(named: Sequence[tuple[Expr, Expr]], short: Sequence[Expr]) -> Iterator[Expr]:
+    return itertools.chain((e for _, e in named), short)
+
+
+def _digest(args: Sequence[Expr], named: Sequence[tuple[Expr, Expr]], short: Sequence[Expr]) -> str:
+    """Return a digest of formulas, as `_shared` returns them, the same in every process.
+
+    (A pickle would not: it holds addresses.) The text shows numbers to 15 digits, so all of them
+    stand behind it.
+    """
+    text = repr((list(args), named, short))
+    numbers = {float(x).hex() for e in _parts(named, short) for x in e.atoms(se.RealDouble)}
     content = f"{text}{sorted(numbers)}".encode()
     return hashlib.sha256(_target() + content).hexdigest()[:32]
 
@@ -86,7 +101,8 @@ class Bundle:
         if clash:
             args = [clash.get(a, a) for a in args]
             content = [se.sympify(c).xreplace(clash) for c in content]
-        key = _digest(args, content)
+        named, short = _shared(content)
+        key = _digest(args, named, short)
         native = None
         kept = cache.load(key, "models")
         if kept is not None:
@@ -95,8 +111,10 @@ class Bundle:
             except Exception:  # of another SymEngine, say: compile anew
                 native = None
         if native is None:
+            if any(e.atoms(se.Derivative, se.Subs) for e in _parts(named, short)):
+                content = _settled(content)
             try:
-                native = se.Lambdify(args, _settled(content), cse=True, backend="llvm")
+                native = se.Lambdify(args, content, cse=True, backend="llvm")
             except RuntimeError as error:
                 raise BadModel(f"A formula cannot be compiled: {error}.") from None
             cache.store(key, pickle.dumps(native), "models")
@@ -187,7 +205,7 @@ class Neighbours(Bundle):
 def _settled(outputs: Sequence[Expr]) -> list[Expr]:
     """Return the outputs with zero as the derivative of floor."""
     steps = {d: 0 for e in outputs for d in se.sympify(e).atoms(se.Derivative, se.Subs)}
-    return [se.sympify(e).xreplace(steps) for e in outputs] if steps else list(outputs)
+    return [se.sympify(e).xreplace(steps) for e in outputs]
 
 
 def smooth(expr: sp.Expr, sides: Holding | None = None) -> Expr:
