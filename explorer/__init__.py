@@ -16,7 +16,8 @@ Study          ex.study.limit_cycle, ex.study.stability, ex.study.modes, ...
 Models         list(ex.models.models) lists the gallery; help(ex.models.chua)
 Schemes        ex.schemes_for(system) lists those that take a system; help(ex.MoreauJean)
 Own systems    ex.MechanicalSystem, ex.HybridSystem, ex.FirstOrderSystem, ex.FilippovSystem,
-               ex.StepSystem, ex.LinearMechanicalSystem, ex.DiscSystem; part by part: ex.Linkage
+               ex.StepSystem, ex.LinearMechanicalSystem, ex.DiscSystem; part by part:
+               ex.Linkage, ex.Multibody
 Cite           ex.cite(run), ex.cite("FESD") print the sources; .bibtex has them as BibTeX
 
 dir(ex) lists all names, help(ex.simulate) explains one. Names are imported when they are first
@@ -75,7 +76,7 @@ _HOMES = {
         "Record",
         "StepSystem",
     ),
-    "systems.linkages": ("Linkage", "assemble"),
+    "systems.linkages": ("Body", "Linkage", "Multibody", "assemble"),
     "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),
     "results.event": ("Event", "LocatedEvent"),
