@@ -1,9 +1,16 @@
 """The assembly of a start: coordinates that are guessed are moved until the constraints hold.
 
-Newton's method on phi(0, q) = 0 for the dependent coordinates, from the guess; then their
-velocities by phi_q v + phi_t = 0, and the derivatives of both by phi_q Q = -phi_rho and
-phi_q V = -(phi')_q Q - (phi')_rho (Corner et al. 2019, eq. (86) and (87),
-doi:10.1016/j.nahs.2018.07.003).
+`explorer.systems.assembly` finds q and v next to the guess, q = q0 + phi_q' mu and v = v0 + phi_q'
+nu in the dependent coordinates, by native functions of phi. With W(w) = (phi_q' w)_q their
+derivatives solve ::
+
+    [ I - W(mu)  -phi_q' ] [ Q ]   [ Q0 + (phi_q' mu)_rho ]
+    [ phi_q          0   ] [ . ] = [ -phi_rho             ]
+
+and with the right-hand sides V0 + W(nu) Q + (phi_q' nu)_rho and -(phi')_q Q - (phi')_rho, without
+W in the matrix, for V. Where the dependent coordinates follow from the others, mu and nu play no
+role, and these are phi_q Q = -phi_rho and phi_q V = -(phi')_q Q - (phi')_rho (Corner et al. 2019,
+eq. (86) and (87), doi:10.1016/j.nahs.2018.07.003).
 """
 
 from __future__ import annotations
@@ -13,17 +20,14 @@ import scipy.linalg
 import symengine as se
 import sympy as sp
 
-from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.saddle import gradient
-from explorer.errors import BadModel
-from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem, System
+from explorer.systems.assembly import Assembler
 from explorer.types import Reals
 
 __all__ = ["Assembly", "assembly"]
 
-_MOST = 60  # iterations
-_NEAR = 1e-13  # of the size of the coordinates
 _RANK = 1e-10
 
 
@@ -45,31 +49,47 @@ class Assembly:
         rho = [se.Symbol(k) for k in system.parameters]
         phi = [smooth(sp.sympify(c.phi)) for c in system.constraints]
         G = [[f.diff(x) for x in q] for f in phi]
-        rate = [
-            sum((g * w for g, w in zip(row, v, strict=True)), f.diff(t))
-            for f, row in zip(phi, G, strict=True)
-        ]
-        outputs = [*phi, *rate, *(g for row in G for g in row)]
-        outputs += [*gradient(phi, rho), *gradient(rate, q), *gradient(rate, rho)]
-        self._native = Bundle([t, *q, *v, *rho], outputs)
+        by_t = [f.diff(t) for f in phi]
+        self._values = Bundle([t, *q, *rho], [*phi, *by_t, *(g for row in G for g in row)])
+        self._formulas = t, q, v, rho, phi, G, by_t
+        self._slopes: Bundle | None = None
 
-    def _evaluate(self, rho: Reals, x: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return phi, its rate, G, phi_rho and the derivatives of the rate by q and rho."""
+    def _at(self, rho: Reals, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return phi, phi_t and phi_q."""
+        phi, phi_t, G = np.split(
+            np.asarray(self._values(np.array([t, *q, *rho], float))), [self.m, 2 * self.m]
+        )
+        return phi, phi_t, G.reshape(self.m, self.n)
+
+    def _derivatives(
+        self, rho: Reals, x: np.ndarray, w: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return phi_rho, (phi')_q, (phi')_rho, (phi_q' w)_q and (phi_q' w)_rho at (q, v)."""
         m, n, nr = self.m, self.n, self.nr
-        out = self._native(np.concatenate([[0.0], x, rho]))
-        cuts = np.cumsum([m, m, m * n, m * nr, m * n])
-        phi, rate, G, by_rho, rate_q, rate_rho = np.split(np.asarray(out), cuts)
-        shape = (m, n), (m, nr), (m, n), (m, nr)
-        parts = zip((G, by_rho, rate_q, rate_rho), shape, strict=True)
-        return (phi, rate, *(part.reshape(s) for part, s in parts))
+        if self._slopes is None:
+            t, q, v, params, phi, G, by_t = self._formulas
+            weights = [se.Symbol(f"_w_{k}") for k in range(m)]
+            rate = [_along(row, v) + f for row, f in zip(G, by_t, strict=True)]
+            pull = [_along(column, weights) for column in zip(*G, strict=True)]
+            functions = (phi, params), (rate, q), (rate, params), (pull, q), (pull, params)
+            outputs = [f for one, by in functions for f in gradient(one, by)]
+            self._slopes = Bundle([t, *q, *v, *params, *weights], outputs)
+        out = np.asarray(self._slopes(np.array([0.0, *x, *rho, *w], float)))
+        shapes = (m, nr), (m, n), (m, nr), (n, n), (n, nr)
+        cuts = np.cumsum([a * b for a, b in shapes])[:-1]
+        a, b, c, d, e = (p.reshape(s) for p, s in zip(np.split(out, cuts), shapes, strict=True))
+        return a, b, c, d, e
 
     def dependent(self, G: np.ndarray) -> np.ndarray:
-        """Return the numbers of the coordinates that follow from the others."""
+        """Return which coordinates follow from the others, (n,) bool."""
+        free = np.zeros(self.n, bool)
         if self.system.assembles:
-            return np.array(self.system.assembles)
-        _, R, order = scipy.linalg.qr(G, mode="economic", pivoting=True)
-        pivots = np.abs(R.diagonal())
-        return np.sort(order[: int((pivots > _RANK * pivots.max(initial=0.0)).sum())])
+            free[list(self.system.assembles)] = True
+        else:
+            _, R, order = scipy.linalg.qr(G, mode="economic", pivoting=True)
+            pivots = np.abs(R.diagonal())
+            free[order[: int((pivots > _RANK * pivots.max(initial=0.0)).sum())]] = True
+        return free
 
     def __call__(self, rho: Reals, x: np.ndarray) -> np.ndarray:
         """Return (q, v) on the constraints, from a guess (2 n,).
@@ -77,64 +97,70 @@ class Assembly:
         Raises
         ------
         BadModel
-            If Newton's method does not arrive, with the constraint that is off most.
+            If there is no such place or velocity near the guess; see
+            `explorer.systems.assembly.Assembler`.
         """
-        n, x = self.n, np.array(x, float)
-        chosen = self.dependent(self._evaluate(rho, x)[2])
-        before = np.inf
-        for _ in range(_MOST):
-            phi, _, G, *_ = self._evaluate(rho, x)
-            off = np.abs(phi).max(initial=0.0)
-            small = _NEAR * max(1.0, float(np.abs(x[:n]).max(initial=0.0)))
-            if off <= small or (off < 1e-9 and off >= before):
-                break
-            before = off
-            step = np.linalg.lstsq(G[:, chosen], -phi, rcond=_RANK)[0]
-            whole = 1.0
-            for _ in range(30):  # the step is halved until it helps
-                y = x.copy()
-                y[chosen] += whole * step
-                if np.abs(self._evaluate(rho, y)[0]).max(initial=0.0) < off:
-                    break
-                whole *= 0.5
-            x = y
-        else:
-            self._refuse(phi)
-        _, rate, G, *_ = self._evaluate(rho, x)
-        x[n + chosen] += np.linalg.lstsq(G[:, chosen], -rate, rcond=_RANK)[0]
-        return x
+        return self._found(rho, x)[0]
 
-    def columns(
-        self, rho: Reals, x: np.ndarray, given: np.ndarray, along: np.ndarray
-    ) -> np.ndarray:
-        """Return the derivatives (2 n, p) of an assembled start, from those `given` of its guess.
+    def _found(self, rho: Reals, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return (q, v), and which places and which velocities have changed freely."""
+        guess_q, guess_v = np.split(np.array(x, float), 2)
 
-        `along` (n_rho, p): how the parameters move with each.
-        """
-        n, columns = self.n, np.array(given, float)
-        _, _, G, by_rho, rate_q, rate_rho = self._evaluate(rho, x)
-        chosen = self.dependent(G)
-        Q, V = columns[:n], columns[n:]
-        inverse = np.linalg.pinv(G[:, chosen], rcond=_RANK)
-        Q[chosen] -= inverse @ (G @ Q + by_rho @ along)
-        V[chosen] -= inverse @ (G @ V + rate_q @ Q + rate_rho @ along)
-        return columns
+        def values(t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            return self._at(rho, t, q)
+
+        assembler = Assembler(self.system.name, self.system.constraints, values)
+        free = self.dependent(values(0.0, guess_q)[2])
+        q = assembler.place(0.0, guess_q, free)
+        v, free_v = assembler.speeds(0.0, q, guess_v, free)
+        return np.concatenate([q, v]), free, free_v
 
     def start(
         self, rho: Reals, x: np.ndarray, seeds: np.ndarray, along: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a start on the constraints, and its columns, from a guess and its `seeds`."""
-        x = self(rho, x)
-        return x, self.columns(rho, x, seeds, along)
+        """Return a start on the constraints, and its columns, from a guess and its `seeds`.
 
-    def _refuse(self, phi: np.ndarray) -> None:
-        k = int(np.abs(np.nan_to_num(phi, nan=np.inf)).argmax())
-        raise BadModel(
-            f"'{self.system.name}' cannot be assembled from its start: the constraint "
-            f"{self.system.constraints[k].name!r} stays off by {quantity(abs(phi[k]), 'm')}. Check "
-            "that the lengths can meet, give a guess nearer to it, or choose other dependent "
-            "coordinates."
-        )
+        Parameters
+        ----------
+        rho : (n_rho,)
+        x : (2 n,)
+            The guess.
+        seeds : (2 n, p)
+            Its derivatives.
+        along : (n_rho, p)
+            How the parameters move with each.
+        """
+        n, guess = self.n, np.array(x, float)
+        x, free, free_v = self._found(rho, guess)
+        G = self._at(rho, 0.0, x[:n])[2]
+        moved = x - guess
+
+        def weights(change: np.ndarray, some: np.ndarray) -> np.ndarray:
+            found: np.ndarray = np.linalg.lstsq(G[:, some].T, change[some], rcond=_RANK)[0]
+            return found
+
+        mu, nu = weights(moved[:n], free), weights(moved[n:], free_v)
+        by_rho, rate_q, rate_rho, W, W_rho = self._derivatives(rho, x, mu)
+        Q = self._solved(G, free, W, seeds[:n] + W_rho @ along * free[:, None], -by_rho @ along)
+        W, W_rho = self._derivatives(rho, x, nu)[3:]
+        given = seeds[n:] + (W @ Q + W_rho @ along) * free_v[:, None]
+        V = self._solved(G, free_v, 0 * W, given, -rate_q @ Q - rate_rho @ along)
+        return x, np.vstack([Q, V])
+
+    def _solved(
+        self, G: np.ndarray, free: np.ndarray, W: np.ndarray, given: np.ndarray, held: np.ndarray
+    ) -> np.ndarray:
+        """Solve (I - W) Q - G' . = given in the free rows, Q = given in the others, G Q = held."""
+        n = self.n
+        A = np.eye(n) - W * free[:, None]
+        saddle = np.block([[A, -(G * free).T], [G, np.zeros((self.m, self.m))]])
+        found = np.linalg.lstsq(saddle, np.vstack([given, held]), rcond=_RANK)[0]
+        solved: np.ndarray = found[:n]
+        return solved
+
+
+def _along(row: tuple[Expr, ...] | list[Expr], weights: list[Expr]) -> Expr:
+    return sum((g * w for g, w in zip(row, weights, strict=True)), se.Integer(0))
 
 
 def assembly(system: System) -> Assembly:

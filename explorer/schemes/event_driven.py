@@ -315,6 +315,8 @@ class EventDriven(Picks, Scheme):
         if compiled.assembles:
             guess, by_rho = compiled.guess(rho)
             along = (np.arange(compiled.n_rho)[:, None] == np.array(wrt, int)).astype(float)
+            if x0 is None and seeds is not None:  # of the assembled start, not of its guess
+                x0 = compiled.start(rho)[0]
             x0, seeds = assembly(compiled.system).start(
                 rho,
                 guess if x0 is None else np.asarray(x0, float),

@@ -9,7 +9,8 @@ import numpy as np
 import sympy as sp
 
 from explorer.errors import BadModel
-from explorer.systems.linkages.assembly import Equations, dependence
+from explorer.systems.assembly import dependence
+from explorer.systems.linkages.assembly import Equations
 from explorer.systems.linkages.parts import Drawing, Parts, Vector
 from explorer.systems.mechanical import MechanicalSystem
 from explorer.systems.sketch import Shape
@@ -37,7 +38,7 @@ class Mechanism(Parts):
 
         A start that satisfies them as it is given stays as it is, formulas included. Any other is
         assembled: the places that are nearest to the given ones, at the given parameters, and
-        velocities likewise (see `explorer.assemble`).
+        velocities likewise (see `explorer.assemble`). For other parameters it is assembled again.
 
         Parameters
         ----------
@@ -76,7 +77,9 @@ class Mechanism(Parts):
         start_q, start_v = zip(*self._start.values(), strict=True)
         held = self._held(hold)
         free = np.array([x.name not in held for x in q])
-        system.start(*self._begin(system, start_q, start_v, free, redundant), t_end=t_end, h=h)
+        q0, v0 = self._begin(system, start_q, start_v, free, redundant)
+        follows = [x.name for x in q if x.name not in held] if system.constraints else None
+        system.start(q0, v0, t_end=t_end, h=h, assemble=follows)
         system.references = self.references
         system.sketch(*self._shapes())
         return system
@@ -133,7 +136,7 @@ class Mechanism(Parts):
                 "it with system(redundant=True)."
             )
         if not np.abs(G @ v0 + phi_t).max() <= _EXACT * (1 + np.abs(v0).max()):
-            start_v = equations.speeds(0.0, q0, v0, free).tolist()
+            start_v = equations.speeds(0.0, q0, v0, free)[0].tolist()
         return list(start_q), list(start_v)
 
     # -- the sketch ---------------------------------------------------------------------------
