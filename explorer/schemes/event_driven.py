@@ -116,7 +116,9 @@ class EventDriven(Picks, Scheme):
     takes = (
         "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
     )
-    handles = frozenset({"contacts", "constraints", "friction", "laws of velocities"})
+    handles = frozenset(
+        {"contacts", "constraints", "friction", "laws of velocities", "redundant constraints"}
+    )
     references = ("hairer-1993", "corner-2019")
     choice_references: ClassVar = {
         "method": {

@@ -149,6 +149,7 @@ class System(metaclass=Made):
             "hysteresis": self.springs,
             "laws of velocities": [c for c in self.contacts if c.reset],
             "recorded forcing": self.records,
+            "redundant constraints": self.constraints if getattr(self, "redundant", False) else (),
             "tangential restitution": [k for k in self.rough if not _none(self.contacts[k].e_t)],
         }
         return frozenset(name for name, found in here.items() if found)

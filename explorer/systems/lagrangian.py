@@ -42,9 +42,12 @@ class LagrangianSystem(System):
     assembles : tuple of int or None
         Numbers of the coordinates that follow from the constraints at the start; (): pivots choose
         them; None: the start is given whole.
+    redundant : bool
+        Whether its constraints may depend on each other, so that their forces are not unique.
     """
 
     assembles: tuple[int, ...] | None = None
+    redundant: bool = False
     _replace: Mapping[sp.Basic, sp.Symbol] = MappingProxyType(
         {}
     )  # what formulas may call them, too
@@ -253,12 +256,14 @@ class LagrangianSystem(System):
         t_end: float | None = None,
         h: float | None = None,
         assemble: bool | str | Sequence[str] | None = None,
+        redundant: bool | None = None,
     ) -> None:
         """Set the initial state (formulas of the parameters), and the time span and step in s.
 
         A dict by coordinate changes only these coordinates. With `assemble` the formulas are a
         guess: dependent coordinates and velocities follow from the constraints. True lets pivots
-        choose which these are; or name them ("x1 y1").
+        choose which these are; or name them ("x1 y1"). Constraints that are `redundant` depend on
+        each other; few schemes take them.
 
         Raises
         ------
@@ -279,6 +284,7 @@ class LagrangianSystem(System):
             self.start_v = vector(given, self.n, names, what)
         if assemble is not None:
             self.assembles = self._dependent(assemble)
+        self.redundant = self.redundant if redundant is None else redundant
         self.t_end = self.t_end if t_end is None else number(t_end, "t_end", "s", positive=True)
         self.h = self.h if h is None else number(h, "h", "s", positive=True)
         self.touch()
@@ -298,12 +304,16 @@ class LagrangianSystem(System):
 
     def _start_spec(self) -> Plain:
         """Return start, time span and step as plain data."""
-        return {
-            "q": [text(x) for x in self.start_q],
-            "v": [text(x) for x in self.start_v],
-            "t_end": self.t_end,
-            "h": self.h,
-        } | ({} if self.assembles is None else {"assemble": self._assembled()})
+        return (
+            {
+                "q": [text(x) for x in self.start_q],
+                "v": [text(x) for x in self.start_v],
+                "t_end": self.t_end,
+                "h": self.h,
+            }
+            | ({} if self.assembles is None else {"assemble": self._assembled()})
+            | ({"redundant": True} if self.redundant else {})
+        )
 
     def _assembled(self) -> bool | list[str]:
         return [self.coordinates[k] for k in self.assembles or ()] or True

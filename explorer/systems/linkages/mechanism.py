@@ -80,6 +80,7 @@ class Mechanism(Parts):
         q0, v0 = self._begin(system, start_q, start_v, free, redundant)
         follows = [x.name for x in q if x.name not in held] if system.constraints else None
         system.start(q0, v0, t_end=t_end, h=h, assemble=follows)
+        system.start(redundant=redundant and bool(system.constraints))
         system.references = self.references
         system.sketch(*self._shapes())
         return system
