@@ -42,11 +42,13 @@ _EXACT = 20_000  # points of a closed form: more than ten in each column of pixe
 def unit_of(
     solution: Solution, per_second: bool = False, which: Iterable[int] | None = None
 ) -> str:
-    """Return the unit, or all units that occur, for an axis title."""
+    """Return the unit, or all units that occur, for an axis title; no unit beside others is 1."""
     units = solution.system.units
-    units = [u for u in dict.fromkeys(units if which is None else [units[j] for j in which]) if u]
-    text = ", ".join(unit(f"{u}/{solution.system.time_unit}" if per_second else u) for u in units)
-    return f" ({text})" if text else ""
+    units = tuple(dict.fromkeys(units if which is None else [units[j] for j in which]))
+    if not any(units):
+        return ""
+    time = solution.system.time_unit
+    return f" ({', '.join(unit(f'{u or 1}/{time}' if per_second else u or '1') for u in units)})"
 
 
 def _curves(

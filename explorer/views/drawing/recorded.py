@@ -74,8 +74,10 @@ def _plot(solution: Solution, kept: Recorded, name: str) -> Plot:
             traces[-1] |= {"breaks": NONE, "meta": {"t": t}}
     if len(shown) < len(names):
         traces.append(left_out(len(shown), len(names)))
-    units = [u + (f"/{time}" if dot and u else "") for u in dict.fromkeys(unit[x] for x in names)]
-    text = ", ".join(u for u in units if u)
+    units = list(dict.fromkeys(unit[x] for x in names))
+    if dot and any(units):
+        units = [f"{u or 1}/{time}" for u in units]
+    text = ", ".join(u or "1" for u in units) if any(units) else ""
     title = label(names[0] if len(names) == 1 else "q", dot=dot) + (f" ({text})" if text else "")
     rows = f"; {len(t)} rows of {kept.steps} steps" if kept.thinned else ""
     seen = [values[:, j] for j in shown]
