@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
+from explorer.compiled.assembly import assembly
 from explorer.compiled.checks import improper
 from explorer.compiled.condensation import consistent, directions, follow
 from explorer.compiled.observe import observe
@@ -104,6 +105,8 @@ class Capturing(Scheme):
         inp = compiled.input(rho)
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
+        if compiled.system.assembles is not None and not (q0 is None and v0 is None):
+            inp[1 : 1 + 2 * n] = assembly(compiled.system)(rho, inp[1 : 1 + 2 * n])
         compiled = compiled.begun(inp)
         matrices = compiled.check(inp, singular=self.massless)
         bare = directions(compiled, inp, matrices[0])

@@ -280,33 +280,65 @@ class Bodies(Distances):
             w += self._turning(origin.body).cross(r + touch - o)
             slips = [t.dot(u - w) for t in (first, second)]
         self._touch(gap, label, e, mu, slips)
+        self._spoke(at)
 
         def draw(size: float) -> list[Shape]:
-            s = 15 * size
+            s = 25 * size
             corners = [
                 o + a * s * first + b * s * second for a, b in ((1, 1), (-1, 1), (-1, -1), (1, -1))
             ]
             flat = [self._flat(tuple(c)) for c in corners]
-            return [line(*flat, flat[0])]
+            return [line(*flat, flat[0], role="ground")]
 
         self._draw(draw, origin.place)
 
     # -- the sketch ---------------------------------------------------------------------------
 
     def _picture(self, body: Body) -> None:
-        """Draw the box that has the mass and the inertia of a body."""
+        """Draw the box that has the mass and the inertia of a body, or the cylinder."""
         J = np.array([[self._number(c) for c in row] for row in body.inertia.tolist()])
         moments, axes = np.linalg.eigh(J)
-        squares = 6 * (moments.sum() - 2 * moments) / self._number(body.mass)
-        half = np.sqrt(np.maximum(squares, 0)) / 2
+        m = self._number(body.mass)
+        same = [abs(moments[k - 1] - moments[k - 2]) <= 1e-9 * moments[2] for k in range(3)]
+        if same.count(True) == 1:
+            lone = same.index(True)
+            axis, along, across = axes[:, lone], moments[lone], moments[lone - 1]
+            R = np.sqrt(2 * along / m)
+            half = np.sqrt(max(3 * (across - along / 2) / m, 0))
+            self._cylinder(body, np.append(np.delete(axes, lone, 1), axis[:, None], 1), R, half)
+            return
+        half = np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / m, 0)) / 2
         corner = [
-            body.at(tuple(map(sp.Float, axes @ (half * s)))).place
+            self._corner(body, axes @ (half * s))
             for s in np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")).reshape(3, 8).T
         ]
-        self._spots += corner
         # twelve edges in one line: two faces, with what joins them
         way = (0, 1, 3, 2, 0, 4, 5, 1, 5, 7, 3, 7, 6, 2, 6, 4)
         self._draw(lambda size: [line(*(self._flat(corner[k]) for k in way))], body.place)
+
+    def _cylinder(self, body: Body, axes: np.ndarray, R: float, half: float) -> None:
+        """Draw the rims of a cylinder and a mark; it is a disc if flat, a rod if thin."""
+        ends = [self._corner(body, axes @ [0, 0, s * half]) for s in (-1, 1)]
+        turns = np.linspace(0, 2 * np.pi, 17)[:-1]
+        rims = [
+            [self._corner(body, axes @ [R * np.cos(a), R * np.sin(a), s * half]) for a in turns]
+            for s in ((-1, 1) if half > R / 50 else (1,))
+        ]
+
+        def draw(size: float) -> list[Shape]:
+            shapes = [line(*map(self._flat, ends), role="body")] if half > R / 50 else []
+            if size / 2 < R:
+                shapes += [line(*map(self._flat, (*rim, rim[0]))) for rim in rims]
+                shapes.append(line(self._flat(ends[1]), self._flat(rims[-1][0])))
+            return shapes
+
+        self._draw(draw, body.place)
+
+    def _corner(self, body: Body, inside: np.ndarray) -> Vector:
+        """Return a place of a body by numbers, which the picture has to hold."""
+        place = body.at(tuple(map(sp.Float, inside))).place
+        self._spots.append(place)
+        return place
 
     def _spoke(self, point: Point) -> None:
         """Draw a line from the centre of a body to one of its points."""

@@ -79,6 +79,7 @@ class Points(Distances):
             raise BadModel(f"Two points of '{self.name}' are called {name!r}.")
         place = self._coordinates([f"x_{name}", f"y_{name}"], ["m", "m"], [x, y], list(v))
         point = self._new(name, place)
+        self._draw(lambda size: [circle(place[0], place[1], size / 2)])
         if mass is not None:
             self.mass(point, mass)
         return point
