@@ -109,7 +109,7 @@ def keeps_to_the_law_of_contact_by_steps(sol) -> None:
     # the law of contact
     step = np.diff(sol.t).max()
     fast = np.abs(sol.gap_dot).max(initial=0.0)
-    assert sol.gap.min(initial=0.0) >= -(1.1 * step * fast + 1e-9)
+    assert sol.gap.min(initial=0.0) >= -(1.1 * step * fast + bent(sol) + 1e-9)
     assert (sol.p >= 0).all()
     assert np.array_equal(sol.active == 2, sol.p > 0)
     assert sol.residuals[:, 0].max() <= 1e-9 * (fast + 1)
@@ -146,6 +146,18 @@ def keeps_to_the_law_of_contact_by_steps(sol) -> None:
         assert event.kind == "released" or event.impulse > 0 or event.row == 0
     if system.rough:
         keeps_to_the_law_of_coulomb(sol)
+
+
+def bent(sol) -> float:
+    """Return what closed gaps bend in all steps: a step goes straight on, and leaves it behind."""
+    compiled = compile_system(sol.system)
+    if compiled.constant or sol.has("discs"):
+        return 0.0
+    way, none, nc = np.diff(sol.q, axis=0), np.zeros_like(sol.v[:-1]), sol.gap.shape[1]
+    beside = [sol.changed(t=sol.t[:-1], q=sol.q[:-1] + s * way, v=none) for s in (-0.01, 0.01)]
+    back, ahead = (observe(at, "gap")[:, :nc] for at in beside)
+    curved = np.diff(sol.gap, axis=0) - (ahead - back) / 0.02
+    return np.abs(curved[sol.p[1:] > 0]).sum()
 
 
 def keeps_to_the_mean_of_positions(sol, e) -> None:
@@ -235,7 +247,9 @@ def keeps_to_the_law_of_contact(sol: Solution) -> None:
     """Assert unilateral contact, Newton's law at each impact, and no birth of energy."""
     system, compiled = sol.system, compile_system(sol.system)
     q0, v0, e = compiled.start(list(sol.rho.values()))
-    assert np.array_equal(sol.x[0], [*q0, *v0])
+    assert (
+        np.abs(sol.x[0] - [*q0, *v0]).max() <= 1e-14 * bool(system.constraints) * np.abs(v0).max()
+    )
     # gap'' = 0 is integrated like everything else
     drift = max(1e-8, 4 * getattr(sol.scheme, "atol", 0.0))
     assert sol.gap.min(initial=0.0) >= -drift

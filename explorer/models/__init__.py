@@ -75,7 +75,8 @@ def _checked(build: Callable[P, S], references: tuple[str, ...] | str) -> Callab
     @functools.wraps(build)
     def cited(*args: P.args, **kwargs: P.kwargs) -> S:
         system = build(*args, **kwargs)
-        system.references = system.references or sources
+        # a mechanism names the sources of its equations, the model its own
+        system.references = tuple(dict.fromkeys((*sources, *system.references)))
         return system
 
     more = f" Parameters are given to the run: explorer.simulate({build.__name__}(), name=value)."
