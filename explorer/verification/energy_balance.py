@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import sympy as sp
 
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import number, quantity
@@ -40,8 +41,8 @@ class EnergyBalance:
     solution : Solution
         The run, at the rows that are used.
     kinetic, potential : the energies; elastic energy of yielding springs is potential
-    external : work of forces that depend on t and q and have no potential, and of a potential
-        that changes in time
+    external : work of forces that depend on t and q and have no potential, of a potential that
+        changes in time, and of constraints that move
     damping : work of forces that depend on v
     contact : work of normal forces, mostly at impacts
     friction : work of Coulomb friction, at impacts too
@@ -143,18 +144,11 @@ def _recorded(solution: Solution, recorded: Recorded) -> EnergyBalance:
 
 
 def balance(solution: Solution) -> EnergyBalance:
-    """Return the same of the rows that there are; forces without potential do external work.
+    """Return the same of the rows that there are.
 
-    Raises
-    ------
-    NotApplicable
-        A constraint that moves with time does work that is not added up.
+    Forces without potential and constraints that move with time do external work.
     """
     system = solution.system
-    if any(system.t in c.phi.free_symbols for c in system.constraints):
-        raise NotApplicable(
-            f"A constraint of '{system.name}' moves with time; its work is not computed."
-        )
     n = solution.q.shape[1]
     if isinstance(system, LinearMechanicalSystem):
         potential, forces, at_rest = _linear(solution)
@@ -176,7 +170,9 @@ def balance(solution: Solution) -> EnergyBalance:
         solution,
         solution.kinetic,
         potential + stored,
-        external=_work(solution, at_rest[:, :n]) + _integral(solution, at_rest[:, n]),
+        external=_work(solution, at_rest[:, :n])
+        + _integral(solution, at_rest[:, n])
+        + sum(_driven(solution)),
         damping=_work(solution, (forces - at_rest)[:, :n]),
         contact=_contacts(solution, rough),
         friction=_friction(solution, rough),
@@ -248,6 +244,26 @@ def _linear(solution: Solution) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return potential, np.hstack([forces, nothing]), np.hstack([at_rest, nothing])
 
 
+def _driven(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Return the work of constraints phi(t, q) = 0 since the start, by forces and by impulses.
+
+    With M v' + phi_q' lam = F the power is -v . phi_q' lam = phi_t lam.
+    """
+    system, nothing = solution.system, np.zeros_like(solution.t)
+    rates = [sp.sympify(c.phi).diff(system.t) for c in system.constraints]
+    if not any(rate != 0 for rate in rates):
+        return nothing, nothing
+    names = [sp.Symbol(k) for k in system.parameters]
+    values = sp.lambdify([system.t, *system.q, *names], rates, "numpy", cse=True)
+    found = values(solution.t, *solution.q.T, *solution.rho.values())
+    phi_t = np.column_stack([np.broadcast_to(x, solution.t.shape) for x in found])
+    if solution.has("march"):
+        by_impulses = np.cumsum((phi_t * solution.p_phi).sum(axis=1))
+        return _integral(solution, (phi_t * solution.lam_phi).sum(axis=1)), by_impulses
+    steps = (solution.p_phi[1:] * (phi_t[1:] + phi_t[:-1]) / 2).sum(axis=1)
+    return nothing, np.concatenate([[0.0], np.cumsum(steps)])
+
+
 def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
     """Return the work of the normal forces; those of moving obstacles may drive."""
     nc = solution.gap.shape[1]
@@ -261,7 +277,7 @@ def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
         jumps = np.zeros_like(solution.t)
         for event in solution.located:
             jumps[event.row] += solution.kinetic[event.row] - solution.kinetic[event.row - 1]
-        jumps -= _rubbed(solution, along)
+        jumps -= _rubbed(solution, along) + np.diff(_driven(solution)[1], prepend=0.0)
         work = _integral(solution, np.sum(solution.lam * moving, axis=1))
         return np.asarray(np.cumsum(jumps) - work)
     along = solution.gap_dot - moving
