@@ -137,3 +137,17 @@ def test_newmarks_error_is_held_where_a_step_holds_a_kink(force):
             system, ex.EventDriven(), q0=run.q[k], v0=run.v[k], t_end=run.t[k + 1] - run.t[k]
         )
         assert abs(one.q[-1, 0] - run.q[k + 1, 0]) <= tol
+
+
+def test_forces_at_a_kink_are_those_of_the_side_of_the_rates():
+    """A row on the kink is the start of the next side: its force is none of the side before."""
+    system = ex.MechanicalSystem(
+        "steps up", q="x y", force=["2 + sign(x)", "-2 - sign(x)"],
+        contacts=[ex.Contact("y", e=0.0)], start={"q": [-0.5, 0.0], "t_end": 2.0},
+    )  # fmt: skip
+    run = ex.simulate(system, ex.EventDriven(method="newmark", step=0.03))
+    (row,) = np.flatnonzero(np.abs(run.q[:, 0]) < 1e-9)
+    assert run.t[row] == pytest.approx(1.0, abs=1e-9)
+    np.testing.assert_allclose(run.lam[:row, 0], 1.0, rtol=1e-12)
+    np.testing.assert_allclose(run.lam[row:, 0], 3.0, rtol=1e-12)
+    np.testing.assert_allclose(run.rates[:, 2], run.lam[:, 0], rtol=1e-12)

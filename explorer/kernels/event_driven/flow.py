@@ -327,3 +327,4 @@ def restore(problem: Problem, states: Table, i: int) -> None:
         rows[nc + k].sigma = states[i, 1 + count + k]
     for k in range(sides.size):
         sides[k].now = states[i, 1 + count + nt + k]
+        problem.inp[sides[k].place] = sides[k].now

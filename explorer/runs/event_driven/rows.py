@@ -57,12 +57,13 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     t, x, columns = woven.t, xz[:, :n_x], S
     S = S.reshape(len(S), p, block).transpose(0, 2, 1)
     between = step_state[which, 0] if len(step_state) else np.zeros(len(times), int)
-    held = np.zeros((len(t), flow.rows + len(flow.rough)), np.int8)
+    states = np.zeros((len(t), step_state.shape[1]), np.int64)
+    held = states[:, 1 : 1 + flow.rows + len(flow.rough)]
     impulses = np.zeros((len(t), flow.rows))
-    if flow.rows and len(step_state):  # a run may fail at an event, or before its first step
+    if len(step_state):  # a run may fail at an event, or before its first step
         of = woven(which, head["step"] - 1, head["step"])
-        held = step_state[np.clip(of, 0, len(step_state) - 1), 1 : 1 + held.shape[1]]
-        held = held.astype(np.int8)
+        states[:] = step_state[np.clip(of, 0, len(step_state) - 1)]
+    if flow.rows and len(step_state):
         impulses[woven.right] = run.part("p")
     gap, gap_dot, slip = run.gaps(t, x)
     lam = np.zeros((len(t), flow.rows))
@@ -73,10 +74,10 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         for k, c in enumerate(flow.rough):
             held[shared, nc + k] &= np.abs(slip[shared, c]) <= _RESTS
             held[:, nc + k] &= held[:, c]
-        lam = run.forces(t, x, held)
+        lam = run.forces(t, x, states)
     slopes = {}
     if p and flow.mechanical:
-        slopes = dict(zip(("Lam", "A"), run.force_slopes(t, x, columns, held), strict=True))
+        slopes = dict(zip(("Lam", "A"), run.force_slopes(t, x, columns, states), strict=True))
     q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
     parts = _friction_of(run, t, x, held, impulses, lam)
     parts |= _constraints_of(run, t, x, impulses, lam) | slopes
@@ -87,7 +88,7 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         "p": impulses[:, :nc],
         "gap": gap,
         "gap_dot": gap_dot,
-        "active": held[:, :nc],
+        "active": held[:, :nc].astype(np.int8),
         "slip": slip,
         "iterations": np.ones(len(t), np.int32),
         "residuals": np.zeros((len(t), 2)),

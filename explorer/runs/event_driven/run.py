@@ -247,21 +247,24 @@ class Run:
         change, mean = after[:, n:] - before[:, n:], (after[:, n:] + before[:, n:]) / 2
         return np.asarray(np.einsum("ki,kij,kj->k", change, M, mean))
 
-    def forces(self, t: np.ndarray, x: np.ndarray, held: np.ndarray) -> np.ndarray:
-        """Contact forces at the rows (k, rows), from the saddle system of what is held there."""
+    def forces(self, t: np.ndarray, x: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Contact forces at the rows (k, rows), from the saddle system of what is held there.
+
+        `states` are as the steps record them: what is held, and sides of kinks.
+        """
         from explorer.kernels.event_driven.dense_output import forces
 
         lam = np.empty((len(t), self.flow.rows))
         with self.lent() as lent:
-            forces(lent.problem, t, np.ascontiguousarray(x), self._states(held), lam)
+            forces(lent.problem, t, np.ascontiguousarray(x), states, lam)
         return lam
 
     def force_slopes(
-        self, t: np.ndarray, x: np.ndarray, S: np.ndarray, held: np.ndarray
+        self, t: np.ndarray, x: np.ndarray, S: np.ndarray, states: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of forces (k, rows, p) and of accelerations (k, n, p) at the rows.
 
-        S (k, size) are the columns one behind the other.
+        S (k, size) are the columns one behind the other; `states` as for `forces`.
         """
         from explorer.kernels.event_driven.dense_output import force_slopes
 
@@ -269,10 +272,5 @@ class Run:
         lam, a = np.empty((*shape, self.flow.rows)), np.empty((*shape, self.flow.n))
         with self.lent() as lent:
             S, x = np.ascontiguousarray(S), np.ascontiguousarray(x)
-            force_slopes(lent.problem, t, S, x, self._states(held), lam, a)
+            force_slopes(lent.problem, t, S, x, states, lam, a)
         return lam.transpose(0, 2, 1), a.transpose(0, 2, 1)
-
-    def _states(self, held: np.ndarray) -> np.ndarray:
-        """Return what rows hold as the steps record it."""
-        free = np.zeros((len(held), len(self.flow.side_places)), np.int64)
-        return np.column_stack([np.zeros(len(held), np.int64), held, free])
