@@ -34,7 +34,7 @@ def pendulum_moving_pivot() -> MechanicalSystem:
     swing.point("1", L * sp.sin(a), -L * sp.cos(a), v=(A * w, 0))
     swing.bar("O", "1", mass=1, length="L", name="bar")
     swing.contact("1", (("-d", 0), ("-d", -1.2)), e="e", name="wall")
-    system = swing.system(t_end=8, h=1e-3)
+    system = swing.system(t_end=8, h=5e-4)
     system.preset("resonance", "At its own frequency, with no wall in reach.", w=3.7, A=0.05, d=3)
     system.preset("plastic", "The bar leans on the wall for a while each time.", e=0)
     return system
