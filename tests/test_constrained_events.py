@@ -11,6 +11,7 @@ import explorer as ex
 from explorer.compiled import compile_system
 from explorer.compiled.assembly import assembly
 from explorer.compiled.flow import compile_flow
+from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED, keep_others
 
 TIGHT = ex.EventDriven(rtol=1e-11, atol=1e-12)
 FORMS = ("index1", "projected")
@@ -429,10 +430,51 @@ def test_a_law_of_velocities_that_makes_no_sense_is_refused():
         ex.MechanicalSystem("m", "x y", contacts=[ex.Contact("y", e=1, reset={"z": "1"})])
     with pytest.raises(ex.NotApplicable, match="laws of velocities"):
         ex.simulate(by_paper(), ex.MoreauJean())
-    few = five_bar(None)
-    few.contact(ex.Contact("y2 - ground", e=1.0, reset={"y2": "-v_y2"}))
-    run = ex.simulate(few, TIGHT, throw=False)
+    many = five_bar(None)
+    law = {"x1": "v_x1", "x2": "v_x2", "y2": "-v_y2"}
+    many.contact(ex.Contact("y2 - ground", e=1.0, reset=law))
+    run = ex.simulate(many, TIGHT, throw=False)
     assert not run.status.ok
     again = ex.MechanicalSystem.from_spec(by_paper().to_spec())
     assert dict(again.contacts[0].reset).keys() == {"x2", "y2"}
     assert ex.simulate(again, TIGHT, t_end=0.5).events[0].t == pytest.approx(0.311827604187)
+
+
+def test_a_law_of_one_velocity_keeps_another_that_is_chosen_by_pivoting():
+    """One coordinate of the others goes on as before, and its name in the law changes nothing."""
+    system, wrt = five_bar(None, t_end=1.0), ["L01", "LA", "L2", "ground", "x2"]
+    system.contact(ex.Contact("y2 - ground", e=0.8, name="ground", reset={"y2": "-0.8*v_y2"}))
+    run = ex.simulate(system, TIGHT)
+    row = run.events[0].row
+    before, behind = run.v[row - 1], run.v[row]
+    assert behind[3] == pytest.approx(-0.8 * before[3], rel=1e-12)
+    (kept,) = np.flatnonzero(np.abs(behind - before) <= 1e-14 * np.abs(before).max())
+    name = system.coordinates[kept]
+    named = five_bar(None, t_end=1.0)
+    law = {"y2": "-0.8*v_y2", name: f"v_{name}"}
+    named.contact(ex.Contact("y2 - ground", e=0.8, name="ground", reset=law))
+    np.testing.assert_allclose(ex.simulate(named, TIGHT).q[-1], run.q[-1], atol=1e-12)
+    assert np.abs(run.phi).max() <= 1e-12
+    found = {m: ex.sensitivity(system, TIGHT, wrt, {"w": "y2", "g": "x2**2"}, m) for m in METHODS}
+    direct = found["direct"].cost_gradient
+    for method, near in zip(METHODS, (0, 1e-9, 1e-7, 1e-10), strict=True):
+        assert np.abs(found[method].cost_gradient - direct).max() <= near, method
+
+
+def test_which_coordinates_depend_is_found_by_pivoting():
+    """The columns of the others are invertible beside those that are named."""
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        n, held = 6, int(rng.integers(1, 5))
+        G = rng.normal(size=(held, n))
+        marks = np.zeros(n, np.int64)
+        marks[rng.choice(n, int(rng.integers(0, n - held + 1)), replace=False)] = NAMED
+        named = marks == NAMED
+        assert keep_others(G.copy(), held, marks) == n - held - named.sum()
+        assert (marks[named] == NAMED).all()
+        depend = np.flatnonzero((marks != NAMED) & (marks != KEPT))
+        assert len(depend) == held
+        assert np.linalg.cond(G[:, depend]) < 1e6
+    twice = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0]])
+    assert keep_others(twice.copy(), 2, np.zeros(3, np.int64)) == -1
+    assert keep_others(twice[:1].copy(), 1, np.array([NAMED, NAMED, 0])) == -1

@@ -229,13 +229,18 @@ class _Replay:
 
     def by_law(self, who: int, at: tuple[complex, ...], y: np.ndarray) -> np.ndarray:
         """Return the state behind an impact that a law of velocities decides."""
+        from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED, keep_others
+
         n, n_x, first = self.flow.n, self.flow.n_x, self.flow.rows - self.flow.n_phi
-        E = np.eye(n)[self.flow.resets[who, 1:] == 1]
         G = self.G(*at).reshape(-1, n)[first : self.flow.rows][self.kept_rows == 1]
+        marks = self.flow.resets[who, 1:].copy()
+        keep_others(G.real.copy(), len(G), marks)
+        E = np.concatenate([np.eye(n)[marks == mark] for mark in (NAMED, KEPT)])
         bias = (
             self.speed(*at)[first:] - self.G(*at).reshape(-1, n)[first : self.flow.rows] @ y[n:n_x]
         )
-        right = np.concatenate([self.laws[who](*at), -bias[self.kept_rows == 1]])
+        kept = y[n:n_x][marks == KEPT]
+        right = np.concatenate([self.laws[who](*at), kept, -bias[self.kept_rows == 1]])
         out = y.copy()
         out[n:n_x] = np.linalg.solve(np.concatenate([E, G]), right)
         return out

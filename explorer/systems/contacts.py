@@ -50,10 +50,12 @@ class Contact(metaclass=Checked):
         1/compliance that only pushes, and has no impacts (e is ignored). 0: rigid. For contacts on
         a common support see `MechanicalSystem.compliance`.
     reset : dict of str to formula
-        Velocities right behind an impact, of as many coordinates as are independent: formulas of t,
-        the state before it and parameters, such as ``{"x2": "v_x2", "y2": "-e*v_y2"}``. Those of
-        the other coordinates follow from the constraints. (Corner et al. 2019, section 5.) By
-        default Newton's law with the impulse of the contact. `e` tells when bounces are over.
+        Velocities right behind an impact, of at most as many coordinates as are independent:
+        formulas of t, the state before it and parameters, such as ``{"x2": "v_x2", "y2":
+        "-e*v_y2"}``. If more are independent, they are chosen by pivoting of phi_q at the impact
+        and keep their velocities. Those of the other coordinates follow from the constraints.
+        (Corner et al. 2019, section 5.) By default Newton's law with the impulse of the contact.
+        `e` tells when bounces are over.
     """
 
     gap: Formula

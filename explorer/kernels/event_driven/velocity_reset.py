@@ -5,45 +5,99 @@ v+ of the coordinates that the law names is h(t, q, v-, rho); the others follow 
 
     [E; G] v+ = (h; -phi_t),   M (v+ - v-) = E' p + G' p_phi
 
-with the unit rows E of these coordinates, so the impulses are those that act on them. The
-derivatives are those of this equation on all coordinates (the form of eq. (90) that eq. (91) should
-have), and the rows of the constraints then hold by themselves.
+with the unit rows E of these coordinates, so the impulses are those that act on them. If the law
+names fewer than are independent, the others are chosen by pivoting of phi_q and keep their
+velocities. The derivatives are those of this equation on all coordinates (the form of eq. (90) that
+eq. (91) should have), and the rows of the constraints then hold by themselves.
 
-Status: SUCCESS; SINGULAR, the named coordinates are not independent here, or too few or too many.
+Status: SUCCESS; SINGULAR, the named coordinates are not independent here, or too many.
 """
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.event_driven.flow import evaluate
-from explorer.kernels.event_driven.manifold import held_constraints
 from explorer.kernels.event_driven.records import CONTACTS, DRIFT, DYNAMICS
 from explorer.kernels.event_driven.saltation import identity
 from explorer.kernels.event_driven.structures import Contacts, Event, Problem
 from explorer.kernels.event_driven.transposed import transposed_solve
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
+from explorer.kernels.structures import Integers, Matrix
 
-__all__ = ["reset_velocities"]
+__all__ = ["keep_others", "reset_velocities"]
+
+DEPENDENT, NAMED, KEPT = 0, 1, 2
+NONE_LEFT = 1e-10  # of the largest entry of phi_q
+
+
+@kernel()
+def keep_others(G: Matrix, held: int, marks: Integers) -> int:
+    """Choose which of the coordinates that are not NAMED depend on the others; the rest is KEPT.
+
+    Gaussian elimination with complete pivoting of the first `held` rows of G (., n), which it
+    overwrites. Returns how many are kept, or -1 if the named ones leave no choice.
+    """
+    n, largest, kept = marks.size, 0.0, 0
+    for i in range(n):
+        marks[i] = NAMED if marks[i] == NAMED else KEPT
+        for s in range(held):
+            largest = max(largest, abs(G[s, i]))
+    for s in range(held):
+        row, column = s, -1
+        for r in range(s, held):
+            for j in range(n):
+                if marks[j] == KEPT and (column < 0 or abs(G[r, j]) > abs(G[row, column])):
+                    row, column = r, j
+        if column < 0 or not abs(G[row, column]) > NONE_LEFT * largest:
+            return -1
+        marks[column] = DEPENDENT
+        for j in range(n):
+            G[s, j], G[row, j] = G[row, j], G[s, j]
+        for r in range(s + 1, held):
+            factor = G[r, column] / G[s, column]
+            for j in range(n):
+                G[r, j] -= factor * G[s, j]
+    for i in range(n):
+        kept += marks[i] == KEPT
+    return kept
+
+
+@kernel(inner=True)
+def constraint_rows(problem: Problem, at: int) -> int:
+    """Write G of the constraints that are held to W from row `at`, and -phi_t to `solution`.
+
+    The outputs of CONTACTS stand in `out`. Returns the row behind them.
+    """
+    n, count, first = problem.sizes.n, problem.sizes.rows, problem.sizes.n_c + problem.sizes.n_t
+    W, right, out = problem.saddle.W, problem.saddle.solution, problem.out
+    for c in range(first, count):
+        if problem.rows[c].closed == 1:
+            for j in range(n):
+                W[at, j] = out[2 * count + c * n + j]
+            right[at] = -out[count + c]
+            at += 1
+    return at
 
 
 @kernel(inner=True)
 def rows_of_law(problem: Problem, contact: int) -> int:
-    """Write [E; G] to W and (., -phi_t) to `solution`; return how many coordinates are named."""
-    n, count, first = problem.sizes.n, problem.sizes.rows, problem.sizes.n_c + problem.sizes.n_t
-    W, right, out, resets = problem.saddle.W, problem.saddle.solution, problem.out, problem.resets
-    evaluate(problem.functions.table, CONTACTS, problem.inp, out)
-    named = 0
-    for i in range(n):
-        if resets[contact, 1 + i] == 1:
-            for j in range(n):
-                W[named, j] = 1.0 if i == j else 0.0
-            named += 1
-    size = named
-    for c in range(first, count):
-        if problem.rows[c].closed == 1:
-            for j in range(n):
-                W[size, j] = out[2 * count + c * n + j]
-            right[size] = -out[count + c]
-            size += 1
+    """Write [E; G] to W, of E the named rows first, and -phi_t to `solution`.
+
+    Returns how many coordinates are named, or -1 if they are not independent.
+    """
+    n, W, marks = problem.sizes.n, problem.saddle.W, problem.resets[contact, 1:]
+    evaluate(problem.functions.table, CONTACTS, problem.inp, problem.out)
+    if keep_others(W, constraint_rows(problem, 0), marks) < 0:
+        return -1
+    at, named = 0, 0
+    for mark in (NAMED, KEPT):
+        for i in range(n):
+            if marks[i] == mark:
+                for j in range(n):
+                    W[at, j] = 1.0 if i == j else 0.0
+                at += 1
+        if mark == NAMED:
+            named = at
+    constraint_rows(problem, at)
     return named
 
 
@@ -60,18 +114,19 @@ def law_impulses(problem: Problem, contacts: Contacts, event: Event, contact: in
             p[i] += out[i * n + j] * (row[at.x_plus + n + j] - row[at.x_minus + n + j])
     transposed_solve(saddle.W, n, saddle.pivots, p)
     evaluate(problem.functions.table, CONTACTS, inp, out)
-    along, size, named = 0.0, 0.0, 0
-    for i in range(n):
-        if resets[contact, 1 + i] == 1:
-            slope = out[2 * count + contact * n + i]
-            along += slope * p[named]
-            size += slope * slope
-            named += 1
+    along, size, k = 0.0, 0.0, 0
+    for mark in (NAMED, KEPT):
+        for i in range(n):
+            if resets[contact, 1 + i] == mark:
+                slope = out[2 * count + contact * n + i]
+                along += slope * p[k]
+                size += slope * slope
+                k += 1
     row[at.p + contact] = along / size if size > 0.0 else 0.0
     for c in range(first, count):
         if problem.rows[c].closed == 1:
-            row[at.p + c] = p[named]
-            named += 1
+            row[at.p + c] = p[k]
+            k += 1
 
 
 @kernel(inner=True)
@@ -85,7 +140,7 @@ def law_derivative(problem: Problem, event: Event, contact: int, named: int) -> 
     evaluate(table, resets[contact, 0], inp, out)
     k = 0
     for i in range(n):  # of the named ones they wait in their own places
-        if resets[contact, 1 + i] == 1:
+        if resets[contact, 1 + i] == NAMED:
             row[at.h_t + n + i] = out[named + k]
             for d in range(nx):
                 row[at.h_x + (n + i) * nx + d] = out[2 * named + k * nx + d]
@@ -99,13 +154,17 @@ def law_derivative(problem: Problem, event: Event, contact: int, named: int) -> 
     for d in range(nx + nr + 1):
         k = 0
         for i in range(n):
-            if resets[contact, 1 + i] == 1:
+            if resets[contact, 1 + i] == NAMED:
                 if d < nx:
                     right[k] = row[at.h_x + (n + i) * nx + d]
                 elif d < nx + nr:
                     right[k] = row[at.h_rho + (n + i) * nr + d - nx]
                 else:
                     right[k] = row[at.h_t + n + i]
+                k += 1
+        for i in range(n):
+            if resets[contact, 1 + i] == KEPT:
+                right[k] = 1.0 if d == n + i else 0.0
                 k += 1
         for c in range(n_phi):
             if problem.rows[first + c].closed == 1:
@@ -140,9 +199,14 @@ def reset_velocities(
         row[at.p + c] = 0.0
         contacts.rows[c].prior = problem.rows[c].closed
     named = rows_of_law(problem, contact)
-    if named + held_constraints(problem) != n:
+    if named < 0:
         return SINGULAR
     evaluate(problem.functions.table, problem.resets[contact, 0], inp, out)
+    k = named
+    for i in range(n):
+        if problem.resets[contact, 1 + i] == KEPT:
+            saddle.solution[k] = inp[1 + n + i]
+            k += 1
     for k in range(named):
         saddle.solution[k] = out[k]
     if lu_factor(saddle.W, n, n - 1, n - 1, saddle.pivots) != 0:

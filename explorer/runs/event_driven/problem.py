@@ -52,7 +52,7 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
         _sizes(flow),
         np.array(wrt, np.int64),
         _partners(flow),
-        flow.resets,
+        flow.resets.copy(),  # an impact marks the coordinates that it keeps
         np.tile(flow.input(0.0), many),
         np.empty(flow.most + 1),
         Saddle(
