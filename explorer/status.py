@@ -19,6 +19,7 @@ from explorer.codes import (
     NEWTON_CAP,
     NO_ACTIVE_SET,
     NOT_FINITE,
+    NOT_MET,
     SINGULAR,
     STEP_CAP,
     STIFF,
@@ -112,6 +113,11 @@ _WORDS = {
         "switch_cap",
         "max_switches switches did not reach the end. A shorter t_end would, or a larger "
         "max_switches",
+    ),
+    NOT_MET: (
+        "constraint_not_met",
+        "a constraint begins to hold where it is not satisfied. Let its `when` change where its phi "
+        "is zero",
     ),
 }
 

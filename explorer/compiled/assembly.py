@@ -29,6 +29,7 @@ from explorer.types import Reals
 __all__ = ["Assembly", "assembly"]
 
 _RANK = 1e-10
+_ON_ZERO = 1e-10  # what changes a constraint is on its zero: where it goes decides
 
 
 class Assembly:
@@ -53,19 +54,36 @@ class Assembly:
         self._values = Bundle([t, *q, *rho], [*phi, *by_t, *(g for row in G for g in row)])
         self._formulas = t, q, v, rho, phi, G, by_t
         self._slopes: Bundle | None = None
+        r = [se.Integer(1) if c.once else smooth(c.r) for c in system.changes]
+        rates = [f.diff(t) + _along([f.diff(x) for x in q], v) for f in r]
+        self._changes = Bundle([t, *q, *v, *rho], [*r, *rates]) if r else None
 
-    def _at(self, rho: Reals, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return phi, phi_t and phi_q."""
+    def holding(self, rho: Reals, x: np.ndarray) -> np.ndarray:
+        """Return which constraints hold at the start (m,) bool, by the signs at a guess (2 n,)."""
+        held = np.ones(self.m, bool)
+        if self._changes is not None:
+            out = np.asarray(self._changes(np.array([0.0, *x, *rho], float))).reshape(2, -1)
+            for change, r, rate in zip(self.system.changes, *out, strict=True):
+                side = r if abs(r) > _ON_ZERO else rate
+                for c, sign in change.constraints:
+                    held[c] = sign * side > 0
+        return held
+
+    def _at(
+        self, rho: Reals, t: float, q: np.ndarray, held: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return phi, phi_t and phi_q of the constraints that hold."""
         phi, phi_t, G = np.split(
             np.asarray(self._values(np.array([t, *q, *rho], float))), [self.m, 2 * self.m]
         )
-        return phi, phi_t, G.reshape(self.m, self.n)
+        return phi[held], phi_t[held], G.reshape(self.m, self.n)[held]
 
     def _derivatives(
-        self, rho: Reals, x: np.ndarray, w: np.ndarray
+        self, rho: Reals, x: np.ndarray, held: np.ndarray, some: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return phi_rho, (phi')_q, (phi')_rho, (phi_q' w)_q and (phi_q' w)_rho at (q, v)."""
-        m, n, nr = self.m, self.n, self.nr
+        m, n, nr, w = self.m, self.n, self.nr, np.zeros(self.m)
+        w[held] = some
         if self._slopes is None:
             t, q, v, params, phi, G, by_t = self._formulas
             weights = [se.Symbol(f"_w_{k}") for k in range(m)]
@@ -78,7 +96,7 @@ class Assembly:
         shapes = (m, nr), (m, n), (m, nr), (n, n), (n, nr)
         cuts = np.cumsum([a * b for a, b in shapes])[:-1]
         a, b, c, d, e = (p.reshape(s) for p, s in zip(np.split(out, cuts), shapes, strict=True))
-        return a, b, c, d, e
+        return a[held], b[held], c[held], d, e
 
     def dependent(self, G: np.ndarray) -> np.ndarray:
         """Return which coordinates follow from the others, (n,) bool."""
@@ -105,11 +123,13 @@ class Assembly:
     def _found(self, rho: Reals, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return (q, v), and which places and which velocities have changed freely."""
         guess_q, guess_v = np.split(np.array(x, float), 2)
+        held = self.holding(rho, x)
+        constraints = [c for c, on in zip(self.system.constraints, held, strict=True) if on]
 
         def values(t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            return self._at(rho, t, q)
+            return self._at(rho, t, q, held)
 
-        assembler = Assembler(self.system.name, self.system.constraints, values)
+        assembler = Assembler(self.system.name, constraints, values)
         free = self.dependent(values(0.0, guess_q)[2])
         q = assembler.place(0.0, guess_q, free)
         v, free_v = assembler.speeds(0.0, q, guess_v, free)
@@ -131,8 +151,9 @@ class Assembly:
             How the parameters move with each.
         """
         n, guess = self.n, np.array(x, float)
+        held = self.holding(rho, guess)
         x, free, free_v = self._found(rho, guess)
-        G = self._at(rho, 0.0, x[:n])[2]
+        G = self._at(rho, 0.0, x[:n], held)[2]
         moved = x - guess
 
         def weights(change: np.ndarray, some: np.ndarray) -> np.ndarray:
@@ -140,9 +161,9 @@ class Assembly:
             return found
 
         mu, nu = weights(moved[:n], free), weights(moved[n:], free_v)
-        by_rho, rate_q, rate_rho, W, W_rho = self._derivatives(rho, x, mu)
+        by_rho, rate_q, rate_rho, W, W_rho = self._derivatives(rho, x, held, mu)
         Q = self._solved(G, free, W, seeds[:n] + W_rho @ along * free[:, None], -by_rho @ along)
-        W, W_rho = self._derivatives(rho, x, nu)[3:]
+        W, W_rho = self._derivatives(rho, x, held, nu)[3:]
         given = seeds[n:] + (W @ Q + W_rho @ along) * free_v[:, None]
         V = self._solved(G, free_v, 0 * W, given, -rate_q @ Q - rate_rho @ along)
         return x, np.vstack([Q, V])
@@ -153,7 +174,7 @@ class Assembly:
         """Solve (I - W) Q - G' . = given in the free rows, Q = given in the others, G Q = held."""
         n = self.n
         A = np.eye(n) - W * free[:, None]
-        saddle = np.block([[A, -(G * free).T], [G, np.zeros((self.m, self.m))]])
+        saddle = np.block([[A, -(G * free).T], [G, np.zeros((len(G), len(G)))]])
         found = np.linalg.lstsq(saddle, np.vstack([given, held]), rcond=_RANK)[0]
         solved: np.ndarray = found[:n]
         return solved

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem
+from explorer.systems.constraints import Constraint
 from explorer.systems.massless import has_mass, pivots, plainly_singular
 from explorer.systems.modal import natural_modes
 from explorer.types import Matrix, is_sparse
@@ -77,9 +78,14 @@ def check_mass(name: str, M: Matrix, where: Callable[[], str], *, singular: bool
 
 
 def check_start(
-    system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
+    name: str,
+    constraints: Sequence[Constraint],
+    phi: np.ndarray,
+    G: np.ndarray,
+    phi_t: np.ndarray,
+    v: np.ndarray,
 ) -> None:
-    """Refuse a start that violates its constraints.
+    """Refuse a start of the system `name` that violates its constraints.
 
     phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at rest, v (n,) velocities.
 
@@ -87,17 +93,16 @@ def check_start(
     ------
     BadModel
     """
-    names = [c.name for c in system.constraints]
-    for name, x, rate in zip(names, phi, G @ v + phi_t, strict=True):
+    for constraint, x, rate in zip(constraints, phi, G @ v + phi_t, strict=True):
         if not abs(x) <= 1e-6:
             raise BadModel(
-                f"'{system.name}' violates its constraint {name!r} at the start: phi = "
+                f"'{name}' violates its constraint {constraint.name!r} at the start: phi = "
                 f"{quantity(x, 'm')}. Start where every phi is zero, or let .start(q=..., "
                 "assemble=True) move dependent coordinates there."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
-                f"The start velocity of '{system.name}' violates its constraint {name!r}: phi "
+                f"The start velocity of '{name}' violates its constraint {constraint.name!r}: phi "
                 f"changes at {quantity(rate, 'm/s')}. Start with a velocity that satisfies the "
                 "constraints."
             )
@@ -112,7 +117,7 @@ def check_constraints(
     ------
     BadModel
     """
-    check_start(system, phi, G, phi_t, v)
+    check_start(system.name, system.constraints, phi, G, phi_t, v)
     names = [c.name for c in system.constraints]
     for k in range(len(G)):
         if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:

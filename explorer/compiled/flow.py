@@ -74,6 +74,8 @@ class Flow(Remade):
         Addresses of the bundles, as `explorer.kernels.event_driven.flow` orders them; or 0.
     most : int
         Largest number of outputs.
+    changes : tuple of Change
+        What adds constraints and takes them away.
     resets : (n_c, 1 + n) int64
         The bundle of a contact's law of velocities (-1: none), and which coordinates it names.
     side_places : list of int
@@ -111,6 +113,7 @@ class Flow(Remade):
             raise BadModel(f"{type(system).__name__} cannot be integrated between events.")
         self.n_x, self.n_rho = len(self.states), len(names)
         self.n_c, self.n_phi = len(system.contacts), len(system.constraints)
+        self.changes = system.changes if isinstance(system, LagrangianSystem) else ()
         # x' as inputs; a cost calls them a_<coordinate> (accelerations) or d_<state>
         own = [sp.Symbol(f"{'a' if self.n else 'd'}_{c}") for c in system.coordinates]
         self.forces = forces_of(system)
@@ -361,8 +364,10 @@ class Flow(Remade):
         return values[: self.n_x], values[both:].reshape(both, self.n_rho)[: self.n_x]
 
     def guard_name(self, k: int) -> str:
-        """Return the name of a guard, or of a contact."""
-        return self.system.contacts[k].name if self.mechanical else self.guards[k].name
+        """Return the name of a guard; of a mechanical system of a contact, then of constraints."""
+        if not self.mechanical:
+            return str(self.guards[k].name)
+        return (*self.system.contacts, *self.system.constraints)[k].name
 
 
 def compile_flow(system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()) -> Flow:

@@ -11,7 +11,6 @@ constraints phi(t, q) = 0, rows that never open; their force in the paper's sign
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ import sympy as sp
 from explorer.compiled.bundle import Expr, smooth
 from explorer.compiled.sides import Sides
 from explorer.systems import LagrangianSystem, System
+from explorer.systems.constraints import force_name
 
 __all__ = ["Inputs", "forces_of", "gradient", "inputs_of", "saddle"]
 
@@ -47,7 +47,7 @@ def forces_of(system: System) -> dict[str, sp.Expr]:
     first = len(system.contacts) + len(system.rough)
     rows = {c.name: sp.Symbol(f"_lam_{k}") for k, c in enumerate(system.contacts)}
     rows |= {c.name: -sp.Symbol(f"_lam_{first + k}") for k, c in enumerate(system.constraints)}
-    return {"lam_" + re.sub(r"\W", "_", name): force for name, force in rows.items()}
+    return {force_name(name): force for name, force in rows.items()}
 
 
 def gradient(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr]:
@@ -119,6 +119,12 @@ def saddle(
     def block(f: list[Expr]) -> list[Expr]:
         return [*gradient(f, q), *gradient(f, v), *by_rho(f), *(r.diff(t) for r in f)]
 
+    changes: list[list[Expr]] = []
+    if system.changes:
+        known = {sp.Symbol(name): force for name, force in forces_of(system).items()}
+        when = [smooth(sp.sympify(c.r).xreplace(known)) for c in system.changes]
+        slopes = [*gradient(when, q), *gradient(when, v), *by_rho(when)]
+        changes = [when, [*slopes, *(r.diff(t) for r in when), *gradient(when, lam)]]
     return [
         [*(m for row in M for m in row), *F],
         [*gap, *none, *phi, *gap_t, *(g for row in G for g in row), *gamma, *mu, *mu_s],
@@ -135,4 +141,5 @@ def saddle(
             *(m.diff(t) for m in mu_s),
         ],
         [*by_rho(phi), *gradient(held, q), *by_rho(held), *(r.diff(t) for r in held)],
+        *changes,
     ]

@@ -24,6 +24,7 @@ from explorer.errors import NotApplicable
 from explorer.kernels.event_driven.records import CHAINED
 from explorer.results.event import KINDS
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.changes import held_beside
 
 __all__ = ["solve_complex"]
 
@@ -48,9 +49,8 @@ class _Replay:
         self.head = solution.march.events.head
         flow, system = question.cost.flow, question.system
         self.flow, self.mechanical = flow, flow.mechanical
-        if self.mechanical and len(self.march.steps.t):
-            own = slice(1 + flow.rows - flow.n_phi, 1 + flow.rows)
-            self.kept_rows = self.march.steps.state[0, own]
+        if self.mechanical:  # the constraints before and behind each event
+            self.held_rows, self.kept_rows = (x.astype(int) for x in held_beside(self.march))
         if getattr(flow, "solved", None) is not None:
             raise NotApplicable(
                 f"'{system.name}' slides on several surfaces, and its multipliers have no closed "
@@ -70,6 +70,13 @@ class _Replay:
                 rate = phi.jacobian(q) * sp.Matrix(v) + phi.diff(system.t)
                 speed = speed[: flow.rows - flow.n_phi, :].col_join(rate)
             self.phi = self.native(list(phi))
+            known = {sp.Symbol(name): force for name, force in flow.forces.items()}
+            lam = [sp.Symbol(f"_lam_{k}") for k in range(flow.rows)]
+            self.whens = {
+                c: self.native([change.r.xreplace(known)], lam)
+                for change in flow.changes
+                for c, _ in change.constraints
+            }
             laws = enumerate(c.reset for c in contacts)
             self.laws = {k: self.native([v for _, v in law]) for k, law in laws if law}
             G = speed.jacobian(v)
@@ -166,6 +173,9 @@ class _Replay:
         if not self.mechanical:
             return complex(self.guards[who](*at)[0])
         n_c, rows = self.flow.n_c, self.flow.rows
+        if who >= n_c:
+            lam = self.forces(at, mode)[1]
+            return complex(self.whens[who - n_c](*at, *lam)[0])
         if kind in ("slips", "sticks", "turns"):
             f = self.flow.rough.index(who)
             if not mode[1 + n_c + f]:
@@ -196,7 +206,9 @@ class _Replay:
         """
         if self.head["how"][k] == CHAINED:
             return t, y
-        mode = np.zeros(1 + 2 * self.flow.rows, np.int64)
+        mode, rows = np.zeros(1 + 2 * self.flow.rows, np.int64), self.flow.rows
+        if self.mechanical:
+            mode[1 + rows - self.flow.n_phi : 1 + rows] = self.held_rows[k]
         h = -1j * np.imag(self.guard(k, t, y, mode)) / self.head["D"][k]
         return t + h, y + h * self.march.part("f_minus")[k]
 
@@ -210,13 +222,13 @@ class _Replay:
             return y
         p = self.march.part("p")[k]
         if who in self.laws and kind != "zeno":
-            return self.by_law(who, at, y)
+            return self.by_law(k, at, y)
         e, n_c, rows = self.e(*at), self.flow.n_c, self.flow.rows
-        if kind == "zeno":
+        if kind == "zeno" and who < n_c:
             e[who] = 0.0
         held = np.zeros(rows + len(self.flow.rough))
         held[:n_c] = p[:n_c] > 0
-        held[rows - self.flow.n_phi : rows] = self.kept_rows
+        held[rows - self.flow.n_phi : rows] = self.kept_rows[k]
         for f, c in enumerate(self.flow.rough):  # at its bound it slides, inside it sticks
             room = np.real(self.mu(*at)[f]) * p[c] - abs(p[n_c + f])
             held[n_c + f] = p[c] > 0 and room > 1e-12 * p[c]
@@ -227,12 +239,13 @@ class _Replay:
         out[n:n_x] += self.saddle(at, held, np.zeros(n), -speed)[0]
         return out
 
-    def by_law(self, who: int, at: tuple[complex, ...], y: np.ndarray) -> np.ndarray:
+    def by_law(self, k: int, at: tuple[complex, ...], y: np.ndarray) -> np.ndarray:
         """Return the state behind an impact that a law of velocities decides."""
         from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED, keep_others
 
         n, n_x, first = self.flow.n, self.flow.n_x, self.flow.rows - self.flow.n_phi
-        G = self.G(*at).reshape(-1, n)[first : self.flow.rows][self.kept_rows == 1]
+        who, held = int(self.head["guard"][k]), self.kept_rows[k] == 1
+        G = self.G(*at).reshape(-1, n)[first : self.flow.rows][held]
         marks = self.flow.resets[who, 1:].copy()
         keep_others(G.real.copy(), len(G), marks)
         E = np.concatenate([np.eye(n)[marks == mark] for mark in (NAMED, KEPT)])
@@ -240,7 +253,7 @@ class _Replay:
             self.speed(*at)[first:] - self.G(*at).reshape(-1, n)[first : self.flow.rows] @ y[n:n_x]
         )
         kept = y[n:n_x][marks == KEPT]
-        right = np.concatenate([self.laws[who](*at), kept, -bias[self.kept_rows == 1]])
+        right = np.concatenate([self.laws[who](*at), kept, -bias[held]])
         out = y.copy()
         out[n:n_x] = np.linalg.solve(np.concatenate([E, G]), right)
         return out
@@ -260,7 +273,7 @@ class _Replay:
             y = self.kept(t, y, steps.state[0])
         while True:
             while begins[k] <= i and k < events:
-                if k == 0 or begins[k - 1] == begins[k]:
+                if begins[k] == 0 or (k > 0 and begins[k - 1] == begins[k]):
                     t, y = self.at_once(k, t, y)
                 sides.append([y, self.jump(k, t, y)])
                 times.append(t)

@@ -184,6 +184,7 @@ def _in_guards(question: Question) -> np.ndarray:
     formulas = [g.r for g in flow.guards]
     for contact in question.system.contacts:
         formulas += [contact.gap, contact.mu, contact.mu_s, *contact.slips]
+    formulas += [c.when for c in question.system.constraints]
     symbols = {s.name for f in formulas if f is not None for s in sp.sympify(f).free_symbols}
     return np.array([name in symbols for name in question.wrt])
 

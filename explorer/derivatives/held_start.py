@@ -6,7 +6,9 @@ import numpy as np
 
 from explorer.derivatives.asked import Asked
 from explorer.errors import BadValue
+from explorer.kernels.event_driven.records import CHANGES, CHANGES_BY_ALL
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.run import BAND
 
 __all__ = ["check_held_start"]
 
@@ -25,6 +27,7 @@ def check_held_start(question: Asked, run: Solution) -> None:
     BadValue
     """
     flow, march = question.cost.flow, run.march
+    _check_changes(question, run)
     if flow.n_c == 0 or not len(march.steps.t) or (march.events.head["t"][:1] <= 0).any():
         return
     n_x, rows, nc = flow.n_x, flow.rows, flow.n_c
@@ -60,4 +63,33 @@ def check_held_start(question: Asked, run: Solution) -> None:
             f"The run starts with {contact!r} {how}, and {name!r} moves the start away from this "
             "state: the derivative does not exist, or the one-sided derivatives differ. Start "
             "beside it, or remove the parameter from wrt."
+        )
+
+
+def _check_changes(question: Asked, run: Solution) -> None:
+    """Refuse what moves a start off the zero of a formula that changes constraints."""
+    flow, march = question.cost.flow, run.march
+    if not flow.changes or not len(march.steps.t):
+        return
+    n, n_w, n_x, nr = flow.n, len(flow.changes), flow.n_x, flow.n_rho
+    inp = flow.input(question.rho)
+    inp[1 : 1 + n_x] = march.steps.y[0, :n_x]
+    on = np.abs(np.asarray(flow.bundles[CHANGES](inp))) <= BAND
+    on &= ~np.array([change.once for change in flow.changes])
+    if not on.any():
+        return
+    out = np.asarray(flow.bundles[CHANGES_BY_ALL](inp))
+    by_q, by_v, by_rho = np.split(out[: n_w * (n_x + nr)], [n_w * n, n_w * n_x])
+    by_x = np.hstack([by_q.reshape(n_w, n), by_v.reshape(n_w, n)])
+    moved = by_x @ question.seeds()
+    for j, place in enumerate(question.places):
+        moved[:, j] += by_rho.reshape(n_w, nr)[:, place] if place >= 0 else 0.0
+    wrong = on[:, None] & (np.abs(moved) > _MOVES * (1 + np.abs(by_x).max(initial=0.0)))
+    if wrong.any():
+        k, j = np.argwhere(wrong)[0]
+        name = flow.system.constraints[flow.changes[k].constraints[0][0]].name
+        raise BadValue(
+            f"The run starts where the constraint {name!r} changes, and {question.wrt[j]!r} moves "
+            "the start away from there: the derivative does not exist, or the one-sided "
+            "derivatives differ. Start beside it, or remove the parameter from wrt."
         )

@@ -30,13 +30,14 @@ class Event:
     kind : str
         "impact", "closed" (contact lasts from here) or "released".
     contact, index : str, int
-        Name and number of the contact.
+        Name and number of the contact; of a constraint that begins to hold or is released its
+        name, and its number behind those of the contacts.
     row : int
         Row of the solution that holds the right limit.
     v_minus, v_plus : (n,) float
         Velocities before and after.
     gap_dot_minus, gap_dot_plus : float
-        Normal velocity before and after, m/s; plus = -e minus at an impact on its own. A scheme
+        Normal velocity before and after, of a constraint phi', m/s; plus = -e minus at an impact on its own. A scheme
         that knows it to one step adds what forces do in the step, of order h.
     impulse : float
         Normal impulse in N s; for "closed" the impulse of its first step.
@@ -80,7 +81,8 @@ class LocatedEvent(Event):
     Attributes
     ----------
     kind : str
-        "impact", "closed" (impact after which the contact stays closed), "released", "zeno"
+        "impact", "closed" (impact after which the contact stays closed, or a constraint that begins
+        to hold), "released", "zeno"
         (infinitely many impacts end here), of friction "slips" (sticking has ended), "sticks"
         (sliding has ended) or "turns" (from sliding one way to the other), "event" (a guard of a
         `HybridSystem`), or of a system with step functions "crosses", "slides" (a slide on the
@@ -105,7 +107,8 @@ class LocatedEvent(Event):
         the error that the tolerances leave in it. Below about 100 an error within the tolerance may
         turn the event into a miss; the relative error of `dt_drho` is some 1 / (2 margin).
     energy : float
-        Kinetic energy in J that an impact gives, or takes where it is below zero.
+        Kinetic energy in J that an impact gives, or takes where it is below zero; also what a
+        constraint that begins to hold takes.
     """
 
     x_minus: np.ndarray

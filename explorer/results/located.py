@@ -54,7 +54,8 @@ def event_rows(run: Run) -> list[tuple[int, str, int]]:
     """Return (row of the right limit, kind, contact or guard) in order of time."""
     found = []
     for event in run.events:
-        if event.kind in ("closed", "zeno") and event.impulse > 0:
+        contact = event.index < len(run.system.contacts)
+        if contact and event.kind in ("closed", "zeno") and event.impulse > 0:
             found.append((event.row, "impact", event.index))
         found.append((event.row, event.kind, event.index))
     return found

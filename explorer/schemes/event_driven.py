@@ -117,7 +117,14 @@ class EventDriven(Picks, Scheme):
         "mechanical systems with contacts and friction, hybrid systems, systems with step functions"
     )
     handles = frozenset(
-        {"contacts", "constraints", "friction", "laws of velocities", "redundant constraints"}
+        {
+            "contacts",
+            "constraints",
+            "constraints that change",
+            "friction",
+            "laws of velocities",
+            "redundant constraints",
+        }
     )
     references = ("hairer-1993", "corner-2019")
     choice_references: ClassVar = {

@@ -33,13 +33,13 @@ class Assembler:
     ----------
     name : str
         Of the system.
-    constraints : tuple of Constraint
-        (m,).
+    constraints : sequence of Constraint
+        (m,), those that hold.
     values : callable
         Returns phi (m,), phi_t (m,) and phi_q (m, n) at t and q (n,).
     """
 
-    def __init__(self, name: str, constraints: tuple[Constraint, ...], values: Values) -> None:
+    def __init__(self, name: str, constraints: Sequence[Constraint], values: Values) -> None:
         self.name, self.constraints, self._values = name, constraints, values
 
     def __call__(self, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -143,6 +143,7 @@ class System(metaclass=Made):
         here = {
             "compliance": [c for c in self.contacts if not _none(c.compliance)],
             "constraints": self.constraints,
+            "constraints that change": [c for c in self.constraints if c.when is not None],
             "contacts": self.contacts,
             "friction": self.rough,
             "friction in space": [c for c in self.contacts if len(c.slips) > 1],

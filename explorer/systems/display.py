@@ -10,6 +10,7 @@ import sympy as sp
 from explorer.quantities import number, quantity
 from explorer.systems.base import System
 from explorer.systems.compliance import multiplier
+from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.lagrangian import LagrangianSystem
 from explorer.systems.laws import Law, Output
@@ -138,7 +139,9 @@ def mechanical(system: LagrangianSystem) -> str:
             rf"q \in \mathbb{{R}}^{{{system.n}}}$$"
         )
     parts += _contacts(system)
-    parts += [rf"$${latex(c.phi)} = 0\qquad\text{{({c.name})}}$$" for c in system.constraints]
+    parts += [
+        rf"$${latex(c.phi)} = 0{_while(c)}\qquad\text{{({c.name})}}$$" for c in system.constraints
+    ]
     parts += _springs(system.springs)
     parts += _records(system.records)
     parts += _parameters(system)
@@ -149,6 +152,12 @@ def mechanical(system: LagrangianSystem) -> str:
         )
         parts.append(rf"$${start}$$")
     return "\n\n".join(parts)
+
+
+def _while(constraint: Constraint) -> str:
+    if constraint.when is None:
+        return ""
+    return rf"\quad\text{{while }} {latex(constraint.when)} > 0"
 
 
 def discs(

@@ -16,12 +16,12 @@ from explorer.parameters import number
 from explorer.systems.arrays import by_name, matrix, real, vector
 from explorer.systems.base import System
 from explorer.systems.compliance import flexible, multiplier, named
-from explorer.systems.constraints import Constraint
+from explorer.systems.constraints import Change, Constraint, changes, force_name
 from explorer.systems.contacts import Contact, law
 from explorer.systems.contacts import checked as checked_contact
 from explorer.systems.expressions import check_name, expression, text
 from explorer.systems.record import Record, checked
-from explorer.types import FormulaMatrix, FormulaVector, Plain, Value
+from explorer.types import Formula, FormulaMatrix, FormulaVector, Plain, Value
 
 __all__ = ["LagrangianSystem"]
 
@@ -170,7 +170,7 @@ class LagrangianSystem(System):
         Raises
         ------
         BadModel
-            If it depends on a velocity or on no coordinate.
+            If it depends on a velocity or on no coordinate, or `when` cannot change.
         """
         given = constraint if isinstance(constraint, Constraint) else Constraint(constraint)
         label = given.name or f"constraint {len(self.constraints) + 1}"
@@ -181,8 +181,30 @@ class LagrangianSystem(System):
             raise BadModel(f"{label!r} = {phi} does not depend on any coordinate.")
         if label in [c.name for c in self.constraints]:
             raise BadModel(f"Two constraints of '{self.name}' are called {label!r}.")
-        self.constraints = (*self.constraints, Constraint(phi, label))
+        when = None if given.when is None else self._when(given.when, label)
+        self.constraints = (*self.constraints, Constraint(phi, label, when))
         self.touch()
+
+    def _when(self, formula: Formula, label: str) -> sp.Expr:
+        """Return the formula that says when a constraint holds."""
+        own = force_name(label)
+        known = {own: sp.Symbol(own)} | self.symbols()
+        when = expression(formula, known, f"when of {label!r}", self._replace)
+        if not when.free_symbols & {self.t, *self.q, *self.v, sp.Symbol(own)}:
+            raise BadModel(
+                f"when of {label!r} = {when} never changes: it may depend on t, coordinates, "
+                f"velocities, parameters and the force {own}. Leave `when` out if the constraint "
+                "always holds."
+            )
+        return when
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What adds constraints to the motion, and takes them away."""
+        if "changes" not in self.made:
+            self.made["changes"] = changes(self.constraints)
+        made: tuple[Change, ...] = self.made["changes"]
+        return made
 
     def forcing(self, record: Record) -> None:
         """Add a sampled force, which adds to `force` or f.

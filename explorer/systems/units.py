@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
+from explorer.systems.constraints import force_name
+
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
@@ -157,9 +159,13 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
         functions = {c.name: c.gap for c in system.contacts}
         functions |= {g.name: g.r for g in getattr(system, "guards", ())}
         functions |= {s.name: s.c for s in getattr(system, "switches", ())}
+        changing = [c for c in system.constraints if c.when is not None]
+        functions |= {c.name: sp.sympify(c.when) for c in changing}
+        units |= {force_name(c.name): "N" for c in changing} if units else {}
         system.made["guard units"] = {k: measured(r, units) for k, r in functions.items()}
     unit: str | None = system.made["guard units"].get(name)
-    if system.contacts and kind not in ("impact", "closed"):
+    contact = name in [c.name for c in system.contacts]
+    if contact and kind not in ("impact", "closed"):
         r = {"released": "N", "slips": "N", "sticks": "m/s", "turns": "m/s"}.get(kind)
         unit = r if unit == "m" else None
     elif kind in ("leaves", "zeno"):  # of a slide that ends r is a multiplier

@@ -267,9 +267,10 @@ def _driven(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
 def _contacts(solution: Solution, along: np.ndarray) -> np.ndarray:
     """Return the work of the normal forces; those of moving obstacles may drive."""
     nc = solution.gap.shape[1]
-    if not nc:
+    changes = getattr(solution.system, "changes", ())
+    if not nc and not (changes and solution.has("march")):
         return np.zeros_like(solution.t)
-    if solution.has("discs"):  # its walls stand still
+    if not nc or solution.has("discs"):  # its walls stand still
         moving = np.zeros_like(solution.gap)
     else:
         moving = evaluated(solution, "gap")[:, nc : 2 * nc]  # gap_t

@@ -63,8 +63,10 @@ def drift(
     if not solution.has("constraints") or not solution.phi.size:
         return []
     with np.errstate(all="ignore"):
-        off = np.abs(solution.phi).max(axis=0)
-        row = int(np.abs(solution.phi).max(axis=1).argmax())
+        phi = np.abs(solution.phi)
+        if solution.has("march") and solution.system.changes:
+            phi = np.where(solution.recorded_row("holds"), phi, 0.0)
+        off, row = phi.max(axis=0), int(phi.max(axis=1).argmax())
         motion = np.abs(gradients(solution, row)[1]) @ np.ptp(solution.q, axis=0)
         parts = np.where(
             off > _ROUND_OFF * (1 + np.abs(solution.q).max()), off / np.maximum(motion, 1e-300), 0.0

@@ -268,6 +268,8 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
         problem.state,
         problem.rows,
         problem.sides,
+        problem.changes,
+        problem.links,
     )
 
 

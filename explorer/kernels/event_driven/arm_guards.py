@@ -1,11 +1,13 @@
 """Which guards are armed when a stretch of flow begins, and which fires at once."""
 
-from explorer.kernels.event_driven.flow import evaluate, guard_count, guards
+from explorer.codes import SUCCESS
+from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count, guards
 from explorer.kernels.event_driven.guard_zero import NOISE
 from explorer.kernels.event_driven.locate_event import flags_of
 from explorer.kernels.event_driven.records import (
     ARMED,
     BOUNDS,
+    CHANGES,
     CONTACTS,
     HAS_WHEN,
     LEAVING,
@@ -14,10 +16,16 @@ from explorer.kernels.event_driven.records import (
 )
 from explorer.kernels.event_driven.saltation import guard_gradient, largest
 from explorer.kernels.event_driven.structures import Automaton, Event, Problem, Search
+from explorer.kernels.linear_algebra.dense_lu import lu_solve
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
 __all__ = ["rewatch"]
+
+AHEAD = 1e-5  # s
+NEAR = 1e-13  # of the state: nothing but round-off
+SAME = 1e-9  # of a gradient
+NEVER = -1e300  # a shift that no guard comes to
 
 
 @kernel(inner=True)
@@ -115,6 +123,98 @@ def arm_guard(
 
 
 @kernel(inner=True)
+def is_held(problem: Problem, scratch: Event) -> bool:
+    """Whether the guard whose derivatives `scratch` holds is constant where the constraints hold.
+
+    To first order: r_q is a combination of the rows held, and r does not depend on v.
+    """
+    n, count, rows = problem.sizes.n, problem.sizes.rows, problem.rows
+    saddle, out, r_x, row = problem.saddle, problem.out, scratch.at.r_x, scratch.row
+    size = n + problem.state[0].held
+    if size == n or accelerate(problem) != SUCCESS or largest(row, r_x + n, r_x + 2 * n) > 0.0:
+        return False
+    for i in range(n):
+        saddle.tangent[i] = row[r_x + i]
+    for i in range(n, size):
+        saddle.tangent[i] = 0.0
+    lu_solve(saddle.W, size, size - 1, size - 1, saddle.pivots, saddle.tangent)
+    for i in range(n):
+        left, place = row[r_x + i], n
+        for c in range(count):
+            if rows[c].closed == 1:
+                left -= out[2 * count + c * n + i] * saddle.tangent[place]
+                place += 1
+        if abs(left) > SAME * largest(row, r_x, r_x + n):
+            return False
+    return True
+
+
+@kernel(inner=True)
+def stays(problem: Problem, scratch: Event, j: int, y: Vector, slope: Vector) -> bool:
+    """Whether guard `j`, on zero and still, is kept there by the constraints that hold.
+
+    Then it is nothing but round-off, and no event.
+    """
+    n, inp, k = problem.sizes.n, problem.inp, j - problem.sizes.n_c - 2 * problem.sizes.n_t
+    if not is_held(problem, scratch):
+        return False
+    reach, t = 1.0, inp[0]
+    inp[0] += AHEAD
+    for i in range(n):
+        inp[1 + i] = y[i] + AHEAD * (y[n + i] + 0.5 * AHEAD * slope[n + i])
+        inp[1 + n + i] = y[n + i] + AHEAD * slope[n + i]
+        reach = max(reach, abs(y[i]), AHEAD * abs(y[n + i]), AHEAD * abs(slope[n + i]))
+    evaluate(problem.functions.table, CHANGES, inp, problem.out)
+    inp[0] = t
+    for i in range(2 * n):
+        inp[1 + i] = y[i]
+    return abs(problem.out[k]) <= NEAR * reach
+
+
+@kernel(inner=True)
+def arm_change(
+    problem: Problem,
+    automaton: Automaton,
+    search: Search,
+    scratch: Event,
+    j: int,
+    y: Vector,
+    slope: Vector,
+    band: float,
+) -> bool:
+    """Set the watch of guard `j`, which changes constraints; return whether it fires at once.
+
+    It is watched on the side on which its constraints are. A state that is beyond its zero has been
+    carried there by another event.
+    """
+    watch, row, at = search.watch, scratch.row, scratch.at
+    change = problem.changes[j - problem.sizes.n_c - 2 * problem.sizes.n_t]
+    sign = 1.0 if change.side * change.last > 0 else float(change.side)
+    watch[j].sign, watch[j].shift, watch[j].falling = sign, 0.0, 0
+    watch[j].arm = ARMED
+    r = sign * search.values[j]
+    if r > band:
+        return False
+    if r < -band:
+        watch[j].arm = UNARMED
+        return True
+    for i in range(problem.sizes.n_x + 1):
+        row[at.f_minus + i] = slope[i]
+    guard_gradient(problem, automaton, j, scratch)
+    rate = sign * scratch.head[0].D
+    if rate > 1e-12:
+        watch[j].arm, watch[j].shift = LEAVING, min(r, 0.0)
+    elif rate < -1e-12 and (r <= NOISE or problem.state[0].fired == j):
+        watch[j].arm = UNARMED
+        return True
+    elif not rate < -1e-12:
+        watch[j].arm = UNARMED
+        if stays(problem, scratch, j, y, slope):
+            watch[j].arm, watch[j].shift = ARMED, NEVER
+    return False
+
+
+@kernel(inner=True)
 def rewatch(
     problem: Problem,
     automaton: Automaton,
@@ -136,8 +236,13 @@ def rewatch(
     if problem.sizes.mechanical:
         evaluate(problem.functions.table, CONTACTS, inp, out)
         slow = 1e-12 * (1.0 + largest(y, n, 2 * n))
-        for j in range(count):
+        contacts = count - problem.sizes.n_w
+        for j in range(contacts):
             if arm_contact(problem, search, j, y, slope, slow, band) and at_once < 0:
+                at_once = j
+        for j in range(contacts, count):
+            fires = arm_change(problem, automaton, search, scratch, j, y, slope, band)
+            if fires and at_once < 0:
                 at_once = j
     else:
         for j in range(count):

@@ -270,7 +270,7 @@ def sharing(problem: Problem, contacts: Contacts, band: float, now: int) -> tupl
             act[m] = c
             m += 1
     total = delassus(problem, contacts, m)
-    if total >= 0 and m > 1 and reach(contacts, m, total, now) < m:
+    if total >= 0 and m > 1 and now >= 0 and reach(contacts, m, total, now) < m:
         kept = 0
         for k in range(m):
             if contacts.reached[k] == 1:
@@ -306,7 +306,8 @@ def impact(
 
     Fills the reset of the event. The restitutions are those that count now (0 for a contact that
     closes). Contacts that no impulse of `now` can reach keep their velocities, so their impacts are
-    events of their own. The rows held by impulses stay marked; `settle` says what follows.
+    events of their own. The rows held by impulses stay marked; `settle` says what follows. Where
+    constraints begin to hold (`now` < 0) all touching contacts share.
     """
     n, nc, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.rows
     inp, out, saddle, rows = problem.inp, problem.out, problem.saddle, problem.rows
@@ -337,7 +338,7 @@ def impact(
             for i in range(n):
                 w[k] += out[2 * count + act[k] * n + i] * saddle.solution[i]
         contacts.sigma[k] = FREE
-    status = coulomb(problem, contacts, m, total, False)
+    status = coulomb(problem, contacts, m, total, False) if total > 0 else SUCCESS
     if status != SUCCESS:
         return status
     closing_speeds(problem, contacts, dv)

@@ -24,6 +24,7 @@ Statuses: SUCCESS; SINGULAR, the saddle matrix is singular: no mass, or redundan
 
 from explorer.codes import SINGULAR, SUCCESS
 from explorer.kernels.event_driven.records import (
+    CHANGES,
     CONTACTS,
     DYNAMICS,
     GAPS,
@@ -256,7 +257,7 @@ def flow(problem: Problem, t: float, y: Vector, dy: Vector, width: int) -> int:
 def guard_count(problem: Problem, automaton: Automaton) -> int:
     """Return how many guards watch the present mode."""
     if problem.sizes.mechanical:
-        return problem.sizes.n_c + 2 * problem.sizes.n_t
+        return problem.sizes.n_c + 2 * problem.sizes.n_t + problem.sizes.n_w
     mode = problem.state[0].mode
     return automaton.first[mode + 1] - automaton.first[mode]
 
@@ -287,12 +288,29 @@ def held_guards(problem: Problem, values: Vector) -> int:
     return SUCCESS
 
 
+@kernel(inline=True)
+def is_change(problem: Problem, j: int) -> bool:
+    """Whether guard `j` of the present mode changes constraints."""
+    return problem.sizes.mechanical and j >= problem.sizes.n_c + 2 * problem.sizes.n_t
+
+
+@kernel(inner=True)
+def change_guards(problem: Problem, values: Vector) -> None:
+    """Write the guards that change constraints to their places; forces stand in `inp`."""
+    first = problem.sizes.n_c + 2 * problem.sizes.n_t
+    evaluate(problem.functions.table, CHANGES, problem.inp, problem.out)
+    for k in range(problem.sizes.n_w):
+        gone = problem.changes[k].side * problem.changes[k].last > 0
+        values[first + k] = 1.0 if gone else problem.out[k]
+
+
 @kernel(inner=True)
 def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: Vector) -> int:
     """Write the guards of the present mode.
 
     For a contact its gap, or its force while closed; behind them for each tangent two: the sliding
     velocity in its own direction and 1, or mu lam -+ lam_t while it sticks, or 1 and 1 while open.
+    Then the formulas that change constraints; 1 for one of a force that has let go.
     """
     inp, out = problem.inp, problem.out
     inp[0] = t
@@ -309,9 +327,14 @@ def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: 
         values[j] = out[j]
     for j in range(from_model, count):
         values[j] = 1.0
-    if problem.state[0].held > 0:
-        return held_guards(problem, values)
-    return SUCCESS
+    status, forced = SUCCESS, problem.sizes.n_c > 0
+    for k in range(problem.sizes.n_w):
+        forced = forced or problem.changes[k].last < 0
+    if forced and problem.state[0].held > 0:
+        status = held_guards(problem, values)
+    if problem.sizes.n_w > 0 and status == SUCCESS:
+        change_guards(problem, values)
+    return status
 
 
 @kernel(inline=True)

@@ -3,7 +3,9 @@
 import numpy as np
 
 from explorer.codes import SUCCESS
+from explorer.kernels.event_driven.change_constraints import first_sides
 from explorer.kernels.event_driven.flow import evaluate
+from explorer.kernels.event_driven.manifold import holds
 from explorer.kernels.event_driven.records import CONTACTS, ProgressRow
 from explorer.kernels.event_driven.structures import Contacts, Options, Problem
 from explorer.kernels.references import kernel
@@ -70,7 +72,12 @@ def begin(
     fast = 0.0
     for i in range(n, 2 * n):
         fast = max(fast, abs(y[i]))
+    if problem.sizes.n_w > 0:
+        first_sides(problem, y, options.band)
+        evaluate(table, CONTACTS, inp, out)
     for c in range(nc + mus, rows):
+        if not holds(problem, c - nc - mus):
+            continue
         rate = out[rows + c]
         for i in range(n):
             rate += out[2 * rows + c * n + i] * y[n + i]

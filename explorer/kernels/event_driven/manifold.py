@@ -23,7 +23,7 @@ from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
 
-__all__ = ["constrained", "held_constraints", "hold", "project", "projected"]
+__all__ = ["constrained", "held_constraints", "hold", "holds", "project", "projected"]
 
 MOST = 8  # corrections of the positions
 DONE = 1e-15  # of the size of the coordinates
@@ -159,9 +159,16 @@ def project(problem: Problem, t: float, y: Vector, width: int) -> int:
     return SUCCESS
 
 
+@kernel(inline=True)
+def holds(problem: Problem, c: int) -> bool:
+    """Whether constraint `c` holds on the present sides of the changes."""
+    link = problem.links[c]
+    return link.change < 0 or link.sign * problem.changes[link.change].side > 0
+
+
 @kernel(inner=True)
-def hold(problem: Problem, y: Vector) -> int:
-    """Hold the constraints at t = 0, but for those that follow from the ones before them.
+def hold(problem: Problem, t: float, y: Vector) -> int:
+    """Hold the constraints that hold at (t, y), but for those that follow from the ones before.
 
     Returns the number of a constraint without a gradient, which holds nothing, or -1.
 
@@ -170,10 +177,13 @@ def hold(problem: Problem, y: Vector) -> int:
     """
     n, count, first = problem.sizes.n, problem.sizes.rows, problem.sizes.n_c + problem.sizes.n_t
     out, W, rows = problem.out, problem.saddle.W, problem.rows
-    set_state(problem, 0.0, y)
+    set_state(problem, t, y)
     evaluate(problem.functions.table, CONTACTS, problem.inp, out)
     held = 0
     for c in range(first, count):
+        rows[c].closed = 0
+        if not holds(problem, c - first):
+            continue
         whole, left = 0.0, 0.0
         for j in range(n):
             W[held, j] = out[2 * count + c * n + j]
@@ -196,4 +206,6 @@ def hold(problem: Problem, y: Vector) -> int:
                 W[held, j] /= np.sqrt(left)
             held += 1
     problem.state[0].held = held_constraints(problem)
+    for c in range(first):
+        problem.state[0].held += rows[c].closed
     return -1

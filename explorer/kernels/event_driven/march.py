@@ -17,9 +17,10 @@ import numpy as np
 
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.arm_guards import rewatch
+from explorer.kernels.event_driven.change_constraints import leave_unloaded
 from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.fire_event import happen
-from explorer.kernels.event_driven.flow import flow, guard_count
+from explorer.kernels.event_driven.flow import flow, guard_count, is_change
 from explorer.kernels.event_driven.initial_state import UNMADE, WITHOUT_GRADIENT, begin
 from explorer.kernels.event_driven.make_step import AGAIN, make_step
 from explorer.kernels.event_driven.manifold import constrained, hold, project
@@ -77,15 +78,17 @@ def start(
         return UNMADE
     status = begin(problem, contacts, options, y, run)
     if status == SUCCESS and problem.sizes.rows > problem.sizes.n_c + problem.sizes.n_t:
-        run[0].at = hold(problem, y)
+        run[0].at = hold(problem, 0.0, y)
         if run[0].at >= 0:
             return WITHOUT_GRADIENT
     if status == SUCCESS and constrained(problem):
         status = project(problem, 0.0, y, options.columns)
-    if status != SUCCESS or problem.sizes.n_c == 0:
-        return status
     slow = 1e-12 * (1.0 + largest(y, problem.sizes.n, problem.sizes.n_x))
-    return settle(problem, contacts, options.band, slow, -1)
+    if status == SUCCESS and problem.sizes.n_c > 0:
+        status = settle(problem, contacts, options.band, slow, -1)
+    if status == SUCCESS and problem.sizes.n_w > 0:
+        status = leave_unloaded(problem, contacts, options.band, slow, work.search.values)
+    return status
 
 
 @kernel(inner=True)
@@ -165,7 +168,8 @@ def march(memory: Bytes, options: Options) -> int:
                 return status
             if guard >= 0:
                 beyond = watch[guard].sign * values[guard] < -options.band
-                how = CHAINED if not problem.sizes.mechanical and beyond else 1
+                caused = not problem.sizes.mechanical or is_change(problem, guard)
+                how = CHAINED if caused and beyond else 1
         if guard < 0:
             if run[0].t >= options.t_end:
                 return SUCCESS

@@ -15,6 +15,7 @@ INT, FLOAT = np.int64, np.float64
 DOPRI5, DOP853, RADAU, NEWMARK = range(4)
 # rows of the table of functions of a mechanical system
 DYNAMICS, CONTACTS, GAPS, STEP, IMPACT, GAPS_BY_RHO, DRIFT = range(7)
+CHANGES, CHANGES_BY_ALL = 7, 8  # only where constraints change
 SAMPLES = 8  # of every guard in a step
 # bits of a guard's flags
 BOUNDS, TERMINAL, HAS_WHEN, IDENTITY = 1, 2, 4, 8
@@ -23,6 +24,8 @@ PASSED, UNARMED, ARMED, LEAVING = -1, 0, 1, 2
 # Constraints are held at acceleration level, and states are put on them after each step; or at each
 # stage too; or stiff springs and dampers hold them
 INDEX1, PROJECTED, PENALTY = range(3)
+# kinds of events
+CROSSING, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = range(8)
 NONE, HIDDEN = -1, -2  # no guard fires; samples do not show the guards
 CHAINED = 2  # how an event happened that is beyond its zero, because of the one before
 
@@ -42,6 +45,21 @@ STATE = np.dtype(
         ("watched", INT),  # the mode whose guards the watches are of
         ("moments", INT),  # how many had several continuations
         ("form", INT),  # how constraints are held: INDEX1, PROJECTED or PENALTY
+        ("fault", INT),  # the constraint that could not begin to hold
+    ]
+)
+CHANGE = np.dtype(
+    [
+        ("side", INT),  # sign of the guard that constraints are held by, 0: not yet known
+        # 1, -1: on this side its guard is watched no more; 0: on none. So what a force has released
+        # stays released, and what begins to hold on its own phi stays held
+        ("last", INT),
+    ]
+)
+LINK = np.dtype(
+    [
+        ("change", INT),  # on which a constraint depends, -1: it always holds
+        ("sign", INT),  # the side on which it holds
     ]
 )
 ROW = np.dtype(
@@ -129,8 +147,9 @@ EVENT = np.dtype(
         ("rest", FLOAT),  # how long its accumulation still takes, s; 0: it is none
         ("r_t", FLOAT),
         ("bend", FLOAT),  # d2r/dt2 before it
-        ("guard", INT),  # number of the guard among all, or of the contact
-        ("kind", INT),  # from `explorer.kernels.event_driven.transition`
+        # number of the guard among all; or of the contact, and behind them of the constraint
+        ("guard", INT),
+        ("kind", INT),  # CROSSING, STRIKE, ...
         ("before", INT),
         ("after", INT),  # modes
         ("step", INT),  # number of the first step behind it
@@ -175,6 +194,8 @@ def _rows(dtype: np.dtype) -> Any:
 FunctionRows = Annotated[np.ndarray, _rows(FUNCTION)]
 StateRow = Annotated[np.ndarray, _rows(STATE)]
 HeldRows = Annotated[np.ndarray, _rows(ROW)]
+ChangeRows = Annotated[np.ndarray, _rows(CHANGE)]
+LinkRows = Annotated[np.ndarray, _rows(LINK)]
 SideRows = Annotated[np.ndarray, _rows(SIDE)]
 GuardRows = Annotated[np.ndarray, _rows(GUARD)]
 BranchRows = Annotated[np.ndarray, _rows(BRANCH)]

@@ -15,9 +15,10 @@ from explorer.kernels.event_driven.flow import (
     accelerate,
     evaluate,
     flow,
+    is_change,
     tangent,
 )
-from explorer.kernels.event_driven.records import CONTACTS, GAPS_BY_RHO, STEP
+from explorer.kernels.event_driven.records import CHANGES_BY_ALL, CONTACTS, GAPS_BY_RHO, STEP
 from explorer.kernels.event_driven.structures import Automaton, Event, Problem, Sizes
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Vector
@@ -129,6 +130,55 @@ def force_gradient(problem: Problem, j: int, held: int, event: Event) -> int:
 
 
 @kernel(inner=True)
+def change_gradient(problem: Problem, j: int, event: Event) -> int:
+    """Write the derivatives of what changes constraints: of a formula of the state and a force."""
+    nx, n, nr, n_w = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_rho, problem.sizes.n_w
+    table, inp, out, count = problem.functions.table, problem.inp, problem.out, problem.sizes.rows
+    first, saddle, row, head = (
+        problem.sizes.n_c + problem.sizes.n_t,
+        problem.saddle,
+        event.row,
+        event.head,
+    )
+    k, r_x, r_rho = j - problem.sizes.n_c - 2 * problem.sizes.n_t, event.at.r_x, event.at.r_rho
+    once = problem.changes[k].last < 0
+    if once:
+        status = accelerate(problem)
+        if status != SUCCESS:
+            return status
+    evaluate(table, CHANGES_BY_ALL, inp, out)
+    for i in range(n):
+        row[r_x + i] = out[k * n + i]
+        row[r_x + n + i] = out[(n_w + k) * n + i]
+    at = 2 * n_w * n
+    for i in range(nr):
+        row[r_rho + i] = out[at + k * nr + i]
+    at += n_w * nr
+    head[0].r_t = out[at + k]
+    by_lam, place, size = 0.0, -1, n
+    for c in range(count):
+        if c >= first and problem.rows[c].closed == 1 and problem.links[c - first].change == k:
+            by_lam, place = out[at + n_w + k * count + c], size
+        size += problem.rows[c].closed
+    if not once or place < 0:
+        return SUCCESS
+    evaluate(table, STEP, inp, out)
+    for m in range(nx + nr + 1):
+        for i in range(nx):
+            saddle.direction[i] = 1.0 if i == m else 0.0
+        if m < nx:
+            tangent(problem, PARAMETERLESS)
+            row[r_x + m] -= by_lam * saddle.tangent[place]
+        elif m < nx + nr:
+            tangent(problem, m - nx)
+            row[r_rho + m - nx] -= by_lam * saddle.tangent[place]
+        else:
+            tangent(problem, BY_TIME)
+            head[0].r_t -= by_lam * saddle.tangent[place]
+    return SUCCESS
+
+
+@kernel(inner=True)
 def guard_gradient(problem: Problem, automaton: Automaton, j: int, event: Event) -> int:
     """Write r_t, r_x, r_rho of guard `j` of the present mode at the state in `inp`, and D.
 
@@ -139,6 +189,10 @@ def guard_gradient(problem: Problem, automaton: Automaton, j: int, event: Event)
     held = j if j < nc + nt else j - nt  # the row it is about: a tangent has two guards
     if not problem.sizes.mechanical:
         formula_gradient(problem, automaton, j, event)
+    elif is_change(problem, j):
+        status = change_gradient(problem, j, event)
+        if status != SUCCESS:
+            return status
     elif problem.rows[held].closed == 0 and j < nc:
         gap_gradient(problem, j, event)
     elif problem.rows[held].closed == 0:

@@ -188,6 +188,8 @@ def cross(
         surfaces.state,
         problem.rows,
         problem.sides,
+        problem.changes,
+        problem.links,
     )
     sampled = Search(
         search.x, search.rates, search.values, search.when, surfaces.samples, watch, found

@@ -27,3 +27,5 @@ def note(
         row[1 + count + k] = rows[nc + k].sigma
     for j in range(sides.size):
         row[1 + count + nt + j] = sides[j].now
+    for j in range(problem.changes.size):
+        row[1 + count + nt + sides.size + j] = problem.changes[j].side

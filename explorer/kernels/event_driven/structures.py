@@ -15,6 +15,7 @@ from explorer.kernels.event_driven.records import (
     NEWMARK,
     RADAU,
     BranchRows,
+    ChangeRows,
     CoefficientRow,
     EventRows,
     FoundRow,
@@ -22,6 +23,7 @@ from explorer.kernels.event_driven.records import (
     GuardRows,
     HeldRows,
     LastRows,
+    LinkRows,
     PriorRows,
     ProgressRow,
     SideRows,
@@ -58,6 +60,7 @@ class Sizes(NamedTuple):
     e: int  # of the restitutions
     sigma: int  # of the signs of sliding
     penalty: int  # of 2 xi omega, omega^2, 1 / alpha of the penalty formulation; 1 in others
+    n_w: int  # changes of constraints
 
 
 class Saddle(NamedTuple):
@@ -86,6 +89,8 @@ class Problem(NamedTuple):
     state: StateRow  # (1,)
     rows: HeldRows  # (rows,)
     sides: SideRows  # (surfaces,)
+    changes: ChangeRows  # (n_w,)
+    links: LinkRows  # (constraints,)
 
 
 class Automaton(NamedTuple):
@@ -245,7 +250,8 @@ class Steps(NamedTuple):
     h: Vector  # (steps,) length, s
     y: Matrix  # (steps, size) at the start
     carried: Matrix  # (steps, n (columns + 1)) accelerations that a method carries, or (steps, 0)
-    state: Table  # (steps, ...) mode, closed of all rows, sigma of the tangents, sides
+    # (steps, ...) mode, closed of all rows, sigma of the tangents, sides, those of the changes
+    state: Table
 
 
 class Events(NamedTuple):

@@ -8,9 +8,21 @@ a geometric series or by a rest too short or too low to be told from contact.
 import numpy as np
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS, ZENO
+from explorer.kernels.event_driven.change_constraints import change_constraints
 from explorer.kernels.event_driven.contact_impact import impact, settle
-from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count
-from explorer.kernels.event_driven.records import CONTACTS, TERMINAL
+from explorer.kernels.event_driven.flow import accelerate, evaluate, guard_count, is_change
+from explorer.kernels.event_driven.records import (
+    ACCUMULATION,
+    CLOSING,
+    CONTACTS,
+    CROSSING,
+    RELEASE,
+    REVERSAL,
+    SLIDING,
+    STICKING,
+    STRIKE,
+    TERMINAL,
+)
 from explorer.kernels.event_driven.saltation import identity, largest, reset
 from explorer.kernels.event_driven.structures import Automaton, Contacts, Event, Options, Problem
 from explorer.kernels.event_driven.velocity_reset import reset_velocities
@@ -19,8 +31,6 @@ from explorer.kernels.structures import Integers, Vector
 
 __all__ = ["switch", "touch"]
 
-# kinds of events
-GUARD, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = range(8)
 ROUND_OFF = 1e-6  # a condition this far below zero does not hold, whatever the others are
 SURE = 1e-8  # one larger than this is no round-off, whichever way it is computed
 GOES_ON = -1
@@ -106,7 +116,7 @@ def switch(
     state, head = problem.state, event.head
     g = automaton.first[state[0].mode] + now
     guard = automaton.guards[g]
-    head[0].guard, head[0].kind = g, GUARD
+    head[0].guard, head[0].kind = g, CROSSING
     zeno, remains = accumulates(automaton, g, head[0].t, twelfth, options.rest)
     before = state[0].mode
     reset(problem, automaton, g, event)
@@ -212,6 +222,8 @@ def touch(
     nx, n, nc, nt = problem.sizes.n_x, problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t
     state, inp, head, e, e_now = problem.state, problem.inp, event.head, contacts.e, contacts.e_now
     band, slow, D = options.band, 1e-12 * (1.0 + largest(y, n, nx)), head[0].D
+    if is_change(problem, now):
+        return change_constraints(problem, contacts, event, options, now, y)
     held = now if now < nc + nt else now - nt
     if held >= nc:
         return slide_or_stick(problem, contacts, event, now, held, band, slow)

@@ -45,6 +45,8 @@ def pull_back_projection(
     if status != SUCCESS:
         return status
     size = n + held_constraints(problem)
+    if size == n:
+        return SUCCESS
     for level in range(1, -1, -1):
         for i in range(size):
             s[i] = mu[level * n + i] if i < n else 0.0

@@ -8,6 +8,7 @@ from explorer.codes import (
     LCP_ITERATIONS,
     LCP_RAY,
     NOT_FINITE,
+    NOT_MET,
     SINGULAR,
     STEP_CAP,
     STIFF,
@@ -50,6 +51,8 @@ def ended(run: Run) -> Status:
             )
         )
         return _stopped(run, name, f"{why}. {_GOES_ON}")
+    if code == NOT_MET:
+        return _stopped(run, name, _not_met(run))
     if code in _LOST and (why := _massless(run)):
         return _stopped(run, name, why)
     if code in _LOST and (found := _paradox(run, _JAM)):
@@ -59,6 +62,25 @@ def ended(run: Run) -> Status:
 
 def _stopped(run: Run, name: str, words: str) -> Status:
     return Status.stopped(run.code, name, len(run.steps.t), run.end()[0], words)
+
+
+def _not_met(run: Run) -> str:
+    """Say which constraint cannot begin to hold where the run ended."""
+    flow, (t, x, *_) = run.flow, run.end()
+    constraint = flow.system.constraints[run.fault]
+    inp = flow.input(run.rho)
+    inp[0], inp[1 : 1 + flow.n_x] = t, x
+    phi = flow.bundles[1](inp)[flow.rows - flow.n_phi + run.fault]
+    what = f"the constraint {constraint.name!r} begins to hold here (when = {constraint.when})"
+    if abs(phi) <= 1e-6:
+        return (
+            f"{what}, but its gradient is zero, so no force can keep it. Write it as a difference "
+            "of lengths or coordinates"
+        )
+    return (
+        f"{what}, but it is not satisfied: phi = {quantity(phi, 'm')}. Let `when` change where phi "
+        "is zero, or use a smaller rtol if phi is zero there but for the error of the run"
+    )
 
 
 def _massless(run: Run) -> str:

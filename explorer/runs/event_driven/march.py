@@ -140,6 +140,7 @@ class March(Run):
             self.events = Events(heads, events.parts[:met].copy(), events.at)
             self.y, self.watch = work.y.copy(), lent.watched.copy().view(WATCH)
             self.e = lent.contacts.e.copy()
+            self.fault = int(lent.problem.state[0]["fault"])
         return self.code
 
     def _refuse(self, lent: Arguments) -> None:
@@ -177,7 +178,22 @@ class March(Run):
         if self.code == VIOLATED and isinstance(flow.system, LagrangianSystem):
             rows, own = flow.rows, slice(flow.rows - flow.n_phi, flow.rows)
             G = values[2 * rows : (2 + flow.n) * rows].reshape(rows, flow.n)
-            check_start(flow.system, values[own], G[own], values[rows:][own], x[flow.n :])
+            held = np.array(
+                [
+                    link["change"] < 0
+                    or link["sign"] * lent.problem.changes[link["change"]]["side"] > 0
+                    for link in lent.problem.links
+                ]
+            )
+            constraints = [c for c, on in zip(flow.system.constraints, held, strict=True) if on]
+            check_start(
+                flow.system.name,
+                constraints,
+                values[own][held],
+                G[own][held],
+                values[rows:][own][held],
+                x[flow.n :],
+            )
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
 

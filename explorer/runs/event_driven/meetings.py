@@ -11,13 +11,13 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.kernels.event_driven.records import CHAINED
+from explorer.runs.event_driven.changes import held_beside
 from explorer.runs.event_driven.run import BAND, Run
 
 __all__ = ["SURE", "meetings", "screened"]
 
 SURE = 100.0  # a grazing margin that no error within the tolerances turns into a miss
 _STRIKES = (1, 2, 4)  # kinds of events with impulses
-_FALL = np.array([], np.int64)  # the directions of gaps
 _UNCOUPLED = 1e-12
 _ASIDE = 1e-5  # how far along a column it is looked for a coupling that it makes
 _BESIDE = 1e-3  # of a state at which couplings are looked for that vanish here by chance
@@ -33,7 +33,9 @@ def screened(run: Run) -> tuple[int, np.ndarray]:
     from explorer.kernels.event_driven.doubtful import Limits, doubtful
 
     flow, margins = run.flow, np.empty(len(run.events.head))
-    ways = _FALL if flow.mechanical else np.array([g.direction for g in flow.guards], np.int64)
+    ways = np.array([g.direction for g in flow.guards], np.int64)
+    if flow.mechanical:  # of gaps, then of what changes each constraint
+        ways = np.repeat(np.array([-1, 0]), (flow.n_c, flow.n_phi))
     events, at = run.events, run.events.at
     limits = Limits(run.settings.rtol, run.settings.atol, run.t_end, BAND, SURE)
     doubts = doubtful(
@@ -74,7 +76,7 @@ def meetings(run: Run) -> dict[int, np.ndarray]:
             ways = np.abs(tau[k] - tau[j]) > loose * size + 1e-12
             if head["guard"][j] != head["guard"][k] and not _commute(run, j, k):
                 apart |= ways
-                if run.flow.mechanical:
+                if run.flow.mechanical and (head["guard"][[j, k]] < run.flow.n_c).all():
                     apart |= _couples(run, j, k)
         if apart.any():
             found[k] = apart
@@ -90,6 +92,8 @@ def _commute(run: Run, j: int, k: int) -> bool:
         return True
     head = run.events.head
     if not run.flow.mechanical or not np.isin(head["kind"][[j, k]], _STRIKES).all():
+        return False
+    if (head["guard"][[j, k]] >= run.flow.n_c).any():  # constraints change
         return False
     return int(head["guard"][j]) not in _coupled(run, k)
 
@@ -130,15 +134,11 @@ def _constraints(run: Run, k: int, beside: bool = False, along: int = -1) -> tup
     return out[: flow.n_c], out[rows : 2 * rows] + G @ inp[1 + n : 1 + 2 * n], G, M
 
 
-def _delassus(run: Run, G: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return what impulses of the contacts' rows make of their velocities, constraints held."""
+def _delassus(run: Run, k: int, G: np.ndarray, M: np.ndarray) -> np.ndarray:
+    """Return what impulses of the contacts' rows make of their velocities at event `k`."""
     flow = run.flow
     n, own = flow.n, flow.rows - flow.n_phi
-    held = (
-        G[own:][np.asarray(run.steps.state[0, 1 + own : 1 + flow.rows] == 1)]
-        if flow.n_phi
-        else G[:0]
-    )
+    held = G[own:][held_beside(run)[0][k]] if flow.n_phi else G[:0]
     W = np.block([[M, held.T], [held, np.zeros((len(held), len(held)))]])
     right = np.vstack([G[:own].T, np.zeros((len(held), own))])
     return np.asarray(G[:own] @ np.linalg.solve(W, right)[:n])
@@ -148,7 +148,7 @@ def _coupled(run: Run, k: int) -> set[int]:
     """Return the contacts touching at event `k` that an impulse of its contact can reach."""
     flow = run.flow
     gaps = _constraints(run, k)[0]
-    W = _delassus(run, *_constraints(run, k, beside=True)[2:])
+    W = _delassus(run, k, *_constraints(run, k, beside=True)[2:])
     tangent = {c: flow.n_c + i for i, c in enumerate(flow.rough)}
     touching = [int(c) for c in np.flatnonzero(gaps <= BAND)]
     size = np.sqrt(np.abs(np.outer(W.diagonal(), W.diagonal())))
@@ -171,7 +171,7 @@ def _couples(run: Run, j: int, k: int) -> np.ndarray:
     both = run.events.head["guard"][[j, k]].tolist()
     found = np.zeros(len(run.wrt), bool)
     for i in range(len(found)):
-        W = _delassus(run, *_constraints(run, k, along=i)[2:])[np.ix_(both, both)]
+        W = _delassus(run, k, *_constraints(run, k, along=i)[2:])[np.ix_(both, both)]
         found[i] = abs(W[0, 1]) > 1e-3 * _ASIDE * np.sqrt(abs(W[0, 0] * W[1, 1]))
     return found
 

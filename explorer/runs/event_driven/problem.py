@@ -7,9 +7,11 @@ import numpy as np
 from explorer.compiled import Flow
 from explorer.kernels.event_driven.records import (
     BRANCH,
+    CHANGE,
     FUNCTION,
     GUARD,
     LAST,
+    LINK,
     PENALTY,
     ROW,
     SAMPLES,
@@ -64,7 +66,19 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
         np.zeros(1, STATE),
         np.zeros(flow.rows, ROW),
         sides,
+        *_changes(flow),
     )
+
+
+def _changes(flow: Flow) -> tuple[np.ndarray, np.ndarray]:
+    """Return the changes of constraints, and on which of them each constraint depends."""
+    changes, links = np.zeros(len(flow.changes), CHANGE), np.zeros(flow.n_phi, LINK)
+    links["change"] = -1
+    for k, change in enumerate(flow.changes):
+        changes[k]["last"] = change.latched - change.once
+        for c, sign in change.constraints:
+            links[c] = k, sign
+    return changes, links
 
 
 def _sizes(flow: Flow) -> Sizes:
@@ -84,6 +98,7 @@ def _sizes(flow: Flow) -> Sizes:
         e=e,
         sigma=e + flow.n_c,
         penalty=e + flow.n_c + len(flow.rough),
+        n_w=len(flow.changes),
     )
 
 
@@ -143,7 +158,7 @@ def surfaces(flow: Flow) -> Surfaces:
     table = np.array([(native.address, native.data) if native else (0, 0)], FUNCTION)
     history = np.zeros(count, SURFACE)
     history["whole"] = [whole for _, whole in flow.sides.surfaces]
-    sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, n_t=0, rows=0)
+    sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, n_t=0, rows=0, n_w=0)
     return Surfaces(
         Functions(table, 0, 0, 0, 0, -1),
         sizes,

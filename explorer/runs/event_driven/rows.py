@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.kernels.event_driven.records import CHAINED
 from explorer.results.event import LocatedEvent
+from explorer.runs.event_driven.changes import held_beside, holding, sides_of
 from explorer.runs.event_driven.run import Run
 
 __all__ = ["events_of", "rows_of"]
@@ -65,6 +66,11 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         states[:] = step_state[np.clip(of, 0, len(step_state) - 1)]
     if flow.rows and len(step_state):
         impulses[woven.right] = run.part("p")
+    sides = np.zeros((len(t), 0), int)
+    if flow.changes and len(step_state):
+        own, along = slice(flow.rows - flow.n_phi, flow.rows), sides_of(run)
+        sides = woven(step_state[which, -len(flow.changes) :], along[:-1], along[1:])
+        held[woven.left, own], held[woven.right, own] = held_beside(run)
     gap, gap_dot, slip = run.gaps(t, x)
     lam = np.zeros((len(t), flow.rows))
     if flow.rows:
@@ -81,6 +87,8 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     q, v = (x[:, :n], x[:, n:]) if flow.mechanical else (x, np.empty((len(t), 0)))
     parts = _friction_of(run, t, x, held, impulses, lam)
     parts |= _constraints_of(run, t, x, impulses, lam) | slopes
+    if flow.n_phi:
+        parts["holds"] = holding(run, sides)
     return parts | {
         "t": t,
         "q": q,
@@ -131,6 +139,19 @@ def _constraints_of(
     return {"phi": phi, "p_phi": 0.0 - impulses[:, own], "lam_phi": 0.0 - lam[:, own]}
 
 
+def _rates(run: Run) -> np.ndarray:
+    """Return phi' of the constraints before and behind the events, (2, events, n_phi)."""
+    flow, n, rows, t = run.flow, run.flow.n, run.flow.rows, run.events.head["t"]
+    found = np.zeros((2, len(t), flow.n_phi))
+    for side, name in enumerate(("x_minus", "x_plus") if flow.changes else ()):
+        x = run.part(name)[:, : flow.n_x]
+        out = run.along(flow.bundles[1], t, x)
+        G = out[:, 2 * rows : (2 + n) * rows].reshape(-1, rows, n)
+        speed = out[:, rows : 2 * rows] + np.einsum("kcn,kn->kc", G, x[:, n:])
+        found[side] = speed[:, rows - flow.n_phi :]
+    return found
+
+
 def events_of(
     run: Run,
     right: np.ndarray,
@@ -152,12 +173,18 @@ def events_of(
     names = [""] if flow.automaton is None else [m.name for m in flow.automaton.modes]
     x_minus, x_plus, impulses = run.part("x_minus"), run.part("x_plus"), run.part("p")
     given = run.energies if flow.mechanical else np.zeros(len(head))
+    rates = _rates(run)
     located = []
     for k, (kind, name) in enumerate(run.sequence):
         who, i, event = int(head[k]["guard"]), int(right[k]), head[k]
         before, after = x_minus[k, :-1], x_plus[k, :-1]
-        speeds = (gap_dot[i - 1, who], gap_dot[i, who]) if flow.mechanical else (0.0, 0.0)
-        impulse = float(impulses[k, who]) if flow.mechanical else 0.0
+        speeds, impulse = (0.0, 0.0), 0.0
+        if flow.mechanical and who < flow.n_c:
+            speeds, impulse = (gap_dot[i - 1, who], gap_dot[i, who]), float(impulses[k, who])
+        elif flow.mechanical:
+            c = who - flow.n_c
+            speeds = rates[0, k, c], rates[1, k, c]
+            impulse = 0.0 - float(impulses[k, flow.rows - flow.n_phi + c])
         located.append(
             LocatedEvent(
                 float(event["t"] + event["rest"]),

@@ -38,6 +38,8 @@ class Run:
     y : (size,) the end: (x, z), then the same of every column
     e : (n_c,) restitutions
     watch : of each guard the nearest miss
+    fault : int
+        The constraint that could not begin to hold, where a run has ended for that.
     """
 
     code: int
@@ -48,6 +50,7 @@ class Run:
     y: np.ndarray
     e: np.ndarray
     watch: np.ndarray
+    fault: int = -1
 
     def __init__(
         self,

@@ -125,7 +125,9 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
     """Return what a march with p columns works on."""
     block = flow.n_x + 1
     size = block * (p + 1)
-    guards = len(flow.guards) if not flow.mechanical else flow.n_c + 2 * len(flow.rough)
+    guards = len(flow.guards)
+    if flow.mechanical:
+        guards = flow.n_c + 2 * len(flow.rough) + len(flow.changes)
     most = max(guards, len(flow.side_places), 1)
     x, rates = np.empty((2, block))
     stage, new = np.empty((2, size))
@@ -151,7 +153,7 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
 def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: int) -> Record:
     """Return room for so many steps and events; `carried` accelerations are kept of a step."""
     size = (flow.n_x + 1) * (p + 1)
-    state = 1 + flow.rows + len(flow.rough) + len(flow.side_places)
+    state = 1 + flow.rows + len(flow.rough) + len(flow.side_places) + len(flow.changes)
     return Record(
         Steps(
             np.empty(steps),
