@@ -24,6 +24,7 @@ from explorer.kernels.event_driven.records import (
     CHANGES_BY_ALL,
     CLOSING,
     CONTACTS,
+    PENALTY,
     RELEASE,
 )
 from explorer.kernels.event_driven.saltation import identity, largest
@@ -33,6 +34,7 @@ from explorer.kernels.structures import Vector
 
 __all__ = ["change_constraints", "first_sides", "leave_unloaded"]
 
+YIELDS = 10.0
 OFF = 1e-6  # a constraint this far from zero, beside the coordinates, is not satisfied
 AHEAD = 1e-4  # s: where a guard is looked at that begins on its zero and does not move
 STILL = 1e-12  # a guard that moves no faster does not move
@@ -125,10 +127,17 @@ def leave_unloaded(
 
 @kernel(inner=True)
 def unsatisfied(problem: Problem, k: int) -> int:
-    """Return a constraint that begins to hold by change `k` and is not satisfied, or -1."""
+    """Return a constraint that begins to hold by change `k` and is not satisfied, or -1.
+
+    The penalty formulation lets those that are held yield: one that begins to hold may be as far.
+    """
     first, out = problem.sizes.n_c + problem.sizes.n_t, problem.out
     evaluate(problem.functions.table, CONTACTS, problem.inp, out)
     most = OFF * (1.0 + largest(problem.inp, 1, 1 + problem.sizes.n))
+    if problem.state[0].form == PENALTY:
+        for c in range(first, problem.sizes.rows):
+            if problem.rows[c].closed == 1:
+                most = max(most, YIELDS * abs(out[c]))
     for c in range(problem.links.size):
         begins = problem.links[c].change == k and holds(problem, c)
         if begins and not abs(out[first + c]) <= most:

@@ -66,7 +66,7 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         states[:] = step_state[np.clip(of, 0, len(step_state) - 1)]
     if flow.rows and len(step_state):
         impulses[woven.right] = run.part("p")
-    sides = np.zeros((len(t), 0), int)
+    sides = np.ones((len(t), len(flow.changes)), int)
     if flow.changes and len(step_state):
         own, along = slice(flow.rows - flow.n_phi, flow.rows), sides_of(run)
         sides = woven(step_state[which, -len(flow.changes) :], along[:-1], along[1:])
