@@ -20,6 +20,7 @@ from explorer.codes import (
     NO_ACTIVE_SET,
     NOT_FINITE,
     NOT_MET,
+    RANK_LOST,
     SINGULAR,
     STEP_CAP,
     STIFF,
@@ -118,6 +119,11 @@ _WORDS = {
         "constraint_not_met",
         "a constraint begins to hold where it is not satisfied. Let its `when` change where its phi "
         "is zero",
+    ),
+    RANK_LOST: (
+        "rank_lost",
+        "the constraints become dependent here, and the motion behind is not unique. End before this "
+        "time, or take another start",
     ),
 }
 

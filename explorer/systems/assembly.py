@@ -173,8 +173,13 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most[:-1])} and {most[-1]}" if len(most) > 1 else most[0]
 
 
-def dependence(constraints: Sequence[Constraint], G: np.ndarray) -> str:
-    """Return which constraint depends on which others, by phi_q (m, n); "" if none does."""
+def dependence(
+    constraints: Sequence[Constraint], G: np.ndarray, small: float = _SMALL
+) -> str:
+    """Return which constraint depends on which others, by phi_q (m, n); "" if none does.
+
+    What is left of a row beside the others counts as none if it is `small` beside the row.
+    """
     names = [c.name for c in constraints]
     size = np.linalg.norm(G, axis=1)
     for k in range(len(G)):
@@ -182,7 +187,7 @@ def dependence(constraints: Sequence[Constraint], G: np.ndarray) -> str:
             return f"the gradient of {names[k]!r} is zero"
         rows = (G[:k] / size[:k, None]).T
         weights = np.linalg.lstsq(rows, G[k] / size[k], _SMALL)[0]
-        if np.linalg.norm(rows @ weights - G[k] / size[k]) <= _SMALL:
-            on = [repr(n) for n, w in zip(names, weights, strict=False) if abs(w) > _SMALL]
+        if np.linalg.norm(rows @ weights - G[k] / size[k]) <= small:
+            on = [repr(n) for n, w in zip(names, weights, strict=False) if abs(w) > small]
             return f"{names[k]!r} depends on {_listed(on)}"
     return ""

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from explorer.codes import NOT_FINITE, STEP_CAP, STIFF, SUCCESS
+from explorer.kernels.event_driven.constraint_rank import keeps_rank
 from explorer.kernels.event_driven.contact_impact import frictions
 from explorer.kernels.event_driven.flow import guard_count, guards
 from explorer.kernels.event_driven.land import land
@@ -201,6 +202,9 @@ def arrive(
         if status != SUCCESS:
             return status
     if tau > 0.0:
+        status = keeps_rank(problem, work.rank, t, y, step.new, tau)
+        if status != SUCCESS:
+            return status
         note(problem, steps, run[0].steps, t, tau, y, step.slope)
         for m in range(y.size):
             y[m] = step.new[m]

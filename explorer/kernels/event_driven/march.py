@@ -18,6 +18,7 @@ import numpy as np
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.arm_guards import rewatch
 from explorer.kernels.event_driven.change_constraints import leave_unloaded
+from explorer.kernels.event_driven.constraint_rank import chart
 from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.fire_event import happen
 from explorer.kernels.event_driven.flow import flow, guard_count, is_change
@@ -106,6 +107,7 @@ def begin_stretch(
     """
     run, step, search, y, slope = work.run, work.step, work.search, work.y, work.step.slope
     t, h, width, longest = run[0].t, run[0].h, options.columns, options.h_max
+    chart(problem, work.rank, t, y)
     status = flow(problem, t, y, slope, width)
     if status != SUCCESS:
         return status, NONE
@@ -146,7 +148,9 @@ def bind(task: Task, memory: Bytes) -> int:
 def march(memory: Bytes, options: Options) -> int:
     """Integrate from t = 0 to t_end, with the task that `bind` has stored; return a status.
 
-    SUCCESS: the end, or a terminal event; STEP_CAP, EVENT_CAP: the record is full; STIFF: the
+    SUCCESS: the end, or a terminal event; RANK_LOST, see
+    `explorer.kernels.event_driven.constraint_rank`; NOT_MET, see
+    `explorer.kernels.event_driven.change_constraints`; STEP_CAP, EVENT_CAP: the record is full; STIFF: the
     explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
     events repeat without time passing; ZENO, NO_ACTIVE_SET: see
     `explorer.kernels.event_driven.transition.switch`; SINGULAR, IMPROPER, LCP_RAY, LCP_ITERATIONS:

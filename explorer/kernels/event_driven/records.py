@@ -177,6 +177,13 @@ PROGRESS = np.dtype(
         ("at", INT),  # of a start that makes no sense the contact, of UNMADE the mode
     ]
 )
+RANK = np.dtype(
+    [
+        ("sign", FLOAT),  # of the determinant of the dependent coordinates
+        ("last", FLOAT),  # pivot beside the first one
+        ("lost", FLOAT),  # time at which the constraints lose rank, s
+    ]
+)
 HOLD = np.dtype(
     [
         ("prior", INT),  # 1: the row was held before the event
@@ -207,3 +214,4 @@ CoefficientRow = Annotated[np.ndarray, _rows(COEFFICIENTS)]
 EventRows = Annotated[np.ndarray, _rows(EVENT)]
 ProgressRow = Annotated[np.ndarray, _rows(PROGRESS)]
 PriorRows = Annotated[np.ndarray, _rows(HOLD)]
+RankRow = Annotated[np.ndarray, _rows(RANK)]

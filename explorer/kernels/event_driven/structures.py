@@ -26,6 +26,7 @@ from explorer.kernels.event_driven.records import (
     LinkRows,
     PriorRows,
     ProgressRow,
+    RankRow,
     SideRows,
     StateRow,
     SurfaceRows,
@@ -233,6 +234,15 @@ class Options(NamedTuple):
     picks: Integers  # what is taken at moments with several continuations, -1: the first
 
 
+class Rank(NamedTuple):
+    """What a loss of rank of the constraints is looked for with."""
+
+    G: Matrix  # (constraints, n) phi_q of those held, each of length one
+    columns: Integers  # (n,) the dependent coordinates, then the others
+    state: Vector  # (2 n,) inside a step
+    now: RankRow  # (1,)
+
+
 class Workspace(NamedTuple):
     """What a march works on."""
 
@@ -241,6 +251,7 @@ class Workspace(NamedTuple):
     search: Search
     scratch: Event
     run: ProgressRow  # (1,)
+    rank: Rank
 
 
 class Steps(NamedTuple):

@@ -9,6 +9,7 @@ from explorer.codes import (
     LCP_RAY,
     NOT_FINITE,
     NOT_MET,
+    RANK_LOST,
     SINGULAR,
     STEP_CAP,
     STIFF,
@@ -19,6 +20,12 @@ from explorer.compiled.checks import check_mass
 from explorer.compiled.paradox import Paradox, paradox_at
 from explorer.errors import BadModel
 from explorer.quantities import quantity
+from explorer.runs.event_driven.constraints_failed import (
+    dependent,
+    not_met,
+    rank_lost,
+    without_inertia,
+)
 from explorer.runs.event_driven.run import Run
 from explorer.status import Status
 
@@ -52,7 +59,11 @@ def ended(run: Run) -> Status:
         )
         return _stopped(run, name, f"{why}. {_GOES_ON}")
     if code == NOT_MET:
-        return _stopped(run, name, _not_met(run))
+        return _stopped(run, name, not_met(run))
+    if code == RANK_LOST:
+        return _stopped(run, name, rank_lost(run))
+    if code in _LOST and (why := dependent(run)):
+        return _stopped(run, Status.of(RANK_LOST, 0, t).name, why)
     if code in _LOST and (why := _massless(run)):
         return _stopped(run, name, why)
     if code in _LOST and (found := _paradox(run, _JAM)):
@@ -62,25 +73,6 @@ def ended(run: Run) -> Status:
 
 def _stopped(run: Run, name: str, words: str) -> Status:
     return Status.stopped(run.code, name, len(run.steps.t), run.end()[0], words)
-
-
-def _not_met(run: Run) -> str:
-    """Say which constraint cannot begin to hold where the run ended."""
-    flow, (t, x, *_) = run.flow, run.end()
-    constraint = flow.system.constraints[run.fault]
-    inp = flow.input(run.rho)
-    inp[0], inp[1 : 1 + flow.n_x] = t, x
-    phi = flow.bundles[1](inp)[flow.rows - flow.n_phi + run.fault]
-    what = f"the constraint {constraint.name!r} begins to hold here (when = {constraint.when})"
-    if abs(phi) <= 1e-6:
-        return (
-            f"{what}, but its gradient is zero, so no force can keep it. Write it as a difference "
-            "of lengths or coordinates"
-        )
-    return (
-        f"{what}, but it is not satisfied: phi = {quantity(phi, 'm')}. Let `when` change where phi "
-        "is zero, or use a smaller rtol if phi is zero there but for the error of the run"
-    )
 
 
 def _massless(run: Run) -> str:
@@ -94,6 +86,8 @@ def _massless(run: Run) -> str:
     M = compiled.matrices(inp)[0]
     if not np.isfinite(M.sum()):
         return ""
+    if flow.n_phi:
+        return without_inertia(run, M)
     try:
         check_mass(flow.system.name, M, lambda: f"at t = {quantity(t, 's')}")
     except BadModel as error:

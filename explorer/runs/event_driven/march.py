@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from explorer.codes import RANK_LOST
 from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
@@ -141,6 +142,8 @@ class March(Run):
             self.y, self.watch = work.y.copy(), lent.watched.copy().view(WATCH)
             self.e = lent.contacts.e.copy()
             self.fault = int(lent.problem.state[0]["fault"])
+            if self.code == RANK_LOST:
+                self.lost = float(work.rank.now[0]["lost"]), work.rank.state.copy()
         return self.code
 
     def _refuse(self, lent: Arguments) -> None:

@@ -40,6 +40,8 @@ class Run:
     watch : of each guard the nearest miss
     fault : int
         The constraint that could not begin to hold, where a run has ended for that.
+    lost : (float, (2 n,)) or None
+        Time and state at which the constraints lose rank, where a run has ended for that.
     """
 
     code: int
@@ -51,6 +53,7 @@ class Run:
     e: np.ndarray
     watch: np.ndarray
     fault: int = -1
+    lost: tuple[float, np.ndarray] | None = None
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from explorer.kernels.event_driven.records import (
     HOLD,
     NEWMARK,
     PROGRESS,
+    RANK,
     SAMPLES,
     WATCH,
 )
@@ -23,6 +24,7 @@ from explorer.kernels.event_driven.structures import (
     Events,
     Method,
     Parts,
+    Rank,
     Record,
     Search,
     Step,
@@ -147,6 +149,12 @@ def workspace_of(flow: Flow, at: Parts, p: int) -> Workspace:
         ),
         Event(np.zeros(1, EVENT), np.empty(at.size), at),
         np.zeros(1, PROGRESS),
+        Rank(
+            np.empty((flow.n_phi, flow.n)),
+            np.zeros(flow.n, np.int64),
+            np.empty(2 * flow.n),
+            np.zeros(1, RANK),
+        ),
     )
 
 
