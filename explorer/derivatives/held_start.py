@@ -31,18 +31,19 @@ def check_held_start(question: Asked, run: Solution) -> None:
     if flow.n_c == 0 or not len(march.steps.t) or (march.events.head["t"][:1] <= 0).any():
         return
     n_x, rows, nc = flow.n_x, flow.rows, flow.n_c
-    held = march.steps.state[0, 1 : 1 + rows] == 1
+    can_open = nc + len(flow.rough)  # constraints stand behind them: the start is put on those
+    held = march.steps.state[0, 1 : 1 + can_open] == 1
     if not held.any():
         return
     x, seeds = march.steps.y[0, :n_x], question.seeds()
 
     def constraints(rho: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the gaps, then the speeds of all rows."""
+        """Return the gaps, then the speeds of all rows that can open."""
         inp = flow.input(rho)
         inp[0], inp[1 : 1 + n_x] = 0.0, x
         out = flow.bundles[1](inp)
         G = out[2 * rows : 2 * rows + rows * flow.n].reshape(rows, flow.n)
-        return np.append(out[:nc], out[rows : 2 * rows] + G @ x[flow.n :])
+        return np.append(out[:nc], (out[rows : 2 * rows] + G @ x[flow.n :])[:can_open])
 
     watched = np.append(held[:nc], held)
     for name, place, seed in zip(question.wrt, question.places, seeds.T, strict=True):

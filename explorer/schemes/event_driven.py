@@ -322,16 +322,7 @@ class EventDriven(Picks, Scheme):
             x0[:n] = x0[:n] if q0 is None else q0
             x0[n:] = x0[n:] if v0 is None else v0
         if compiled.assembles:
-            guess, by_rho = compiled.guess(rho)
-            along = (np.arange(compiled.n_rho)[:, None] == np.array(wrt, int)).astype(float)
-            if x0 is None and seeds is not None:  # of the assembled start, not of its guess
-                x0 = compiled.start(rho)[0]
-            x0, seeds = assembly(compiled.system).start(
-                rho,
-                guess if x0 is None else np.asarray(x0, float),
-                by_rho @ along if seeds is None else seeds,
-                along,
-            )
+            x0, seeds = _assembled(compiled, rho, x0, wrt, seeds)
         march = kind(
             compiled,
             self._settings(compiled, t_end, len(wrt)),
@@ -343,6 +334,21 @@ class EventDriven(Picks, Scheme):
         )
         march.go(x0, seeds)
         return march.trajectory(t_eval)
+
+
+def _assembled(
+    compiled: Flow, rho: Reals, x0: Reals | None, wrt: tuple[int, ...], seeds: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return a start on the constraints, next to x0 or the model's own, and its columns if any."""
+    guess, by_rho = compiled.guess(rho)
+    parts = assembly(compiled.system)
+    if x0 is None and seeds is not None:  # of the assembled start, not of its guess
+        x0 = parts(rho, guess)
+    x = guess if x0 is None else np.asarray(x0, float)
+    if not wrt:
+        return parts(rho, x), seeds
+    along = (np.arange(compiled.n_rho)[:, None] == np.array(wrt, int)).astype(float)
+    return parts.start(rho, x, by_rho @ along if seeds is None else seeds, along)
 
 
 def _read(text: str) -> Newmark | GeneralizedAlpha | str:
