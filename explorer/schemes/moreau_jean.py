@@ -44,7 +44,8 @@ PROJECTED = (
     "none",
     "constraints",
     "all",
-)  # the order of `explorer.kernels.time_stepping.position_projection`
+    "both levels",
+)  # the order of `explorer.kernels.time_stepping.position_projection`, and `LEVELS` of the run
 CONES = ("nsgs", "apgd")  # and of `explorer.kernels.friction.cone`, from 1
 MANY = 16, 100  # rows of contacts beyond which their graph serves: without friction, and with it
 

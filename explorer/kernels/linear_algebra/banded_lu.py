@@ -8,7 +8,7 @@ step k stand side by side in row k.
 from explorer.kernels.jit import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
-__all__ = ["band_factor", "band_solve"]
+__all__ = ["band_factor", "band_solve", "band_solve_two"]
 
 LARGER = 10.0
 
@@ -81,3 +81,36 @@ def band_solve(A: Matrix, n: int, w: int, pivots: Integers, b: Vector) -> None:
         for j in range(count - count % 4, count):
             one += row[j] * rest[j]
         b[k] = (b[k] - ((one + two) + (three + four))) * A[k, w]
+
+
+@kernel(inner=True)
+def band_solve_two(A: Matrix, n: int, w: int, pivots: Integers, B: Matrix) -> None:
+    """Overwrite both columns of `B` (n, 2) by their solutions, for little more than one costs."""
+    reach = w
+    for k in range(n):
+        best = pivots[k]
+        x, y = B[best, 0], B[best, 1]
+        if best != k:
+            B[best, 0], B[best, 1] = B[k, 0], B[k, 1]
+            B[k, 0], B[k, 1] = x, y
+            reach = 2 * w
+        count = min(n - k - 1, w)
+        column, rest = A[k, :count], B[k + 1 : k + 1 + count]
+        for i in range(count):
+            rest[i, 0] -= column[i] * x
+            rest[i, 1] -= column[i] * y
+    for k in range(n - 1, -1, -1):
+        count = min(n - k - 1, reach)
+        row, rest = A[k, w + 1 : w + 1 + count], B[k + 1 : k + 1 + count]
+        # four sums: one alone waits for each addition
+        x, y, u, v = 0.0, 0.0, 0.0, 0.0
+        for j in range(count // 2):
+            x += row[2 * j] * rest[2 * j, 0]
+            y += row[2 * j] * rest[2 * j, 1]
+            u += row[2 * j + 1] * rest[2 * j + 1, 0]
+            v += row[2 * j + 1] * rest[2 * j + 1, 1]
+        for j in range(count - count % 2, count):
+            x += row[j] * rest[j, 0]
+            y += row[j] * rest[j, 1]
+        B[k, 0] = (B[k, 0] - (x + u)) * A[k, w]
+        B[k, 1] = (B[k, 1] - (y + v)) * A[k, w]

@@ -1,19 +1,20 @@
 """The matrix of a step with constraints, [[W, -G_c'], [G_c, 0]], W = M + h theta C + (h theta)^2 K.
 
+Below, G_c may stand at another place of the step than in G_c'.
 Factored in place: full, or as a band in the order of Cuthill and McKee (Proc. 24th ACM Conf. 1969,
 157), where a chain has its constraints between the coordinates that they join
 (`explorer.kernels.linear_algebra.banded_lu` factors it). Of a band M, C and K are stored as the
 entries (k, 1) of their common pattern.
 """
 
-from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
+from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve, band_solve_two
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve, positive_definite
 from explorer.kernels.linear_algebra.structures import SaddlePoint
 from explorer.kernels.model.structures import Rows
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Matrix, Vector
 
-__all__ = ["factor_step", "has_mass", "inertia", "solve_step"]
+__all__ = ["factor_step", "has_mass", "inertia", "solve_step", "solve_two"]
 
 
 @kernel(inline=True)
@@ -32,8 +33,31 @@ def solve_step(saddle: SaddlePoint, b: Vector) -> None:
 
 
 @kernel(inner=True)
+def solve_two(saddle: SaddlePoint, b: Vector, c: Vector, pair: Matrix) -> None:
+    """Overwrite `b` and `c` by their solutions; `pair` (N, 2) is workspace."""
+    W, pivots, place = saddle.W, saddle.pivots, saddle.place
+    N = W.shape[0]
+    if place.size > 0:
+        for j in range(N):
+            pair[place[j], 0], pair[place[j], 1] = b[j], c[j]
+        band_solve_two(W, N, (W.shape[1] - 1) // 3, pivots, pair)
+        for j in range(N):
+            b[j], c[j] = pair[place[j], 0], pair[place[j], 1]
+    else:
+        lu_solve(W, N, N - 1, N - 1, pivots, b)
+        lu_solve(W, N, N - 1, N - 1, pivots, c)
+
+
+@kernel(inner=True)
 def banded_factor(
-    saddle: SaddlePoint, M: Matrix, C: Matrix, K: Matrix, ht: float, G: Rows, first: int
+    saddle: SaddlePoint,
+    M: Matrix,
+    C: Matrix,
+    K: Matrix,
+    ht: float,
+    G: Rows,
+    first: int,
+    rows: Vector,
 ) -> int:
     """Fill the band and factor it, as `factor_step` does."""
     W, ptr, col, place = saddle.W, saddle.ptr, saddle.col, saddle.place
@@ -49,21 +73,29 @@ def banded_factor(
         at = place[c]
         for s in range(g_ptr[first + c - n], g_ptr[first + c - n + 1]):
             other = place[g_col[s]]
-            W[at, other - at + w] = g_val[s]
+            W[at, other - at + w] = rows[s]
             W[other, at - other + w] = -g_val[s]
     return band_factor(W, N, w, saddle.pivots)
 
 
 @kernel(inline=True)
 def factor_step(
-    saddle: SaddlePoint, M: Matrix, C: Matrix, K: Matrix, ht: float, G: Rows, first: int
+    saddle: SaddlePoint,
+    M: Matrix,
+    C: Matrix,
+    K: Matrix,
+    ht: float,
+    G: Rows,
+    first: int,
+    rows: Vector,
 ) -> int:
     """Factor the matrix of a step, ht = h theta; not 0 if it is singular.
 
-    The gradients of the constraints are the rows of G from `first` on.
+    The gradients of the constraints are the rows of G from `first` on. Forces act along those of
+    `G.val`, velocities are held along those of `rows`.
     """
     if saddle.place.size > 0:
-        return banded_factor(saddle, M, C, K, ht, G, first)
+        return banded_factor(saddle, M, C, K, ht, G, first, rows)
     W, ptr, col, val = saddle.W, G.ptr, G.col, G.val
     n, N = M.shape[0], W.shape[0]
     for j in range(n):
@@ -73,7 +105,7 @@ def factor_step(
         for j in range(N):
             W[c, j] = W[j, c] = 0.0
         for k in range(ptr[first + c - n], ptr[first + c - n + 1]):
-            W[c, col[k]], W[col[k], c] = val[k], -val[k]
+            W[c, col[k]], W[col[k], c] = rows[k], -val[k]
     return lu_factor(W, N, N - 1, N - 1, saddle.pivots)
 
 

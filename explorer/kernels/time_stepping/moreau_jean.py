@@ -14,7 +14,7 @@ docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at ve
 With friction it is the problem of `friction.coulomb`, e_t slip_i besides the tangents; mu is that
 of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0: with impulses as further
 unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions drift away from phi = 0
-unless `position_projection` takes them back. A compliant contact is always in A, with the condition
+unless `position_projection` takes them back, or `constrained_step` holds both levels. A compliant contact is always in A, with the condition
 of `compliant_contact` (the source's relation corrected). `p` is the impulse of the step. If M, C,
 K, G are constant, one iteration is exact; the factors of W come from outside, once for each step
 size, and the Delassus matrix is made once with them. Of many contacts with a diagonal W it is not
@@ -28,9 +28,10 @@ from explorer.codes import SUCCESS
 from explorer.kernels.friction.coulomb import STICK
 from explorer.kernels.model.inputs import ROUND, fill, force
 from explorer.kernels.model.structures import FORCE
-from explorer.kernels.references import kernel, refer
+from explorer.kernels.references import kernel, refer, value_of
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.compliant_contact import bend, bends
+from explorer.kernels.time_stepping.constrained_step import constrained_step
 from explorer.kernels.time_stepping.march import UNFACTORED, march
 from explorer.kernels.time_stepping.moreau_jean_contact import forget
 from explorer.kernels.time_stepping.moreau_jean_iteration import iterate, predict
@@ -145,6 +146,12 @@ def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float
         return UNFACTORED
     m, held = choose(problem, record, work, row, h)
     step = refer(Step(row, h, h * problem.method.theta, t1, m, held))
+    if problem.options.levels:
+        status = constrained_step(task, value_of(step))
+        if status != SUCCESS:
+            return status
+        write(problem, record, work, step)
+        return look(problem, record, work, row + 1, h)
     status = predict(problem, record, work, step, task)
     if status != SUCCESS:
         return status

@@ -35,7 +35,7 @@ from explorer.kernels.time_stepping.moreau_jean_structures import (
 )
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 
-__all__ = ["iterate", "predict", "respond"]
+__all__ = ["contact_step", "iterate", "predict", "respond", "take_tangents"]
 
 OBEYED = 1e-9  # part of its terms by which the law of a compliant contact may be off at round-off
 
@@ -256,6 +256,7 @@ def factor(problem: Problem, work: Workspace, step: Step, task: Task) -> bool:
             step.ht,
             task.problem.contacts.G,
             problem.sizes.rows,
+            problem.contacts.G.val,
         )
         return status == 0
     if not options.many and step.h != work.state[0].formed:

@@ -27,6 +27,7 @@ __all__ = [
     "Active",
     "Contacts",
     "Iterate",
+    "Levels",
     "Matrices",
     "Method",
     "Options",
@@ -119,6 +120,7 @@ class Options(NamedTuple):
     lcp: LcpOptions
     cones: int  # solver of friction in space, see `friction.cone`; 0: along lines
     projected: int  # see `position_projection`
+    levels: bool  # constraints hold at both levels, see `constrained_step`
 
 
 class Problem(NamedTuple):
@@ -155,6 +157,7 @@ class Record(NamedTuple):
     p_max: Matrix  # (n_t, tangents) N s, the most friction
     phi: Matrix  # (n_t, constraints) m
     p_phi: Matrix  # (n_t, constraints) N s
+    gamma: Matrix  # (n_t, constraints) N s2, multipliers of positions, or (0, 0)
     partner: CountRows  # (n_t, .) what contacts join
 
 
@@ -223,6 +226,19 @@ class Projection(NamedTuple):
     z: Vector  # (n_c,) what pushes them apart
 
 
+class Levels(NamedTuple):
+    """Workspace of `constrained_step`; empty where no step is made there."""
+
+    G0: Vector  # (entries,) of G at the start of the step
+    G1: Vector  # (entries,) of G at the iterate
+    rows: Vector  # (entries,) along which velocities are held in the factored matrix
+    shift: Vector  # (n,) m, what takes positions to phi = 0, less that of the iterate before
+    gamma: Vector  # (constraints,) N s2, its multipliers
+    P: Vector  # (constraints,) N s, impulses of the constraints at the iterate
+    speed: Vector  # (constraints,) m/s, G1 v1 + phi_t
+    pair: Matrix  # (N, 2)
+
+
 class Workspace(NamedTuple):
     """Made by `workspace`."""
 
@@ -233,6 +249,7 @@ class Workspace(NamedTuple):
     friction: FrictionWorkspace
     graph: GraphWorkspace
     projection: Projection
+    levels: Levels
 
 
 class Task(NamedTuple):
@@ -255,7 +272,7 @@ def outputs(sizes: Sizes, entries: int) -> Outputs:
     return Outputs(contacts, G, mu, mu + tangents, mu + 2 * tangents)
 
 
-def workspace(sizes: Sizes, h: float, entries: int) -> Workspace:
+def workspace(sizes: Sizes, h: float, entries: int, turning: int = 0) -> Workspace:
     """Return the work arrays of a march.
 
     Parameters
@@ -265,6 +282,8 @@ def workspace(sizes: Sizes, h: float, entries: int) -> Workspace:
         The step for which the factors of W hold, in s.
     entries : int
         Of G where the graph of the contacts serves, else 0.
+    turning : int
+        Entries of G where constraints hold at both levels, else 0.
     """
     n, nc, rows, constraints = sizes
     tangents, N = rows - nc, n + constraints
@@ -288,4 +307,10 @@ def workspace(sizes: Sizes, h: float, entries: int) -> Workspace:
         friction_workspace(nc, tangents, lcp),
         graph_workspace(n, nc, rows, entries),
         Projection(pushed, dq, gap, z),
+        Levels(
+            *np.zeros((3, turning)),
+            np.zeros(n if turning else 0),
+            *np.zeros((3, constraints if turning else 0)),
+            np.empty((N if turning else 0, 2)),
+        ),
     )

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
         Workspace,
     )
 
-__all__ = ["Run", "Setup"]
+__all__ = ["LEVELS", "Run", "Setup"]
 
+LEVELS = 3  # `Setup.projected`: constraints hold at both levels
 _NOWHERE, _NONE = np.empty(0, np.int64), np.empty((0, 0))
 
 
@@ -71,13 +72,17 @@ class Run:
             np.zeros((2, steps, bound)),
         )
         partner = np.zeros((steps, compiled.partners.size), np.int32)
-        self.record: Record = parts.Record(
-            **record, p_max=p_max, phi=phi, p_phi=p_phi, partner=partner
-        )
         self.constant = compiled.constant or setup.many
+        # constant gradients: one projection holds both levels
+        self.levels = bool(setup.projected == LEVELS and bound and not self.constant)
+        gamma = np.zeros((steps, bound) if self.levels else (0, 0))
+        self.record: Record = parts.Record(
+            **record, p_max=p_max, phi=phi, p_phi=p_phi, gamma=gamma, partner=partner
+        )
         self.problem: Problem = self._problem(sizes)
         entries = len(setup.matrices[3]) if setup.many else 0
-        self.work: Workspace = parts.workspace(sizes, setup.h, entries)
+        turning = len(setup.matrices[3]) if self.levels else 0
+        self.work: Workspace = parts.workspace(sizes, setup.h, entries, turning)
 
     def _problem(self, sizes: Sizes) -> Problem:
         from explorer.kernels.complementarity.structures import LcpOptions
@@ -112,7 +117,8 @@ class Run:
             newton_max=setup.newton[1],
             lcp=LcpOptions(*setup.lcp),
             cones=setup.cones,
-            projected=setup.projected,
+            projected=self._projected(),
+            levels=self.levels,
         )
         return parts.Problem(
             Bundles(table, inp, np.empty(most + 1)),
@@ -135,6 +141,14 @@ class Run:
             saddle,
             Grid(setup.t_end, len(self.record.t) - 1, True),
         )
+
+    def _projected(self) -> int:
+        """Return what positions are projected on after a step."""
+        if self.setup.projected != LEVELS:
+            return self.setup.projected
+        from explorer.kernels.time_stepping.position_projection import CONSTRAINTS, NOTHING
+
+        return CONSTRAINTS if self.compiled.bound and not self.levels else NOTHING
 
     def march(self) -> int:
         """March to the end; return a status. A step of another size is factored here."""
@@ -169,4 +183,6 @@ class Run:
             found["partner"] = record.partner
         if self.compiled.bound:
             found |= {"phi": record.phi, "p_phi": record.p_phi}
+        if self.levels:
+            found["gamma_phi"] = record.gamma
         return found
