@@ -11,11 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from explorer.certificate import Check
+from explorer.compiled import Compiled
 from explorer.errors import BadValue
 from explorer.parameters import number
+from explorer.recorder import Selection
+from explorer.results.solution import Solution
 from explorer.schemes import schemes
+from explorer.schemes.bases.constrained_alpha import certified, smooth_motion
 from explorer.schemes.bases.newmark_family import AlphaFamily, NewmarkFamily
 from explorer.schemes.bases.structural import Structural, unknowns
+from explorer.types import Reals
 
 __all__ = ["NAMED", "GeneralizedAlpha", "Newmark", "unknowns"]
 
@@ -116,7 +122,16 @@ class GeneralizedAlpha(AlphaFamily, Structural):
     >>> run.status.name, run.scheme.order
     ('success', 2)
 
-    Order 2; the spectral radius at infinite frequency is rho_inf.
+    Constraints phi(t, q) = 0 hold for positions and velocities, with beta > 1/4 (rho_inf < 1)::
+
+        M a_m = F(t_f, d_f, v_f) - phi_q(d_f)' lam,    phi(t1, d1) = 0
+        v1 = v0 + h [(1 - gamma) a0 + gamma a1] + W,    phi_q v1 + phi_t = 0
+
+    Source: Arnold, Brüls, Multibody Syst. Dyn. 18 (2007) 185, doi:10.1007/s11044-007-9084-0. It
+    takes forces of constraints at both ends; here they act as all forces, at the state between. W =
+    M^-1 phi_q' mu is O(h^3). Without it velocities would leave the constraints by O(h^2).
+
+    Order 2, also of lam; the spectral radius at infinite frequency is rho_inf.
 
     Parameters
     ----------
@@ -133,4 +148,41 @@ class GeneralizedAlpha(AlphaFamily, Structural):
     """
 
     references: ClassVar = ("chung-hulbert-1993",)
+    handles: ClassVar = Structural.handles | {"constraints"}
+    takes: ClassVar[str] = "smooth mechanical systems, with springs that yield or constraints"
+    feature_references: ClassVar = {"constraints": ("arnold-bruls-2007",)}
     choice_references: ClassVar = {"family": {"hht": ("hilber-1977",), "wbz": ("wood-1980",)}}
+
+    def run(
+        self,
+        compiled: Compiled,
+        rho: Reals,
+        t_end: float,
+        q0: Reals | None = None,
+        v0: Reals | None = None,
+        record: Selection | None = None,
+    ) -> Solution:
+        """Integrate from t = 0 to `t_end`; see `Structural.run`.
+
+        Raises
+        ------
+        BadValue
+            Of a system with constraints: springs that yield, adaptive steps, a recorder.
+        """
+        if not compiled.bound:
+            return super().run(compiled, rho, t_end, q0, v0, record)
+        for there, what in (
+            (compiled.system.springs, "springs that yield"),
+            (self.error_tol > 0, "error_tol > 0"),
+            (record is not None, "record=..."),
+        ):
+            if there:
+                raise BadValue(
+                    f"GeneralizedAlpha takes no {what} together with constraints, and "
+                    f"'{compiled.system.name}' has constraints. Leave it out."
+                )
+        return smooth_motion(self, compiled, rho, t_end, q0, v0)
+
+    def certify(self, solution: Solution) -> list[Check]:
+        """Return the checks: see `Structural.certify`."""
+        return certified(solution) if solution.system.constraints else super().certify(solution)

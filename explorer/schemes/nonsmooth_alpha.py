@@ -25,6 +25,7 @@ from explorer.runs.time_stepping.factors import solved
 from explorer.schemes import schemes
 from explorer.schemes.bases.amplification import Coefficients, check_step
 from explorer.schemes.bases.capturing import LCP, ImplicitCapturing, Matrices
+from explorer.schemes.bases.constrained_alpha import certified, constrained
 from explorer.schemes.bases.newmark_family import AlphaFamily, Family, NewmarkFamily
 from explorer.schemes.newmark import GeneralizedAlpha
 from explorer.systems import System
@@ -64,6 +65,8 @@ class Alpha(ImplicitCapturing, Family):
 
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: contact laws, positions, energy that is made."""
+        if solution.system.constraints:
+            return certified(solution, self.lcp_tol)
         one_by_one = self.impact_steps > 1 and solution.p.shape[1]  # v inside an impact is none
         rows = ~np.any(solution.p > 0, axis=1) if one_by_one else None
         return [
@@ -132,6 +135,10 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     >>> bool(run.gap.min() > -1e-9)  # nothing penetrates
     True
 
+    Constraints phi(t, q) = 0 hold at both levels. As those of `GeneralizedAlpha` they act in the
+    smooth motion by their force, and at impacts by their impulses; so do the corrections of
+    contacts, which are solved one after the other. They need level "position+velocity".
+
     Order 2 between impacts, where it equals `GeneralizedAlpha`, and 1 across impacts.
 
     Parameters
@@ -152,12 +159,39 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     references: ClassVar = ("chen-2013", "bruls-2014", "cosimo-2020")
     choice_references: ClassVar = Alpha.choice_references | GeneralizedAlpha.choice_references
 
+    handles: ClassVar = Alpha.handles | {"constraints"}
+    takes: ClassVar[str] = (
+        "mechanical systems, smooth or with contacts, impacts and constraints, without friction"
+    )
+    feature_references: ClassVar = {"constraints": ("arnold-bruls-2007",)}
+
     level: str = knob(  # type: ignore[misc]
         "position+velocity", text="constraints on", choices=("position+velocity", "velocity")
     )
     forecast: float = knob(  # type: ignore[misc]
         0.5, 0, 1, text="forecast factor of the active set", strict=True, minor=True
     )
+
+    def kernel(
+        self,
+        compiled: Compiled,
+        t_end: float,
+        inp: np.ndarray,
+        matrices: Matrices,
+        e: np.ndarray,
+        record: dict[str, np.ndarray],
+    ) -> tuple[Callable[[], int], Callable[[], int], dict[str, np.ndarray]]:
+        """Return a march; constraints have one of their own."""
+        if not compiled.bound:
+            return super().kernel(compiled, t_end, inp, matrices, e, record)
+        if self.level != "position+velocity":
+            raise BadValue(
+                f"NonsmoothGeneralizedAlpha holds the constraints of '{compiled.system.name}' at "
+                "both levels: use level='position+velocity'."
+            )
+        lcp = self.lcp, self.lcp_tol, self.lcp_max
+        run = constrained(self, compiled, t_end, inp, matrices, e, record, lcp)
+        return run.march, run.last, run.more()
 
 
 @schemes.register

@@ -8,6 +8,9 @@ With G at the place of the step and everything else at its rows::
     friction   |p_t| <= p_max,  p_t = -p_max slip / |slip| where it slides, slip1 + e_t slip_0 in it
     constraint G v1 + phi_t = 0
 
+Where constraints hold at both levels, laws stand at the end of the step, and forces act along the
+mean of the gradients at both ends (`explorer.kernels.time_stepping.constrained_step`).
+
 Natural residuals, each in m/s beside the speeds of its own step: impulses are weighed by the
 inverse of the mass that they meet.
 """
@@ -108,7 +111,15 @@ class _Step:
         star = scheme.mass_point == "q_star"
         self.place = q[:-1] + self.h * scheme.gamma * v[:-1] if star else self.end
         self.t = solution.t[1:]
-        self.rows = Rows(solution, self.place, v[1:], self.t)
+        self.levels = solution.has("gamma_phi")
+        if self.levels:
+            c = scheme.gamma if star else 1.0
+            self.end, self.place = q[1:], q[:-1] + c * (q[1:] - q[:-1])
+            self.rows = Rows(solution, self.end, v[1:], self.t)
+            self.before = Rows(solution, q[:-1], v[:-1], solution.t[:-1])
+            self.c = c
+        else:
+            self.rows = Rows(solution, self.place, v[1:], self.t)
 
     def laws(self) -> np.ndarray:
         """Return the natural residual of contacts and friction in m/s, (n_steps,)."""
@@ -181,7 +192,7 @@ class _Step:
         before = {"t": run.t[:-1], "q": run.q[:-1], "v": run.v[:-1]}
         after = {"t": self.t, "q": self.end, "v": run.v[1:]}
         F0, F1 = force(run, **before), force(run, **after)
-        acts = h * (theta * F1 + (1 - theta) * F0) + self.rows.push(self._impulses())
+        acts = h * (theta * F1 + (1 - theta) * F0) + self._pushed()
         place = {"t": self.t, "q": self.place}
         off = momentum(run, v=run.v[1:] - run.v[:-1], **place) - acts
         size = momentum(run, v=np.abs(run.v[1:]) + np.abs(run.v[:-1]), size=True, **place)
@@ -207,6 +218,17 @@ class _Step:
                 f"forces unbalanced, more than newton_tol = {tol:g}.",
             )
         ]
+
+    def _pushed(self) -> np.ndarray:
+        """Return what contacts and constraints do to the momentum of each step, (n_steps, n)."""
+        p = self._impulses()
+        pushed = self.rows.push(p)
+        if not self.levels:
+            return pushed
+        pushed = self.c * pushed + (1 - self.c) * self.before.push(p)
+        turn = np.zeros_like(p)
+        turn[:, self.rows.compiled.rows :] = self.solution.gamma_phi[1:] / self.h
+        return np.asarray(pushed + self.before.push(turn) - self.rows.push(turn))
 
     def _impulses(self) -> np.ndarray:
         """Return the impulses of all rows of G, (n_steps, n_rows + n_constraints)."""

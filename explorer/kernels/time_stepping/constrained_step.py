@@ -10,13 +10,12 @@ of each constraint, P of velocities and gamma of positions::
 M is taken at (1 - c) q0 + c q1, c = gamma of the scheme, or 1 for the mass matrix at the iterate.
 Contacts keep Moreau's law of velocities, 0 <= G1 v1 + gap_t + e gap'_0 perp p >= 0, and push along
 G_m too. d and gamma are of order h^3. For theta = c = 1/2 the step is its own adjoint, so it is of
-order 2. If constraints are quadratic, M is constant and forces have a quadratic potential, then
-G_m (q1 - q0) = phi(q1) - phi(q0) = 0: constraints do no work, and X takes up what d would do, but for
-gamma^2. Energy is then kept to O(h^4), of gravity and rods to round-off of larger steps.
+order 2. Of quadratic constraints G_m (q1 - q0) = phi(q1) - phi(q0) = 0: they do no work. X takes
+back what d does, up to gamma^2, if M and F are constant: then energy is kept to O(h^4).
 
-Kinon, Betsch, Schneider, Multibody Syst. Dyn. 57 (2023) 1, the GGL principle, whose X it is; Gonzalez,
-Comput. Methods Appl. Mech. Engrg 174 (1999) 33, the discrete gradients; Gear, Leimkuhler, Gupta,
-J. Comput. Appl. Math. 12 (1985) 77, the two multipliers.
+Two multipliers: Gear, Leimkuhler, Gupta, J. Comput. Appl. Math. 12 (1985) 77. X: Kinon, Betsch,
+Schneider, Multibody Syst. Dyn. 57 (2023) 211. Discrete gradients: Gonzalez, Physica D 132
+(1999) 165.
 
 Newton's method is simplified: one factorisation serves a step as long as changes fall quickly.
 """
@@ -126,8 +125,9 @@ def renew_rows(problem: Problem, record: Record, work: Workspace, step: Step) ->
     """
     sizes, outputs, levels, v1 = problem.sizes, problem.outputs, work.levels, work.iterate.v
     ptr, col, val = problem.contacts.G.ptr, problem.contacts.G.col, problem.contacts.G.val
-    inp, out, act, rate = problem.bundles.inp, problem.bundles.out, work.active.act, work.active.rate
-    n, rows, off, size, closed = sizes.n, sizes.rows, 0.0, 0.0, True
+    inp, out, act = problem.bundles.inp, problem.bundles.out, work.active.act
+    n, rows, rate, closed = sizes.n, sizes.rows, work.active.rate, True
+    off, size, broken_by, speeds = 0.0, 0.0, 0.0, 0.0
     c = problem.method.gamma if problem.method.q_star else 1.0
     evaluate(problem.bundles, GAP)
     for j in range(step.held):
@@ -146,22 +146,25 @@ def renew_rows(problem: Problem, record: Record, work: Workspace, step: Step) ->
     for i in range(sizes.constraints):
         a = rows + i
         speed, terms = out[outputs.rates + a], 0.0
-        size = max(size, abs(speed))
+        speeds = max(speeds, abs(speed))
         for k in range(ptr[a], ptr[a + 1]):
             G1, u = out[outputs.G + k], v1[col[k]]
             levels.G1[k] = G1
             val[k] = (1.0 - c) * levels.G0[k] + c * G1
             speed += G1 * u
-            size = max(size, abs(G1 * u))
+            speeds = max(speeds, abs(G1 * u))
             terms += abs(G1) * (abs(inp[1 + col[k]]) + step.h * abs(inp[1 + n + col[k]]))
         levels.speed[i] = speed
-        off = max(off, abs(speed))
+        broken_by = max(broken_by, abs(speed))
         closed = closed and abs(out[outputs.phi + i]) <= CLOSE * terms
-    return off / size if size > 0.0 else 0.0, closed
+    turned = off / size if size > 0.0 else 0.0
+    return max(turned, broken_by / speeds if speeds > 0.0 else 0.0), closed
 
 
 @kernel(inner=True)
-def unbalanced(problem: Problem, record: Record, work: Workspace, step: Step) -> tuple[float, float]:
+def unbalanced(
+    problem: Problem, record: Record, work: Workspace, step: Step
+) -> tuple[float, float]:
     """Set R = -M (v1 - v0) + h theta F1 + h (1 - theta) F0 + G_c' P - X.
 
     Return the norm of R + G' p with the impulses of the contacts, and the largest term, in N s.

@@ -14,12 +14,12 @@ docstring of `explorer.schemes.moreau_jean`. One step from (q_i, v_i), all at ve
 With friction it is the problem of `friction.coulomb`, e_t slip_i besides the tangents; mu is that
 of the step's start. Constraints hold at velocity level, G_c v + phi_t = 0: with impulses as further
 unknowns W is [[W, -G_c'], [G_c, 0]] wherever it stands above. Positions drift away from phi = 0
-unless `position_projection` takes them back, or `constrained_step` holds both levels. A compliant contact is always in A, with the condition
-of `compliant_contact` (the source's relation corrected). `p` is the impulse of the step. If M, C,
-K, G are constant, one iteration is exact; the factors of W come from outside, once for each step
-size, and the Delassus matrix is made once with them. Of many contacts with a diagonal W it is not
-formed, and G may turn: see `friction.graph`. A W that changes and has a narrow band is kept as one:
-see `linear_algebra.saddle_point`.
+unless `position_projection` takes them back, or `constrained_step` holds both levels. A compliant
+contact is always in A, with the condition of `compliant_contact` (the source's relation corrected).
+`p` is the impulse of the step. If M, C, K, G are constant, one iteration is exact; the factors of W
+come from outside, once for each step size, and the Delassus matrix is made once with them. Of many
+contacts with a diagonal W it is not formed, and G may turn: see `friction.graph`. A W that changes
+and has a narrow band is kept as one: see `linear_algebra.saddle_point`.
 """
 
 from typing import NamedTuple
