@@ -130,3 +130,50 @@ def test_the_residual_of_an_implicit_step_is_its_definition(seed):
             norm, scale = stepping.residual(problem, record, work, step, task, largest)
             assert norm == pytest.approx(np.linalg.norm(expected))
             assert scale == pytest.approx(max(largest, abs(p).max()))
+
+
+@for_each("seed", range(20))
+def test_forces_say_what_is_held_and_what_slides(seed):
+    """Inside the friction cone a tangent is held; on its edge it slides the other way."""
+    rng, n, nc, nt = np.random.default_rng(seed), 2, 4, 3
+    count, m = nc + nt + 1, 4  # and a constraint, which is always held
+    at_mu, sticky = 2 * count + count * (n + 1), seed % 2
+    out = np.full(at_mu + 2 * nt, np.nan)
+    out[at_mu:] = rng.uniform(0.2, 2, 2 * nt)
+    act = np.append(rng.permutation(nc), [0] * nt)
+    tangents = {c: nc + i for i, c in enumerate(rng.permutation(nc)[:nt])}
+    place, sigma, z, expected = np.full(m, -1), np.zeros(count, int), [], {}
+    force, held, at, rows = rng.uniform(0.1, 3, m) * (rng.random(m) < 0.8), 1, m, {}
+    for k in range(m):
+        rows[act[k]] = (int(force[k] > 0), 0)
+        if act[k] not in tangents:
+            continue
+        t = place[k] = at
+        act[at] = row = tangents[act[k]]
+        at += 1
+        how = rng.integers(0, 6)  # slides, is held, on the edges, nearly on one
+        mu = out[at_mu + row - nc + (nt * sticky if how > 1 else 0)]
+        limit, sigma[t] = mu * force[k], impact.FREE if how > 1 else 2 * how - 1
+        if how > 1:
+            part = {2: rng.uniform(-0.9, 0.9), 3: 1.0, 4: -1.0, 5: 1.0 - 1e-14}[how]
+            z += [limit * (1 + part), float(how == 3)]
+        else:
+            part = -float(sigma[t])
+        expected[t] = part * limit
+        slides = {0: -1, 1: 1, 2: 0, 3: -1, 4: 1, 5: -1}[how]
+        touches = force[k] > 0
+        rows[row] = (int(touches and slides == 0), int(touches) * slides)
+    held += sum(closed for closed, _ in rows.values())
+    structures = [SimpleNamespace(closed=9, sigma=9) for _ in range(count)]
+    structures[-1].closed = 1
+    problem = SimpleNamespace(sizes=SimpleNamespace(n=n, n_c=nc, n_t=nt, rows=count), out=out,
+                              rows=structures, state=[SimpleNamespace(held=9)])  # fmt: skip
+    contacts = SimpleNamespace(act=act, place=place, sigma=sigma, force=np.full(m + nt, np.nan),
+                               z=np.append(force, z))  # fmt: skip
+    impact.distribute(problem, contacts, m, at_mu + nt * sticky)
+    np.testing.assert_allclose(contacts.force[:m], force)
+    for t, f in expected.items():
+        assert contacts.force[t] == pytest.approx(f, abs=1e-12)
+    for row, (closed, slides) in rows.items():
+        assert (structures[row].closed, structures[row].sigma) == (closed, slides), row
+    assert problem.state[0].held == held
