@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from types import SimpleNamespace
 
 import numpy as np
@@ -332,3 +333,59 @@ def test_springs_yield_and_remember_their_slip(tangent):
     slip = np.where(abs(elastic) > bound, u - np.sign(elastic) * bound / ((1 - b) * k), committed)
     np.testing.assert_allclose(held.trial, slip)
     np.testing.assert_array_equal(held.committed, [0.1, -0.2, 0.0])
+
+
+@for_each(("alphas", "degree"), itertools.product([(0.0, 0.0), (0.2, 0.4), (0.2, 0.0)], (4, 7)))
+def test_the_error_of_a_step_is_that_of_a_motion_under_its_forces(monkeypatch, alphas, degree):
+    """None where a quartic solves M a = F(t), whatever a step carries; else by F at its middle."""
+    n, h, t0, (am, af) = 3, 0.1, 1.0, alphas
+    case = Case(4, n)
+    space, part, inp = whole.estimate.__globals__, case.part, case.problem.bundles.inp
+    path = [np.polynomial.Polynomial(c) for c in case.rng.normal(size=(n, degree + 1))]
+
+    def motion(t, order=0):
+        return np.array([(p.deriv(order) if order else p)(t - t0) for p in path])
+
+    def forces(problem, F):  # the mass matrix moves with time
+        F[:] = (np.eye(n) + inp[0] * np.diag([1.0, 2.0, 3.0])) @ motion(inp[0], 2)
+
+    def mass(problem):
+        case.matrices.M[:] = np.eye(n) + inp[0] * np.diag([1.0, 2.0, 3.0])
+
+    def lu_solve(W, n, below, above, pivots, b):
+        b[:] = np.linalg.solve((1 - am) * part.c_a * case.matrices.M, b)
+
+    for name, stand_in in (("forces", forces), ("mass", mass), ("lu_solve", lu_solve)):
+        monkeypatch.setitem(space, name, stand_in)
+    problem = SimpleNamespace(
+        method=METHOD._replace(alpha_m=am, alpha_f=af), bundles=case.problem.bundles, matrices=case.matrices,
+        bands=Bands(n - 1, n - 1, n - 1, n - 1), options=SimpleNamespace(moves=True), grid=SimpleNamespace(t_end=2.0),
+    )  # fmt: skip
+    part = part._replace(t0=t0, t1=t0 + h, h=h, c_a=1.0)
+    part.d0[:], part.v0[:], part.d1[:], part.v1[:] = motion(t0), motion(t0, 1), motion(t0 + h), motion(t0 + h, 1)  # fmt: skip
+    case.work.true0[:] = motion(t0, 2)
+    if am == af == 0.0:
+        part.a1[:] = motion(t0 + h, 2)  # else something that is carried
+    got = whole.estimate(problem, part, case.work)
+    np.testing.assert_allclose(case.work.true1, motion(t0 + h, 2), rtol=1e-9)
+    np.testing.assert_allclose(case.work.a_m, motion(t0 + h / 2, 2), rtol=1e-9)
+    expected = error.local_error(n, h, 2.0, part.d0, part.v0, motion(t0, 2), motion(t0 + h / 2, 2),
+                                 motion(t0 + h, 2), part.d1, part.v1)  # fmt: skip
+    assert got == pytest.approx(expected, abs=1e-14)
+    assert (got < 1e-13) == (degree == 4)
+
+
+@for_each("below", (0, 1, 2))
+def test_accelerations_are_taken_to_equilibrium_as_far_as_the_step_resolves_it(monkeypatch, below):
+    """a + W^-1 w (F - M a), with M in its band."""
+    n, rng = 5, np.random.default_rng(below)
+    M, W = banded(rng, n, below, 2 - below), rng.normal(size=(n, n))
+    bands = SimpleNamespace(mass_below=below, mass_above=2 - below, below=n - 1, above=n - 1)
+    a, F = rng.normal(size=(2, n))
+    expected = a + np.linalg.solve(W, 0.7 * (F - M @ a))
+    monkeypatch.setitem(whole.to_equilibrium.__globals__, "lu_solve",
+                        lambda W, n, low, high, pivots, b: b.__setitem__(slice(None), np.linalg.solve(W, b)))  # fmt: skip
+    problem = SimpleNamespace(bands=bands, matrices=SimpleNamespace(M=M + 9 * (M == 0)))
+    work = SimpleNamespace(W=W, F=F, pivots=None)
+    whole.to_equilibrium(problem, work, 0.7, a)
+    np.testing.assert_allclose(a, expected, rtol=1e-10)
