@@ -68,8 +68,8 @@ def element(monkeypatch, tableau, stages, sliding, seed=0, **units):
                            B=B, active=[SimpleNamespace(sliding=sliding)])  # fmt: skip
     stage = SimpleNamespace(K=rng.normal(size=(s, N)) * length / time, W=rng.normal(size=(s, SURFACES)),
                             C=np.zeros((s, SURFACES)), sel=np.zeros((s, SELECTED)))  # fmt: skip
-    solver = SimpleNamespace(M=np.full((size, size), np.nan), pivots=np.zeros(size, int), rhs=np.zeros(size),
-                             scale=np.ones(size), steep=np.zeros(size), newton=newton)  # fmt: skip
+    solver = SimpleNamespace(M=np.full((size, size), np.nan), pivots=np.zeros(size, int), rhs=np.full(size, np.nan),
+                             scale=np.full(size, np.nan), steep=np.zeros(size), newton=newton)  # fmt: skip
     space = elements.factor.__globals__
     monkeypatch.setitem(space, "flow", lambda _: out.__setitem__(
         slice(None), system.f(inp[0], inp[1 : 1 + N], inp[1 + N :])))  # fmt: skip
