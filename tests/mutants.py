@@ -4,11 +4,11 @@ A mutant is the project with one operator or one number of one line changed. It 
 of its room fails, and survives if all of them pass. Mutants are drawn by a seed from the files that
 are asked for, all lines alike. Each is made in a copy, so nothing here is edited.
 
-The tests of a file are those that bear its name or that of its folder, those that import it or say
-the name of something public in it, then those of the other files in its folder, first of those that
-import it; where there are few, and for kernels, those of the files that import it, and so on. Where
-a test takes a kernel as Python runs it (tests/plain.py), nothing is compiled; else it is
-compiled anew in a cache of the copy.
+The tests of a file are those that take it uncompiled (tests/plain.py), those that bear its name or
+that of its folder, those that import it or say the name of something public in it, then those of
+the other files in its folder, first of those that import it; where there are few, and for kernels,
+those of the files that import it, and so on. What is compiled is compiled anew in a cache of the
+copy.
 """
 
 from __future__ import annotations
@@ -362,7 +362,8 @@ class Rooms:
         folder = own.rpartition(".")[0] + "."
         room = {name for name in self.files if name.startswith(folder)}
         near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
-        seen, found = {own}, self.called(own)
+        seen, found = {own}, self.uncompiled(own)
+        found += [path for path in self.called(own) if path not in found]
         found += [path for path in self.ordered({own}) if path not in found]
         for others in (near, set() if folder.startswith(KERNELS) else room):
             found += [path for path in self.ordered(others) if path not in found]
@@ -372,6 +373,11 @@ class Rooms:
             found += [path for path in self.ordered(level) if path not in found]
             level = {user for name in level for user in self.users.get(name, ())} - seen
         return found
+
+    def uncompiled(self, module: str) -> list[Path]:
+        """Return the test files that take a kernel as Python runs it, which is quick."""
+        said = f'plain("{module.removeprefix(KERNELS)}")'
+        return sorted(path for path, (text, _) in self.tests.items() if said in text)
 
     def called(self, module: str) -> list[Path]:
         """Return the test files that bear the name of a module, then those of its folder."""
