@@ -21,8 +21,11 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     workspace,
 )
 
-inner = plain("time_stepping.nonsmooth_alpha_iteration")
-N, NC = 3, 4
+inner, whole = (
+    plain("time_stepping.nonsmooth_alpha_iteration"),
+    plain("time_stepping.nonsmooth_alpha"),
+)
+N, NC, METHOD_AF = 3, 4, 0.4
 
 
 class Case:
@@ -137,3 +140,54 @@ def test_the_residual_and_the_terms_that_cancel_in_it(seed, interpolated, consta
     if not constant:
         terms = terms + abs(K) @ abs(w.d_f) + abs(C) @ abs(w.v_f)
     assert scale == pytest.approx(terms.max())
+
+
+@for_each("level", [VELOCITY, BOTH, INSIDE, MEAN])
+def test_weights_are_the_derivatives_of_the_state_of_a_step(level):
+    """d and v at t_f by x and w, and what the contacts look at: v at the end, or d."""
+    case, h = Case(1, level), 0.1
+    w, record = case.work, SimpleNamespace(**{k: case.rng.normal(size=(2, N)) for k in "qva"})
+    step = whole.coefficients(case.problem, 1.2, 0, h, 1.3)
+    assert step.t_f == pytest.approx(1.2 + (1 - METHOD_AF) * h)
+    shares = {VELOCITY: (h / 2, 1.0), MEAN: (h, 1.0), BOTH: (1.0, 0.0), INSIDE: (0.0, 0.0)}
+    assert (step.s_d, step.s_v) == pytest.approx(shares[level])
+    x, first, slopes = w.x.copy(), w.w.copy(), {}
+    for name, unknown in (("x", w.x), ("w", w.w)):
+        states = []
+        for by in (0.0, 1.0):
+            w.x[:], w.w[:] = x, first
+            unknown += by
+            inner.evaluate_state(case.problem, record, w, step)
+            states.append(np.array([w.v_f, w.d_f, w.v1, w.d1])[:, 0])
+        slopes[name] = states[1] - states[0]
+    seen = 2 if level == VELOCITY else 3
+    expected = [*slopes["x"][:2], *slopes["w"][:2], slopes["x"][seen], slopes["w"][seen]]
+    np.testing.assert_allclose(whole.weights_of(case.problem, step), expected, atol=1e-12)
+    case.problem.method = case.method._replace(interpolated=True)
+    assert whole.coefficients(case.problem, 1.2, 0, h, 1.3).t_f == 1.3
+
+
+@for_each(("level", "row"), itertools.product([VELOCITY, BOTH, INSIDE, MEAN], (0, 1)))
+def test_contacts_that_take_part_from_the_start_of_a_step(level, row):
+    """On velocities those whose gap is closed at the forecast; all on positions and forces."""
+    case, h, rng = Case(2, level), 0.1, np.random.default_rng(3)
+    case.problem.method = case.method._replace(forecast=0.5)
+    gap, speed = np.array([0.04, 0.06, -0.1, 0.01]), np.array([-1.0, -1.0, 3.0, 0.5])
+    record = SimpleNamespace(
+        **{k: rng.normal(size=(3, N)) for k in "qv"}, p=np.full((3, NC), 9.0), active=np.full((3, NC), 9),
+        gap=np.tile(gap, (3, 1)), gap_dot=np.tile(speed, (3, 1)),
+    )  # fmt: skip
+    w, e, i = case.work, case.problem.contacts.e, row
+    w.state[0].before = 0.05
+    closed = gap + 0.5 * h * speed <= 0
+    assert [*closed] == [True, False, False, False]
+    count = whole.active_set(case.problem, record, w, i, h)
+    listed = {VELOCITY: np.flatnonzero(closed), BOTH: []}.get(level, np.arange(NC))
+    assert [*w.problem.act[:count]] == [*listed]
+    assert [*record.active[i + 1]] == [*(closed * (level == VELOCITY)).astype(int)]
+    for zero in (record.p[i + 1], w.problem.z, w.x, w.w):
+        assert not zero.any()
+    np.testing.assert_allclose(w.e_dot, e * speed)
+    slope = (record.q[i] - record.q[i - 1]) / 0.05 if i else record.v[i]
+    np.testing.assert_allclose(w.before, record.q[i] - h * slope)
+    assert w.state[0].before == h
