@@ -16,7 +16,7 @@ GRAZES, MEETS, NEAR = doubtful.GRAZES, doubtful.MEETS, doubtful.NEAR
 X, R_X = 2, 6  # places of the state and of r_x among the numbers of an event
 
 
-def judge(events, ways=(), nearest=np.inf, steps=((1.0, -20.0, 3.0),), safe=5.0):
+def judge(events, ways=(), nearest=np.inf, steps=((1.0, -20.0, 3.0),), safe=5.0, band=1e-6):
     """Return the bits, and the margins; an event is (t, D, bend, how)."""
     head = np.zeros(len(events), EVENT).view(np.recarray)
     parts = np.full((len(events), 9), 1e9)
@@ -27,7 +27,7 @@ def judge(events, ways=(), nearest=np.inf, steps=((1.0, -20.0, 3.0),), safe=5.0)
         parts[k, X : X + 3], parts[k, R_X : R_X + 3] = (k + 1.0, -2.0, 0.0), (0.5, -3.0, 4.0)
     watch = np.zeros(2, WATCH).view(np.recarray)
     watch["nearest"] = np.inf, nearest
-    limits = SimpleNamespace(rtol=1e-3, atol=1e-2, t_end=10.0, band=1e-6, safe=safe)
+    limits = SimpleNamespace(rtol=1e-3, atol=1e-2, t_end=10.0, band=band, safe=safe)
     margins = np.full(len(events), np.nan)
     bits = doubtful.doubtful(head, parts, X, R_X, 3, np.array(steps), watch, np.array(ways, int), limits, margins)  # fmt: skip
     return bits, margins
@@ -49,6 +49,16 @@ def test_the_margin_is_the_depth_beyond_zero_over_the_error():
     assert bits == GRAZES  # of the second
     assert judge(events[:1])[0] == judge(events[2:])[0] == 0
     assert judge(events[:1], safe=1e9)[0] == GRAZES
+    assert judge(events[:1], safe=margins[0])[0] == 0
+    at_once = judge([events[0], (3.0, -0.1, 5.0, 1)])
+    assert (at_once[0], at_once[1][1]) == (0, np.inf)  # it was not on its way
+
+
+def test_what_no_state_moves_has_no_error():
+    """A guard of the time alone, whose slope and bend are exact."""
+    row = SimpleNamespace(how=0, D=-2.0, bend=3.0)
+    limits = SimpleNamespace(rtol=1e-3, atol=1e-2)
+    assert doubtful.margin([row], np.ones(2), np.zeros(2), -1, limits) == np.inf
 
 
 def test_what_is_crossed_against_its_direction_has_no_margin():
@@ -76,6 +86,9 @@ def test_events_meet_within_the_time_in_which_the_guard_crosses_its_band(slope):
         assert judge([(1.0, -2.0, 0.0, 0), (1.0 + gap, slope, 0.0, 0)])[0] == bits
         assert judge([(10.0 - gap, slope, 0.0, 0)])[0] == bits  # the end of the run
         assert judge([(1.0, slope, 0.0, 0), (1.0 + gap, slope, 0.0, CHAINED)])[0] == 0
+    band = 2.0**-20  # itself counts
+    assert judge([(1.0, 1.0, 0.0, 0), (1.0 + band, 1.0, 0.0, 0)], ways=(1,), band=band)[0] == MEETS
+    assert judge([(10.0 - 2.0**-20, 1.0, 0.0, 0)], ways=(1,), band=band)[0] == MEETS
     assert judge([(0.0, -2.0, 0.0, 1)])[0] == MEETS  # at once: the start
     assert judge([(0.0, -2.0, 0.0, 0), (5.0, -2.0, 0.0, 1)])[0] == 0
     assert judge([(1.0, -2.0, 0.0, 0, 2)])[0] == MEETS  # two contacts
