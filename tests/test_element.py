@@ -141,6 +141,21 @@ def test_a_slope_is_compared_with_its_terms(monkeypatch, sliding, large):
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+def test_states_round_to_parts_of_the_steepest_slope(monkeypatch):
+    """By h times its terms, which each slope feels by its derivatives."""
+    lengths, inverse = (0.1, 0.2), []
+    for h in lengths:
+        el, t, x, system = element(monkeypatch, "radau_iia", 2, 1)
+        el.stages.K[:], system.a[:] = 0.0, 0.0  # a state that does not depend on h
+        el.solver.newton["h"] = h
+        el.solver.M[:] = 0.0
+        steep = elements.slope_rows(el, t, x, 0)
+        inverse.append(1.0 / el.solver.scale[: 2 * (N + 1)].reshape(2, -1)[:, :N])
+    rise = [abs(system.F + np.einsum("kop,o->kp", system.C, w)).sum(axis=1) for w in el.stages.sel]
+    np.testing.assert_allclose(inverse[1] - inverse[0], 0.1 * steep * np.array(rise), rtol=1e-9)
+    assert steep == pytest.approx((inverse[0] - 0.1 * steep * np.array(rise)).max())
+
+
 @for_each("case", [c for c in CASES if c[2] != SURFACE or (c[1] < 2 and c[3] == 0.0)])
 def test_a_solved_element_obeys_its_equations(monkeypatch, case):
     """K = f at the stages, c = 0 where it slides, and the end where it was asked for."""

@@ -10,7 +10,9 @@ import pytest
 from loops import for_each
 from plain import plain
 
-stage = plain("fesd.stage_complementarity")
+from explorer.kernels.fesd.collocation import collocation
+
+stage, march = plain("fesd.stage_complementarity"), plain("fesd.fixed_step_rk")
 
 
 def groups(members, leaders):
@@ -185,3 +187,88 @@ def test_a_region_weighs_by_its_nearest_cell(seed):
     np.testing.assert_allclose(R @ c, expected, atol=1e-12)
     assert not R[:2, 2].any()
     assert not R[2, :2].any()
+
+
+def linear_step(seed, s=2, n=2, nc=3):
+    """Return a step whose K answers to its multipliers by given columns."""
+    rng, of, V, linear = vectors(seed, s, nc)
+    nv, ng = len(of.member), len(of.leader)
+    m = s * (nv + ng)
+    linear.R[:, :, :] = rng.integers(-1, 2, linear.R.shape)
+    slopes = stage.Slopes(None, None, rng.normal(size=s * n), rng.normal(size=(s * nv, s * n)))
+    lcp = SimpleNamespace(M=np.full((m, m), np.nan), q=np.full(m, np.nan), row=np.zeros(s * n), z=rng.uniform(size=m))  # fmt: skip
+    unknowns = SimpleNamespace(K=rng.normal(size=(s, n)), V=V, end=np.zeros(n))
+    method = SimpleNamespace(A=rng.normal(size=(s, s)), ahead=None)
+    problem = SimpleNamespace(n_x=n, n_c=nc, n_sel=m)
+    return rng, stage.Step(problem, method, of, unknowns, linear, slopes, lcp)
+
+
+@for_each("seed", range(8))
+def test_the_complementarity_problem_is_that_of_the_linear_model(seed):
+    """w = R (C + C_x dX) + lambda with dX = h A dK by the change and the variables; 1 - sum."""
+    rng, step = linear_step(seed)
+    of, V, linear, h = step.groups, step.unknowns.V, step.linear, 0.3
+    (s, nv), ng, n = V.shape, len(of.leader), 2
+    march.assemble(step, h)
+    for _ in range(3):
+        z = rng.normal(size=s * (nv + ng))
+        v, lam = z[: s * nv].reshape(s, nv), z[s * nv :].reshape(s, ng)
+        dK = (step.slopes.change + step.slopes.columns.T @ (v - V).ravel()).reshape(s, n)
+        expected = [
+            linear.R[i] @ (linear.C[i] + h * linear.Cx[i].reshape(-1, n) @ (step.tableau.A[i] @ dK))
+            + lam[i, of.group] for i in range(s)
+        ]  # fmt: skip
+        sums = [[1 - v[i, of.group == g].sum() for g in range(ng)] for i in range(s)]
+        w = step.lcp.M @ z + step.lcp.q
+        np.testing.assert_allclose(w, np.append(expected, sums), atol=1e-12)
+
+
+@for_each(("seed", "part"), itertools.product(range(4), (1.0, 0.5)))
+def test_multipliers_move_to_the_solution_and_slopes_answer(seed, part):
+    """What is within round-off of 0 or 1 is that."""
+    _, step = linear_step(seed)
+    (K, V, _), z = vars(step.unknowns).values(), step.lcp.z
+    s, nv = V.shape
+    tiny = 0.1 * march.SNAP
+    z[:3] = tiny, 1 - tiny, 0.5
+    goal = z[: s * nv].copy()
+    goal[:2] = 0.0, 1.0
+    moved = goal.reshape(s, nv) - V
+    before, start = V.copy(), K.copy()
+    answer = step.slopes.change + step.slopes.columns.T @ moved.ravel()
+    march.update(step, part)
+    np.testing.assert_allclose(V, before + part * moved, rtol=1e-14, atol=1e-16)
+    if part == 1.0:
+        assert (V[0, 0], V[0, 1]) == (0.0, 1.0)
+    np.testing.assert_allclose(K, start + part * answer.reshape(K.shape), rtol=1e-12)
+
+
+@for_each(("tableau", "stages"), [("radau_iia", 2), ("gauss", 3), ("lobatto_iiic", 3)])
+def test_a_step_begins_with_the_polynomial_of_the_one_before(tableau, stages):
+    """If its multipliers are even; else with its last slopes, at last in the middle."""
+    method, n, of = collocation(tableau, stages), 2, groups((2, 1), (1, 0))
+    nv = len(of.member)
+
+    def slopes(t):
+        return np.array([1.0 + t, (t - 2.0) ** (stages - 1)])
+
+    nsel = 5
+    record = SimpleNamespace(slopes=np.array([[slopes(t) for t in method.c]] * 2).reshape(2, -1),
+                             mult=np.arange(2.0 * stages * nsel).reshape(2, -1))  # fmt: skip
+    last = record.slopes[0].reshape(stages, n)[-1]
+    for attempt, e, even in ((0, 1, True), (0, 1, False), (1, 1, True), (2, 1, True), (0, 0, True)):
+        K, V = np.tile(last, (stages, 1)), np.full((stages, nv), 0.25)
+        V[0, nv - 1] = 0.25 if even else 0.5
+        step = SimpleNamespace(groups=of, unknowns=SimpleNamespace(K=K, V=V), tableau=method,
+                               problem=SimpleNamespace(n_sel=nsel))  # fmt: skip
+        march.predict(step, record, e, attempt)
+        carried = attempt == 0 and e and even
+        middle = attempt == 2 or e == 0
+        expected = [slopes(1 + t) if carried else 0 * last if middle else last for t in method.c]
+        np.testing.assert_allclose(K, expected, atol=1e-9)
+        choice = np.array([0.25] * nv)
+        if middle:  # of a group with a leader all alike; a multiplier of its own at 1/2
+            choice = np.array([1 / (nv + 1), 1 / (nv + 1), 0.5])
+        elif attempt == 1:
+            choice = record.mult[0].reshape(stages, nsel)[-1, of.member]
+        np.testing.assert_allclose(V, np.tile(choice, (stages, 1)))
