@@ -22,6 +22,7 @@ import sympy as sp
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.saddle import gradient
+from explorer.errors import BadModel
 from explorer.systems import LagrangianSystem, System
 from explorer.systems.assembly import Assembler
 from explorer.types import Reals
@@ -30,6 +31,7 @@ __all__ = ["Assembly", "assembly"]
 
 _RANK = 1e-10
 _ON_ZERO = 1e-10  # what changes a constraint is on its zero: where it goes decides
+_LEFT = 1e-7  # of what the constraints ask of a derivative: more is no round-off
 
 
 class Assembly:
@@ -40,9 +42,19 @@ class Assembly:
     system : LagrangianSystem
         With constraints; `system.assembles` are the dependent coordinates, () if none was chosen:
         then those in which the pivots of phi_q stand at the guess.
+
+    Raises
+    ------
+    BadModel
+        If it has no constraints.
     """
 
     def __init__(self, system: LagrangianSystem) -> None:
+        if not system.constraints:
+            raise BadModel(
+                f"'{system.name}' has no constraints, so no coordinate depends on the others: "
+                "remove assemble=, or add constraints."
+            )
         self.system = system
         self.n, self.m, self.nr = system.n, len(system.constraints), len(system.parameters)
         t = se.Symbol("t")
@@ -129,8 +141,16 @@ class Assembly:
         def values(t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             return self._at(rho, t, q, held)
 
-        assembler = Assembler(self.system.name, constraints, values)
-        free = self.dependent(values(0.0, guess_q)[2])
+        assembler = Assembler(self.system.name, constraints, values, self.system.coordinates)
+        phi, _, G = values(0.0, guess_q)
+        lost = ~(np.isfinite(phi) & np.isfinite(G).all(axis=1))
+        if lost.any():
+            raise BadModel(
+                f"'{self.system.name}' cannot be assembled: "
+                f"{constraints[int(lost.argmax())].name!r} or its gradient is not "
+                "finite at the start. Begin with a guess at which it can be evaluated."
+            )
+        free = self.dependent(G)
         q = assembler.place(0.0, guess_q, free)
         v, free_v = assembler.speeds(0.0, q, guess_v, free)
         return np.concatenate([q, v]), free, free_v
@@ -149,6 +169,11 @@ class Assembly:
             Its derivatives.
         along : (n_rho, p)
             How the parameters move with each.
+
+        Raises
+        ------
+        BadModel
+            If the dependent coordinates cannot follow: the constraint that would open.
         """
         n, guess = self.n, np.array(x, float)
         held = self.holding(rho, guess)
@@ -177,6 +202,18 @@ class Assembly:
         saddle = np.block([[A, -(G * free).T], [G, np.zeros((len(G), len(G)))]])
         found = np.linalg.lstsq(saddle, np.vstack([given, held]), rcond=_RANK)[0]
         solved: np.ndarray = found[:n]
+        left = np.abs(G @ solved - held)
+        size = 1 + np.abs(held).max(initial=0.0) + np.abs(solved).max(initial=0.0)
+        if left.max(initial=0.0) > _LEFT * size:
+            worst = self.system.constraints[int(left.max(axis=1).argmax())].name
+            some = ", ".join(
+                repr(x) for x, f in zip(self.system.coordinates, free, strict=True) if f
+            )
+            raise BadModel(
+                f"The start of '{self.system.name}' has no derivative: {some} cannot follow the "
+                f"constraint {worst!r} where a parameter or another coordinate moves. Name other "
+                "dependent coordinates, assemble=..., or let True choose them."
+            )
         return solved
 
 

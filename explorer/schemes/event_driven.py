@@ -34,6 +34,7 @@ from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.dependent import undetermined
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.settings import Formulation, Settings
 from explorer.runs.event_driven.sliding import SwitchedMarch
@@ -176,6 +177,12 @@ class EventDriven(Picks, Scheme):
             object.__setattr__(self, "method", _read(self.method))
         super().__post_init__()
         self.check_picks()
+        for name in ("xi", "omega"):
+            if not getattr(self, name) >= 0:
+                raise BadValue(
+                    f"EventDriven: {name} = {getattr(self, name):g} of the penalty would drive "
+                    "the motion away from its constraints; use 0 or more."
+                )
         if self.newmark is not None and self.newmark.a0 != "consistent":
             raise BadValue(
                 "EventDriven recomputes the acceleration after every event, so "
@@ -229,7 +236,7 @@ class EventDriven(Picks, Scheme):
         remedy = "at the start it follows from the others, and later it does not."
         if self.formulation == "penalty":
             remedy = f"use a larger alpha than {self.alpha:g}."
-        found = [*located(solution, accuracy, remedy), *flowed]
+        found = [*located(solution, accuracy, remedy), *undetermined(march), *flowed]
         if self.newmark is None:
             return [*found, *flow_energy(solution, accuracy, march.steps.t, march.steps.h)]
         return [*found, *(by_steps(solution) if solution.potential is not None else ())]

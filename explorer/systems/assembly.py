@@ -37,10 +37,19 @@ class Assembler:
         (m,), those that hold.
     values : callable
         Returns phi (m,), phi_t (m,) and phi_q (m, n) at t and q (n,).
+    coordinates : sequence of str
+        (n,) their names, for messages.
     """
 
-    def __init__(self, name: str, constraints: Sequence[Constraint], values: Values) -> None:
+    def __init__(
+        self,
+        name: str,
+        constraints: Sequence[Constraint],
+        values: Values,
+        coordinates: Sequence[str] = (),
+    ) -> None:
         self.name, self.constraints, self._values = name, constraints, values
+        self.coordinates = tuple(coordinates)
 
     def __call__(self, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return phi (m,), phi_t (m,) and phi_q (m, n)."""
@@ -162,10 +171,43 @@ class Assembler:
             f"'{self.name}' cannot be assembled near its start: "
             f"{self.constraints[worst].name!r} is left with phi = {quantity(phi[worst], 'm')}."
         )
-        rest = np.linalg.norm(G[:, free].T @ phi) <= 1e-5 * np.linalg.norm(phi)
+        if not free.any():
+            return text + " No coordinate changes it there: begin with another guess."
+        size = 1e-5 * np.linalg.norm(phi)
+        rest = np.linalg.norm(G[:, free].T @ phi) <= size
+        if rest and self.coordinates and not free.all():
+            beside = q + 0.1 * (1 + np.abs(q)) * np.cos(np.arange(len(q)))  # no zero by chance
+            G = self(t, beside)[2]
+            if np.isfinite(G).all() and (why := self._stuck(G, free)):
+                return text + why
         if rest and len(names) > 1:
             text += f" {_listed(names)} contradict each other there."
         return text + " Change the lengths or the start of the points, or hold fewer of them."
+
+    def _stuck(self, G: np.ndarray, free: np.ndarray) -> str:
+        """Return which of the coordinates that may change are no help; "" if none is in the way."""
+        columns, names = G[:, free].T, np.array(self.coordinates)[free].tolist()
+        size = np.linalg.norm(columns, axis=1)
+        most = size.max(initial=0.0)
+        idle = [repr(x) for x, s in zip(names, size, strict=True) if not s > _SMALL * most]
+        others = " Name other dependent coordinates, assemble=..., or let True choose them."
+        if idle:
+            return f" No constraint depends on {_listed(idle)}." + others
+        for k in range(1, len(columns)):
+            weights = np.linalg.lstsq(columns[:k].T, columns[k], _SMALL)[0]
+            if np.linalg.norm(columns[:k].T @ weights - columns[k]) <= _SMALL * size[k]:
+                on = [repr(x) for x, w in zip(names, weights, strict=False) if abs(w) > _SMALL]
+                return (
+                    f" {names[k]!r} changes the constraints only as {_listed(on)} "
+                    f"{'does' if len(on) == 1 else 'do'}." + others
+                )
+        few = np.linalg.matrix_rank(G, _SMALL * np.abs(G).max()) > len(names)
+        return (
+            f" {_listed([repr(x) for x in names])} alone cannot satisfy so many constraints."
+            + others
+            if few
+            else ""
+        )
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,10 +10,11 @@ from explorer.runs.event_driven.changes import holding, sides_of
 from explorer.runs.event_driven.run import Run
 from explorer.systems.assembly import dependence
 
-__all__ = ["dependent", "not_met", "rank_lost", "without_inertia"]
+__all__ = ["dependent", "not_met", "rank_lost", "tied", "without_inertia"]
 
 _NEAR = 1e5  # a condition number from which on a run may fail for it
 _SINGULAR = 1e-12  # of the largest: no inertia
+_TIED = 1e-9  # of a gradient of length one: smaller is zero
 _MOVES = 0.1  # of the largest part of a motion
 
 
@@ -79,6 +80,30 @@ def without_inertia(run: Run, M: np.ndarray) -> str:
         f"leave free, at t = {quantity(t, 's')}: nothing determines the acceleration of "
         f"{', '.join(moved)}. Give this motion inertia, or add a constraint that determines it"
     )
+
+
+def tied(run: Run) -> str:
+    """Say which velocities of an impact law depend on each other; empty: none."""
+    flow, (t, x, *_) = run.flow, run.end()
+    laws = [c for c in flow.system.contacts if c.reset] if flow.mechanical and flow.n_phi else []
+    if not laws:
+        return ""
+    G, names = _gradients(run, t, x)[0], flow.system.coordinates
+    rank = int(np.linalg.matrix_rank(G, _TIED))
+    for contact in laws:
+        given = np.isin(names, list(dict(contact.reset)))
+        across = scipy.linalg.null_space(G[:, ~given].T, rcond=_TIED)
+        ties = np.abs(across.T @ G[:, given]).max(axis=0, initial=0.0)
+        found = [repr(c) for c, tie in zip(np.array(names)[given].tolist(), ties, strict=True)
+                 if tie > _TIED]  # fmt: skip
+        if found:
+            free = len(names) - rank
+            return (
+                f"the impact law of {contact.name!r} gives the velocities of {', '.join(found)}, "
+                f"which depend on each other by the constraints: {free} of {len(names)} velocities "
+                f"{'is' if free == 1 else 'are'} independent. Give fewer"
+            )
+    return ""
 
 
 def _which(names: tuple, G: np.ndarray, small: float) -> str:

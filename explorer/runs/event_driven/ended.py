@@ -24,6 +24,7 @@ from explorer.runs.event_driven.constraints_failed import (
     dependent,
     not_met,
     rank_lost,
+    tied,
     without_inertia,
 )
 from explorer.runs.event_driven.run import Run
@@ -62,6 +63,8 @@ def ended(run: Run) -> Status:
         return _stopped(run, name, not_met(run))
     if code == RANK_LOST:
         return _stopped(run, name, rank_lost(run))
+    if code == SINGULAR and (why := tied(run)):
+        return _stopped(run, name, why)
     if code in _LOST and (why := dependent(run)):
         return _stopped(run, Status.of(RANK_LOST, 0, t).name, why)
     if code in _LOST and (why := _massless(run)):
