@@ -61,7 +61,7 @@ REFUSED = {
     ),
     "a law of too many": (
         lambda: planar("x - y", contacts=[law(x="v_x", y="-v_y")]),
-        "'floor' gives the velocities of 'x', 'y', which depend .* 1 of 2 velocities is independ",
+        r"'floor' gives the velocities of 'x', 'y', which depend .* 1 of 2 velocities is independ",
     ),
     "a law of dependent ones": (
         lambda: planar("x - y", q="x y z", contacts=[law(x="-v_x", y="-v_y")]),
@@ -89,7 +89,7 @@ def test_a_quaternion_must_not_be_zero():
     with pytest.raises(ex.BadModel, match="is zero, which is no orientation"):
         spin.body("top", mass=1, inertia=[1, 1, 1], turn=[0, 0, 0, 0])
     spin.body("top", mass=1, inertia=[1, 1, 1])
-    with pytest.raises(ex.BadModel, match="'norm top' is left with phi = -0.5"):
+    with pytest.raises(ex.BadModel, match=r"'norm top' is left with phi = -0\.5"):
         ex.simulate(spin.system(t_end=1.0), RUN, q0=[0] * 7)
 
 

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import numpy as np
 import sympy as sp
 
+from explorer.compiled.assembly import assembly
 from explorer.derivatives.question import ask
 from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.choose import choose
@@ -251,7 +252,7 @@ class ReturnMap:
         return simulate(
             self.system,
             self.scheme,
-            x0=x,
+            x0=self._held(x),
             t_end=span,
             mode0=self.mode,
             rho=self.values,
@@ -265,7 +266,7 @@ class ReturnMap:
         return event.contact == self.section and event.kind != "released" and late
 
     def _run(self, x: np.ndarray, span: float, n_x: int | None) -> Solution:
-        compiled = self.compiled
+        compiled, x = self.compiled, self._held(x)
         if n_x is None:
             return self.scheme.run(compiled, self.rho, span, x0=x)
         if self.mode is not None:
@@ -275,6 +276,10 @@ class ReturnMap:
         return self.scheme.run(
             compiled, self.rho, span, x0=x, wrt=(-1,) * n_x, seeds=np.eye(n_x), t_eval=[span]
         )
+
+    def _held(self, x: np.ndarray) -> np.ndarray:
+        """Return the state on the constraints next to x: Newton's steps leave them."""
+        return assembly(self.system)(self.rho, x) if self.system.constraints else x
 
     @property
     def _hybrid(self) -> HybridSystem:
@@ -328,4 +333,6 @@ def _symbols(system: System) -> set[sp.Symbol]:
     else:
         assert isinstance(system, MechanicalSystem | LinearMechanicalSystem)
         formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
+        formulas += [c.phi for c in system.constraints]
+        formulas += [f for c in system.contacts for f in dict(c.reset or {}).values()]
     return set().union(*(sp.sympify(f).free_symbols for f in formulas))
