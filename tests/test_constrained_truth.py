@@ -31,6 +31,13 @@ def knees() -> list[sp.Expr]:
     return [*upper[0], X, Y, *upper[1]]
 
 
+def slider_crank() -> list[sp.Expr]:
+    """Return the natural coordinates of the slider-crank by the angle of its crank."""
+    r, length = sp.symbols("r l")
+    x, y = r * sp.cos(A), r * sp.sin(A)
+    return [x, y, x + sp.sqrt(length**2 - y**2), sp.Integer(0)]
+
+
 def five_bar(layout, contact=None, force=None, **params):
     """Return a five-bar with another contact, forces besides, and more parameters."""
     spec = models[f"five_bar_{layout}"]().to_spec() | {"name": "five-bar", "potential": None}
@@ -73,6 +80,10 @@ CASES = {
         [X, Y], knees(), begin("x20", "y20", 0, 0), {}, 2.5,
         {"e": 0.0, "k": 87.1452, "L01": 2.26, "ground": -2.263, "x20": -0.2727, "y20": -2.0},
         ["L01", "w", "ground"],
+    ),
+    "slider-crank": (
+        models["slider_crank_rigid"], [A], slider_crank(), begin("a0", "w0"), {"e": E}, 1.0,
+        {"w0": -7.7, "r": 0.147, "l": 0.349, "s": 0.466}, ["r", "l", "m1", "w0"],
     ),
     "tether": (
         models["tether"], [X, Y], [X, Y], begin("x0", "y0", "u0", 0), {"closed": True}, 3.0,

@@ -513,3 +513,21 @@ def test_the_sketch_follows_the_points():
     assert np.abs(film["xy"][:, wire + 1] - tip).max() < 1e-5
     assert np.abs(film["xy"][:, bar + 1] - tip).max() < 1e-5
     assert {"ground", "body", "spring", "link"} <= {*roles}
+
+
+def test_a_start_follows_its_parameters_also_where_formulas_are_only_a_guess():
+    """The tip is given as it moves with the crank, and the rest follows; w0 is not lost."""
+    engine = ex.models.slider_crank_rigid()
+    slow, fast = (ex.simulate(engine, ex.EventDriven(), t_end=1e-3, w0=w).v[0] for w in (-3, -9))
+    assert fast == pytest.approx(3 * slow, abs=1e-12)
+    pair = Linkage("pair", params={"a": 0.3, "w": 2.0})
+    pair.pin("O", 0, 0)
+    pair.point("1", "1.1*cos(a)", "sin(a)", v=("-w", "w"), mass=1)
+    pair.rod("O", "1", length=1)
+    system = pair.system(t_end=1e-3)
+    for w in (2.0, 4.0):
+        run = ex.simulate(system, ex.EventDriven(), a=0.5, w=w)
+        x, y = run.q[0]
+        guess = np.array([1.1 * np.cos(0.5), np.sin(0.5)])
+        assert [x, y] == pytest.approx(guess / np.hypot(*guess), abs=1e-12)  # the nearest place
+        assert run.v[0] == pytest.approx(w * (y + x) * np.array([-y, x]), abs=1e-12)

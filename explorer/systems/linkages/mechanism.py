@@ -124,11 +124,7 @@ class Mechanism(Parts):
         phi, phi_t, G = equations(0.0, q0)
         if not np.abs(phi).max() <= _EXACT:
             q0 = equations.place(0.0, q0, free)
-            as_given = equations.start(start_q)
-            start_q = [
-                old if abs(x - y) <= _EXACT else y
-                for old, x, y in zip(start_q, as_given, q0.tolist(), strict=True)
-            ]
+            start_q = self._kept(start_q, equations.start(start_q), q0)
             phi, phi_t, G = equations(0.0, q0)
         if not redundant and (words := dependence(constraints, G)):
             raise BadModel(
@@ -137,8 +133,22 @@ class Mechanism(Parts):
                 "it with system(redundant=True)."
             )
         if not np.abs(G @ v0 + phi_t).max() <= _EXACT * (1 + np.abs(v0).max()):
-            start_v = equations.speeds(0.0, q0, v0, free)[0].tolist()
+            start_v = self._kept(start_v, v0, equations.speeds(0.0, q0, v0, free)[0])
         return list(start_q), list(start_v)
+
+    def _kept(
+        self, given: Sequence[sp.Expr], numbers: np.ndarray, found: np.ndarray
+    ) -> Sequence[Value]:
+        """Return what is `found` from `numbers`, as the formulas that are given where they hold.
+
+        Where one depends on a parameter and does not hold, all are the guess that each run begins
+        to assemble with: it moves with the parameter.
+        """
+        off = np.abs(found - numbers) > _EXACT * (1 + np.abs(found).max())
+        moves = any(sp.sympify(f).free_symbols for f, o in zip(given, off, strict=True) if o)
+        if moves and not self._guides:
+            return given
+        return [y if o else old for old, o, y in zip(given, off, found.tolist(), strict=True)]
 
     # -- the sketch ---------------------------------------------------------------------------
 
