@@ -121,3 +121,12 @@ def test_mass_where_constraints_leave_none_free_is_not_asked_for():
     system.start(v=[1, 0, 0])
     run = ex.simulate(system, RUN)
     assert run.q[-1] == pytest.approx([1, -9.81 / 2, 1])
+
+
+def test_a_mechanism_at_rest_is_not_told_to_lose_its_energy():
+    """Hanging straight down it has no energy but round-off, beside bars that carry 200 N."""
+    rest = {"a0": 0.0, "b0": 0.0, "m1": 5.0, "m2": 5.0, "g": 20.0, "d": 3.5}
+    rest |= {"l1": 2.0, "l2": 2.0}
+    run = ex.simulate(ex.models.double_pendulum_stop(), RUN, t_end=2.0, **rest)
+    assert run.certificate.ok
+    assert np.abs(run.lam_phi).max() > 100

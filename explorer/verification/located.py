@@ -21,6 +21,7 @@ __all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switche
 
 _DEEP = 1e-6  # below, positions and energies of contacts that come to rest are not told apart
 _STILL = 1e-10  # m: what a force does over less is no motion
+_DIGITS = 1e-8  # of a potential: round-off of it is no motion either
 _AT_REST, _ROUND_OFF = 1e-4, 1e-6
 
 
@@ -57,7 +58,7 @@ def impacts(run: Solution, accuracy: float) -> list[Check]:
             f"{quantity(abs(where.gap_dot_plus), 'm/s', 4)} of "
             f"{quantity(abs(where.gap_dot_minus), 'm/s', 4)}, but e = "
             f"{number(e[where.index], 4)}: use "
-            "a smaller h or more stages."
+            "a smaller tolerance or h, or more stages."
         )
     )
     return [Check("impact law", float(off), max(accuracy, 1e-6), "", words)]
@@ -113,8 +114,12 @@ def _balanced(
     for event in rows.located:
         jumps[event.row] = energy[event.row] - energy[event.row - 1]
     left = (energy - energy[0] - work - np.cumsum(jumps))[ends]
-    size = rows.kinetic.max() + np.ptp(_potential(rows)) + np.abs(work).max()
+    potential = _potential(rows)
+    size = rows.kinetic.max() + np.ptp(potential) + np.abs(work).max()
+    size += _DIGITS * np.abs(potential).max()
     size += _STILL * np.abs(rows.lam).max(initial=0.0)
+    if rows.has("constraints"):
+        size += _STILL * np.abs(rows.lam_phi).max(initial=0.0)
     off = float(np.abs(left).max() / (size or 1.0))
     return [
         Check(
