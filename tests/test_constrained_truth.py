@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from minimal import Minimal
+from test_bodies import spin_of, stool
 
 import explorer as ex
 from explorer.models import models
@@ -142,3 +143,21 @@ def test_all_numbers_are_those_of_minimal_coordinates(name):
     assert adjoint.residuals["direct"] <= 1e-9
     assert adjoint.residuals["duality"] <= 1e-13
     assert run.certificate.ok
+
+
+def test_impacts_of_a_body_in_space_change_its_momenta_by_their_impulses():
+    """m dv = p z and J dw = sum of r x R' z p in the axes of the body, and Newton's law."""
+    system, feet = stool(turn=((1, 2, 0.5), 0.2), spin=[0.8, -0.5, 0.6])
+    run = ex.simulate(system, ex.EventDriven(rtol=1e-9, atol=1e-11), t_end=0.6)
+    J = np.diag([0.03, 0.04, 0.05])
+    hits = [e for e in run.events if e.kind == "impact"]
+    assert len(hits) > 5
+    for event in hits:
+        k = event.row
+        (before, R), (after, _) = (spin_of(run.q[j], run.v[j]) for j in (k - 1, k))
+        up = R.T @ [0, 0, 1]
+        turned = sum(p * np.cross(foot, up) for p, foot in zip(run.p[k], feet, strict=True))
+        assert J @ (after - before) == pytest.approx(turned, abs=1e-12)
+        moved = 2 * (run.v[k, :3] - run.v[k - 1, :3])
+        assert moved == pytest.approx([0, 0, run.p[k].sum()], abs=1e-12)
+        assert event.gap_dot_plus == pytest.approx(-0.4 * event.gap_dot_minus, rel=1e-9)
