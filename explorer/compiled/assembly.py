@@ -173,12 +173,18 @@ class Assembly:
         Raises
         ------
         BadModel
-            If the dependent coordinates cannot follow: the constraint that would open.
+            If the dependent coordinates cannot follow.
         """
         n, guess = self.n, np.array(x, float)
         held = self.holding(rho, guess)
         x, free, free_v = self._found(rho, guess)
         G = self._at(rho, 0.0, x[:n], held)[2]
+        if free.sum() == len(G) and (free == free_v).all():
+            by_rho, rate_q, rate_rho = self._derivatives(rho, x, held, np.zeros(len(G)))[:3]
+            Q = self._followed(G, free, seeds[:n], -by_rho @ along)
+            V = self._followed(G, free, seeds[n:], -rate_q @ Q - rate_rho @ along)
+            if np.isfinite(V).all():
+                return x, np.vstack([Q, V])
         moved = x - guess
 
         def weights(change: np.ndarray, some: np.ndarray) -> np.ndarray:
@@ -193,6 +199,20 @@ class Assembly:
         V = self._solved(G, free_v, 0 * W, given, -rate_q @ Q - rate_rho @ along)
         return x, np.vstack([Q, V])
 
+    def _followed(
+        self, G: np.ndarray, free: np.ndarray, given: np.ndarray, held: np.ndarray
+    ) -> np.ndarray:
+        """Solve G Q = held for the free rows, as many as equations; NaN: they are dependent."""
+        Q: np.ndarray = given.copy()
+        try:
+            Q[free] = np.linalg.solve(G[:, free], held - G[:, ~free] @ given[~free])
+        except np.linalg.LinAlgError:
+            Q[free] = np.nan
+        size = np.abs(held).max(initial=0.0) + np.abs(given).max(initial=0.0)
+        if not np.abs(Q).max(initial=0.0) < size / _RANK + 1:
+            Q[free] = np.nan
+        return Q
+
     def _solved(
         self, G: np.ndarray, free: np.ndarray, W: np.ndarray, given: np.ndarray, held: np.ndarray
     ) -> np.ndarray:
@@ -202,17 +222,16 @@ class Assembly:
         saddle = np.block([[A, -(G * free).T], [G, np.zeros((len(G), len(G)))]])
         found = np.linalg.lstsq(saddle, np.vstack([given, held]), rcond=_RANK)[0]
         solved: np.ndarray = found[:n]
-        left = np.abs(G @ solved - held)
+        left = np.abs(G @ solved - held).max(initial=0.0)
         size = 1 + np.abs(held).max(initial=0.0) + np.abs(solved).max(initial=0.0)
-        if left.max(initial=0.0) > _LEFT * size:
-            worst = self.system.constraints[int(left.max(axis=1).argmax())].name
+        if left > _LEFT * size:
             some = ", ".join(
                 repr(x) for x, f in zip(self.system.coordinates, free, strict=True) if f
             )
             raise BadModel(
                 f"The start of '{self.system.name}' has no derivative: {some} cannot follow the "
-                f"constraint {worst!r} where a parameter or another coordinate moves. Name other "
-                "dependent coordinates, assemble=..., or let True choose them."
+                "constraints where a parameter or another coordinate moves. Name other dependent "
+                "coordinates, assemble=..., or let True choose them."
             )
         return solved
 
