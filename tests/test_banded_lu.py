@@ -36,6 +36,12 @@ def test_a_band_is_solved_whatever_its_diagonal(n, w, small):
         rows, x = stored(A, w), b.copy()
         assert band.band_factor(rows, n, w, pivots) == 0
         band.band_solve(rows, n, w, pivots, x)
+        pair = np.column_stack([b, 2 * np.roll(b, 1)])
+        other = pair[:, 1].copy()
+        band.band_solve_two(rows, n, w, pivots, pair)
+        assert np.abs(pair[:, 0] - x).max() <= 1e-13 * np.abs(x).max() * np.linalg.cond(A)
+        band.band_solve(rows, n, w, pivots, other)
+        assert np.abs(pair[:, 1] - other).max() <= 1e-13 * np.abs(other).max() * np.linalg.cond(A)
         size = np.abs(A).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
         assert np.abs(A @ x - b).max() <= 1e-11 * size
 

@@ -47,7 +47,7 @@ def columns(system):
 
 @pytest.mark.parametrize("knobs", [
     {}, {"theta": 1.0, "mass_point": "iterate"}, {"projection": "constraints"},
-    {"projection": "all"},
+    {"projection": "all"}, {"projection": "none"}, {"theta": 0.7, "gamma": 0.6},
 ])  # fmt: skip
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_a_band_gives_the_run_of_the_full_matrix(monkeypatch, knobs, shuffled):
@@ -63,6 +63,20 @@ def test_a_band_gives_the_run_of_the_full_matrix(monkeypatch, knobs, shuffled):
     assert {c.name for c in band.certificate.checks if not c.ok} == {
         c.name for c in full.certificate.checks if not c.ok
     }
+
+
+@pytest.mark.parametrize(("scheme", "contacts"), [
+    (ex.GeneralizedAlpha(h=2e-3), 0), (ex.NonsmoothGeneralizedAlpha(h=2e-3), 3),
+])  # fmt: skip
+def test_generalised_alpha_takes_a_band_too(monkeypatch, scheme, contacts):
+    order = np.random.default_rng(3).permutation(40)
+    build = lambda: chain(20, order, contacts, "1 + 0.1*sin(y3)**2")  # noqa: E731
+    band, full = both(monkeypatch, build, scheme)
+    for name in ("q", "v", "a", "p", "p_phi"):
+        a, b = getattr(band, name), getattr(full, name)
+        assert np.abs(a - b).max(initial=0) <= 1e-8 * np.abs(b).max(initial=0), name
+    assert (band.p.max(initial=0) > 0) == (contacts > 0)
+    assert band.certificate.ok
 
 
 def test_a_curved_contact_of_a_sparse_beam_takes_a_band(monkeypatch):

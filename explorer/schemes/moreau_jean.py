@@ -73,7 +73,7 @@ class MoreauJean(ImplicitCapturing):
     Constraints that are not linear hold at both levels, with a second multiplier gamma::
 
         M (v1 - v0) = h [theta F1 + (1 - theta) F0] + G_m' p - (G1 - G0)' gamma / h
-        q1 = q0 + h [theta v1 + (1 - theta) v0] + W^-1 G_m' gamma,   G_m = (G0 + G1) / 2
+        q1 = q0 + h [theta v1 + (1 - theta) v0] + M^-1 G_m' gamma,   G_m = (G0 + G1) / 2
         phi(t1, q1) = 0,    G1 v1 + phi_t = 0
 
     Source: Kinon, Betsch, Schneider, Multibody Syst. Dyn. 57 (2023) 211,
@@ -85,8 +85,9 @@ class MoreauJean(ImplicitCapturing):
     then evaluated once a step (`orders_on`). Across impacts it is 1, with penetration O(h).
     Accumulating impacts need no special treatment.
 
-    Of order 2, constraints neither make nor lose energy: of rigid bars and gravity (M constant, phi
-    quadratic, F constant) the error of the energy is O(h^4), else O(h^2) without a trend.
+    With order 2, constraints neither make nor lose energy. If M is constant, phi quadratic and F
+    linear, such as of rigid bars, springs and gravity in the coordinates of their ends, the error
+    of the energy is O(h^4), else O(h^2) without a trend.
 
     Friction is implicit, so a block that sticks does not creep. mu is evaluated at the start of the
     step, the normal impulse in the step. A contact that sticks, or whose sliding would reverse

@@ -128,7 +128,7 @@ class GeneralizedAlpha(AlphaFamily, Structural):
         v1 = v0 + h [(1 - gamma) a0 + gamma a1] + W,    phi_q v1 + phi_t = 0
 
     Source: Arnold, Brüls, Multibody Syst. Dyn. 18 (2007) 185, doi:10.1007/s11044-007-9084-0. It
-    takes forces of constraints at both ends; here they act as all forces, at the state between. W =
+    interpolates forces of constraints between both ends, as ``force="interpolated"`` does. W =
     M^-1 phi_q' mu is O(h^3). Without it velocities would leave the constraints by O(h^2).
 
     Order 2, also of lam; the spectral radius at infinite frequency is rho_inf.

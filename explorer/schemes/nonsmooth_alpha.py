@@ -136,8 +136,8 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
     True
 
     Constraints phi(t, q) = 0 hold at both levels. As those of `GeneralizedAlpha` they act in the
-    smooth motion by their force, and at impacts by their impulses; so do the corrections of
-    contacts, which are solved one after the other. They need level "position+velocity".
+    smooth motion by their force, and at impacts by their impulses, at either level of contacts. The
+    corrections of contacts are then solved one after the other, and beta > 1/4 (rho_inf < 1).
 
     Order 2 between impacts, where it equals `GeneralizedAlpha`, and 1 across impacts.
 
@@ -184,13 +184,9 @@ class NonsmoothGeneralizedAlpha(AlphaFamily, Alpha):
         """Return a march; constraints have one of their own."""
         if not compiled.bound:
             return super().kernel(compiled, t_end, inp, matrices, e, record)
-        if self.level != "position+velocity":
-            raise BadValue(
-                f"NonsmoothGeneralizedAlpha holds the constraints of '{compiled.system.name}' at "
-                "both levels: use level='position+velocity'."
-            )
         lcp = self.lcp, self.lcp_tol, self.lcp_max
-        run = constrained(self, compiled, t_end, inp, matrices, e, record, lcp)
+        contact = self.forecast, self.level == "velocity"
+        run = constrained(self, compiled, t_end, inp, matrices, e, record, lcp, contact)
         return run.march, run.last, run.more()
 
 

@@ -2,7 +2,8 @@
 
 Of the steps that no contact meets, with W of the velocity problem::
 
-    M(d_f) a_m = F(t_f, d_f, v_f) - phi_q(d_f)' lam,    phi_q v_1 + phi_t = 0
+    M(d_f) a_m = F(t_f, d_f, v_f) - phi_q(d_f)' lam,    v_f of v_1 before W
+    phi_q v_1 + phi_t = 0
     q_1 = q_0 + h v_0 + h^2 [(1/2 - beta) a_0 + beta a_1]
     M(d_f) (v_1 - v_0 - h [(1 - gamma) a_0 + gamma a_1]) = -phi_q(q_1)' p_jump
 
@@ -60,7 +61,10 @@ def _equations(run: Solution) -> list[Check]:
         free = ~np.any(run.active[1:] > 0, axis=1)
     if not free.any():
         return []
-    mixed = {k: (1 - co.alpha_f) * new[k] + co.alpha_f * old[k] for k in ("t", "q", "v")}
+    rule = h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"])
+    speed = new["v"] - old["v"] - rule
+    ends, w = new | {"v": old["v"] + rule}, 1.0 if run.scheme.interpolated else 1 - co.alpha_f
+    mixed = {k: w * ends[k] + (1 - w) * old[k] for k in ("t", "q", "v")}
     place, first = {k: mixed[k] for k in ("t", "q")}, run.p.shape[1]
     a_m = (1 - co.alpha_m) * new["a"] + co.alpha_m * old["a"]
     held = np.hstack([np.zeros((len(h), first)), -run.lam_alpha[1:]])
@@ -70,12 +74,17 @@ def _equations(run: Solution) -> list[Check]:
     steep = (
         np.abs(force(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip}) - F) / 1e-7
     )
-    found = momentum(run, v=a_m, **place) - F - pulls
+    acts = F + pulls
+    if run.scheme.interpolated:
+        before = np.hstack([np.zeros((len(h), first)), -run.lam_alpha[:-1]])
+        began = {k: old[k] for k in ("t", "q", "v")}
+        pulled = Rows(run, old["q"], old["v"], old["t"]).push(before)
+        acts = (1 - co.alpha_f) * acts + co.alpha_f * (force(run, **began) + pulled)
+    found = momentum(run, v=a_m, **place) - acts
     terms = momentum(run, v=a_m, size=True, **place) + np.abs(F) + np.abs(pulls) + steep
     moved = new["q"] - old["q"] - h * old["v"]
     moved -= h**2 * ((0.5 - co.beta) * old["a"] + co.beta * new["a"])
     way = np.abs(new["q"]) + h * np.abs(old["v"]) + h**2 * np.abs(new["a"])
-    speed = new["v"] - old["v"] - h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"])
     kick = momentum(run, v=speed, **place) - Rows(run, new["q"], new["v"], new["t"]).push(jump)
     carried = np.abs(new["v"]) + np.abs(old["v"]) + h * np.abs(new["a"])
     kicked = momentum(run, v=carried, size=True, **place)

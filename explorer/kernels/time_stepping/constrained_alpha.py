@@ -12,31 +12,29 @@ Dyn. 48 (2020) 127, both levels and the contacts. With d_f, v_f, t_f and a_m as 
     velocities v_1 = v_0 + h [(1 - gamma) a_0 + gamma a_1] + W, B W = G' p,  G v_1 + phi_t = 0,
                0 <= G v_1 + gap_t + e gap'_0  perp  p >= 0 on those that are closed
 
-The source takes forces of constraints at both ends and interpolates them; here they stand, as all
-forces, at the state between. G in the last two problems is that of q_1; A = M + k_C C + k_K K is
-the matrix of the smooth problem and B = M + k_C C, M alone where no contact is closed. W of a
-smooth step is O(h^3): it keeps velocities on the constraints and leaves the order as it is.
+The first source interpolates forces of constraints between both ends, as `interpolated` does; else
+they stand, as all forces, at the state between. v_f is without W. G in the last two problems is
+that of q_1; A = M + k_C C + k_K K is the matrix of the smooth problem and B = M + k_C C, M alone
+where no contact is closed. W of a smooth step is O(h^3): it keeps velocities on the constraints and
+leaves the order as it is. With `velocity`, contacts with gap_0 + forecast h gap'_0 <= 0 hold at
+velocity level alone, and h W / 2 takes the place of their part of U.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from explorer.codes import INDEFINITE, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve
 from explorer.kernels.complementarity.structures import Lcp
-from explorer.kernels.linear_algebra.saddle_point import (
-    factor_step,
-    has_mass,
-    inertia,
-    solve_step,
-)
-from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force, scatter
-from explorer.kernels.model.structures import GAP, MASS, STEP
+from explorer.kernels.linear_algebra.saddle_point import solve_step
+from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force
+from explorer.kernels.model.structures import FORCE, GAP
 from explorer.kernels.references import kernel, refer
-from explorer.kernels.structures import Matrix, Vector
+from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
+from explorer.kernels.time_stepping.constrained_alpha_iteration import close, factor, smooth
 from explorer.kernels.time_stepping.constrained_alpha_structures import (
     Problem,
     Record,
@@ -49,9 +47,6 @@ from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 
 __all__ = ["run"]
-
-QUICK = 0.05  # of a change, left by the next one: then the factors serve on
-CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
 
 
 @kernel(inner=True)
@@ -72,129 +67,6 @@ def look(problem: Problem, record: Record, work: Workspace, row: int) -> bool:
         record.phi[row, c] = out[outputs.phi + c]
         total += out[outputs.phi + c]
     return np.isfinite(total)
-
-
-@kernel(inner=True)
-def evaluate_between(problem: Problem, record: Record, work: Workspace, step: Step) -> None:
-    """Take F, M, C, K, and G of the forces, where forces are evaluated; K scaled."""
-    inp, out, n, i = problem.bundles.inp, problem.bundles.out, problem.sizes.n, step.row
-    matrices, (am, af) = problem.matrices, (problem.method.alpha_m, problem.method.alpha_f)
-    at_K, at_C, G, q, v = matrices.places.K, matrices.places.C, problem.G, record.q, record.v
-    inp[0] = step.t_f
-    for j in range(n):
-        inp[1 + j] = (1.0 - af) * work.d[j] + af * q[i, j]
-        inp[1 + n + j] = (1.0 - af) * work.v[j] + af * v[i, j]
-        work.a_m[j] = (1.0 - am) * work.a[j] + am * record.a[i, j]
-    force(problem.bundles, STEP, problem.linear, work.F)
-    weight = problem.method.beta * (1.0 - am) / ((1.0 - af) * problem.method.gamma**2)
-    scatter(matrices.K_flat, -weight, out, n, at_K)
-    scatter(matrices.C_flat, -1.0, out, n + at_K.size, at_C)
-    evaluate(problem.bundles, MASS)
-    scatter(matrices.M_flat, 1.0, out, 0, matrices.places.M)
-    evaluate(problem.bundles, GAP)
-    for k in range(G.val.size):
-        G.val[k] = out[problem.outputs.G + k]
-
-
-@kernel(inner=True)
-def close(problem: Problem, work: Workspace, step: Step, q: Vector) -> bool:
-    """Take G and phi to the end of the step, at q; return whether phi is round-off."""
-    outputs, out, n, G = problem.outputs, problem.bundles.out, problem.sizes.n, problem.G
-    closed, size = True, 0.0
-    fill(problem.bundles.inp, step.t1, q, work.v, n)
-    evaluate(problem.bundles, GAP)
-    for k in range(work.rows.size):
-        work.rows[k] = out[outputs.G + k]
-    for c in range(problem.sizes.constraints):
-        size = 0.0
-        for k in range(G.ptr[problem.sizes.rows + c], G.ptr[problem.sizes.rows + c + 1]):
-            j = G.col[k]
-            size += abs(work.rows[k]) * (abs(q[j]) + step.h * abs(work.v[j]))
-        closed = closed and abs(out[outputs.phi + c]) <= CLOSE * size
-    return closed
-
-
-@kernel(inner=True)
-def unbalanced(problem: Problem, work: Workspace) -> tuple[float, float]:
-    """Set dx = -(M a_m - F - G' lam); return its norm and the largest term in N."""
-    G, dx, n, first = problem.G, work.dx, problem.sizes.n, problem.sizes.rows
-    inertia(problem.saddle, problem.matrices.M, work.a_m, work.zero, work.R, work.size)
-    for j in range(dx.size):
-        dx[j] = 0.0
-    for c in range(problem.sizes.constraints):
-        push(G.ptr, G.col, G.val, first + c, work.lam[c], dx)
-    norm, scale = 0.0, 0.0
-    for j in range(n):
-        scale = max(scale, abs(work.R[j]), abs(work.F[j]), abs(dx[j]))
-        dx[j] += work.F[j] - work.R[j]
-        norm += dx[j] ** 2
-    return np.sqrt(norm), scale
-
-
-@kernel(inner=True)
-def factor(problem: Problem, work: Workspace, ht: float, K: Matrix) -> bool:
-    """Factor M + ht C + ht^2 K with the constraints; return whether it is regular."""
-    matrices, first = problem.matrices, problem.sizes.rows
-    status = factor_step(problem.saddle, matrices.M, matrices.C, K, ht, problem.G, first, work.rows)
-    return status == 0
-
-
-@kernel(inner=True)
-def move(problem: Problem, record: Record, work: Workspace, step: Step) -> tuple[float, float]:
-    """Take the iterate to a_1 + dx; return the largest change, and how large accelerations are."""
-    method, h, dx, n = problem.method, step.h, work.dx, problem.sizes.n
-    change, size = 0.0, 0.0
-    for j in range(n):
-        change = max(change, abs(dx[j]))
-        work.a[j] += dx[j]
-        size = max(size, abs(work.a[j]), abs(record.v[step.row, j]) / h)
-        work.d[j] += method.beta * h * h * dx[j]
-        work.v[j] += method.gamma * h * dx[j]
-    for c in range(work.lam.size):
-        work.lam[c] += (1.0 - method.alpha_m) * dx[n + c]
-    return change, size
-
-
-@kernel(inner=True)
-def smooth(problem: Problem, record: Record, work: Workspace, step: Step) -> int:
-    """Solve for a_1 and lam without contacts; return a status."""
-    method, new, n, i, h = problem.method, step.row + 1, problem.sizes.n, step.row, step.h
-    change, before, size, still = np.inf, 0.0, 1.0, 0
-    for j in range(n):
-        work.a[j] = record.a[i, j]
-        work.d[j] = record.q[i, j] + h * (record.v[i, j] + 0.5 * h * record.a[i, j])
-        work.v[j] = record.v[i, j] + h * record.a[i, j]
-    for c in range(work.lam.size):
-        work.lam[c] = record.lam[i, c]
-    for iteration in range(problem.newton_max + 1):
-        evaluate_between(problem, record, work, step)
-        closed = close(problem, work, step, work.d)
-        norm, scale = unbalanced(problem, work)
-        record.residuals[new, 1] = norm
-        if not np.isfinite(norm):
-            return NOT_FINITE
-        if iteration > 0:
-            if norm <= problem.newton_tol * scale and closed:
-                return SUCCESS
-            if at_round_off(change, size, still):
-                return SUCCESS
-        if iteration == problem.newton_max:
-            return NEWTON_CAP
-        record.iterations[new] = iteration + 1
-        if iteration == 0 and not has_mass(problem.saddle, problem.matrices.M):
-            return INDEFINITE
-        stale = not change <= QUICK * before
-        if stale and not factor(problem, work, step.ht, problem.matrices.K):
-            return SINGULAR
-        for j in range(n):
-            work.dx[j] /= 1.0 - method.alpha_m
-        for c in range(work.lam.size):
-            work.dx[n + c] = -problem.bundles.out[problem.outputs.phi + c] / (method.beta * h * h)
-        solve_step(problem.saddle, work.dx)
-        before = change
-        change, size = move(problem, record, work, step)
-        still = still + 1 if change > 0.5 * before else 0
-    return NEWTON_CAP
 
 
 @kernel(inner=True)
@@ -230,10 +102,10 @@ def turn(problem: Problem, work: Workspace) -> None:
 
 
 @kernel(inner=True)
-def positions(problem: Problem, record: Record, work: Workspace, step: Step) -> int:
-    """Add U to d, so that no gap is negative and constraints hold; return a status."""
+def positions(problem: Problem, record: Record, work: Workspace, step: Step, nc: int) -> int:
+    """Add U to d, so that constraints hold and nc gaps are not negative; return a status."""
     sizes, G, out, dx, q = problem.sizes, problem.G, problem.bundles.out, work.dx, work.zero
-    n, nc, first, new = sizes.n, sizes.contacts, sizes.rows, step.row + 1
+    n, first, new = sizes.n, sizes.rows, step.row + 1
     shift, before, still, status = work.shift, np.inf, 0, NEWTON_CAP
     for j in range(n):
         shift[j] = 0.0
@@ -255,11 +127,12 @@ def positions(problem: Problem, record: Record, work: Workspace, step: Step) -> 
             work.act[c] = c
             work.w[c] = out[c] - along(G.ptr, G.col, G.val, c, shift)
             work.w[c] += along(G.ptr, G.col, G.val, c, dx)
-        solved, off = answer(problem, work, nc, dx)
-        record.residuals[new, 0] = max(record.residuals[new, 0], off / step.h)
-        if solved != SUCCESS:
-            status = solved
-            break
+        if nc > 0:
+            solved, off = answer(problem, work, nc, dx)
+            record.residuals[new, 0] = max(record.residuals[new, 0], off / step.h)
+            if solved != SUCCESS:
+                status = solved
+                break
         change, size = 0.0, 0.0
         for j in range(n):
             change = max(change, abs(dx[j] - shift[j]))
@@ -297,8 +170,13 @@ def velocities(problem: Problem, record: Record, work: Workspace, step: Step, hi
     for j in range(n):
         work.v[j] += dx[j]
         dx[j] = work.v[j]
+    by_speed, ahead = problem.method.velocity, problem.method.forecast * step.h
     for c in range(nc if hit else 0):
-        if work.z[c] > 0.0 or out[c] <= TOUCH:
+        near = work.z[c] > 0.0 or out[c] <= TOUCH
+        if by_speed:
+            gap, speed = record.gap[step.row, c], record.gap_dot[step.row, c]
+            near = gap + ahead * speed <= TOUCH
+        if near:
             work.act[m] = c
             work.w[m] = out[rates + c] + problem.e[c] * record.gap_dot[step.row, c]
             work.w[m] += along(G.ptr, G.col, G.val, c, work.v)
@@ -319,6 +197,30 @@ def velocities(problem: Problem, record: Record, work: Workspace, step: Step, hi
 
 
 @kernel(inner=True)
+def half_way(problem: Problem, record: Record, work: Workspace, step: Step) -> int:
+    """Add h W / 2 to d, with the W of impacts in this step, and close constraints there."""
+    n = problem.sizes.n
+    for j in range(n):
+        work.before[j] = work.v[j]
+    status = velocities(problem, record, work, step, True)
+    for j in range(n):
+        work.d[j] += 0.5 * step.h * (work.v[j] - work.before[j])
+        work.v[j] = work.before[j]
+    for c in range(problem.sizes.contacts):
+        work.z[c] = record.p[step.row + 1, c] = 0.0
+    return positions(problem, record, work, step, 0) if status == SUCCESS else status
+
+
+@kernel(inner=True)
+def all_forces(problem: Problem, record: Record, work: Workspace, row: int) -> None:
+    """Set F0 = F + G' lam at a row that has been looked at last."""
+    G = problem.G
+    force(problem.bundles, FORCE, problem.linear, work.F0)
+    for c in range(problem.sizes.constraints):
+        push(G.ptr, G.col, G.val, problem.sizes.rows + c, record.lam[row, c], work.F0)
+
+
+@kernel(inner=True)
 def one_step(task: Task, step: Step) -> int:
     """Take a step and write row + 1; return a status."""
     problem, record, work, new = task.problem, task.record, task.work, step.row + 1
@@ -328,9 +230,15 @@ def one_step(task: Task, step: Step) -> int:
         return status
     for c in range(nc):  # looked at last: the end of the step
         work.z[c] = 0.0
-        hit = hit or not out[c] > TOUCH
-    if hit:
-        status = positions(problem, record, work, step)
+        if problem.method.velocity:
+            ahead = problem.method.forecast * step.h * record.gap_dot[step.row, c]
+            hit = hit or record.gap[step.row, c] + ahead <= TOUCH
+        else:
+            hit = hit or not out[c] > TOUCH
+    if hit and problem.method.velocity:
+        status = half_way(problem, record, work, step)
+    elif hit:
+        status = positions(problem, record, work, step, nc)
     if status == SUCCESS:
         status = velocities(problem, record, work, step, hit)
     if status != SUCCESS:
@@ -341,7 +249,11 @@ def one_step(task: Task, step: Step) -> int:
     for c in range(problem.sizes.constraints):
         record.lam[new, c] = work.lam[c]
     record.t[new] = step.t1
-    return SUCCESS if look(problem, record, work, new) else NOT_FINITE
+    if not look(problem, record, work, new):
+        return NOT_FINITE
+    if problem.method.interpolated:
+        all_forces(problem, record, work, new)
+    return SUCCESS
 
 
 class Shared(NamedTuple):
@@ -355,6 +267,7 @@ class Shared(NamedTuple):
 def start(problem: Problem, record: Record, shared: Shared, row: int) -> None:
     """Take gaps and phi where the march begins."""
     look(shared.task.problem, shared.task.record, shared.task.work, row)
+    all_forces(shared.task.problem, shared.task.record, shared.task.work, row)
 
 
 @template
@@ -362,7 +275,7 @@ def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float
     """Take a step and write row + 1; return a status."""
     method = problem.method
     am, af = method.alpha_m, method.alpha_f
-    t_f = (1.0 - af) * t1 + af * record.t[row]
+    t_f = t1 if method.interpolated else (1.0 - af) * t1 + af * record.t[row]
     step = Step(row, h, t1, t_f, (1.0 - af) * method.gamma * h / (1.0 - am))
     return one_step(shared.task, step)
 

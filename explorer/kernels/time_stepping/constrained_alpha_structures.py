@@ -24,6 +24,9 @@ class Method(NamedTuple):
     alpha_f: float
     beta: float
     gamma: float
+    forecast: float  # of gaps in the active set of `velocity`, in steps
+    velocity: bool  # contacts hold at velocity level alone
+    interpolated: bool  # forces are interpolated between both ends, not taken at the state between
 
 
 class Problem(NamedTuple):
@@ -78,9 +81,11 @@ class Workspace(NamedTuple):
     a: Vector  # (n,)
     a_m: Vector  # (n,)
     F: Vector  # (n,) N
+    F0: Vector  # (n,) N, all forces at the start of the step, if they are interpolated
     zero: Vector  # (n,)
     R: Vector  # (n,) N, M a_m
     size: Vector  # (n,) N, the moduli of its terms
+    before: Vector  # (n,) m/s, v without W
     lam: Vector  # (constraints,) N
     dx: Vector  # (N,)
     rhs: Vector  # (N,)
@@ -115,7 +120,7 @@ def workspace(sizes: Sizes, entries: int, pattern: tuple[int, ...], h: float) ->
     n, nc, _, bound = sizes
     state = np.zeros(1, STATE)
     state["h"] = h
-    vectors = np.zeros((8, n))
+    vectors = np.zeros((10, n))
     return Workspace(
         state,
         np.zeros(entries),

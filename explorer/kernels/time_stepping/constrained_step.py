@@ -4,14 +4,14 @@ With W as in `moreau_jean`, forces along the mean of the gradients at both ends,
 of each constraint, P of velocities and gamma of positions::
 
     M (v1 - v0) = h [theta F1 + (1 - theta) F0] + G_m' P - X,   G_m = (1 - c) G0 + c G1
-    q1 = q0 + h [theta v1 + (1 - theta) v0] + d,                 W d = G_m' gamma
+    q1 = q0 + h [theta v1 + (1 - theta) v0] + d,                 M d = G_m' gamma
     phi(t1, q1) = 0,   G1 v1 + phi_t = 0,                        X = (G1 - G0)' gamma / h
 
 M is taken at (1 - c) q0 + c q1, c = gamma of the scheme, or 1 for the mass matrix at the iterate.
 Contacts keep Moreau's law of velocities, 0 <= G1 v1 + gap_t + e gap'_0 perp p >= 0, and push along
 G_m too. d and gamma are of order h^3. For theta = c = 1/2 the step is its own adjoint, so it is of
 order 2. Of quadratic constraints G_m (q1 - q0) = phi(q1) - phi(q0) = 0: they do no work. X takes
-back what d does, up to gamma^2, if M and F are constant: then energy is kept to O(h^4).
+back what d does, up to gamma^2, if M is constant and F linear: then energy is kept to O(h^4).
 
 Two multipliers: Gear, Leimkuhler, Gupta, J. Comput. Appl. Math. 12 (1985) 77. X: Kinon, Betsch,
 Schneider, Multibody Syst. Dyn. 57 (2023) 211. Discrete gradients: Gonzalez, Physica D 132
@@ -28,6 +28,7 @@ from explorer.kernels.linear_algebra.saddle_point import (
     factor_step,
     has_mass,
     inertia,
+    solve_step,
     solve_two,
 )
 from explorer.kernels.model.inputs import ROUND, evaluate, fill, force
@@ -52,6 +53,7 @@ __all__ = ["constrained_step"]
 
 QUICK = 0.05  # of a change, left by the next one: then the factors serve on
 CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
+BESIDE = 0.1  # of the largest coordinate, beside which others may round
 
 
 @kernel(inline=True)
@@ -129,6 +131,9 @@ def renew_rows(problem: Problem, record: Record, work: Workspace, step: Step) ->
     n, rows, rate, closed = sizes.n, sizes.rows, work.active.rate, True
     off, size, broken_by, speeds = 0.0, 0.0, 0.0, 0.0
     c = problem.method.gamma if problem.method.q_star else 1.0
+    least = 0.0
+    for j in range(n):
+        least = max(least, BESIDE * abs(inp[1 + j]))
     evaluate(problem.bundles, GAP)
     for j in range(step.held):
         a = act[j]
@@ -153,7 +158,8 @@ def renew_rows(problem: Problem, record: Record, work: Workspace, step: Step) ->
             val[k] = (1.0 - c) * levels.G0[k] + c * G1
             speed += G1 * u
             speeds = max(speeds, abs(G1 * u))
-            terms += abs(G1) * (abs(inp[1 + col[k]]) + step.h * abs(inp[1 + n + col[k]]))
+            way = abs(inp[1 + col[k]]) + step.h * abs(inp[1 + n + col[k]])
+            terms += abs(G1) * max(way, least)
         levels.speed[i] = speed
         broken_by = max(broken_by, abs(speed))
         closed = closed and abs(out[outputs.phi + i]) <= CLOSE * terms
@@ -202,20 +208,13 @@ def factor(problem: Problem, work: Workspace, step: Step) -> bool:
     Velocities are held along G1; but G_m makes D symmetric where contacts act.
     """
     matrices, G, rows, G1 = problem.matrices, problem.contacts.G, work.levels.rows, work.levels.G1
-    val = G.val
+    M, C, K, val, first = matrices.M, matrices.C, matrices.K, G.val, problem.sizes.rows
     for k in range(rows.size):
         rows[k] = val[k] if step.m > 0 else G1[k]
-    status = factor_step(
-        problem.saddle,
-        matrices.M,
-        matrices.C,
-        matrices.K,
-        step.ht,
-        G,
-        problem.sizes.rows,
-        rows,
-    )
-    return status == 0
+    apart = problem.options.state_force
+    if apart and factor_step(problem.inertia, M, C, K, 0.0, G, first, rows) != 0:
+        return False
+    return factor_step(problem.saddle, M, C, K, step.ht, G, first, rows) == 0
 
 
 @kernel(inner=True)
@@ -234,7 +233,11 @@ def respond(problem: Problem, work: Workspace, step: Step) -> None:
         for k in range(ptr[a], ptr[a + 1]):
             total += rows[k] * levels.shift[col[k]]
         v_free[n + c], dq[n + c] = -levels.speed[c], total
-    solve_two(problem.saddle, v_free, dq, levels.pair)
+    if problem.options.state_force:
+        solve_step(problem.saddle, v_free)
+        solve_step(problem.inertia, dq)
+    else:  # W is M
+        solve_two(problem.saddle, v_free, dq, levels.pair)
     for j in range(n):
         v_free[j] += v1[j]
     for c in range(sizes.constraints):

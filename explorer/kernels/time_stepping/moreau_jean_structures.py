@@ -136,6 +136,7 @@ class Problem(NamedTuple):
     options: Options
     factors: Factors  # of W, if it is constant
     saddle: SaddlePoint  # else W, with constraints
+    inertia: SaddlePoint  # M in its place, where `options.levels` and W is another matrix
     grid: Grid
 
 

@@ -24,6 +24,9 @@ class Setup(NamedTuple):
     """A scheme in numbers, and the start."""
 
     method: tuple[float, float, float, float]  # alpha_m, alpha_f, beta, gamma
+    forecast: float  # of gaps in the active set of `velocity`, in steps
+    velocity: bool  # contacts hold at velocity level alone
+    interpolated: bool  # forces are interpolated between both ends of the step
     newton_tol: float
     newton_max: int
     lcp: LcpOptions
@@ -86,7 +89,12 @@ class Run:
             moreau.Matrices(*full, *flat, moreau.Places(*order.places)),
             Rows(compiled.gap_ptr, compiled.gap_col, G.copy()),
             setup.e,
-            parts.Method(*map(float, setup.method)),
+            parts.Method(
+                *map(float, setup.method),
+                float(setup.forecast),
+                setup.velocity,
+                setup.interpolated,
+            ),
             float(setup.newton_tol),
             setup.newton_max,
             setup.lcp,
@@ -129,7 +137,8 @@ class Run:
         h times its force in the middle of the step, between the times of two equations of motion,
         unless an impact lies between them; and that of the velocity problem.
         """
-        record, (_, alpha_f) = self.record, self.setup.method[:2]
+        record, setup = self.record, self.setup
+        alpha_f = 0.0 if setup.interpolated else setup.method[1]
         t, lam, found = record.t, record.lam, record.jump.copy()
         h = np.diff(t)
         at = np.append(t[:1], t[1:] - alpha_f * h)  # of the equations

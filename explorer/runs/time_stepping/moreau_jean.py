@@ -102,9 +102,11 @@ class Run:
         full: tuple[np.ndarray, ...]
         places: tuple[np.ndarray, ...]
         saddle, full, places = UNCHANGING, (_NONE,) * 3, (_NOWHERE,) * 3
+        inertia = UNCHANGING
         if not constant:
             order = ordering(compiled, (M, K, C))
             saddle, full, places = changing(order), tuple(map(order.kept, (M, K, C))), order.places
+            inertia = changing(order) if self.levels else inertia
         M_flat, K_flat, C_flat = (A.reshape(A.size) for A in full)
         options = parts.Options(
             constant=constant,
@@ -139,6 +141,7 @@ class Run:
             options,
             UNUSED,
             saddle,
+            inertia,
             Grid(setup.t_end, len(self.record.t) - 1, True),
         )
 

@@ -59,13 +59,16 @@ def constrained(
     e: np.ndarray,
     record: dict[str, np.ndarray],
     lcp: tuple[str, float, int] = _LCP,
+    contact: tuple[float, bool] = (0.0, False),
 ) -> Run:
     """Return a march of `explorer.kernels.time_stepping.constrained_alpha`.
+
+    `contact` : forecast of the active set, and whether contacts hold at velocity level alone
 
     Raises
     ------
     BadValue
-        beta <= 1/4, interpolated forces.
+        beta <= 1/4.
     """
     from explorer.kernels.complementarity.structures import LcpOptions
     from explorer.runs.time_stepping.constrained_alpha import Run, Setup
@@ -77,13 +80,10 @@ def constrained(
             f"{kind}: with beta = {co.beta:g} errors of the multipliers of '{name}' never decay. "
             "Constraints need beta > 1/4: use rho_inf < 1."
         )
-    if scheme.interpolated:
-        raise BadValue(
-            f"{kind}: force='interpolated' does not know where the forces of the constraints of "
-            f"'{name}' act: use force='state'."
-        )
     setup = Setup(
         (co.alpha_m, co.alpha_f, co.beta, co.gamma),
+        *contact,
+        scheme.interpolated,
         float(scheme.newton_tol),
         scheme.newton_max,
         LcpOptions(LCP.index(lcp[0]), float(lcp[1]), lcp[2]),
