@@ -53,8 +53,7 @@ def consistent_start(
     """Return the accelerations a time `ahead` of the start, and lam at the start.
 
     A generalised-alpha scheme carries accelerations of the time t + (alpha_m - alpha_f) h; begun
-    with those of t its multipliers are of order 1 at first (Arnold, Brüls, Cardona, Numer. Math.
-    129 (2015) 149).
+    with those of t, its multipliers would be of order 1 at first.
     """
     a, lam = accelerations(compiled, inp)
     if not ahead:

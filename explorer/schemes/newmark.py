@@ -21,6 +21,7 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.constrained_alpha import certified, smooth_motion
 from explorer.schemes.bases.newmark_family import AlphaFamily, NewmarkFamily
 from explorer.schemes.bases.structural import Structural, unknowns
+from explorer.systems import System
 from explorer.types import Reals
 
 __all__ = ["NAMED", "GeneralizedAlpha", "Newmark", "unknowns"]
@@ -153,6 +154,12 @@ class GeneralizedAlpha(AlphaFamily, Structural):
     feature_references: ClassVar = {"constraints": ("arnold-bruls-2007",)}
     choice_references: ClassVar = {"family": {"hht": ("hilber-1977",), "wbz": ("wood-1980",)}}
 
+    @classmethod
+    def fits(cls, system: System) -> bool:
+        """Whether it integrates the system: not springs that yield together with constraints."""
+        both = {"hysteresis", "constraints"} <= system.features
+        return super().fits(system) and not both
+
     def run(
         self,
         compiled: Compiled,
@@ -167,12 +174,11 @@ class GeneralizedAlpha(AlphaFamily, Structural):
         Raises
         ------
         BadValue
-            Of a system with constraints: springs that yield, adaptive steps, a recorder.
+            Of a system with constraints: adaptive steps, a recorder.
         """
         if not compiled.bound:
             return super().run(compiled, rho, t_end, q0, v0, record)
         for there, what in (
-            (compiled.system.springs, "springs that yield"),
             (self.error_tol > 0, "error_tol > 0"),
             (record is not None, "record=..."),
         ):

@@ -14,8 +14,7 @@ order 2. Of quadratic constraints G_m (q1 - q0) = phi(q1) - phi(q0) = 0: they do
 back what d does, up to gamma^2, if M is constant and F linear: then energy is kept to O(h^4).
 
 Two multipliers: Gear, Leimkuhler, Gupta, J. Comput. Appl. Math. 12 (1985) 77. X: Kinon, Betsch,
-Schneider, Multibody Syst. Dyn. 57 (2023) 211. Discrete gradients: Gonzalez, Physica D 132
-(1999) 165.
+Schneider, Multibody Syst. Dyn. 57 (2023) 211.
 
 Newton's method is simplified: one factorisation serves a step as long as changes fall quickly.
 """
