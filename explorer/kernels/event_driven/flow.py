@@ -327,7 +327,9 @@ def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: 
         values[j] = out[j]
     for j in range(from_model, count):
         values[j] = 1.0
-    status, forced = SUCCESS, problem.sizes.n_c > 0
+    status, forced = SUCCESS, False
+    for c in range(problem.sizes.n_c):
+        forced = forced or problem.rows[c].closed == 1
     for k in range(problem.sizes.n_w):
         forced = forced or problem.changes[k].last < 0
     if forced and problem.state[0].held > 0:
