@@ -66,8 +66,10 @@ def has(part: str, name: str, scheme: str = "") -> bool:
     stepped = isinstance(system, ex.StepSystem) and scheme != "EulerMoreau"
     return {
         "active sets": stepped or scheme == "EulerMoreau",
+        "constraints": bool(getattr(system, "constraints", ())),
         "contacts": bool(system.contacts),
         "friction": name in ROUGH,
+        "located impacts": bool(system.contacts) and scheme == "EventDriven",
         "modes": hybrid,
         "multipliers": scheme == "EulerMoreau",
         "one-step problem": bool(system.contacts) and scheme not in located,

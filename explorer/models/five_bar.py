@@ -8,7 +8,7 @@ A), its mirror image.
 
 The ground is smooth: its impulse is vertical. (The paper turns round the vertical velocity of the
 joint and keeps the horizontal one, which gains or loses some energy; a contact does so with
-``reset={"v_x_2": "v_x_2", "v_y_2": "-v_y_2"}``. The first impact is the same, the next ones come at
+``reset={"x_2": "v_x_2", "y_2": "-v_y_2"}``. The first impact is the same, the next ones come at
 1.779744 s and 2.453793 s.) A test computes the impacts with two coordinates.
 """
 

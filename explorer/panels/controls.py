@@ -18,6 +18,7 @@ from explorer.views.drawing.picture import label
 
 __all__ = ["accepted", "choice", "groups", "slider", "values"]
 
+_FORMULATION = ("formulation", "alpha", "xi", "omega")  # of constraints; the numbers of a penalty
 _MOMENTS = 6  # with several continuations, of which a picker offers what else would do
 
 
@@ -99,6 +100,8 @@ def groups(session: Session) -> list[Group]:
         minor -= {"picks"}
     elif "picks" in knobs:
         del knobs["picks"]
+    if getattr(system, "constraints", ()):
+        minor -= {*_FORMULATION} if now.get("knob.formulation") == "penalty" else {"formulation"}
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),

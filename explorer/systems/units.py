@@ -18,7 +18,7 @@ from explorer.systems.constraints import force_name
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
-__all__ = ["event_unit", "measured", "product", "symbol_units"]
+__all__ = ["constraint_units", "event_unit", "measured", "product", "symbol_units"]
 
 Powers = dict[str, sp.Rational]
 _DERIVED = {
@@ -171,3 +171,20 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
     elif kind in ("leaves", "zeno"):  # of a slide that ends r is a multiplier
         unit = None
     return None if unit is None else product(unit, f"1/{system.time_unit}")
+
+
+def constraint_units(system: System) -> list[tuple[str | None, str | None]]:
+    """Return the units of each constraint phi and of its force lam, None where they are not known.
+
+    The virtual work lam phi is one in J: a phi in m has a force in N, a pure number one in N m.
+    """
+    if "constraint units" not in system.made:
+        units = symbol_units(system)
+        found = [measured(sp.sympify(c.phi), units) for c in getattr(system, "constraints", ())]
+        system.made["constraint units"] = [(u, None if u is None else _force(u)) for u in found]
+    both: list[tuple[str | None, str | None]] = system.made["constraint units"]
+    return both
+
+
+def _force(unit: str) -> str:
+    return product("N m", f"1/({unit})") if unit not in ("", "rad") else "N m"

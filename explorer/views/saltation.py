@@ -41,30 +41,30 @@ def names(salt: Saltation) -> list[str]:
     ]
 
 
-def matrix(salt: Saltation) -> MatrixTable:
+def matrix(salt: Saltation, most: int = _MOST) -> MatrixTable:
     """Return [Xi | Pi] as a table: rows, columns, cells of number and shade in [-1, 1].
 
     The shade is that of sign(x) log(1 + |x|), so that small entries are seen beside large ones. Of
-    a large system only the states that the event touches are shown.
+    a large system only `most` of the states that the event touches are shown.
     """
     values = np.hstack([salt.Xi, salt.Pi])
     rows, columns = names(salt), [*names(salt), *(label(w) for w in salt.wrt)]
     n = len(rows)
-    if n > _MOST:
+    if n > most:
         moved = np.abs(values - np.eye(*values.shape)).max(axis=1)
-        kept = np.argsort(-moved)[: min(max((moved > 1e-9).sum(), 1), _MOST)]
+        kept = np.argsort(-moved)[: min(max((moved > 1e-9).sum(), 1), most)]
         kept = np.sort(kept)
         values = values[kept][:, [*kept, *range(n, values.shape[1])]]
         columns = [columns[k] for k in [*kept, *range(n, len(columns))]]
         rows, n = [rows[k] for k in kept], len(kept)
     size = np.sign(values) * np.log1p(np.abs(values))
-    most = max(np.abs(size).max(initial=0.0), 1e-300)
+    largest = max(np.abs(size).max(initial=0.0), 1e-300)
     return {
         "rows": rows,
         "columns": columns,
         "split": n,
         "values": [[float(f"{x:.4g}") for x in row] for row in values],
-        "shades": np.round(size / most, 3).tolist(),
+        "shades": np.round(size / largest, 3).tolist(),
     }
 
 

@@ -15,6 +15,7 @@ from typing import Unpack
 import numpy as np
 
 from explorer.derivatives import Sensitivity
+from explorer.views.constraint_drift import drift_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.one_sided import Sides, sides
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve
@@ -23,6 +24,8 @@ from explorer.views.drawing.slopes import (
     Quantity,
     add_arrows,
     arrow_scale,
+    constraint_place,
+    force_of,
     parameter,
     quantities,
     slope_plot,
@@ -31,6 +34,7 @@ from explorer.views.drawing.slopes import (
 from explorer.views.drawing.traces import Line
 from explorer.views.drawing.view import view
 from explorer.views.gradient import Along, cost_plot
+from explorer.views.impact_energy import energy_change_plot
 from explorer.views.twins import LOW, Twins, column, pair, zoom
 
 __all__ = ["as_csv", "sensitivity", "twins"]
@@ -62,7 +66,8 @@ def sensitivity(
     wrt : str, optional
         The parameter, by default the first one of `sens`.
     coordinate : str, optional
-        By default the first one.
+        By default the first one. The name of a constraint: its force is drawn, with the drift from
+        all constraints, and the energy with its changes at impacts.
     delta : float, optional
         Distance of the twins; without it none are drawn.
     at : int, optional
@@ -97,9 +102,13 @@ def sensitivity(
     span = (float(points.t[0]), float(points.t[-1])) if window is None else window
     by, _ = parameter(sens, j)
     left, right = [], []
-    for quantity in quantities(sens, coordinate):
+    held = constraint_place(sens, coordinate)
+    for quantity in quantities(sens, coordinate) if held is None else [force_of(sens, held)]:
         left.append(value_plot(points, quantity, sens, j, twin, ghost, span, by))
         right.append(slope_plot(points, quantity, sens, j, twin, ghost, span))
+    if held is not None:
+        left.append(drift_plot(points, span))
+        right.append(energy_change_plot(points, span))
     n_x = sens.question.cost.flow.n_x
     running = Quantity("z", 0, n_x, "z", sens.question.cost.units[0])
     right.append(slope_plot(points, running, sens, j, twin, ghost, span))

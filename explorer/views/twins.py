@@ -19,6 +19,7 @@ from explorer.derivatives.differences import twins
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.results.solution import Solution
 from explorer.views.drawing.one_sided import Sides, apart, arcs, event_times, sides
+from explorer.views.drawing.parts import has_constraints
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
 from explorer.views.drawing.traces import Trace
 
@@ -40,7 +41,7 @@ class Twins:
     ends : the places of the two runs, in parts of delta from rho: (-1/2, 1/2), or one-sided
     low, high : Sides of the runs
     t : (k,) times; each event of either run twice
-    difference : (k, n_x + 1) of (x, z), high minus low, divided by delta
+    difference : (k, n_x + 1 + m) of (x, z) and m constraint forces, high minus low, over delta
     until : float
         From this time on the runs meet different events, and there is no derivative across.
     """
@@ -149,12 +150,16 @@ def _runs(
 
 
 def _beside(run: Solution, t: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return (x, z) of a run at times; a repeated time gives the left and the right limit."""
+    """Return (x, z, lam) of a run at times; a repeated time gives the left and the right limit."""
     place = np.where(
         second, np.searchsorted(run.t, t, "right") - 1, np.searchsorted(run.t, t, "left")
     )
     place = np.clip(place, 0, len(run.t) - 1)
-    return np.column_stack([run.x, run.z])[place]
+    return np.column_stack([run.x, run.z, *_forces(run)])[place]
+
+
+def _forces(run: Solution) -> list[np.ndarray]:
+    return [run.lam_phi] if has_constraints(run) else []
 
 
 def _parting(low: Solution, high: Solution, end: float) -> float:

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.quiet]
 CODE = 'import explorer as ex\n\nex.explore_sensitivity("bouncing_ball")'
 # the point on the curve of the cost lies at the value of the parameter that is differentiated by
 POINT = """(gd) => gd._fullData.find((t) => t.name === "cost ψ" && t.mode === "markers").x[0]"""
-MODELS = [("bouncing ball", "e"), ("simplest walker", "gamma")]
+MODELS = [("bouncing ball", "e"), ("simplest walker", "gamma"), ("five bar b", "k")]
 
 
 @pytest.fixture(scope="module")

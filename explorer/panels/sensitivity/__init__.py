@@ -76,14 +76,15 @@ class _Answer(SessionAnswer):
                 twin = pair(sens, 0, see["delta"], window)
             except ExplorerError as error:
                 refusal = str(error).splitlines()[0]
-        drawn = (session.system, session.state["t_end"], see["wrt"], see["coordinate"], window)
+        shown = see["coordinate"], see["constraint"]
+        drawn = (session.system, session.state["t_end"], see["wrt"], *shown, window)
         before, arrows = self._layout, self._arrows
         if self._drawn != drawn:
             self._drawn, before, arrows = drawn, None, None
         self._arrows = arrow_scale(sens, 0, (0.0, sens.solution.march.t_last), arrows)
         picture = view.picture(
             sens,
-            coordinate=see["coordinate"],
+            coordinate=see["constraint"] or see["coordinate"],
             delta=see["delta"],
             twin=twin,
             window=window,
@@ -94,7 +95,7 @@ class _Answer(SessionAnswer):
             look=self._size(),
         )
         self._layout = steady(picture.layout, before, moving=drag)
-        status = self._said(sens, twin, refusal, time.perf_counter() - begin)
+        status = self._said(sens, twin, refusal, time.perf_counter() - begin, drag)
         frame = self._framed(values(session) | _own_values(session), status, picture.data)
         frame["cards"] = [saltation_card(sens, event), self._agreement(sens, drag)]
         frame["table"] = shift_table(sens, 20 if drag else 40)
@@ -142,8 +143,10 @@ class _Answer(SessionAnswer):
             return self._agreed[1]
         return agreement_card(sens, compared=compared, waiting=compared)
 
-    def _said(self, sens: Sensitivity, twin: Twins | None, refusal: str, seconds: float) -> Status:
-        status = self._status(sens.solution, seconds)
+    def _said(
+        self, sens: Sensitivity, twin: Twins | None, refusal: str, seconds: float, drag: bool
+    ) -> Status:
+        status = self._status(sens.solution, seconds, drag)
         if status["level"] == "error":
             return status
         said, time = "", self.session.system.time_unit
@@ -167,7 +170,7 @@ class _Answer(SessionAnswer):
             return [{"type": "file", "name": "sensitivity.csv", "mime": "text/csv", "text": text}]
         if action == "export_html":
             see = session.state["see"]
-            sens, shown = session.sensitivity, see["coordinate"]
+            sens, shown = session.sensitivity, see["constraint"] or see["coordinate"]
             picture = view.picture(sens, coordinate=shown)
             page = picture.page()
             return [{"type": "file", "name": "run.html", "mime": "text/html", "text": page}]
@@ -199,7 +202,8 @@ class SensitivityPanel(SessionPanel):
     def figure(cls, session: Session) -> Figure:
         assert isinstance(session, SensitivitySession)
         see = session.state["see"]
-        return view(session.sensitivity, coordinate=see["coordinate"], delta=see["delta"])
+        shown = see["constraint"] or see["coordinate"]
+        return view(session.sensitivity, coordinate=shown, delta=see["delta"])
 
 
 @panel(SensitivityPanel)
@@ -214,8 +218,9 @@ def explore_sensitivity(
         As for `explore`; a scheme must locate its events.
     scheme : EventDriven or FESD, optional
     **settings
-        Parameters, knobs, "t_end", and by name: "wrt" (the parameter), "coordinate", "delta" (of
-        the twins), "event", "zoom", "compare"; the cost as ``**{"cost.g": "v_y**2"}``, "cost.w".
+        Parameters, knobs, "t_end", and by name: "wrt" (the parameter), "coordinate", "constraint"
+        (its force is drawn), "delta" (of the twins), "event", "zoom", "compare"; the cost as
+        ``**{"cost.g": "v_y**2"}``, "cost.w".
 
     Returns
     -------

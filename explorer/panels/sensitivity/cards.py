@@ -10,6 +10,7 @@ from explorer.optimise.cost_curve import CostCurve, cost_curve
 from explorer.panels.messages import Card
 from explorer.panels.wording import prose, prose_rows
 from explorer.quantities import number, quantity, unit
+from explorer.results.event import LocatedEvent
 from explorer.schemes.event_driven import EventDriven
 from explorer.systems.units import event_unit
 from explorer.views.drawing.picture import label, titled
@@ -21,6 +22,8 @@ __all__ = ["agreement_card", "cost_along", "saltation_card", "shift_table"]
 
 _COMPARED = ("adjoint", "complex_step", "finite_difference")
 _POINTS = (9, 33)
+_WIDE, _NARROW = 6, 4  # states of a matrix that the card holds; of a large system still fewer
+_NOTHING = 1e-9  # of impulse and speed: less energy is round-off
 _CALLS = 60_000  # right-hand sides that the cost over the parameter may take
 
 
@@ -31,10 +34,12 @@ def saltation_card(sens: Sensitivity, k: int) -> Card:
         some = f"The run has {count} event{'s' * (count != 1)}" if count else "No event happens"
         return {"title": f"Event {k + 1}", "note": f"{some}: there is no event {k + 1}."}
     salt = sens.saltation(k)
-    table, event = matrix(salt), salt.event
+    many = len(salt.states) > _WIDE
+    table, event = matrix(salt, _NARROW if many else _WIDE), salt.event
     n, system = table["split"], sens.question.system
     slope = unit(event_unit(system, event.kind, event.contact) or "")
     happened = event.contact if event.kind == "event" else f"{event.kind} {event.contact}"
+    said = f" · the {n} of {len(salt.states)} rows that it moves most" if many else ""
     return {
         "title": f"Event {k + 1}: {prose(happened)}, t = {quantity(event.t, system.time_unit, 4)}",
         "corner": "Ξ, Π",
@@ -48,7 +53,7 @@ def saltation_card(sens: Sensitivity, k: int) -> Card:
         ],
         "shades": table["shades"],
         "split": n,
-        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {cell(salt.slope)} {slope}".strip(),
+        "note": f"S⁺ = Ξ S⁻ + Π dρ · dr/dt⁻ = {cell(salt.slope)} {slope}".strip() + said,
     }
 
 
@@ -99,6 +104,10 @@ def shift_table(sens: Sensitivity, most: int) -> Table:
         happened = e.contact if e.kind == "event" else e.kind if plain else f"{e.kind} {e.contact}"
         rows.append([k + 1, float(f"{e.t:.5g}"), happened, cell(slope), cell(e.slope)])
     margin = slope_title(sens.question.system, events[:most])
+    if _shows_energy(sens):
+        margin = "ΔT (J)"
+        for row, e in zip(rows, events, strict=False):
+            row[-1] = cell(_given(e))
     count, clock = len(events), shown_time(float(sens.solution.t[-1]), time)
     note = f"{count} event{'s' * (count != 1)}" if count else "No events"
     more = f", the first {most} shown" if count > most else ""
@@ -110,6 +119,19 @@ def shift_table(sens: Sensitivity, most: int) -> Table:
         "note": f"{note}{more}.",
     }
     return prose_rows(table)
+
+
+def _shows_energy(sens: Sensitivity) -> bool:
+    """Whether the table shows energies of impacts: constraints carry them through a mechanism."""
+    system = sens.question.system
+    located = isinstance(sens.question.scheme, EventDriven)
+    return located and bool(getattr(system, "constraints", ())) and bool(system.contacts)
+
+
+def _given(event: LocatedEvent) -> float:
+    """Return the kinetic energy in J that an impact gives, without round-off."""
+    small = _NOTHING * abs(event.impulse * event.gap_dot_minus)
+    return 0.0 if abs(event.energy) <= small else event.energy
 
 
 def cost_along(sens: Sensitivity, j: int) -> CostCurve | None:

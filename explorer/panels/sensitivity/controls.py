@@ -10,7 +10,9 @@ from explorer.panels import controls
 from explorer.panels.messages import Control, Group, Reach, Values
 from explorer.panels.sensitivity.state import (
     SensitivitySession,
+    constraint_names,
     default_delta,
+    first_wrt,
     offered,
     usual_cost,
 )
@@ -67,7 +69,7 @@ def _derivative(session: SensitivitySession) -> list[Control]:
             "Parameter to differentiate by",
             now,
             choices=[list(n) for n in names],
-            default=_first(session)["wrt"],
+            default=first_wrt(system),
         )
     ]
     if len(system.coordinates) > 1:
@@ -81,6 +83,19 @@ def _derivative(session: SensitivitySession) -> list[Control]:
                 now,
                 choices=shown,
                 default=system.coordinates[0],
+            )
+        )
+    if held := constraint_names(system):
+        drawn = [["", "the motion"], *([name, f"force of {name}"] for name in held)]
+        chosen.append(
+            _one(
+                "see.constraint",
+                "choice",
+                "plots",
+                "The motion; or the force of a constraint, the drift from all, and the energy",
+                now,
+                choices=drawn,
+                default="",
             )
         )
     usual, value = default_delta(system, see["wrt"]), see["delta"]
@@ -123,11 +138,6 @@ def _derivative(session: SensitivitySession) -> list[Control]:
 def _state(name: str, coordinates: tuple[str, ...]) -> str:
     rate = name.startswith("v_") and name not in coordinates
     return label(name[2:], dot=True) if rate else label(name)
-
-
-def _first(session: SensitivitySession) -> dict[str, str]:
-    names = session.system.parameters
-    return {"wrt": "e" if "e" in names else next(iter([*names, *session.system.coordinates]))}
 
 
 def _until(session: SensitivitySession) -> list[Control]:

@@ -1,7 +1,8 @@
 """The state of the sensitivity panel: that of a session, and what is asked of the derivative.
 
-Two more entries: ``"see": {"wrt", "coordinate", "delta", "event", "zoom", "compare"}`` and
-``"cost": {"g", "w", "until", "count"}``; full keys "see.delta", "cost.g". The cost ends at event
+Two more entries: ``"see": {"wrt", "coordinate", "constraint", "delta", "event", "zoom",
+"compare"}`` and ``"cost": {"g", "w", "until", "count"}``; full keys "see.delta", "cost.g". The cost
+ends at event
 `count` of the contact or guard `until`, at "t_end" if that is empty. The scheme locates events.
 """
 
@@ -31,7 +32,15 @@ from explorer.systems import StateSpaceSystem, System, from_spec
 from explorer.systems.kinks import sharp_formulas
 from explorer.types import Plain
 
-__all__ = ["SensitivitySession", "SensitivityStates", "default_delta", "offered", "usual_cost"]
+__all__ = [
+    "SensitivitySession",
+    "SensitivityStates",
+    "constraint_names",
+    "default_delta",
+    "first_wrt",
+    "offered",
+    "usual_cost",
+]
 
 _CROWD = 6  # so many events tell all that a first picture has to tell
 
@@ -63,6 +72,22 @@ def default_delta(system: System, wrt: str) -> float:
     param = system.parameters.get(wrt)
     wide = param.high - param.low if param else 1.0
     return float(f"{wide / 50:.0e}")
+
+
+def first_wrt(system: System) -> str:
+    """Return what to differentiate by at first: e, or the first parameter.
+
+    Not e of a mechanism without losses, e = 1: there the twins lie on one side.
+    """
+    e = system.parameters.get("e")
+    if e is None or (constraint_names(system) and e.value == e.high):
+        return _choices(system)[0]
+    return "e"
+
+
+def constraint_names(system: System) -> list[str]:
+    """Return the names of the constraints whose forces can be drawn."""
+    return [c.name for c in getattr(system, "constraints", ())]
 
 
 def usual_cost(system: System) -> Plain:
@@ -103,10 +128,11 @@ class SensitivityStates(States):
         if not choose(system, chosen).differentiates(system):
             raise _not_located(chosen)
         state = super().fresh(model, sizes, chosen)
-        wrt = "e" if "e" in system.parameters else _choices(system)[0]
+        wrt = first_wrt(system)
         state["see"] = {
             "wrt": wrt,
             "coordinate": system.coordinates[0],
+            "constraint": "",
             "event": 2,
             "zoom": False,
             "delta": default_delta(system, wrt),
@@ -163,6 +189,13 @@ class SensitivityStates(States):
                 )
             if name == "wrt" and value != state["see"]["wrt"]:
                 new["see"]["delta"] = default_delta(system, value)
+            new["see"][name] = value
+        elif name == "constraint":
+            names = constraint_names(system)
+            if value not in ("", *names):
+                raise BadValue(
+                    f"'{system.name}' has no constraint {value!r}.{suggest(str(value), names)}"
+                )
             new["see"][name] = value
         elif name == "delta":
             new["see"][name] = number(value, "The distance delta of the twins", positive=True)
@@ -284,7 +317,8 @@ class SensitivitySession(Session):
         see, until = self.state["see"], _until(self.state)
         cost = {k: x for k in ("g", "w") if (x := self.state["cost"][k])}
         asked = [f"wrt={see['wrt']!r}", f"cost={cost!r}", *([f"until={until!r}"] if until else [])]
-        shown = [f"coordinate={see['coordinate']!r}", f"delta={see['delta']!r}"]
+        drawn = see["constraint"] or see["coordinate"]
+        shown = [f"coordinate={drawn!r}", f"delta={see['delta']!r}"]
         shown += ["at={}".format(see["event"] - 1)] if see["zoom"] else []
         return (
             "\n".join(

@@ -7,6 +7,7 @@ is the point of the line next to it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import sympy as sp
@@ -83,6 +84,7 @@ class Linkage(Forces):
         *,
         e: Value | None = None,
         mu: Value | None = None,
+        reset: Mapping[str, Value] | None = None,
         name: str = "",
     ) -> None:
         """Add a contact of a point with a straight line, which is infinitely long.
@@ -95,13 +97,15 @@ class Linkage(Forces):
             stays on its left, going from the first end to the second.
         e, mu : number or formula
             Restitution and friction, see `explorer.Contact`.
+        reset : dict of coordinate to formula, optional
+            Velocities behind an impact, ``{"x_2": "v_x_2", "y_2": "-v_y_2"}``, see `Contact`.
         name : str
             "contact <point>" by default.
         """
         at = self._at(point)
         label = self._part(name, f"contact {at.name}")
         gap, slip = self._beside(at.place, line, label)
-        self._touch(gap, label, e, mu, slip)
+        self._touch(gap, label, e, mu, slip, reset)
         self._mark(line)
 
     def slider(self, point: Place, line: Line, *, mu: Value | None = None, name: str = "") -> None:

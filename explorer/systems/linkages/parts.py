@@ -255,14 +255,15 @@ class Parts(metaclass=Checked):
         e: Value | None,
         mu: Value | None = None,
         slip: sp.Expr | Sequence[sp.Expr] | None = None,
+        reset: Mapping[str, Value] | None = None,
     ) -> None:
         """Add a contact; without mu it has no friction."""
         formula = None if e is None else self._read(e, f"restitution of {name!r}")
         if mu is None:
-            self._contacts.append(Contact(gap, formula, name))
+            self._contacts.append(Contact(gap, formula, name, reset=reset))
         else:
             mu = self._read(mu, f"friction of {name!r}", state=True)
-            self._contacts.append(Contact(gap, formula, name, mu, slip))
+            self._contacts.append(Contact(gap, formula, name, mu, slip, reset=reset))
 
     def _pad(self, rate: sp.Expr, label: str, load: Value, mu: Value) -> None:
         """Add Coulomb friction mu times a given load against a rate in m/s.

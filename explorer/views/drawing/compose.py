@@ -31,6 +31,8 @@ _MOST_LINES = 5
 _APART = 16  # px between two plots that share their x axis; tick labels meet there
 _TALL = 120  # px of a usual plot in a narrow panel
 _FOOT = 44  # px of tick labels and title below a plot
+_BILLION = 1e9
+_TICKS = 6  # of a logarithmic axis, about
 _NEAR_ONE = 1e-3, 1e4  # values up to such are read as they are
 
 
@@ -216,8 +218,10 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
         }
     if plot.log:
         across |= {"type": "log", "dtick": 1}
+        if plot.x_range is not None and plot.x_range[1] >= _BILLION:
+            across["exponentformat"] = "power"  # 1B is neither a unit prefix nor a number
     if plot.log_y:
-        up |= {"type": "log", "dtick": 1, "exponentformat": "power"}
+        up |= {"type": "log", "dtick": _each(plot.y_range), "exponentformat": "power"}
     for axis, limits, log, title in (
         (across, plot.x_range, plot.log, plot.x_title),
         (up, plot.y_range, plot.log_y, plot.y_title),
@@ -227,6 +231,13 @@ def _axes(plot: Plot, shown: bool) -> tuple[Plain, Plain]:
             if not log and _far(limits) and not prefixable(_unit(title)):
                 axis |= {"exponentformat": "power", "showexponent": "last"}
     return across, up
+
+
+def _each(limits: tuple[float, float] | None) -> int:
+    """Return the decades between two ticks: so many that the labels of a low plot stay apart."""
+    if limits is None:
+        return 1
+    return max(1, int(np.ceil((np.log10(limits[1] / limits[0]) - 2) / _TICKS)))
 
 
 def _unit(title: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeGuard
 
 from explorer.results.solution import Solution
 
-__all__ = ["PARTS", "Part", "has_contacts", "has_friction"]
+__all__ = ["PARTS", "Part", "has_constraints", "has_contacts", "has_friction"]
 
 
 def has_contacts(solution: Solution) -> bool:
@@ -44,6 +44,17 @@ def _has_pseudo_time(solution: Solution) -> bool:
     return solution.has("pseudo")
 
 
+def has_constraints(solution: Solution) -> bool:
+    """Whether the run records constraints."""
+    return solution.has("constraints") and bool(solution.phi.shape[1])
+
+
+def _has_located_impacts(solution: Solution) -> bool:
+    if solution.has("pseudo") or not solution.has_velocities:
+        return False
+    return has_contacts(solution) and solution.has("march")
+
+
 class Part(NamedTuple):
     """A part of a run."""
 
@@ -55,11 +66,15 @@ PARTS = {
     "active sets": Part(
         _has_active_sets, "active sets of step functions, run by FESD, or of laws, by EulerMoreau"
     ),
+    "constraints": Part(has_constraints, "constraints of a mechanical system"),
     "contacts": Part(has_contacts, "contacts of a mechanical system"),
     "friction": Part(
         has_friction,
         "friction of a mechanical system whose contacts have mu and slip, run by EventDriven or "
         "MoreauJean",
+    ),
+    "located impacts": Part(
+        _has_located_impacts, "contacts of a mechanical system, run by EventDriven"
     ),
     "modes": Part(lambda s: bool(s.mode_names), "modes of a system of first order"),
     "multipliers": Part(_has_multipliers, "the multipliers and laws that EulerMoreau returns"),

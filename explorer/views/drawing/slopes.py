@@ -13,7 +13,8 @@ import numpy as np
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, suggest
 from explorer.quantities import unit
-from explorer.systems.units import product
+from explorer.results.solution import Solution
+from explorer.systems.units import constraint_units, product
 from explorer.views.drawing.one_sided import LIMITS, Sides, limits, shifts
 from explorer.views.drawing.picture import (
     COLOURS,
@@ -30,12 +31,13 @@ from explorer.views.drawing.traces import Trace
 from explorer.views.twins import Twins, band, difference, twin_curves
 
 __all__ = [
-    "SHIFT", "Quantity", "add_arrows", "arrow_scale", "parameter", "per", "quantities",
-    "slope_plot", "slope_unit", "value_plot",
+    "SHIFT", "Quantity", "add_arrows", "arrow_scale", "constraint_place", "force_of",
+    "force_slopes", "parameter", "per", "quantities", "slope_plot", "slope_unit", "value_plot",
 ]  # fmt: skip
 
 STATE, SLOPE = COLOURS[0], COLOURS[2]
 SHIFT = "event shift"
+_WORK = ("z", "lam_phi")  # whose units and those of parameters may cancel: N per N/m is m
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Quantity:
 
     source: str  # of the rows of a Solution
     i: int
-    place: int  # in the first axis but one of S
+    place: int  # in the first axis but one of S; of constraint forces n_x + 1, ...
     name: str
     unit: str | None  # None if it is not known
 
@@ -107,8 +109,31 @@ def quantities(sens: Sensitivity, coordinate: str | int | None) -> list[Quantity
     ]
 
 
+def constraint_place(sens: Sensitivity, name: str | int | None) -> int | None:
+    """Return the number of a constraint of that name, None if there is no such constraint."""
+    system = sens.question.system
+    names = [c.name for c in getattr(system, "constraints", ())]
+    return names.index(name) if name in names and name not in system.coordinates else None
+
+
+def force_of(sens: Sensitivity, k: int) -> Quantity:
+    """Return the force of constraint `k`."""
+    system = sens.question.system
+    place = sens.question.cost.flow.n_x + 1 + k
+    return Quantity("lam_phi", k, place, "λ", constraint_units(system)[k][1])
+
+
+def force_slopes(rows: Solution) -> np.ndarray:
+    """Return the derivatives of the constraint forces along rows, (n_t, m, p)."""
+    found = rows.recorded_row("Lam")
+    return np.asarray(0.0 - found[:, found.shape[1] - len(rows.system.constraints) :])
+
+
 def _slopes(sens: Sensitivity, at: Sides, place: int, j: int) -> np.ndarray:
-    """Return dx/drho or, at the last place, dz/drho along the rows."""
+    """Return along the rows dx/drho, then dz/drho, then those of the constraint forces."""
+    beyond = place - sens.question.cost.flow.n_x - 1
+    if beyond >= 0:
+        return force_slopes(at.rows)[:, beyond, j]
     if sens.own is None:
         return at.rows.S[:, place, j]
     S, Z = sens.own
@@ -175,7 +200,7 @@ def slope_plot(
     own = limits(at, values, SLOPE, name)
     own[0] |= {"showlegend": quantity.source in "qx", "name": "derivative"}
     u = quantity.unit
-    measure = "" if u is None else (slope_unit if quantity.source == "z" else per)(u, by_unit)
+    measure = "" if u is None else (slope_unit if quantity.source in _WORK else per)(u, by_unit)
     title = titled(name, measure)
     time = time_title(sens.question.system)
     return Plot([*traces, *own], time, title, span, _roomy(at.drawn(values), spiky))

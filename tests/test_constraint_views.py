@@ -1,0 +1,160 @@
+"""Pictures, study and panel of systems with constraints: what is drawn is what the run says."""
+
+from __future__ import annotations
+
+import copy
+import functools
+
+import numpy as np
+import pytest
+import sympy as sp
+from loops import for_each
+from test_panels import Wire
+
+import explorer as ex
+from explorer.models import models
+from explorer.panels import panels
+from explorer.panels.sensitivity.state import SensitivitySession, constraint_names
+from explorer.parameters import knobs_of
+from explorer.verification.constraint_rates import constraint_rates
+
+CONSTRAINED = [name for name, build in models.items() if constraint_names(build())]
+FORMS = knobs_of(ex.EventDriven)["formulation"][1].choices
+TIGHT = ex.EventDriven(rtol=1e-11, atol=1e-12)
+
+
+def rod() -> ex.MechanicalSystem:
+    """Return a mass on a rod that hits a wall with e = 0.5, in x and y."""
+    system = ex.MechanicalSystem(
+        "rod", q="x y", units="m", mass=[["m", 0], [0, "m"]], force=["0", "-m*g"],
+        params={"L": ex.Param(1, 0.5, 2, "m"), "g": ex.Param(9.81, 1, 20, "m/s2"),
+                "m": ex.Param(2, 1, 3, "kg")},
+        constraints=[ex.systems.Constraint("x**2 + y**2 - L**2", "bar")],
+    )  # fmt: skip
+    system.potential = "m*g*y"
+    system.contact(ex.Contact("x + 0.2", e=0.5, name="wall"))
+    system.start(q=["L", 0], t_end=2)
+    return system
+
+
+@functools.cache
+def sensitivity() -> ex.Sensitivity:
+    return ex.sensitivity(rod(), TIGHT, ("L", "g"), {"g": "v_x**2"})
+
+
+def curves(picture) -> dict:
+    return {trace["name"]: trace for trace in picture.data}
+
+
+def test_forces_are_drawn_with_gaps_at_events_and_their_derivatives_with_both_limits():
+    sens = sensitivity()
+    run, picture = sens.solution, ex.views.constraint_forces.picture(sens, "g")
+    line, slope = [t for t in picture.data if t["name"] == "bar"]
+    assert np.isnan(line["y"]).sum() == np.isnan(slope["y"]).sum() == len(run.events) > 1
+    for name, side in (("left limit", -1), ("right limit", 0)):
+        rows = [e.row + side for e in run.events]
+        assert np.allclose(curves(picture)[name]["y"], sens.Lam_phi[rows, 0, 1], rtol=1e-5)
+    # phi in m2: the force times phi is a work
+    assert picture.layout["yaxis"]["title"]["text"] == "force λ (N/m)"
+    other = ex.views.constraint_forces.picture(ex.simulate(rod(), ex.MoreauJean(h=1e-3)))
+    steps = curves(other)["bar"]["y"]
+    near = np.abs(run.lam_phi).max()
+    assert np.nanmax(np.abs(steps)) == pytest.approx(near, rel=0.05), "no impulse stands in it"
+    assert np.nanmin(np.abs(steps[1:20])) < 0.05 * near  # at rest, level: the bar carries nothing
+    with pytest.raises(ex.NotApplicable, match=r"views\.constraint_forces draws constraints"):
+        ex.views.constraint_forces(ex.sensitivity(ex.models.bouncing_ball(), TIGHT, "g"))
+
+
+@for_each("name", CONSTRAINED)
+def test_the_rate_of_a_constraint_is_its_derivative_by_time(name):
+    system = models[name]()
+    run = ex.simulate(system, ex.EventDriven, t_end=system.t_end / 20)
+    other, d = copy.copy(run), 1e-6
+    vars(other).update(v=run.v + 0.1)  # off the constraint: rates that are seen
+    for k in (1, len(run.t) // 2):
+        ends = []
+        for s in (-d, d):
+            moved = dict(zip(system.q, run.q[k] + s * other.v[k], strict=True))
+            at = {system.t: run.t[k] + s, **moved, **run.rho}
+            ends.append([float(sp.sympify(c.phi).subs(at)) for c in system.constraints])
+        expected = np.subtract(ends[1], ends[0]) / (2 * d)
+        assert np.allclose(constraint_rates(other)[k], expected, atol=1e-6)
+
+
+def test_the_drift_is_that_of_the_run():
+    run = ex.simulate(rod(), ex.EventDriven(formulation="penalty", alpha=1e5))
+    drawn = [t["y"] for t in ex.views.constraint_drift.picture(run).data]
+    assert np.nanmax(drawn[0]) == pytest.approx(np.abs(run.phi).max(), rel=0.02)
+    assert np.nanmax(drawn[1]) == pytest.approx(np.abs(constraint_rates(run)).max(), rel=0.02)
+    held = ex.views.constraint_drift.picture(ex.simulate(rod(), TIGHT))
+    assert min(held.layout["yaxis"]["range"]) == -16, "round-off lies at the bottom"
+
+
+def test_impacts_take_what_newtons_law_says():
+    run = ex.simulate(rod(), TIGHT)
+    picture = ex.views.impact_energy.picture(run)
+    marks = curves(picture)["takes energy"]
+    for t, given, hit in zip(marks["x"], marks["y"], run.events, strict=True):
+        assert t == pytest.approx(hit.t, rel=1e-6)
+        v = hit.v_minus  # of a mass on a rod all of the velocity is turned back
+        assert given == pytest.approx(-(1 - 0.5**2) * 0.5 * 2 * (v @ v), rel=1e-6)
+    assert curves(picture)["gives energy"]["y"].tolist() == [-1e9], "none gives any"
+
+
+def test_formulations_are_compared_and_the_penalty_falls_as_one_over_alpha():
+    found = ex.study.formulations(rod(), TIGHT, alphas=(1e5, 1e7, 1e6), repeats=1, t_end=1.0)
+    assert [one.name for one in found.runs] == list(FORMS)
+    assert found.alphas.tolist() == [1e5, 1e6, 1e7]
+    assert found.order == pytest.approx(1, abs=0.02)
+    assert found["projected"].phi < 1e-14 < found["penalty"].phi < 1e-6
+    for one in (*found.runs, *found.penalties):
+        assert one.error < 1e-2
+        assert one.phi == np.abs(one.run.phi).max()
+    figure = ex.views.formulations(found)
+    assert {"index1", "projected", "penalty", "error at the end"} <= {t.name for t in figure.data}
+    assert "projected" in repr(found)
+    assert "projected" in found._repr_html_()
+    with pytest.raises(ex.NotApplicable, match="declares no constraints"):
+        ex.study.formulations(ex.models.bouncing_ball())
+    with pytest.raises(ex.BadValue, match="MoreauJean has no choice of a formulation"):
+        ex.study.formulations(rod(), ex.MoreauJean(h=1e-3))
+    with pytest.raises(ex.BadValue, match="no formulation 'index3'"):
+        found["index3"]
+
+
+@for_each("name", CONSTRAINED)
+def test_the_panel_draws_every_constraint_of_every_model(name):
+    wire = Wire(panels["sensitivity"](SensitivitySession(name)))
+    offered = wire.controls()
+    held = [c[0] for c in offered["see.constraint"]["choices"]]
+    assert held == ["", *constraint_names(models[name]())]
+    for constraint in (held[1], held[-1]):
+        content, buffers = wire.pull(True, **{"see.constraint": constraint})
+        assert content["status"]["level"] in ("unchecked", "warn")
+        assert content["errors"] == {}
+        assert sum(map(len, buffers)) < 20_000
+        assert {"|φ|", "derivative", "change of T + V"} <= {
+            t["name"] for t in content["figure"]["data"]
+        }
+    for form in FORMS:
+        content, _ = wire.pull(True, **{"knob.formulation": form})
+        assert content["errors"] == {}, form
+
+
+def test_the_panel_shows_energies_of_impacts_and_says_what_is_wrong():
+    wire = Wire(panels["sensitivity"](SensitivitySession(rod())))
+    content, _ = wire.pull(**{"see.constraint": "bar"})
+    assert content["table"]["columns"][-1] == "ΔT (J)"
+    first = wire.panel.session.sensitivity.events[0]
+    assert float(content["table"]["rows"][0][-1].replace("−", "-")) == pytest.approx(
+        first.energy, rel=1e-2
+    )
+    content, _ = wire.pull(**{"see.constraint": "bra"})
+    assert "has no constraint 'bra'. Did you mean 'bar'" in content["errors"]["see.constraint"]
+    copied = wire.say(type="do", action="copy_code")[0][0]["text"]
+    assert "coordinate='bar'" in copied
+    names: dict = {}
+    exec(copied, names)
+    other = Wire(panels["sensitivity"](SensitivitySession("bouncing_ball")))
+    assert "see.constraint" not in other.controls()
+    assert other.pull()[0]["table"]["columns"][-1].startswith("dr/dt")
