@@ -180,10 +180,28 @@ def constraint_units(system: System) -> list[tuple[str | None, str | None]]:
     """
     if "constraint units" not in system.made:
         units = symbol_units(system)
-        found = [measured(sp.sympify(c.phi), units) for c in getattr(system, "constraints", ())]
+        own = {*map(_bare, getattr(system, "units", ())), ""}
+        found = [_seen(sp.sympify(c.phi), units, own) for c in getattr(system, "constraints", ())]
         system.made["constraint units"] = [(u, None if u is None else _force(u)) for u in found]
     both: list[tuple[str | None, str | None]] = system.made["constraint units"]
     return both
+
+
+def _seen(phi: sp.Expr, units: Mapping[str, str], own: set[str]) -> str | None:
+    """Return the unit of phi; None where a number may hide one, as that in x**2 + y**2 - 1 does.
+
+    `own` are the units of coordinates: a number beside one of them is a place or an angle.
+    """
+    for part in sp.preorder_traversal(phi):
+        if isinstance(part, sp.Add) and any(not x.free_symbols for x in part.args):
+            unit = measured(part, units)
+            if unit is None or _bare(unit) not in own:
+                return None
+    return measured(phi, units)
+
+
+def _bare(unit: str) -> str:
+    return _written(_base(_read(unit))) or ""
 
 
 def _force(unit: str) -> str:

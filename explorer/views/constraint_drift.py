@@ -78,7 +78,12 @@ def drift_plot(at: Sides, span: tuple[float, float]) -> Plot:
 def drift_curve(
     t: np.ndarray, values: np.ndarray, colour: str, name: str, time: str, dash: str = "solid"
 ) -> Trace:
-    """Return the curve of the size of some values, (k,), on a logarithmic axis."""
+    """Return the curve of the size of some values, (k,), on a logarithmic axis.
+
+    It is interrupted where a time comes twice: at an event, whose left and right limit these are.
+    """
+    cuts = np.flatnonzero(np.diff(t) == 0) + 1
+    t, values = np.insert(t, cuts, np.nan), np.insert(values, cuts, np.nan)
     return curve(
         t.astype(np.float32),
         np.maximum(np.abs(values), LEAST).astype(np.float32),

@@ -51,7 +51,8 @@ def _drifts(found: Formulations, *, rate: bool) -> Plot:
 def _largest(run: Solution, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return times and the largest |phi| or |phi'| of all constraints, thinned."""
     values = constraint_rates(run) if rate else run.phi
-    rows = few(np.arange(len(run.t)), _POINTS)
+    events = np.array([e.row for e in run.events], int) if run.has("march") else np.zeros(0, int)
+    rows = np.unique([*few(np.arange(len(run.t)), _POINTS), *events, *(events - 1)])
     return run.t[rows], np.abs(values).max(axis=1)[rows]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NotRequired, TypedDict
 
 import numpy as np
@@ -16,6 +17,7 @@ from explorer.views.drawing.view import view
 __all__ = ["Film", "Ghost", "frames", "mechanism"]
 
 _BYTES = 5600
+_COILS = 12  # whatever its length: the zigzag stretches as a spring does
 
 
 class Item(TypedDict):
@@ -94,6 +96,19 @@ def frames(solution: Solution, share: float = 1.0) -> Film | None:
     }
 
 
+def _zigzag(points: np.ndarray, wide: float) -> np.ndarray:
+    """Return springs along a line as zigzags with a fixed number of coils."""
+    parts = []
+    for start, end in itertools.pairwise(points):
+        along = end - start
+        across = wide * np.array([-along[1], along[0]]) / (np.hypot(*along) or 1.0)
+        at = np.linspace(0.1, 0.9, _COILS)
+        side = np.where(np.arange(_COILS) % 2, 1.0, -1.0)
+        inside = start + at[:, None] * along + side[:, None] * across
+        parts += [start, start + 0.08 * along, *inside, start + 0.92 * along, end]
+    return np.array(parts)
+
+
 def _head(start: np.ndarray, end: np.ndarray) -> np.ndarray:
     """Return the head of an arrow as a line: one barb, the tip, the other barb."""
     along = 0.2 * (end - start)
@@ -112,10 +127,12 @@ def mechanism(solution: Solution, t: float = 0.0) -> Picture:
         for item in film["items"]:
             points = now[k : k + item["n"]]
             k += item["n"]
-            colour = GREY if item["role"] == "ground" else COLOURS[0]
+            colour = GREY if item["role"] in ("ground", "spring") else COLOURS[0]
             if item["kind"] == "circle":
                 turn = np.linspace(0, 2 * np.pi, 49)
                 points = points + item["radius"] * np.column_stack([np.cos(turn), np.sin(turn)])
+            elif item["role"] == "spring":
+                points = _zigzag(points, 0.012 * float(np.ptp(film["box"])))
             elif item["role"] == "arrow":
                 points = np.vstack([points, _head(*points)])
             elif item["closed"]:

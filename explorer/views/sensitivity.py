@@ -40,6 +40,7 @@ from explorer.views.twins import LOW, Twins, column, pair, zoom
 __all__ = ["as_csv", "sensitivity", "twins"]
 
 END = "end T"
+_POINTS, _OF_FORCES = 110, 180  # forces have sharper peaks than motions
 
 
 @view
@@ -95,14 +96,14 @@ def sensitivity(
         window = zoom(sens, j, at, delta or 0.0)
     if twin is None and delta is not None and twinned:
         twin = pair(sens, j, delta, window)
-    points = _sides(sens, window)
+    held = constraint_place(sens, coordinate)
+    points = _sides(sens, window, _POINTS if held is None else _OF_FORCES)
     ghost = None
     if pinned is not None and pinned.solution.x.shape[1] == sens.solution.x.shape[1]:
-        ghost = (pinned, _sides(pinned, window))
+        ghost = (pinned, _sides(pinned, window, _POINTS))
     span = (float(points.t[0]), float(points.t[-1])) if window is None else window
     by, _ = parameter(sens, j)
     left, right = [], []
-    held = constraint_place(sens, coordinate)
     for quantity in quantities(sens, coordinate) if held is None else [force_of(sens, held)]:
         left.append(value_plot(points, quantity, sens, j, twin, ghost, span, by))
         right.append(slope_plot(points, quantity, sens, j, twin, ghost, span))
@@ -125,8 +126,8 @@ def sensitivity(
     return compose([left, right], [1, 1], look=look)
 
 
-def _sides(sens: Sensitivity, window: tuple[float, float] | None) -> Sides:
-    return sides(sens.solution, window, given=sens.own is not None)
+def _sides(sens: Sensitivity, window: tuple[float, float] | None, points: int) -> Sides:
+    return sides(sens.solution, window, points, given=sens.own is not None)
 
 
 @view
@@ -149,7 +150,7 @@ def twins(
     j = column(sens, wrt)
     window = None if at is None else zoom(sens, j, at, delta)
     twin = pair(sens, j, delta, window)
-    points = _sides(sens, window)
+    points = _sides(sens, window, _POINTS)
     span = (float(points.t[0]), float(points.t[-1])) if window is None else window
     by, _ = parameter(sens, j)
     columns: list[list[Plot]] = []

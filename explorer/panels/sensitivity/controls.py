@@ -12,7 +12,7 @@ from explorer.panels.sensitivity.state import (
     SensitivitySession,
     constraint_names,
     default_delta,
-    first_wrt,
+    first_seen,
     offered,
     usual_cost,
 )
@@ -69,7 +69,7 @@ def _derivative(session: SensitivitySession) -> list[Control]:
             "Parameter to differentiate by",
             now,
             choices=[list(n) for n in names],
-            default=first_wrt(system),
+            default=first_seen(system)[0],
         )
     ]
     if len(system.coordinates) > 1:
@@ -82,7 +82,7 @@ def _derivative(session: SensitivitySession) -> list[Control]:
                 "Coordinate that is drawn",
                 now,
                 choices=shown,
-                default=system.coordinates[0],
+                default=first_seen(system)[1],
             )
         )
     if held := constraint_names(system):

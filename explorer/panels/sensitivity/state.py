@@ -37,11 +37,12 @@ __all__ = [
     "SensitivityStates",
     "constraint_names",
     "default_delta",
-    "first_wrt",
+    "first_seen",
     "offered",
     "usual_cost",
 ]
 
+_RESTS = 1e-9  # of the largest motion
 _CROWD = 6  # so many events tell all that a first picture has to tell
 
 
@@ -74,15 +75,23 @@ def default_delta(system: System, wrt: str) -> float:
     return float(f"{wide / 50:.0e}")
 
 
-def first_wrt(system: System) -> str:
-    """Return what to differentiate by at first: e, or the first parameter.
+def first_seen(system: System) -> tuple[str, str]:
+    """Return what to differentiate by at first, and which coordinate: e, and the first one.
 
-    Not e of a mechanism without losses, e = 1: there the twins lie on one side.
+    Of a mechanism with constraints not an e that no impact needs, nor e = 1, where the twins lie on
+    one side; and not a coordinate that rests.
     """
-    e = system.parameters.get("e")
-    if e is None or (constraint_names(system) and e.value == e.high):
-        return _choices(system)[0]
-    return "e"
+    e, names = system.parameters.get("e"), _choices(system)
+    if not constraint_names(system):
+        return names[0] if e is None else "e", system.coordinates[0]
+    if "first seen" not in system.made:
+        run = simulate(system, locating(system), throw=False)
+        moves = np.ptp(run.q, axis=0) > _RESTS * np.ptp(run.q, axis=0).max()
+        seen = system.coordinates[int(moves.argmax())]
+        plain = e is None or e.value == e.high or not run.events
+        system.made["first seen"] = names[0] if plain else "e", seen
+    first: tuple[str, str] = system.made["first seen"]
+    return first
 
 
 def constraint_names(system: System) -> list[str]:
@@ -92,7 +101,7 @@ def constraint_names(system: System) -> list[str]:
 
 def usual_cost(system: System) -> Plain:
     """Return the cost to begin with: the integral of the first velocity (or state) squared."""
-    first = system.coordinates[0]
+    first = first_seen(system)[1]
     rate = first if isinstance(system, StateSpaceSystem) else f"v_{first}"
     return {"g": f"{rate}**2", "w": "", "until": "", "count": 1}
 
@@ -128,10 +137,10 @@ class SensitivityStates(States):
         if not choose(system, chosen).differentiates(system):
             raise _not_located(chosen)
         state = super().fresh(model, sizes, chosen)
-        wrt = first_wrt(system)
+        wrt, coordinate = first_seen(system)
         state["see"] = {
             "wrt": wrt,
-            "coordinate": system.coordinates[0],
+            "coordinate": coordinate,
             "constraint": "",
             "event": 2,
             "zoom": False,

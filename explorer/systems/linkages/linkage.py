@@ -16,11 +16,13 @@ from explorer.errors import BadModel
 from explorer.systems.constraints import Constraint
 from explorer.systems.linkages.forces import Forces
 from explorer.systems.linkages.parts import Place, Vector, square
-from explorer.systems.sketch import ground
+from explorer.systems.sketch import Shape, ground
+from explorer.systems.sketch import line as shape_line
 from explorer.types import Value
 
 __all__ = ["Linkage"]
 
+_LONG, _HIGH = 8, 5  # half of the block that slides, in radii of a joint
 Line: TypeAlias = "tuple[Place, Place]"
 
 
@@ -132,6 +134,7 @@ class Linkage(Forces):
                 self._touch(sign * gap, f"{label} {side}", 0, mu, slip)
             self._guides.append(Constraint(gap, label))
         self._mark(line)
+        self._block(at.place, line)
 
     # -- lines --------------------------------------------------------------------------------
 
@@ -169,6 +172,22 @@ class Linkage(Forces):
             )
         )
         return gap, slip
+
+    def _block(self, r: Vector, ends: Line) -> None:
+        """Draw what slides: a block around a point, along a line."""
+        a, b = self._ends(ends, "")
+        w = [q - p for p, q in zip(a, b, strict=True)]
+        L = sp.sqrt(square(a, b))
+        u, n = (w[0] / L, w[1] / L), (-w[1] / L, w[0] / L)
+
+        def draw(size: float) -> list[Shape]:
+            corners = [
+                (r[0] + size * (x * u[0] + y * n[0]), r[1] + size * (x * u[1] + y * n[1]))
+                for x, y in ((-_LONG, -_HIGH), (_LONG, -_HIGH), (_LONG, _HIGH), (-_LONG, _HIGH))
+            ]
+            return [shape_line(*(self._flat(c) for c in (*corners, corners[0])))]
+
+        self._draw(draw, r)
 
     def _mark(self, ends: Line) -> None:
         """Draw a line on which a point slides or which it hits, if it does not turn."""
