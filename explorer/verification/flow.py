@@ -65,7 +65,7 @@ def _steps(march: March) -> _Steps:
     nodes = t[:, None] + _NODES * h[:, None]
     order = np.argsort(nodes.ravel(), kind="stable")
     x, rates = np.empty((2, nodes.size, n))
-    y, dy, _ = march.sample(nodes.ravel()[order])
+    y, dy, _ = march.sample(nodes.ravel()[order], slopes=False)
     x[order], rates[order] = y[:, :n], dy[:, :n]
     shape = (*nodes.shape, n)
     return _Steps(t, h, first, last, mode, nodes, x.reshape(shape), rates.reshape(shape))

@@ -93,7 +93,7 @@ def flow_energy(
     else:
         nodes, weights = (start[:, None] + at * h[:, None]).ravel(), (shares * h[:, None]).ravel()
         times = np.union1d(nodes, np.append(start, run.march.t_last))
-        rows = run.march.trajectory(np.minimum(times, run.march.t_last))
+        rows = run.march.undifferentiated().trajectory(np.minimum(times, run.march.t_last))
     with np.errstate(all="ignore"):
         return _balanced(run, rows, nodes, weights, accuracy)
 

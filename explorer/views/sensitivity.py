@@ -40,7 +40,7 @@ from explorer.views.twins import LOW, Twins, column, pair, zoom
 __all__ = ["as_csv", "sensitivity", "twins"]
 
 END = "end T"
-_POINTS, _OF_FORCES = 110, 180  # forces have sharper peaks than motions
+_POINTS, _OF_FORCES = 110, 150  # forces have sharper peaks than motions
 
 
 @view

@@ -16,8 +16,10 @@ import numpy as np
 
 from explorer.derivatives import Sensitivity
 from explorer.derivatives.differences import twins
+from explorer.derivatives.question import Question
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.results.solution import Solution
+from explorer.schemes.event_driven import EventDriven
 from explorer.views.drawing.one_sided import Sides, apart, arcs, event_times, sides
 from explorer.views.drawing.parts import has_constraints
 from explorer.views.drawing.picture import COLOURS, GREY, OFF, curve
@@ -28,6 +30,7 @@ __all__ = ["Twins", "band", "column", "difference", "pair", "twin_curves", "zoom
 LOW, HIGH = COLOURS[4], COLOURS[1]
 _BAND = "rgba(86, 180, 233, 0.3)"
 _POINTS = 70
+_ROUGH, _UNSEEN = 1e-6, 1e-5  # of a tolerance; of delta
 _ENDS = {-1.0: "− δ", -0.5: "− δ/2", 0.0: "± 0", 0.5: "+ δ/2", 1.0: "+ δ"}
 
 
@@ -100,9 +103,16 @@ def zoom(sens: Sensitivity, j: int, k: int, delta: float) -> tuple[float, float]
 
 
 def pair(
-    sens: Sensitivity, j: int, delta: float, window: tuple[float, float] | None = None
+    sens: Sensitivity,
+    j: int,
+    delta: float,
+    window: tuple[float, float] | None = None,
+    *,
+    rough: bool = False,
 ) -> Twins:
     """Run the twins, and take their difference on a common grid.
+
+    `rough` ones have a tolerance of their own, as large as the eye lets pass beside delta.
 
     Where a parameter is at the end of what makes sense (a restitution of 1), both twins lie on the
     side that is left.
@@ -115,7 +125,7 @@ def pair(
     delta = float(delta)
     if not (np.isfinite(delta) and delta > 0):
         raise BadValue(f"delta = {delta:g} must be greater than zero.")
-    ends, runs = _runs(sens, j, delta)
+    ends, runs = _runs(_roughly(sens.question, j, delta) if rough else sens.question, j, delta)
     end = min(run.march.t_last for run in runs)
     low, high = (0.0, end) if window is None else (window[0], min(window[1], end))
     times = [event_times(run) for run in runs]
@@ -132,11 +142,22 @@ def pair(
     return Twins(j, delta, ends, first, second_run, t, quotient, _parting(*runs, end))
 
 
+def _roughly(question: Question, j: int, delta: float) -> Question:
+    """Return the question at a tolerance whose errors are not seen in a difference over delta."""
+    scheme, place = question.scheme, question.places[j]
+    if not isinstance(scheme, EventDriven) or scheme.newmark is not None:
+        return question
+    size = max(1.0, abs(float(question.rho[place]))) if place >= 0 else 1.0
+    rtol = max(scheme.rtol, min(_ROUGH, _UNSEEN * delta / size))
+    atol = scheme.atol * rtol / scheme.rtol
+    return dataclasses.replace(question, scheme=dataclasses.replace(scheme, rtol=rtol, atol=atol))
+
+
 def _runs(
-    sens: Sensitivity, j: int, delta: float
+    question: Question, j: int, delta: float
 ) -> tuple[tuple[float, float], tuple[Solution, Solution]]:
     """Return the offsets of the twins from rho, in units of delta, and the twins."""
-    question, place = sens.question, sens.question.places[j]
+    place = question.places[j]
     try:
         return (-0.5, 0.5), twins(question, j, delta)
     except ExplorerError:

@@ -73,7 +73,7 @@ class _Answer(SessionAnswer):
         twin, refusal = None, ""
         if not (drag and _calls(sens) > _LIVE):
             try:
-                twin = pair(sens, 0, see["delta"], window)
+                twin = pair(sens, 0, see["delta"], window, rough=drag)
             except ExplorerError as error:
                 refusal = str(error).splitlines()[0]
         shown = see["coordinate"], see["constraint"]

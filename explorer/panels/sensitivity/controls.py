@@ -184,7 +184,9 @@ def _cost(session: SensitivitySession) -> list[Control]:
     now |= {"see.compare": session.state["see"]["compare"]}
     rates = "d_<state>" if isinstance(session.system, StateSpaceSystem) else "a_<coordinate>"
     usual = usual_cost(session.system)
-    tip = f"a formula of t, the states, {rates} and the parameters; empty: none"
+    forces = getattr(session.sensitivity.question.cost.plain, "forces", {})
+    more = f", forces such as {list(forces)[-1]}" if forces else ""
+    tip = f"a formula of t, the states, {rates}{more} and the parameters; empty: none"
     return [
         _one(
             "cost.g",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -213,6 +214,11 @@ class March(Run):
     def meetings(self) -> dict[int, np.ndarray]:
         """Events at which the order may decide, and the columns that change it."""
         return meetings(self)
+
+    def undifferentiated(self) -> Self:
+        """Return the run without its derivatives: its states are sampled faster."""
+        self.screened, self.meetings  # noqa: B018 (they are of the derivatives, and kept)
+        return super().undifferentiated()
 
     def trajectory(self, t_eval: Reals | None = None) -> Solution:
         """Return rows at `t_eval` (or evenly spaced) and on both sides of every event."""

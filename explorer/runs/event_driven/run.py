@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Self
+
 import numpy as np
 
 from explorer.compiled import Bundle, Flow
@@ -81,6 +84,16 @@ class Run:
         """Lend the arguments of the kernels, set for this run."""
         return lend(self.flow, self.settings, self.wrt, self.rho)
 
+    def undifferentiated(self) -> Self:
+        """Return the run without its derivatives: its states are sampled faster."""
+        plain, block, n = copy.copy(self), self.flow.n_x + 1, self.flow.n
+        y, carried = self.steps.y[:, :block], self.steps.carried[:, :n]
+        steps = self.steps._replace(
+            y=np.ascontiguousarray(y), carried=np.ascontiguousarray(carried)
+        )
+        vars(plain).update(wrt=(), slopes=False, steps=steps, y=self.y[:block].copy())
+        return plain
+
     # -- steps --------------------------------------------------------------------------------
 
     @property
@@ -106,17 +119,19 @@ class Run:
         return y[:, 1:].transpose(0, 2, 1)
 
     def sample(
-        self, times: np.ndarray, *, exact: bool = True
+        self, times: np.ndarray, *, exact: bool = True, slopes: bool = True
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return y (k, size), (x', z') and the number of the step of each time (increasing).
 
         Exact: each by a step of its own; else from the polynomial of the step, as good to the eye.
+        Without `slopes` y has no derivatives, (k, n_x + 1).
         """
         from explorer.kernels.event_driven.dense_output import evaluate
 
         which = np.searchsorted(self.steps.t, times, side="right") - 1
         which = np.clip(which, 0, max(len(self.steps.t) - 1, 0))
-        size, block = len(self.y), self.flow.n_x + 1
+        block = self.flow.n_x + 1
+        size = len(self.y) if slopes else block
         result, rates = (np.full((len(times), wide), np.nan) for wide in (size, block))
         if len(self.steps.t):
             with self.lent() as lent:
@@ -132,7 +147,7 @@ class Run:
                     rates,
                 )
         else:
-            result[:], rates[:] = self.y, 0.0
+            result[:], rates[:] = self.y[:size], 0.0
         return result, rates, which
 
     def along(self, native: Bundle, t: np.ndarray, x: np.ndarray) -> np.ndarray:

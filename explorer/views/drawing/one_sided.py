@@ -19,6 +19,7 @@ __all__ = ["LIMITS", "Sides", "apart", "arcs", "event_times", "limits", "shifts"
 LIMITS = ("left limit", "right limit")
 _MOST = 18  # events told apart in one plot; closer ones would be one blot
 _POINTS = 110
+_ENOUGH, _EVEN = 0.9, 1.3
 _ARCS = 18  # that get points of their own
 _SHORT = 5e-4  # of the window: an arc that is shorter is not seen
 _INSIDE = np.array([0.25, 0.5, 0.75])
@@ -103,6 +104,8 @@ def sides(
     times = event_times(solution)
     shown = apart(times, (low, high))
     grid = arcs(times, (low, high), max(points - 2 * len(shown), points // 2))
+    if not given and window is None and _dense(solution, grid):
+        given = True
     rows = solution if given else solution.march.trajectory(grid)
     events = rows.located
     right = np.array([events[k].row for k in shown], int)
@@ -120,6 +123,14 @@ def sides(
     gap = np.zeros(len(pick), bool)
     gap[gaps + np.arange(len(gaps))] = True
     return Sides(rows, rows.t[pick].astype(np.float32), pick, gap, right, shown)
+
+
+def _dense(solution: Solution, grid: np.ndarray) -> bool:
+    """Whether the rows that a run has already are as many as those of a grid, and as even."""
+    if "_fill" in vars(solution):
+        return False
+    longest = np.diff(solution.t).max(initial=0.0)
+    return bool(len(solution.t) >= _ENOUGH * len(grid) and longest <= _EVEN * np.diff(grid).max())
 
 
 def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[Trace]:
