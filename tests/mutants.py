@@ -7,8 +7,8 @@ are asked for, all lines alike. Each is made in a copy, so nothing here is edite
 The tests of a file are those that take it uncompiled (tests/plain.py), those that bear its name or
 that of its folder, those that import it or say the name of something public in it, then those of
 the other files in its folder, first of those that import it; where there are few, and for kernels,
-those of the files that import it, and so on. What is compiled is compiled anew in a cache of the
-copy.
+those of the files that import it, and so on. For a kernel they are run as Python runs it first
+(tests/uncompiled.py); only if none fails it is compiled anew, in a cache of the copy.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ EDGES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 # Nor is another width of a line.
 STYLE = ("borderwidth", "opacity", "size", "standoff", "width", "xgap", "ygap")
 KERNELS = "explorer.kernels."
+UNCOMPILED = ("-p", "uncompiled")
 FEW = 8  # test files that concern a file by what they import and name
 # Mutants that no test can kill: the file, the line as it becomes, and why.
 EQUIVALENT = {
@@ -418,14 +419,15 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def fails(copy: Path, kept: Path, names: list[str], seconds: float) -> str:
+def fails(copy: Path, kept: Path, names: list[str], seconds: float, *options: str) -> str:
     """Return the first test that fails, or an empty text."""
-    environment = {"PYTHONPATH": str(copy), "NONSMOOTH_EXPLORER_CACHE": str(kept)}
+    paths = os.pathsep.join([str(copy), str(copy / "tests")])
+    environment = {"PYTHONPATH": paths, "NONSMOOTH_EXPLORER_CACHE": str(kept)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     try:
         ran = subprocess.run(
-            [*command, "-m", "not browser and not quiet", *names], cwd=copy,
+            [*command, *options, "-m", "not browser and not quiet", *names], cwd=copy,
             env=os.environ | environment, capture_output=True, text=True, timeout=seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -465,13 +467,17 @@ def main(arguments: list[str] | None = None) -> int:
             began = time.monotonic()
             target = copy / "explorer" / mutant.file
             whole = target.read_text("utf-8")
-            target.write_text(mutant.source, "utf-8")
             names = [path.relative_to(ROOT).as_posix() for path in tests]
-            killer = fails(copy, own, names, asked.seconds) if tests else ""
-            target.write_text(whole, "utf-8")
-            if killer not in sound and killer.startswith("tests/"):
-                sound[killer] = fails(copy, own, [killer], asked.seconds)
-            if sound.get(killer):
+            killer, ways = "", ([UNCOMPILED, ()] if mutant.file.startswith("kernels/") else [()])
+            for way in ways if tests else ():
+                target.write_text(mutant.source, "utf-8")
+                killer = fails(copy, own, names, asked.seconds, *way)
+                target.write_text(whole, "utf-8")
+                if (killer, way) not in sound and killer.startswith("tests/"):
+                    sound[killer, way] = fails(copy, own, [killer], asked.seconds, *way)
+                if killer and not (way and sound.get((killer, way))):
+                    break
+            if sound.get((killer, ())):
                 print(f"{mutant}: {killer} fails as the project stands", flush=True)
                 continue
             line = mutant.source.splitlines()[mutant.line - 1].strip()

@@ -1,0 +1,117 @@
+"""Run tests with every kernel as Python runs it: ``pytest -p uncompiled``, with tests/ on the path.
+
+Nothing is compiled, so what a change of a kernel does is seen at once; but steps are some hundred
+times slower, so a test that takes more than UNCOMPILED_SECONDS of the processor is skipped.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+
+import numpy as np
+import plain
+import pytest
+
+from explorer.kernels import jit, references, stored, templates
+
+SECONDS = float(os.environ.get("UNCOMPILED_SECONDS", "5"))
+BYTES = 8  # that a stored structure is said to need
+_tasks: dict[int, object] = {}
+
+
+class Row:
+    """One entry of structures, whose fields are attributes, whatever they are called."""
+
+    __slots__ = ("_all", "_place")
+
+    def __init__(self, array, at):
+        object.__setattr__(self, "_all", array)
+        object.__setattr__(self, "_place", at)
+
+    def __getattr__(self, name):
+        value = self._all[name][self._place]
+        return (
+            value.view(Structures) if getattr(value, "dtype", None) and value.dtype.names else value
+        )
+
+    def __setattr__(self, name, value):
+        self._all[name][self._place] = value
+
+
+class Structures(np.ndarray):
+    """An array of structures."""
+
+    def __getitem__(self, key):
+        if isinstance(key, int | np.integer):
+            return Row(self.view(np.ndarray), key)
+        value = super().__getitem__(key)
+        return value if value.dtype.names else value.view(np.ndarray)
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value._all[value._place] if isinstance(value, Row) else value)
+
+
+def opened(structure):
+    """Return a structure whose records, at any depth, have their fields as attributes."""
+    if hasattr(structure, "_fields"):
+        return type(structure)(*map(opened, structure))
+    if getattr(getattr(structure, "dtype", None), "names", None):
+        return structure.view(Structures)
+    return structure
+
+
+def kernel(function=None, /, *, inner=False, inline=False):
+    """Leave a function as it is written; one that Python calls opens its structures."""
+    if not callable(function):
+        return functools.partial(kernel, inner=inner, inline=inline)
+    if inner or inline:
+        return function
+
+    @functools.wraps(function)
+    def called(*arguments):
+        with np.errstate(all="ignore"):
+            return function(*map(opened, arguments))
+
+    return called
+
+
+def store(memory, task):
+    """Keep a structure for an array of bytes."""
+    if memory.size >= BYTES:
+        _tasks[memory.ctypes.data] = task
+    return BYTES
+
+
+def keep(memory, _):
+    """Return what is kept for an array of bytes."""
+    return _tasks[memory.ctypes.data]
+
+
+for module in (jit, references, templates, stored):
+    for name, stand_in in (plain.STAND_INS | {"store": store, "stored": keep}).items():
+        if hasattr(module, name):
+            setattr(module, name, kernel if name == "kernel" else stand_in)
+
+
+def too_long(*_):
+    """End a test that takes too long."""
+    pytest.skip("too slow where nothing is compiled")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Skip what takes too long."""
+    signal.signal(signal.SIGVTALRM, too_long)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what takes too long."""
+    signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
