@@ -363,6 +363,18 @@ def test_projected_gradients_begin_where_they_are_told(seed):
     assert cone.projected_gradient(case.cones, 1e-9, 5) == LCP_RAY
 
 
+@for_each("seed", (0, 3, 6))
+def test_contacts_that_do_not_feel_each_other_take_one_step(seed):
+    """D = s I is what the step of projected gradients is made for: it is not shortened."""
+    case = Case(seed, m=3, mu=0.0)
+    case.contacts.D[:] = 0.0
+    np.fill_diagonal(case.contacts.D, 1.7)
+    case.D[:], case.size[:] = 1.7 * np.eye(9), 1.7
+    P = case.laid_out(np.zeros(9))
+    assert cone.projected_gradient(case.cones, 1e-11, 2) == SUCCESS
+    case.law(P)
+
+
 def test_newtons_method_is_tried_the_rarer_the_more_sweeps_have_not_sufficed():
     """After 1, 3, 7, 15, ... sweeps, with patience 1, 2, 4, 8, ...; then by its two ways round."""
     case = Case(3)

@@ -118,3 +118,10 @@ def test_boxes_and_roots_are_kept_in_order():
         bench.w[:] = 0.01 * k
         count = many.keep(bench, 3, count)
     assert count == many.LIMIT
+
+
+@for_each(("m", "seed"), [(m, seed) for m in (1, 2, 3, 4) for seed in range(5)])
+def test_a_box_is_cut_where_it_is_longest(m, seed):
+    low = np.random.default_rng(seed).uniform(0, 1, m)
+    high = low + np.random.default_rng(seed + 9).uniform(0, 1, m)
+    assert many.widest(np.append(low, high), m) == np.argmax(high - low)
