@@ -1,0 +1,154 @@
+"""Steps of the Euler-Moreau scheme, dense and banded, against the equations that they solve."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import opened, plain
+
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
+from explorer.kernels.complementarity.box_lcp import LEMKE, PIVOTING
+from explorer.kernels.time_stepping.euler_moreau_structures import (
+    CONSTANT,
+    LINEAR,
+    NONLINEAR,
+    Method,
+    Model,
+    Options,
+    Places,
+    Record,
+    workspace,
+)
+
+dense, banded = plain("time_stepping.euler_moreau"), plain("time_stepping.euler_moreau_band")
+N, M = 3, 2
+COEFFICIENTS = [  # theta, a, s: gamma on r, then on the relation
+    (1.0, 1.0, 1.0), (0.5, 1.0, 1.0), (0.5, 0.6, 1.0), (1.0, 1.0, 0.7), (0.6, 1.0, 0.5),
+]  # fmt: skip
+
+
+class Case:
+    """f = F x + a (sin t) + bend x^2, y = H x + J lam + b (t) + bend x_0^2, r = G lam + K x."""
+
+    def __init__(self, monkeypatch, kind, coefficients, seed=0, lcp=PIVOTING, steps=5):
+        rng = np.random.default_rng(seed)
+        self.kind, self.bend, self.moves = kind, 0.3 * (kind == NONLINEAR), float(kind != CONSTANT)
+        normal = rng.normal
+        self.F, self.H, self.G = normal(size=(N, N)), normal(size=(M, N)), normal(size=(N, M))
+        self.K, self.J = 0.2 * normal(size=(N, N)), 2 * np.eye(M) + 0.3 * normal(size=(M, M))
+        self.a, self.b = normal(size=N), 3 * normal(size=M)
+        self.mass = np.eye(N) + 0.2 * normal(size=(N, N))
+        monkeypatch.setitem(dense.run.__globals__, "call", self.call)
+        sizes = (N * N, M * N, M * M, N * N, N * M)
+        places = Places(*map(np.arange, sizes))
+        table = np.array([[bundle, 0] for bundle in range(4)])
+        lower, upper = np.array([-0.8, 0.0]), np.array([0.8, np.inf])
+        self.model = Model(table, np.zeros(1 + N + M), np.full(99, np.nan), places, self.mass, lower, upper)  # fmt: skip
+        self.method = Method(0.05, (steps - 0.4) * 0.05, *coefficients)
+        self.options = Options(kind, 30, 1e-13, lcp, 1e-9)
+        rows = steps + 1
+        self.record = Record(np.zeros(rows), np.zeros((rows, N)), np.zeros((rows, M)), np.zeros((rows, M)),
+                             np.zeros((rows, M), np.int8), np.zeros(rows, np.int32), np.zeros((rows, 2)))  # fmt: skip
+        self.record.x[0] = normal(size=N)
+        self.record.side[0] = 0, -1
+        self.work = opened(workspace(N, M, np.array([lower, upper])))
+
+    def f(self, t, x):
+        return self.F @ x + self.a * np.sin(15 * t * self.moves) + self.bend * x**2
+
+    def y(self, t, x, lam):
+        return self.H @ x + self.J @ lam + self.b * np.cos(25 * t * self.moves) + self.bend * x[0] ** 2  # fmt: skip
+
+    def r(self, x, lam):
+        return self.G @ lam + self.K @ x + self.bend * x[1] * lam[0]
+
+    def call(self, bundle, _, out, inp):
+        t, x, lam = inp[0], inp[1 : 1 + N], inp[1 + N : 1 + N + M]
+        H, K, G = self.H.copy(), self.K.copy(), self.G.copy()
+        H[:, 0] += 2 * self.bend * x[0]
+        K[:, 1] += self.bend * lam[0]
+        G[:, 0] += self.bend * x[1]
+        values = {
+            dense.FORCE: lambda: self.f(t, x), dense.FORCE_X: lambda: (self.F + np.diag(2 * self.bend * x)).ravel(),
+            dense.RELATION: lambda: np.append(self.y(t, x, lam), self.r(x, lam)),
+            dense.RELATION_X: lambda: np.concatenate([H.ravel(), self.J.ravel(), K.ravel(), G.ravel()]),
+        }[bundle]()  # fmt: skip
+        out[:] = np.nan
+        out[: len(values)] = values
+
+    def run(self):
+        return dense.run(self.model, self.method, self.options, self.record, self.work, 0)
+
+    def check(self, tol=1e-10):
+        """Assert that every row solves the equations of its step."""
+        (t, x, lam, y, *_), (h, t_end, theta, a, s) = self.record, self.method
+        np.testing.assert_allclose(t[:-1], h * np.arange(len(t) - 1), rtol=1e-12)
+        assert t[-1] == t_end
+        np.testing.assert_allclose(y[0], self.y(t[0], x[0], lam[0]))
+        for i in range(len(t) - 1):
+            step, u = t[i + 1] - t[i], s * x[i + 1] + (1 - s) * x[i]
+            left = self.mass @ (x[i + 1] - x[i])
+            right = step * (theta * self.f(t[i + 1], x[i + 1]) + (1 - theta) * self.f(t[i], x[i]))
+            right += step * (a * self.r(u, lam[i + 1]) + (1 - a) * self.r(x[i], lam[i]))
+            np.testing.assert_allclose(left, right, atol=tol)
+            at = t[i] + s * step
+            np.testing.assert_allclose(y[i + 1], self.y(at, u, lam[i + 1]), atol=tol)
+        off = lam[1:] - np.clip(lam[1:] - y[1:], self.model.lower, self.model.upper)
+        np.testing.assert_allclose(off, 0.0, atol=tol)
+        return {*map(tuple, self.record.side[1:])}
+
+
+@for_each(("kind", "coefficients", "lcp"), itertools.product(
+    (NONLINEAR, LINEAR, CONSTANT), COEFFICIENTS, (PIVOTING, LEMKE)))  # fmt: skip
+def test_steps_solve_their_equations(monkeypatch, kind, coefficients, lcp):
+    """Also the last one, which is shorter."""
+    sides = set()
+    for seed in range(2):
+        case = Case(monkeypatch, kind, coefficients, seed, lcp)
+        assert case.run() == (SUCCESS, 5)
+        sides |= case.check()
+        assert (case.record.iterations[1:] > 1).any() == (kind == NONLINEAR)
+        assert case.record.residuals.max() <= 1e-9
+    assert len(sides) > 1 or kind == CONSTANT
+
+
+@for_each(("kind", "coefficients"), itertools.product((LINEAR, CONSTANT), COEFFICIENTS))
+def test_a_band_solves_the_same_steps(monkeypatch, kind, coefficients):
+    for seed in range(2):
+        case, other = (Case(monkeypatch, kind, coefficients, seed) for _ in range(2))
+        size = N + M
+        entries = [*itertools.product(range(size), range(size))]
+        slot = {entry: k for k, entry in enumerate(entries)}
+        blocks = ((0, 0, N, N), (N, 0, M, N), (N, N, M, M), (0, 0, N, N), (0, N, N, M))
+        # of M and f_x, then H0, H1, G0, G1
+        slots = [slot[r + i, c + j] for r, c, p, q in (blocks[0], *blocks) for i in range(p) for j in range(q)]  # fmt: skip
+        place = np.random.default_rng(seed).permutation(size)
+        kept = [SimpleNamespace(count=0)]
+        zeros = {name: np.zeros(n) for name, n in (("b", size), ("y", size), ("before", size), ("rhs", size),
+                                                   ("lam", M), ("f0", N), ("r0", N))}  # fmt: skip
+        band = SimpleNamespace(ptr=np.arange(size + 1) * size, col=np.tile(np.arange(size), size), slots=np.array(slots),
+                               place=place, mass=case.mass.ravel(), val=np.zeros(size * size), kept=kept,
+                               W=np.zeros((size, 3 * (size - 1) + 1)), pivots=np.zeros(size, int), **zeros)  # fmt: skip
+        assert banded.march(case.model, case.method, case.options, case.record, band) == 5
+        case.check()
+        monkeypatch.setitem(dense.run.__globals__, "call", other.call)
+        assert other.run() == (SUCCESS, 5)
+        np.testing.assert_allclose(case.record.x, other.record.x, atol=1e-10)
+        np.testing.assert_array_equal(case.record.side, other.record.side)
+
+
+def test_what_has_no_solution_is_told(monkeypatch):
+    case = Case(monkeypatch, NONLINEAR, COEFFICIENTS[0])
+    case.options = case.options._replace(newton_max=1)
+    assert case.run() == (NEWTON_CAP, 0)
+    case = Case(monkeypatch, NONLINEAR, COEFFICIENTS[0])
+    case.a[1] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert case.run()[0] == NOT_FINITE
+    assert case.record.residuals[0].tolist() == [0.0, 0.0]
+    with pytest.raises(AssertionError):
+        case.check()
