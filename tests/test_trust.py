@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer.derivatives import verify
@@ -441,3 +442,28 @@ def test_the_run_that_resolves_a_doubt_is_finer_where_that_is_possible():
     assert _other(finest).atol / finest.atol == pytest.approx(_other(finest).rtol / finest.rtol)
     halved = _other(ex.EventDriven(ex.Newmark(h=0.02, beta=0.3)))
     assert (halved.newmark.h, halved.newmark.beta) == (0.01, 0.3)
+
+
+@for_each("scale", (1.0, 1e-6, 1e5))
+def test_quotients_are_compared_beside_the_largest_of_them(monkeypatch, scale):
+    """The nearer side for the value, both for being directional; a failed side says nothing."""
+    sides = {-1.0: (3.0, 0.1), 1.0: (5.0, 0.2)}
+    monkeypatch.setattr(verify, "cost_of", lambda *_: 0.0)
+    monkeypatch.setattr(verify, "_side", lambda asked, j, sign, middle: np.multiply(sides[sign], scale))  # fmt: skip
+    asked = SimpleNamespace(run=lambda wrt: None, wrt=["k"])
+    for own, nearest, size in (
+        (4.0, 1.0, 5.0),
+        (10.0, 5.0, 10.0),
+        (-7.0, 10.0, 7.0),
+        (3.5, 0.5, 5.0),
+    ):
+        value, both = verify._quotients(np.array([own * scale]), asked)
+        assert value.value == pytest.approx(nearest / size)
+        assert both.value == pytest.approx(2.0 / size)
+        assert value.allowed == both.allowed == pytest.approx(max(verify._AGREE, 0.6 / size))
+    sides[-1.0] = (np.nan, 0.0)
+    value, both = verify._quotients(np.array([4.0 * scale]), asked)
+    assert (value.value, both.value) == (pytest.approx(1.0 / 5.0), 0.0)
+    sides[1.0] = (np.nan, 0.0)
+    (alone,) = verify._quotients(np.array([4.0 * scale]), asked)
+    assert alone.value == np.inf
