@@ -152,3 +152,23 @@ def test_what_has_no_solution_is_told(monkeypatch):
     assert case.record.residuals[0].tolist() == [0.0, 0.0]
     with pytest.raises(AssertionError):
         case.check()
+
+
+@for_each(("coefficients", "seed"), itertools.product(COEFFICIENTS, range(3)))
+def test_the_residual_of_an_iterate_is_beside_its_terms(monkeypatch, coefficients, seed):
+    """Of the states beside f, r and what they are sums of; of the relation beside its terms."""
+    case = Case(monkeypatch, NONLINEAR, coefficients, seed)
+    case.bend, h, (theta, a, s) = 3.0, 0.05, coefficients
+    case.options = case.options._replace(newton_max=1)
+    assert case.run() == (NEWTON_CAP, 0)
+    x0, lam0, t1 = case.record.x[0], case.record.lam[0], h
+    state, linear, box = case.work.state, case.work.linear, case.work.box
+    x, lam, at = state.x, state.lam, s * h
+    u = s * x + (1 - s) * x0
+    f0, f1, r0, r = case.f(0.0, x0), case.f(t1, x), case.r(x0, lam0), case.r(u, lam)
+    off = case.mass @ (x - x0) - h * (theta * f1 + (1 - theta) * f0) - h * (a * r + (1 - a) * r0)
+    terms = h * (abs(f0) + abs(f1) + abs(r)) + abs(case.mass) @ abs(x0) + h * abs(linear.G1) @ abs(lam)  # fmt: skip
+    missed = abs(case.y(at, u, lam) - case.work.solution.y) / (abs(box.q) + abs(box.M) @ abs(lam))
+    expected = max((abs(off) / terms).max(), missed.max())
+    assert case.record.residuals[1, 1] == pytest.approx(expected, rel=1e-9)
+    assert expected > 1e-6
