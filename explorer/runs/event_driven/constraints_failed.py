@@ -91,7 +91,7 @@ def tied(run: Run) -> str:
     G, names = _gradients(run, t, x)[0], flow.system.coordinates
     rank = int(np.linalg.matrix_rank(G, _TIED))
     for contact in laws:
-        given = np.isin(names, list(dict(contact.reset)))
+        given = np.isin(names, list(dict(contact.reset or {})))
         across = scipy.linalg.null_space(G[:, ~given].T, rcond=_TIED)
         ties = np.abs(across.T @ G[:, given]).max(axis=0, initial=0.0)
         found = [repr(c) for c, tie in zip(np.array(names)[given].tolist(), ties, strict=True)
