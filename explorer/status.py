@@ -117,13 +117,13 @@ _WORDS = {
     ),
     NOT_MET: (
         "constraint_not_met",
-        "a constraint begins to hold where it is not satisfied. Let its `when` change where its phi "
-        "is zero",
+        "a constraint begins to hold where it is not satisfied. Let its `when` change where its "
+        "phi is zero",
     ),
     RANK_LOST: (
         "rank_lost",
-        "the constraints become dependent here, and the motion behind is not unique. End before this "
-        "time, or take another start",
+        "the constraints become dependent here, and the motion behind is not unique. End before "
+        "this time, or take another start",
     ),
 }
 

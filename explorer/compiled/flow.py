@@ -367,7 +367,8 @@ class Flow(Remade):
         """Return the name of a guard; of a mechanical system of a contact, then of constraints."""
         if not self.mechanical:
             return str(self.guards[k].name)
-        return (*self.system.contacts, *self.system.constraints)[k].name
+        names = [c.name for c in self.system.contacts]
+        return [*names, *(c.name for c in self.system.constraints)][k]
 
 
 def compile_flow(system: System, cost: sp.Expr | None = None, wrt: Iterable[int] = ()) -> Flow:

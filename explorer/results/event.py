@@ -37,8 +37,8 @@ class Event:
     v_minus, v_plus : (n,) float
         Velocities before and after.
     gap_dot_minus, gap_dot_plus : float
-        Normal velocity before and after, of a constraint phi', m/s; plus = -e minus at an impact on its own. A scheme
-        that knows it to one step adds what forces do in the step, of order h.
+        Normal velocity before and after, of a constraint phi', m/s; plus = -e minus at an impact on
+        its own. A scheme that knows it to one step adds what forces do in the step, of order h.
     impulse : float
         Normal impulse in N s; for "closed" the impulse of its first step.
     """

@@ -215,9 +215,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(most[:-1])} and {most[-1]}" if len(most) > 1 else most[0]
 
 
-def dependence(
-    constraints: Sequence[Constraint], G: np.ndarray, small: float = _SMALL
-) -> str:
+def dependence(constraints: Sequence[Constraint], G: np.ndarray, small: float = _SMALL) -> str:
     """Return which constraint depends on which others, by phi_q (m, n); "" if none does.
 
     What is left of a row beside the others counts as none if it is `small` beside the row.

@@ -13,7 +13,7 @@ from explorer.arguments import Checked
 from explorer.systems.expressions import text
 from explorer.types import Formula, Plain
 
-__all__ = ["Change", "Constraint", "changes", "force_name", "plain"]
+__all__ = ["Change", "Constraint", "as_plain", "changes", "force_name"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Change(NamedTuple):
     latched: bool = False
 
 
-def plain(constraint: Constraint) -> Plain:
+def as_plain(constraint: Constraint) -> Plain:
     """Return a constraint as plain data, for `Constraint(**data)`."""
     data = {"phi": text(constraint.phi), "name": constraint.name}
     return data if constraint.when is None else data | {"when": text(constraint.when)}

@@ -23,7 +23,7 @@ from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.arrays import as_lists, by_name, cells, from_lists, plain, real
-from explorer.systems.constraints import Constraint, plain
+from explorer.systems.constraints import Constraint, as_plain
 from explorer.systems.contacts import Contact, coefficient, written
 from explorer.systems.expressions import expression, text
 from explorer.systems.lagrangian import LagrangianSystem
@@ -344,7 +344,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             **{k: x for k, x in given.items() if self.T.shape[0] or k in ("e", "compliance")},
             "names": [c.name for c in rows],
             "contacts": [written(c) for c in others],
-            "constraints": [plain(c) for c in self.constraints[len(self.c) :]],
+            "constraints": [as_plain(c) for c in self.constraints[len(self.c) :]],
             "records": listed(self.records),
             "start": self._start_spec(),
         }

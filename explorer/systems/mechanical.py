@@ -20,7 +20,7 @@ from explorer.errors import BadModel
 from explorer.parameters import Param
 from explorer.systems import display
 from explorer.systems.arrays import by_name, matrix, vector
-from explorer.systems.constraints import Constraint, plain
+from explorer.systems.constraints import Constraint, as_plain
 from explorer.systems.contacts import Contact, written
 from explorer.systems.expressions import expression, names_of, text
 from explorer.systems.lagrangian import LagrangianSystem
@@ -297,7 +297,7 @@ class MechanicalSystem(LagrangianSystem):
             "force": [text(x) for x in self._force],
             "potential": None if self._potential is None else text(self._potential),
             "contacts": [written(c) for c in self._as_given()],
-            "constraints": [plain(c) for c in self.constraints],
+            "constraints": [as_plain(c) for c in self.constraints],
             "springs": [
                 {k: text(getattr(s, k)) for k in ("elongation", "k", "f_y", "b")} | {"name": s.name}
                 for s in self.springs

@@ -13,8 +13,6 @@ Status: SUCCESS; NOT_MET, a constraint that begins to hold is not satisfied or h
 what `explorer.kernels.event_driven.contact_impact` returns.
 """
 
-import numpy as np
-
 from explorer.codes import NOT_MET, SUCCESS
 from explorer.kernels.event_driven.contact_impact import impact, settle
 from explorer.kernels.event_driven.flow import accelerate, change_guards, evaluate

@@ -105,7 +105,9 @@ def chart(problem: Problem, rank: Rank, t: float, y: Vector) -> None:
 
 
 @kernel(inner=True)
-def along(problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float, s: float) -> int:
+def along(
+    problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float, s: float
+) -> int:
     """Write G at the fraction `s` of the step on the cubic through both ends; as `gradients`."""
     n, q = problem.sizes.n, rank.state
     for i in range(n):
@@ -117,9 +119,7 @@ def along(problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: flo
 
 
 @kernel(inner=True)
-def keeps_rank(
-    problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float
-) -> int:
+def keeps_rank(problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float) -> int:
     """Look for a loss of rank in the step of length h from y to `new`, and note its new chart.
 
     The time of a loss is in `lost`, its state in `state`.

@@ -150,7 +150,8 @@ def march(memory: Bytes, options: Options) -> int:
 
     SUCCESS: the end, or a terminal event; RANK_LOST, see
     `explorer.kernels.event_driven.constraint_rank`; NOT_MET, see
-    `explorer.kernels.event_driven.change_constraints`; STEP_CAP, EVENT_CAP: the record is full; STIFF: the
+    `explorer.kernels.event_driven.change_constraints`;
+    STEP_CAP, EVENT_CAP: the record is full; STIFF: the
     explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
     events repeat without time passing; ZENO, NO_ACTIVE_SET: see
     `explorer.kernels.event_driven.transition.switch`; SINGULAR, IMPROPER, LCP_RAY, LCP_ITERATIONS:

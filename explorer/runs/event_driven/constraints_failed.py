@@ -9,6 +9,7 @@ from explorer.quantities import number, quantity
 from explorer.runs.event_driven.changes import holding, sides_of
 from explorer.runs.event_driven.run import Run
 from explorer.systems.assembly import dependence
+from explorer.systems.constraints import Constraint
 
 __all__ = ["dependent", "not_met", "rank_lost", "tied", "without_inertia"]
 
@@ -58,8 +59,8 @@ def dependent(run: Run) -> str:
         return ""
     return (
         "the constraints lose rank here: the condition number of their gradients is "
-        f"{number(condition, 2)}{_which(names, G, 10 / condition)}, and no forces keep them all. End "
-        "before this time, or keep the motion away from this position"
+        f"{number(condition, 2)}{_which(names, G, 10 / condition)}, and no forces keep them all. "
+        "End before this time, or keep the motion away from this position"
     )
 
 
@@ -106,12 +107,14 @@ def tied(run: Run) -> str:
     return ""
 
 
-def _which(names: tuple, G: np.ndarray, small: float) -> str:
+def _which(names: tuple[Constraint, ...], G: np.ndarray, small: float) -> str:
     found = dependence(names, G, small)
     return f" ({found})" if found else ""
 
 
-def _gradients(run: Run, t: float, x: np.ndarray) -> tuple[np.ndarray, tuple, float]:
+def _gradients(
+    run: Run, t: float, x: np.ndarray
+) -> tuple[np.ndarray, tuple[Constraint, ...], float]:
     """Return phi_q of the constraints that hold, each of length one, these, and their condition."""
     G = _values(run, t, x)[1]
     held = np.flatnonzero(holding(run, sides_of(run)[-1:])[0])
