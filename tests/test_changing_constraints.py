@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from loops import for_each
+from scipy.integrate import quad
 from scipy.optimize import brentq
 from scipy.special import ellipk
 
@@ -13,6 +14,7 @@ import explorer as ex
 from explorer.derivatives.adjoint import solve_adjoint
 from explorer.models import models
 from explorer.systems.constraints import Constraint
+from explorer.verification.positions import changes
 
 TIGHT = ex.EventDriven(rtol=1e-10, atol=1e-12)
 METHODS = ("direct", "adjoint", "complex_step", "finite_difference")
@@ -390,3 +392,94 @@ def test_the_formula_is_checked_kept_and_shown():
     for scheme in (ex.MoreauJean(), ex.NonsmoothGeneralizedAlpha()):
         with pytest.raises(ex.NotApplicable, match="constraints that change"):
             ex.simulate(peg, scheme)
+
+
+def test_a_capture_that_a_parameter_prevents_has_no_derivative():
+    """On the x-axis by chance: beside y0 = 0 the track is not met where it begins."""
+    track = Constraint("y - x + 1", "track", when="x - 1")
+    system = point(track, params={"u": 2.0}, force=(0, 0), q=[0, 0], v=["u", 0], t_end=1.0)
+    for method in ("direct", "adjoint"):
+        gradient = ex.sensitivity(system, TIGHT, ["u"], {"w": "x"}, method).cost_gradient
+        assert gradient == pytest.approx([0.75 - 0.25], abs=1e-9)  # x = 1 + (u/2) (1 - 1/u)
+        with pytest.raises(ex.NotApplicable, match="'track' begins to hold at t = 0.5 s, and 'y'"):
+            ex.sensitivity(system, TIGHT, ["y"], {"w": "x"}, method)
+
+
+def test_the_certificate_finds_what_holds_on_the_wrong_side():
+    run = ex.simulate(models["pendulum_on_peg"](), TIGHT)
+    assert run.certificate["changes"].ok
+    rows = run.recorded_row("holds")
+    rows[:] = ~rows
+    (check,) = changes(run, 1e-6)
+    assert not check.ok
+    assert "where its when is" in check.words
+
+
+# -- loss of rank ---------------------------------------------------------------------------------
+
+
+def folding(**start) -> ex.MechanicalSystem:
+    """Return a slider-crank with a rod as long as its crank: it folds where the crank is upright."""
+    return ex.MechanicalSystem(
+        "folding", q="x1 y1 x2",
+        constraints=[Constraint("x1**2 + y1**2 - 1", "crank"),
+                     Constraint("(x2 - x1)**2 + y1**2 - 1", "rod")],
+        start={"q": ["cos(1)", "sin(1)", "2*cos(1)"],
+               "v": ["-5*sin(1)", "5*cos(1)", "-10*sin(1)"], "t_end": 1.0} | start,
+    )  # fmt: skip
+
+
+@for_each("scheme", [
+    ex.EventDriven(), ex.EventDriven(rtol=1e-4), ex.EventDriven(formulation="projected"),
+    ex.EventDriven(method="radau", rtol=1e-6), ex.EventDriven(method="newmark", step=1e-3),
+])  # fmt: skip
+def test_a_linkage_that_folds_ends_its_run(scheme):
+    """The kinetic energy (1 + 4 sin(a)^2) a'^2 / 2 is kept, so the time is an integral."""
+    run = ex.simulate(folding(), scheme, throw=False)
+    time = quad(lambda a: np.sqrt((1 + 4 * np.sin(a) ** 2) / (1 + 4 * np.sin(1) ** 2)) / 5,
+                1, np.pi / 2)[0]  # fmt: skip
+    assert run.status.name == "rank_lost"
+    assert run.march.lost[0] == pytest.approx(time, abs=1e-3)
+    assert f"lose rank at t = {time:.2f}"[:-1] in run.status.message
+    assert "condition number" in run.status.message
+    assert "'rod' depends on 'crank'" in run.status.message
+    with pytest.raises(ex.StepFailed, match="lose rank"):
+        ex.sensitivity(folding(), scheme, ["x1"], {"w": "x1"})
+
+
+def test_what_only_turns_does_not_lose_rank():
+    for rtol in (1e-3, 1e-8):
+        turning = folding(q=[1, 0, 2], v=[0, 9, 0])
+        turning.constraints = turning.constraints[:1]
+        assert ex.simulate(turning, ex.EventDriven(rtol=rtol)).status.ok
+    soft = ex.EventDriven(formulation="penalty", alpha=1e6)  # it has a matrix for any rank
+    assert ex.simulate(folding(), soft, throw=False).status.name != "rank_lost"
+
+
+def test_constraints_that_run_into_each_other_are_named():
+    """Two bars are pulled straight: beyond that no motion is left."""
+    system = ex.MechanicalSystem(
+        "pulled", q="x1 y1 x2", constraints=[
+            Constraint("x1**2 + y1**2 - 1", "a"), Constraint("(x2 - x1)**2 + y1**2 - 1", "b"),
+            Constraint("x2 - 1 - t", "pull"),
+        ], start={"q": [0.5, "-sqrt(3)/2", 1], "v": [0.5, "0.5/sqrt(3)", 1], "t_end": 3.0},
+    )  # fmt: skip
+    run = ex.simulate(system, TIGHT, throw=False)
+    assert run.status.name == "rank_lost"
+    assert run.status.t == pytest.approx(1.0, abs=1e-6)
+    assert "'pull' depends on 'a' and 'b'" in run.status.message
+
+
+def test_a_motion_without_inertia_is_named():
+    free = ex.MechanicalSystem("free", q="x y", mass=[[1, 0], [0, 0]], constraints=["x - 1"],
+                               start={"q": [1, 0]})  # fmt: skip
+    run = ex.simulate(free, TIGHT, throw=False)
+    assert run.status.name == "singular"
+    assert "leave free, at t = 0 s: nothing determines the acceleration of 'y'" in (
+        run.status.message
+    )
+    carried = ex.MechanicalSystem(
+        "carried", q="x y", mass=[[1, 0], [0, 0]], force=[-1, 0], constraints=["x - y"],
+        start={"t_end": 1.0},
+    )  # fmt: skip
+    assert ex.simulate(carried, TIGHT).q[-1] == pytest.approx([-0.5, -0.5])

@@ -11,6 +11,7 @@ import numpy as np
 
 from explorer.compiled.assembly import assembly
 from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
+from explorer.derivatives.captures import check_captures, unexplained
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
@@ -97,6 +98,8 @@ class Question:
             raise StepFailed(f"'{self.system.name}': {solution.status.message}", solution)
         if (wrt or events) and isinstance(self.scheme, EventDriven):
             check_held_start(self, solution)
+            if found := unexplained(solution.march):
+                check_captures(self, solution if wrt else self.run(), found)
             if not jumps:
                 check_jumps(self, solution)
         return solution

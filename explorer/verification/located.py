@@ -15,7 +15,7 @@ from explorer.results.solution import Solution
 from explorer.systems import DiscSystem, MechanicalSystem
 from explorer.verification.energy import TOLERATED
 from explorer.verification.energy_balance import energy_balance, evaluated
-from explorer.verification.positions import drift, penetration
+from explorer.verification.positions import changes, drift, penetration
 
 __all__ = ["by_steps", "elements", "flow_energy", "impacts", "located", "switched"]
 
@@ -34,7 +34,8 @@ def located(run: Solution, accuracy: float, remedy: str = "") -> list[Check]:
         return []
     with np.errstate(all="ignore"):
         deep = min(max(accuracy, _DEEP), 0.05)
-        return [*penetration(run, deep), *drift(run, deep, remedy), *impacts(run, accuracy)]
+        placed = [*penetration(run, deep), *drift(run, deep, remedy)]
+        return [*placed, *changes(run, deep), *impacts(run, accuracy)]
 
 
 def impacts(run: Solution, accuracy: float) -> list[Check]:

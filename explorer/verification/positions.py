@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import sympy as sp
 
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
+from explorer.systems.constraints import force_name
 from explorer.verification.gradients import gradients
 
-__all__ = ["TOLERATED", "drift", "penetration"]
+__all__ = ["TOLERATED", "changes", "drift", "penetration"]
 
 TOLERATED = 0.05  # of the motion, where the user sets a step and no tolerance
 _ROUND_OFF = 1e-12
@@ -83,3 +85,33 @@ def drift(
             f"{remedy}",
         )
     ]
+
+
+def changes(run: Solution, accuracy: float) -> list[Check]:
+    """Return the check that constraints hold where their `when` is > 0, and nowhere else."""
+    found = getattr(run.system, "changes", ())
+    if not found:
+        return []
+    system, holds, inside = run.system, run.recorded_row("holds"), np.ones(len(run.t), bool)
+    for event in run.located:  # on its zero, or on the way from one event to the next
+        inside &= run.t != event.t
+    forces = [sp.Symbol(force_name(c.name)) for c in system.constraints]
+    rho = [sp.Symbol(k) for k in system.parameters]
+    args = [system.t, *system.q, *system.v, *rho, *forces]
+    values = sp.lambdify(args, [c.r for c in found], "numpy", cse=True)
+    r = values(run.t, *run.q.T, *run.v.T, *run.rho.values(), *run.lam_phi.T)
+    worst, words = 0.0, ""
+    for change, given in zip(found, r, strict=True):
+        (c, sign), *_ = change.constraints
+        one = sign * np.broadcast_to(given, run.t.shape)
+        wrong = np.where(holds[:, c], 0.0 if change.latched else -one, 0.0 if change.once else one)
+        part = np.where(inside, wrong, 0.0) / (np.abs(one).max(initial=0.0) or 1.0)
+        row = int(part.argmax())
+        if part[row] > worst:
+            name, on = system.constraints[c].name, "holds" if holds[row, c] else "does not hold"
+            worst = float(part[row])
+            words = (
+                f"The constraint {name!r} {on} at t = {quantity(run.t[row], 's', 4)}, where its "
+                f"when is {number(one[row], 3)}: use a smaller rtol or h."
+            )
+    return [Check("changes", worst, accuracy, "", words)]
