@@ -401,14 +401,14 @@ def test_a_capture_that_a_parameter_prevents_has_no_derivative():
     for method in ("direct", "adjoint"):
         gradient = ex.sensitivity(system, TIGHT, ["u"], {"w": "x"}, method).cost_gradient
         assert gradient == pytest.approx([0.75 - 0.25], abs=1e-9)  # x = 1 + (u/2) (1 - 1/u)
-        with pytest.raises(ex.NotApplicable, match="'track' begins to hold at t = 0.5 s, and 'y'"):
+        with pytest.raises(ex.NotApplicable, match=r"'track' begins .* 0\.5 s, and 'y'"):
             ex.sensitivity(system, TIGHT, ["y"], {"w": "x"}, method)
 
 
 def test_the_certificate_finds_what_holds_on_the_wrong_side():
     run = ex.simulate(models["pendulum_on_peg"](), TIGHT)
     assert run.certificate["changes"].ok
-    rows = run.recorded_row("holds")
+    rows = run.constraints.holds
     rows[:] = ~rows
     (check,) = changes(run, 1e-6)
     assert not check.ok

@@ -272,7 +272,14 @@ def keeps_to_the_law_of_contact(sol: Solution) -> None:
         a, i = event.index, event.row
         smooth = ("released", "slips", "sticks", "turns")
         assert event.kind in ("impact", "closed", "zeno", *smooth)
-        assert event.contact == system.contacts[a].name
+        named = [c.name for c in (*system.contacts, *system.constraints)]
+        assert event.contact == named[a]
+        if a >= len(system.contacts):  # a constraint begins to hold, or is released
+            own = a - len(system.contacts)
+            assert event.impulse == sol.p_phi[i, own]
+            assert sol.constraints.holds[i, own] == (event.kind == "closed")
+            assert abs(event.gap_dot_plus) <= 1e-9 * (1 + np.abs(sol.v).max())
+            continue
         assert event.impulse == sol.p[i, a]
         assert abs(sol.gap[i, a]) <= 1e-8
         if event.kind == "impact":

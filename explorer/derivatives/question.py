@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.compiled.assembly import assembly
-from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.captures import check_captures, unexplained
+from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps

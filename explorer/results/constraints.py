@@ -39,8 +39,15 @@ class Constraints(Part):
 
     @property
     def phi(self) -> np.ndarray:
-        """Constraints, (n_t, m), m: how far the positions have drifted."""
+        """Constraints, (n_t, m), m: how far the positions have drifted, where they hold."""
         return self._stored("phi")
+
+    @property
+    def holds(self) -> np.ndarray:
+        """Which constraints hold, (n_t, m) bool: those without a `when` always do."""
+        if self._run.has("march") and self._run.system.constraints:
+            return self._row("holds")
+        return np.ones(self.phi.shape, bool)
 
     @property
     def p_phi(self) -> np.ndarray:

@@ -4,7 +4,8 @@ An embedded Runge-Kutta pair integrates x' = f_m(t, x, rho) up to the zero of a 
 located on the flow itself. There x+ = h(t, x-, rho), and the integration restarts. A mechanical
 system is reformulated exactly (`explorer.compiled.flow`): impacts obey Newton's law in an LCP over
 all touching contacts; closed contacts obey an LCP of forces and accelerations, and open when the
-force falls to zero. Accumulating impacts end in one event that closes the contact. The modes of a
+force falls to zero. Accumulating impacts end in one event that closes the contact. Constraints with
+a `when` begin to hold, with a plastic impulse, and are released at its zeros. The modes of a
 system with step functions are its active sets (`explorer.reformulations.filippov`). (Corner et al.
 2019, sections 2 and 3, generalised: guards r(t, x, rho), one at a time.)
 

@@ -65,9 +65,7 @@ def drift(
     if not solution.has("constraints") or not solution.phi.size:
         return []
     with np.errstate(all="ignore"):
-        phi = np.abs(solution.phi)
-        if solution.has("march") and solution.system.changes:
-            phi = np.where(solution.recorded_row("holds"), phi, 0.0)
+        phi = np.where(solution.constraints.holds, np.abs(solution.phi), 0.0)
         off, row = phi.max(axis=0), int(phi.max(axis=1).argmax())
         motion = np.abs(gradients(solution, row)[1]) @ np.ptp(solution.q, axis=0)
         parts = np.where(
@@ -92,7 +90,7 @@ def changes(run: Solution, accuracy: float) -> list[Check]:
     found = getattr(run.system, "changes", ())
     if not found:
         return []
-    system, holds, inside = run.system, run.recorded_row("holds"), np.ones(len(run.t), bool)
+    system, holds, inside = run.system, run.constraints.holds, np.ones(len(run.t), bool)
     for event in run.located:  # on its zero, or on the way from one event to the next
         inside &= run.t != event.t
     forces = [sp.Symbol(force_name(c.name)) for c in system.constraints]
