@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -258,6 +260,77 @@ def test_what_does_not_fit_is_refused_at_its_event():
     run = ex.simulate(flat, TIGHT, throw=False)
     assert run.status.name == "constraint_not_met"
     assert "its gradient is zero" in run.status.message
+
+
+def stuck(m, x, v, t_end):
+    """Return x and v of masses on a line that stick where they meet, and the times of that."""
+    x, v, t, hits, groups = x.copy(), v.copy(), 0.0, [], [[k] for k in range(len(m))]
+    while True:
+        sides = [(a[-1], b[0]) for a, b in itertools.pairwise(groups)]
+        times = [(x[j] - x[i]) / (v[i] - v[j]) if v[i] > v[j] else np.inf for i, j in sides]
+        first = min(times, default=np.inf)
+        if t + first > t_end:
+            return x + v * (t_end - t), v, hits
+        x, t, k = x + v * first, t + first, times.index(first)
+        one = groups[k] + groups[k + 1]
+        groups[k : k + 2] = [one]
+        v[one] = m[one] @ v[one] / m[one].sum()
+        hits.append(t)
+
+
+def line(count):
+    """Return masses m0, m1, ... on a line that start at p0, p1, ... with u0, u1, ... and stick."""
+    n = range(count)
+    numbers = {f"{letter}{k}": 1.0 for letter in "mpu" for k in n}
+    glue = [Constraint(f"x{k + 1} - x{k}", f"glue {k}", when=f"x{k} - x{k + 1}") for k in n[:-1]]
+    return ex.MechanicalSystem(
+        "line", q=[f"x{k}" for k in n], params=numbers, force=[0] * count, constraints=glue,
+        mass=[[f"m{i}" if i == j else 0 for j in n] for i in n],
+        start={"q": [f"p{k}" for k in n], "v": [f"u{k}" for k in n], "t_end": 20.0},
+    )  # fmt: skip
+
+
+def numbers(m, x, v):
+    """Return the parameters of `line`."""
+    return {f"{letter}{k}": float(a) for letter, part in zip("mpu", (m, x, v), strict=True)
+            for k, a in enumerate(part)}  # fmt: skip
+
+
+def test_masses_that_stick_keep_their_momentum():
+    """Many captures, one behind the other; each takes what momentum does not keep."""
+    system, wrt, d = line(6), ["u1", "u4", "p2"], 1e-6
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        m, v = random.uniform(0.5, 3, 6), random.uniform(-1, 1, 6)
+        x = np.sort(random.uniform(0, 5, 6))
+        sens = ex.sensitivity(system, TIGHT, wrt, {"w": "x0 + 2*x5"}, **numbers(m, x, v))
+        run, (q, u, hits) = sens.solution, stuck(m, x, v, 20.0)
+        assert [e.t for e in run.events] == pytest.approx(hits, abs=1e-10)
+        assert run.q[-1] == pytest.approx(q, abs=1e-10)
+        assert run.v[-1] == pytest.approx(u, abs=1e-12)
+        given = sum(e.energy for e in run.events)
+        assert given == pytest.approx((m @ u**2 - m @ v**2) / 2, abs=1e-12)
+        for k, name in enumerate(wrt):
+            step = d * np.eye(6)[int(name[-1])]
+            moved = (x, v + step), (x, v - step)
+            if name[0] == "p":
+                moved = (x + step, v), (x - step, v)
+            ends = [stuck(m, *start, 20.0)[0] for start in moved]
+            quotient = (ends[0] - ends[1]) @ [1, 0, 0, 0, 0, 2] / (2 * d)
+            assert sens.cost_gradient[k] == pytest.approx(quotient, abs=1e-7)
+    assert len(run.events) > 1
+
+
+def test_captures_at_one_time_are_one_after_the_other():
+    m, x, v = np.array([1.0, 2.0, 1.0]), np.array([-1.0, 0, 1]), np.array([1.0, 0, -1])
+    system, given = line(3), numbers(m, x, v)
+    run = ex.simulate(system, TIGHT, **given)
+    assert [(e.t, e.kind) for e in run.events] == [(pytest.approx(1.0), "closed")] * 2
+    assert run.v[-1] == pytest.approx([0, 0, 0], abs=1e-14)
+    assert run.certificate.ok
+    sens = ex.sensitivity(system, TIGHT, ["u0"], {"w": "x0"}, directional="both", **given)
+    assert sens.left is sens.right is None  # whatever comes first: momentum alone counts
+    assert sens.cost_gradient == pytest.approx([20 / 4], abs=1e-8)
 
 
 # -- releases -------------------------------------------------------------------------------------
