@@ -16,7 +16,7 @@ from explorer.models import models
 from explorer.panels import panels
 from explorer.panels.sensitivity.state import SensitivitySession, constraint_names
 from explorer.parameters import knobs_of
-from explorer.verification.constraint_rates import constraint_rates
+from explorer.verification.constraint_rates import constraint_drifts, constraint_rates
 
 CONSTRAINED = [name for name, build in models.items() if constraint_names(build())]
 FORMS = knobs_of(ex.EventDriven)["formulation"][1].choices
@@ -158,3 +158,14 @@ def test_the_panel_shows_energies_of_impacts_and_says_what_is_wrong():
     other = Wire(panels["sensitivity"](SensitivitySession("bouncing_ball")))
     assert "see.constraint" not in other.controls()
     assert other.pull()[0]["table"]["columns"][-1].startswith("dr/dt")
+
+
+def test_a_constraint_that_does_not_hold_has_no_drift():
+    run = ex.simulate(models["pendulum_on_peg"](), TIGHT)
+    holds = run.recorded_row("holds").astype(bool)
+    assert 0 < holds.sum() < holds.size
+    for values in constraint_drifts(run):
+        assert np.isnan(values[~holds]).all()
+        assert np.nanmax(np.abs(values)) < 1e-12
+    for trace in ex.views.constraint_drift.picture(run).data:
+        assert np.nanmax(trace["y"]) < 1e-12

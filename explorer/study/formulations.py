@@ -24,7 +24,7 @@ from explorer.study import study
 from explorer.study.asked import Chosen, Run, with_knobs
 from explorer.systems import MechanicalSystem, System
 from explorer.systems.base import check_system
-from explorer.verification.constraint_rates import constraint_rates
+from explorer.verification.constraint_rates import constraint_drifts
 
 __all__ = ["Formulated", "Formulations", "formulations"]
 
@@ -203,11 +203,12 @@ def _timed(
     runs = [_ran(f"'{name}'", system, scheme, asked) for _ in range(repeats)]
     run = runs[0]
     x = np.concatenate([run.q[-1], run.v[-1]])
+    phi, rates = constraint_drifts(run)
     return Formulated(
         name,
         run,
-        float(np.abs(run.phi).max()),
-        float(np.abs(constraint_rates(run)).max()),
+        float(np.nanmax(np.abs(phi), initial=0.0)),
+        float(np.nanmax(np.abs(rates), initial=0.0)),
         float((np.abs(x - end) / (1 + np.abs(end))).max()),
         int(run.march.counts[2]) if run.has("march") else 0,
         min(one.seconds for one in runs),

@@ -1,4 +1,4 @@
-"""phi' = phi_q v + phi_t along a run: how fast its velocities leave the constraints."""
+"""phi, and phi' = phi_q v + phi_t, along a run: how far it leaves its constraints, how fast."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ import numpy as np
 from explorer.compiled import compile_system
 from explorer.results.solution import Solution
 
-__all__ = ["constraint_rates"]
+__all__ = ["constraint_drifts", "constraint_rates"]
+
+
+def constraint_drifts(solution: Solution) -> tuple[np.ndarray, np.ndarray]:
+    """Return phi and phi' along a run, (n_t, m) each, NaN while a constraint does not hold."""
+    phi, rates = solution.phi, constraint_rates(solution)
+    if not solution.has("march") or not solution.system.changes:
+        return phi, rates
+    holds = solution.recorded_row("holds").astype(bool)
+    return np.where(holds, phi, np.nan), np.where(holds, rates, np.nan)
 
 
 def constraint_rates(solution: Solution) -> np.ndarray:

@@ -14,7 +14,7 @@ from explorer.quantities import unit
 from explorer.results.solution import Solution
 from explorer.systems import System
 from explorer.systems.units import constraint_units
-from explorer.verification.constraint_rates import constraint_rates
+from explorer.verification.constraint_rates import constraint_drifts
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import drawn, fine
 from explorer.views.drawing.one_sided import Sides
@@ -30,7 +30,15 @@ from explorer.views.drawing.picture import (
 from explorer.views.drawing.traces import Trace
 from explorer.views.drawing.view import view
 
-__all__ = ["LEAST", "constraint_drift", "decades", "drift_curve", "drift_plot", "drift_title"]
+__all__ = [
+    "LEAST",
+    "constraint_drift",
+    "decades",
+    "drift_curve",
+    "drift_plot",
+    "drift_title",
+    "largest",
+]
 
 _DRIFTS = ("|φ|", "|φ\u0307|")
 _FEW, _MOST = 5, 20  # decades of one axis
@@ -44,7 +52,7 @@ def constraint_drift(solution: Solution) -> Picture:
     names = [c.name for c in run.system.constraints]
     shown = drawn(names).tolist()
     plots = []
-    for rate, values in enumerate((run.phi, constraint_rates(run))):
+    for rate, values in enumerate(constraint_drifts(run)):
         traces = [
             drift_curve(run.t, values[:, k], COLOURS[rank], names[k], run.system.time_unit)
             for rank, k in enumerate(shown)
@@ -62,8 +70,7 @@ def constraint_drift(solution: Solution) -> Picture:
 def drift_plot(at: Sides, span: tuple[float, float]) -> Plot:
     """Draw the largest |phi| and the largest |phi'| of all constraints in one plot."""
     rows = at.rows
-    both = rows.phi, constraint_rates(rows)
-    sizes = [np.abs(values).max(axis=1)[at.pick] for values in both]
+    sizes = [largest(values)[at.pick] for values in constraint_drifts(rows)]
     time = rows.system.time_unit
     traces = [
         drift_curve(at.t, size, colour, name, time, dash) | {"showlegend": True}
@@ -73,6 +80,12 @@ def drift_plot(at: Sides, span: tuple[float, float]) -> Plot:
     ]
     title = titled("drift", ", ".join(filter(None, _measures(rows.system))))
     return Plot(traces, time_title(rows.system), title, span, decades(np.array(sizes)), log_y=True)
+
+
+def largest(values: np.ndarray) -> np.ndarray:
+    """Return the largest size in each row, (k,), of what holds there; 0 if nothing does."""
+    found: np.ndarray = np.abs(np.nan_to_num(values, nan=0.0)).max(axis=1)
+    return found
 
 
 def drift_curve(

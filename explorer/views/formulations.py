@@ -6,8 +6,8 @@ import numpy as np
 
 from explorer.results.solution import Solution
 from explorer.study.formulations import Formulated, Formulations
-from explorer.verification.constraint_rates import constraint_rates
-from explorer.views.constraint_drift import decades, drift_curve, drift_title
+from explorer.verification.constraint_rates import constraint_drifts
+from explorer.views.constraint_drift import decades, drift_curve, drift_title, largest
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import few
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, time_title
@@ -50,10 +50,10 @@ def _drifts(found: Formulations, *, rate: bool) -> Plot:
 
 def _largest(run: Solution, rate: bool) -> tuple[np.ndarray, np.ndarray]:
     """Return times and the largest |phi| or |phi'| of all constraints, thinned."""
-    values = constraint_rates(run) if rate else run.phi
+    values = constraint_drifts(run)[rate]
     events = np.array([e.row for e in run.events], int) if run.has("march") else np.zeros(0, int)
     rows = np.unique([*few(np.arange(len(run.t)), _POINTS), *events, *(events - 1)])
-    return run.t[rows], np.abs(values).max(axis=1)[rows]
+    return run.t[rows], largest(values)[rows]
 
 
 def _errors(found: Formulations) -> Plot:

@@ -19,7 +19,7 @@ __all__ = ["LIMITS", "Sides", "apart", "arcs", "event_times", "limits", "shifts"
 LIMITS = ("left limit", "right limit")
 _MOST = 18  # events told apart in one plot; closer ones would be one blot
 _POINTS = 110
-_ENOUGH, _EVEN = 0.9, 1.3
+_ENOUGH, _MUCH, _EVEN = 0.9, 1.5, 1.3
 _ARCS = 18  # that get points of their own
 _SHORT = 5e-4  # of the window: an arc that is shorter is not seen
 _INSIDE = np.array([0.25, 0.5, 0.75])
@@ -126,11 +126,13 @@ def sides(
 
 
 def _dense(solution: Solution, grid: np.ndarray) -> bool:
-    """Whether the rows that a run has already are as many as those of a grid, and as even."""
+    """Whether the rows that a run has already are about as many as those of a grid, and as even."""
     if "_fill" in vars(solution):
         return False
+    if not _ENOUGH * len(grid) <= len(solution.t) <= _MUCH * len(grid):
+        return False
     longest = np.diff(solution.t).max(initial=0.0)
-    return bool(len(solution.t) >= _ENOUGH * len(grid) and longest <= _EVEN * np.diff(grid).max())
+    return bool(longest <= _EVEN * np.diff(grid).max())
 
 
 def limits(at: Sides, values: np.ndarray, colour: str, name: str) -> list[Trace]:
