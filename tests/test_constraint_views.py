@@ -16,7 +16,9 @@ from explorer.models import models
 from explorer.panels import panels
 from explorer.panels.sensitivity.state import SensitivitySession, constraint_names
 from explorer.parameters import knobs_of
+from explorer.systems.units import constraint_units
 from explorer.verification.constraint_rates import constraint_drifts, constraint_rates
+from explorer.views.twins import pair
 
 CONSTRAINED = [name for name, build in models.items() if constraint_names(build())]
 FORMS = knobs_of(ex.EventDriven)["formulation"][1].choices
@@ -169,3 +171,61 @@ def test_a_constraint_that_does_not_hold_has_no_drift():
         assert np.nanmax(np.abs(values)) < 1e-12
     for trace in ex.views.constraint_drift.picture(run).data:
         assert np.nanmax(trace["y"]) < 1e-12
+
+
+def test_a_number_hides_the_unit_of_a_constraint():
+    known = {
+        "x**2 + y**2 - L**2": ("m2", "N/m"),
+        "(x**2 + y**2 - L**2)/(2*L)": ("m", "N"),
+        "x - 0.3": ("m", "N"),
+        "x/L - 1": ("", "N m"),
+        "x**2 + y**2 - 1": (None, None),  # the 1 is one of m2, or the whole is divided by 2 m
+        "x + L*t": (None, None),
+    }
+    for phi, units in known.items():
+        system = ex.MechanicalSystem(
+            "s", q="x y", units="m", params={"L": ex.Param(1, 0.5, 2, "m")}, constraints=[phi]
+        )
+        assert constraint_units(system) == [units], phi
+
+
+def test_a_linkage_takes_an_impact_law_and_shows_what_slides():
+    five = ex.Linkage("hammer", gravity=9.81)
+    five.point("1", 0, 1, mass=1)
+    five.contact("1", ((-1, 0), (1, 0)), e=1, reset={"x_1": "v_x_1 + 1", "y_1": "-v_y_1/2"})
+    hit = ex.simulate(five.system(t_end=0.6), TIGHT).events[0]
+    assert hit.v_plus == pytest.approx(hit.v_minus * [1, -0.5] + [1, 0])
+    assert hit.energy == pytest.approx(0.5 - 3 / 4 * 9.81, rel=1e-9)
+    run = ex.simulate(models["slider_crank_rigid"](), TIGHT)
+    drawn = ex.views.mechanism.picture(run, t=0.5).data
+    block = next(t for t in drawn if len(t["x"]) == 5)
+    film = ex.views.mechanism.picture(run, t=0.0).data
+    moved = np.mean(block["x"][:4]) - np.mean(next(t for t in film if len(t["x"]) == 5)["x"][:4])
+    at = [run.q[int(np.abs(run.t - t).argmin()), 2] for t in (0.0, 0.5)]
+    assert moved == pytest.approx(at[1] - at[0], abs=0.02)
+
+
+def test_a_run_without_its_derivatives_has_the_same_states():
+    sens = sensitivity()
+    march, t = sens.solution.march, np.linspace(0.05, 1.95, 40)
+    plain = march.undifferentiated()
+    rows, other = plain.trajectory(t), march.trajectory(t)
+    assert rows.S.shape[2] == 0 < other.S.shape[2]
+    for name in ("t", "x", "lam_phi", "phi", "gap"):
+        assert np.array_equal(getattr(rows, name), getattr(other, name)), name
+    assert np.array_equal(march.sample(t, slopes=False)[0], march.sample(t)[0][:, : march.n_x + 1])
+
+
+def test_rough_twins_differ_by_less_than_is_seen():
+    sens = sensitivity()
+    for delta in (1e-3, 1e-2):
+        fine, rough = (pair(sens, 0, delta, rough=x) for x in (False, True))
+        assert rough.low.rows.march.counts[2] < 0.7 * fine.low.rows.march.counts[2]
+        n = sens.solution.x.shape[1] + 2  # of x, z and the force
+        t, places = np.linspace(0.05, 1.9, 30), slice(0, n)
+        near = [
+            np.array([np.interp(t, one.t, one.difference[:, i]) for i in range(places.stop)])
+            for one in (fine, rough)
+        ]
+        size = np.ptp(fine.difference, axis=0).max()
+        assert np.median(np.abs(near[0] - near[1])) < 1e-3 * size
