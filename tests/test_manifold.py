@@ -1,0 +1,225 @@
+"""States, sensitivities and adjoints that are kept on constraints, and jumps at events."""
+
+from __future__ import annotations
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import plain
+
+from explorer.codes import SINGULAR, SUCCESS
+from explorer.kernels.event_driven.records import CONTACTS, DRIFT, DYNAMICS, INDEX1, PENALTY
+
+manifold, transposed = plain("event_driven.manifold"), plain("event_driven.transposed")
+flow, saltation = plain("event_driven.flow"), plain("event_driven.saltation")
+N, N_PHI, N_RHO = 4, 2, 3
+
+
+class Case:
+    """phi = b t + e q + q' H q / 2 + k rho + rho_0 l q for each of the constraints."""
+
+    def __init__(self, monkeypatch, seed, closed=(1, 1), wrt=(0, -1, 2), curved=0.1, near=0.0):
+        rng = self.rng = np.random.default_rng(seed)
+        normal = rng.normal
+        self.b, self.e, self.k = normal(size=N_PHI), normal(size=(N_PHI, N)), normal(size=(N_PHI, N_RHO))  # fmt: skip
+        self.l, H = normal(size=(N_PHI, N)), curved * normal(size=(N_PHI, N, N))
+        self.H, self.rho = H + H.transpose(0, 2, 1), 0.3 * normal(size=N_RHO)
+        self.M = normal(size=(N, N))
+        self.M = self.M @ self.M.T + np.eye(N)
+        nc, size, wide = 1, N + N_PHI, 2 * N
+        count = nc + N_PHI
+        self.on = np.flatnonzero(closed)
+        self.y = normal(size=(len(wrt) + 1) * (wide + 1))
+        self.zero = 0.0
+        self.zero = near - self.phi(0.3, self.y[:N])
+        self.problem = SimpleNamespace(
+            sizes=SimpleNamespace(n=N, n_x=wide, n_rho=N_RHO, n_c=nc, n_t=0, rows=count, penalty=1 + wide),
+            functions=SimpleNamespace(table=None), inp=np.zeros(4 + wide), out=np.full(99, np.nan),
+            rows=[SimpleNamespace(closed=c) for c in (0, *closed)], partner=np.full(count, -1),
+            state=[SimpleNamespace(held=sum(closed), form=INDEX1)], wrt=np.array(wrt),
+            saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int),
+                                   solution=np.zeros(size), tangent=np.full(size, np.nan)),
+        )  # fmt: skip
+        for module in (manifold.project, transposed.pull_back_projection, flow.assemble):
+            monkeypatch.setitem(module.__globals__, "evaluate", self.evaluate)
+
+    def phi(self, t, q):
+        bent = np.einsum("cij,i,j->c", self.H, q, q) / 2
+        return (
+            self.zero
+            + self.b * t
+            + self.e @ q
+            + bent
+            + self.k @ self.rho
+            + self.rho[0] * (self.l @ q)
+        )
+
+    def slope(self, q):
+        return self.e + self.H @ q + self.rho[0] * self.l
+
+    def drift(self, q, v):
+        """Return phi_rho, (phi')_q and (phi')_rho."""
+        by_rho, later = self.k.copy(), np.zeros((N_PHI, N_RHO))
+        by_rho[:, 0] += self.l @ q
+        later[:, 0] = self.l @ v
+        return by_rho, self.H @ v, later
+
+    def evaluate(self, _, which, inp, out):
+        t, q, v = inp[0], inp[1 : 1 + N], inp[1 + N : 1 + 2 * N]
+        nan = np.full(1, np.nan)  # of the contact, which is open
+        values = {
+            DYNAMICS: lambda: [self.M.ravel(), self.M @ np.ones(N)],
+            CONTACTS: lambda: [nan, self.phi(t, q), nan, self.b, np.full(N, np.nan), self.slope(q).ravel(), np.zeros(3)],
+            DRIFT: lambda: [part.ravel() for part in self.drift(q, v)] + [np.zeros(N_PHI)],
+        }[which]()  # fmt: skip
+        out[:] = np.nan
+        joined = np.concatenate(values)
+        out[: len(joined)] = joined
+
+
+@for_each(
+    ("seed", "closed", "near"), itertools.product(range(3), ((1, 1), (1, 0), (0, 1)), (0.0, 1e-3))
+)
+def test_states_and_sensitivities_are_put_on_their_constraints(monkeypatch, seed, closed, near):
+    """In the metric of the mass, so what acts has the directions of the constraints alone."""
+    case = Case(monkeypatch, seed, closed, near=near)
+    on, y, t = case.on, case.y, 0.3
+    before = y.copy().reshape(-1, 2 * N + 1)
+    first = case.slope(before[0, :N])[on]
+    assert manifold.project(case.problem, t, y, 3) == SUCCESS
+    after = y.reshape(-1, 2 * N + 1)
+    q, v = after[0, :N], after[0, N : 2 * N]
+    G = case.slope(q)[on]
+    np.testing.assert_allclose(case.phi(t, q)[on], 0.0, atol=1e-12)
+    np.testing.assert_allclose((case.b[on] + case.slope(q)[on] @ v), 0.0, atol=1e-11 + 10 * near)
+    phi_rho, by_q, later = case.drift(q, v)
+    for k, w in enumerate(case.problem.wrt):
+        Q, V = after[1 + k, :N], after[1 + k, N : 2 * N]
+        by = phi_rho[on, w] if w >= 0 else 0.0
+        np.testing.assert_allclose(G @ Q + by, 0.0, atol=1e-11 + 10 * near)
+        by = later[on, w] if w >= 0 else 0.0
+        np.testing.assert_allclose(G @ V + by_q[on] @ Q + by, 0.0, atol=1e-11 + 10 * near)
+    moved = case.M @ (after - before)[:, : 2 * N].reshape(-1, N).T
+    left = moved - first.T @ np.linalg.lstsq(first.T, moved, rcond=None)[0]
+    np.testing.assert_allclose(left, 0.0, atol=1e-8)
+    np.testing.assert_array_equal(after[:, 2 * N], before[:, 2 * N])  # the running cost
+
+
+@for_each(("seed", "closed"), itertools.product(range(4), ((1, 1), (1, 0), (0, 1))))
+def test_the_adjoint_goes_back_by_the_transpose(monkeypatch, seed, closed):
+    """mu (A s + b) = (A' mu) s + (b mu) for the columns s that the projection moves."""
+    case = Case(monkeypatch, seed, closed)
+    columns = case.y.reshape(-1, 2 * N + 1)[1:, : 2 * N].copy()
+    state = case.y[: 2 * N + 1].copy()
+    assert manifold.project(case.problem, 0.3, case.y, 3) == SUCCESS
+    moved = case.y.reshape(-1, 2 * N + 1)[1:, : 2 * N]
+    mu, gradient = case.rng.normal(size=2 * N), np.zeros(3)
+    start = mu.copy()
+    assert transposed.pull_back_projection(case.problem, 0.3, state, mu, gradient) == SUCCESS
+    np.testing.assert_allclose(state, case.y[: 2 * N + 1], atol=1e-12)
+    np.testing.assert_allclose(moved @ start, columns @ mu + gradient, rtol=1e-9, atol=1e-11)
+
+
+def test_what_has_no_direction_is_told(monkeypatch):
+    case = Case(monkeypatch, 0, curved=0.0)
+    case.e[1], case.l[1], case.l[0] = case.e[0], 0.0, 0.0
+    case.zero = 0.0
+    assert manifold.project(case.problem, 0.0, case.y, 0) == SINGULAR
+    mu, gradient = np.ones(2 * N), np.zeros(3)
+    assert transposed.pull_back_projection(case.problem, 0.0, case.y, mu, gradient) == SINGULAR
+    assert manifold.hold(case.problem, case.y) == -1
+    assert [row.closed for row in case.problem.rows] == [0, 1, 0]  # it follows from the other
+    assert case.problem.state[0].held == 1
+    case.problem.state[0].form = PENALTY
+    assert manifold.hold(case.problem, case.y) == -1
+    assert [row.closed for row in case.problem.rows] == [0, 1, 1]
+    case.e[1] = 0.0
+    assert manifold.hold(case.problem, case.y) == 1
+    case = Case(monkeypatch, 1, closed=(0, 0))
+    before = case.y.copy()
+    assert manifold.hold(case.problem, case.y) == -1  # both have a direction of their own
+    assert [row.closed for row in case.problem.rows] == [0, 1, 1]
+    case.problem.state[0].held = 0
+    for row in case.problem.rows:
+        row.closed = 0
+    assert manifold.project(case.problem, 0.0, case.y, 0) == SUCCESS  # nothing is held
+    np.testing.assert_array_equal(case.y, before)
+
+
+# -- jumps at events ------------------------------------------------------------------------------
+
+
+def places(nx, nr, width):
+    """Return where an event holds its parts, and how many numbers these are."""
+    sizes = {"x_minus": nx + 1, "x_plus": nx + 1, "f_minus": nx + 1, "f_plus": nx + 1, "r_x": nx, "r_rho": nr,
+             "h_x": nx * nx, "h_rho": nx * nr, "h_t": nx, "dtau": width,
+             "s_minus": width * (nx + 1), "s_plus": width * (nx + 1)}  # fmt: skip
+    ends = np.append(0, np.cumsum([*sizes.values()]))
+    return (
+        SimpleNamespace(**dict(zip(sizes, ends[:-1].tolist(), strict=True))),
+        sizes,
+        int(ends[-1]),
+    )
+
+
+@for_each(("seed", "chained"), itertools.product(range(4), (False, True)))
+def test_every_column_jumps_by_the_saltation_matrix(seed, chained):
+    """S+ = h_x S- + h_rho + (h_x f- + h_t - f+) dtau, dtau = -(r_x S- + r_rho) / D."""
+    rng, nx, nr, wrt = np.random.default_rng(seed), 3, 4, np.array([2, -1, 0, 3])
+    width = len(wrt)
+    at, sizes, total = places(nx, nr, width)
+    row = rng.normal(size=total)
+    event = SimpleNamespace(row=row, at=at, head=[SimpleNamespace(D=1.7)])
+    problem = SimpleNamespace(sizes=SimpleNamespace(n_x=nx, n_rho=nr), wrt=wrt)
+    part = {name: row[getattr(at, name) :][:size].copy() for name, size in sizes.items()}
+    h_x, h_rho = part["h_x"].reshape(nx, nx), part["h_rho"].reshape(nx, nr)
+    S = part["s_minus"].reshape(width, nx + 1)
+    by = np.array([np.append(h_rho[:, w], part["r_rho"][w]) if w >= 0 else np.zeros(nx + 1) for w in wrt])  # fmt: skip
+    cause = rng.normal(size=total)
+    tau = -(S[:, :nx] @ part["r_x"] + by[:, nx]) / 1.7
+    tau = cause[at.dtau :][:width] if chained else tau
+    jump = h_x @ part["f_minus"][:nx] + part["h_t"] - part["f_plus"][:nx]
+    expected = S[:, :nx] @ h_x.T + by[:, :nx] + np.outer(tau, jump)
+    cost = S[:, nx] + (part["f_minus"][nx] - part["f_plus"][nx]) * tau
+    saltation.saltate(problem, event, width, cause, chained)
+    got = row[at.s_plus :][: width * (nx + 1)].reshape(width, nx + 1)
+    np.testing.assert_allclose(row[at.dtau :][:width], tau, rtol=1e-12)
+    np.testing.assert_allclose(got, np.column_stack([expected, cost]), rtol=1e-12)
+
+
+def test_resets_are_read_with_their_derivatives_or_change_nothing(monkeypatch):
+    nx, nr, rng = 3, 2, np.random.default_rng(0)
+    at, sizes, total = places(nx, nr, 0)
+    x, by_t, by_x, by_rho = rng.normal(size=nx), rng.normal(size=nx), rng.normal(size=(nx, nx)), rng.normal(size=(nx, nr))  # fmt: skip
+    out = np.concatenate([x, by_t, by_x.ravel(), by_rho.ravel()])
+    asked = []
+    monkeypatch.setitem(saltation.reset.__globals__, "evaluate", lambda table, which, *_: asked.append(which))  # fmt: skip
+    row = rng.normal(size=total)
+    event = SimpleNamespace(row=row, at=at)
+    problem = SimpleNamespace(sizes=SimpleNamespace(n_x=nx, n_rho=nr), out=out, inp=None,
+                              functions=SimpleNamespace(table=None, reset=40), state=[SimpleNamespace(mode=9)])  # fmt: skip
+    automaton = SimpleNamespace(guards=[SimpleNamespace(to=5), SimpleNamespace(to=7)])
+
+    def held():
+        return [row[getattr(at, name) :][: sizes[name]] for name in ("h_t", "h_x", "h_rho")]
+
+    saltation.reset(problem, automaton, 1, event)
+    assert (asked, problem.state[0].mode) == ([41], 7)
+    np.testing.assert_array_equal(row[at.x_plus :][:nx], x)
+    for got, expected in zip(held(), (by_t, by_x.ravel(), by_rho.ravel()), strict=True):
+        np.testing.assert_array_equal(got, expected)
+    saltation.identity(problem.sizes, event)
+    np.testing.assert_array_equal(row[at.x_plus :][:nx], row[at.x_minus :][:nx])
+    for got, expected in zip(held(), (np.zeros(nx), np.eye(nx).ravel(), np.zeros(nx * nr)), strict=True):  # fmt: skip
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_the_largest_of_some_numbers():
+    x = np.array([9.0, -3.0, 2.0, 8.0])
+    assert saltation.largest(x, 1, 3) == 3.0
+    for bad in (np.nan, np.inf):
+        assert saltation.largest(np.array([0.0, bad, 1.0]), 0, 3) == np.inf
+    assert saltation.largest(x, 2, 2) == pytest.approx(0.0)
