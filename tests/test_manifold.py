@@ -11,10 +11,19 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import SINGULAR, SUCCESS
-from explorer.kernels.event_driven.records import CONTACTS, DRIFT, DYNAMICS, INDEX1, PENALTY
+from explorer.kernels.event_driven.records import (
+    CONTACTS,
+    DRIFT,
+    DYNAMICS,
+    IMPACT,
+    INDEX1,
+    PENALTY,
+    STEP,
+)
 
 manifold, transposed = plain("event_driven.manifold"), plain("event_driven.transposed")
 flow, saltation = plain("event_driven.flow"), plain("event_driven.saltation")
+derivative = plain("event_driven.impact_derivative")
 N, N_PHI, N_RHO = 4, 2, 3
 
 
@@ -223,3 +232,120 @@ def test_the_largest_of_some_numbers():
     for bad in (np.nan, np.inf):
         assert saltation.largest(np.array([0.0, bad, 1.0]), 0, 3) == np.inf
     assert saltation.largest(x, 2, 2) == pytest.approx(0.0)
+
+
+# -- the saddle system ----------------------------------------------------------------------------
+
+
+class Saddle:
+    """Numbers for M, F, G, gamma and their derivatives: two contacts, a tangent, two constraints."""
+
+    def __init__(self, monkeypatch, seed, closed, sigma=0):
+        rng = self.rng = np.random.default_rng(seed)
+        n, nr, nc, nt, count = 4, 2, 2, 1, 5
+        self.n, self.nr, self.count, self.on = n, nr, count, np.flatnonzero(closed)
+        self.M = rng.normal(size=(n, n)) + 3 * np.eye(n)
+        self.F, self.gamma = rng.normal(size=n), rng.normal(size=count)
+        self.G, self.mu = rng.normal(size=(count, n)), 0.3
+        self.step = [rng.normal(size=shape) for part in (n, count)
+                     for shape in ((part, n), (part, n), (part, nr), (part,))]  # fmt: skip
+        size, wide = n + len(self.on), 2 * n
+        lam = 1 + wide + nr + wide
+        self.problem = SimpleNamespace(
+            sizes=SimpleNamespace(n=n, n_x=wide, n_rho=nr, n_c=nc, n_t=nt, rows=count, rates=1 + wide + nr,
+                                  lam=lam, sigma=lam + count, penalty=lam + count + nt),
+            functions=SimpleNamespace(table=None), inp=np.zeros(lam + count + nt + 3), out=np.full(300, np.nan),
+            rows=[SimpleNamespace(closed=c, sigma=0) for c in closed], partner=np.array([-1, 2, 1, -1, -1]),
+            state=[SimpleNamespace(held=len(self.on))],
+            saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int), forces=np.full((2, count), np.nan),
+                                   solution=np.zeros(size), tangent=np.zeros(size), direction=rng.normal(size=wide)),
+        )  # fmt: skip
+        self.problem.rows[2].sigma = sigma
+        self.problem.inp[:] = rng.normal(size=len(self.problem.inp))
+        self.soft = np.zeros(count)
+        self.soft[nc + nt :] = self.problem.inp[self.problem.sizes.penalty + 2]
+        for module in (flow.assemble, derivative.impact_derivative):
+            monkeypatch.setitem(module.__globals__, "evaluate", self.evaluate)
+        # a sliding contact pulls along its tangent, against its velocity
+        self.pull = self.G.copy()
+        self.pull[1] -= sigma * self.mu * self.G[2]
+
+    def evaluate(self, _, which, inp, out):
+        rest = np.full(self.count, np.nan)
+        values = {
+            DYNAMICS: [self.M.ravel(), self.F],
+            CONTACTS: [rest, rest, self.G.ravel(), self.gamma, [self.mu], [0.5]],
+            STEP: [part.ravel() for part in self.step],
+            IMPACT: [part.ravel() for part in self.step],
+        }[which]
+        out[:] = np.nan
+        joined = np.concatenate(values)
+        out[: len(joined)] = joined
+
+    def matrix(self):
+        G, pull = self.G[self.on], self.pull[self.on]
+        return np.block([[self.M, pull.T], [G, -np.diag(self.soft[self.on])]])
+
+
+SETS = [((0, 0, 0, 0, 0), 0), ((1, 0, 0, 0, 1), 0), ((1, 1, 1, 0, 0), 0), ((0, 1, 0, 1, 1), 1), ((0, 1, 0, 0, 0), -1)]  # fmt: skip
+
+
+@for_each(("seed", "held"), itertools.product(range(3), SETS))
+def test_accelerations_and_forces_solve_the_saddle_system(monkeypatch, seed, held):
+    """[[M, G'], [G, -1/alpha]] (a, -lam) = (F, -gamma), and its derivative along a direction."""
+    case = Saddle(monkeypatch, seed, *held)
+    p, n, on = case.problem, case.n, case.on
+    v = p.inp[1 + n : 1 + 2 * n].copy()
+    assert flow.accelerate(p) == SUCCESS
+    solved = np.linalg.solve(case.matrix(), np.append(case.F, -case.gamma[on]))
+    rates, lam = p.inp[p.sizes.rates :][: 2 * n], np.zeros(case.count)
+    lam[on] = -solved[n:]
+    np.testing.assert_allclose(rates, np.append(v, solved[:n]), rtol=1e-9)
+    np.testing.assert_allclose(p.inp[p.sizes.lam :][: case.count], lam, rtol=1e-9)
+    assert p.inp[p.sizes.sigma] == held[1]
+    case.evaluate(None, STEP, p.inp, p.out)
+    R, A = case.step[:4], case.step[4:]
+    along = p.saddle.direction
+    for k, w in enumerate((0, 1, flow.PARAMETERLESS, flow.BY_TIME)):
+        right = []
+        for by_q, by_v, by_rho, by_t in (R, [part[on] for part in A]):
+            part = by_q @ along[:n] + by_v @ along[n:]
+            part += by_rho[:, w] if w >= 0 else by_t if w == flow.BY_TIME else 0.0
+            right.append(-part)
+        flow.tangent(p, w)
+        expected = np.linalg.solve(case.matrix(), np.concatenate(right))
+        np.testing.assert_allclose(p.saddle.tangent[: n + len(on)], expected, rtol=1e-8)
+        flow.keep_forces(p, k % 2)
+        forces = np.zeros(case.count)
+        forces[on] = -expected[n:]
+        np.testing.assert_allclose(p.saddle.forces[k % 2], forces, rtol=1e-8)
+
+
+@for_each(("seed", "held"), itertools.product(range(3), SETS))
+def test_the_derivative_of_an_impact_solves_the_same_system(monkeypatch, seed, held):
+    """d(dv) from the derivatives of I = M dv - G' p and of the law, whose restitution has its own."""
+    case = Saddle(monkeypatch, seed, *held)
+    p, n, nr, on, wide = case.problem, case.n, case.nr, case.on, 2 * case.n
+    at, _, total = places(wide, nr, 0)
+    at.p = total
+    row = case.rng.normal(size=total + case.count)
+    before = row.copy()
+    event = SimpleNamespace(row=row, at=at)
+    e, e_rho = np.array([0.0, 0.6]), case.rng.normal(size=(2, nr))
+    speed = case.rng.normal(size=case.count)
+    contacts = SimpleNamespace(e_now=e, e_rho=e_rho, rows=[SimpleNamespace(speed=s) for s in speed])
+    assert derivative.impact_derivative(p, contacts, event) == SUCCESS
+    given = np.where(np.isin(np.arange(case.count), on), before[at.p :], 0.0)
+    np.testing.assert_array_equal(p.inp[p.sizes.lam :][: case.count], given)
+    R, A = case.step[:4], [part[on] for part in case.step[4:]]
+    by_law = np.zeros((case.count, nr))
+    by_law[1] = speed[1] * e_rho[1]
+    A[2] = A[2] + by_law[on]
+    right = -np.vstack([np.hstack([*R[:3], R[3][:, None]]), np.hstack([*A[:3], A[3][:, None]])])
+    solved = np.linalg.solve(case.matrix(), right)[:n]
+    h_x = row[at.h_x :][: wide * wide].reshape(wide, wide)[n:]
+    h_rho = row[at.h_rho :][: wide * nr].reshape(wide, nr)[n:]
+    kept = before[at.h_x :][: wide * wide].reshape(wide, wide)[n:]
+    np.testing.assert_allclose(h_x - kept, solved[:, :wide], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(h_rho, solved[:, wide:-1], rtol=1e-8)
+    np.testing.assert_allclose(row[at.h_t :][n:wide], solved[:, -1], rtol=1e-8)
