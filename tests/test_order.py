@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 
 import numpy as np
 import pytest
@@ -228,3 +229,22 @@ def test_the_error_of_a_diagram_is_that_of_the_final_state():
     ends = np.stack([(1 + steps) ** -n, (1 + 3 * steps) ** -n])
     wanted = np.abs(ends - exact[:, None]).max(axis=0) / exact.max()
     np.testing.assert_allclose(found.curves[0].error, wanted, rtol=1e-6)
+
+
+def test_finer_steps_are_tried_where_no_order_shows_up_to_a_limit(monkeypatch):
+    """Six more, each half of the one before; none where the steps asked for show an order."""
+    module, taken = importlib.import_module("explorer.study.order_diagram"), []
+
+    def counted(system, scheme, **asked):
+        taken.append(scheme.h)
+        return ex.simulate(system, scheme, **asked)
+
+    monkeypatch.setattr(module, "simulate", counted)
+    system = ex.FirstOrderSystem("one", "x", f=["-x"], start={"x": [1], "t_end": 1})
+    asked = {"Euler": ex.EulerMoreau(theta=1)}
+    for truth, more in ((np.array([1e-3]), 6), (np.exp([-1.0]), 0)):
+        taken.clear()
+        found = ex.study.order_diagram(system, asked, h=[0.5, 0.25, 0.125], reference=truth, t_end=1)  # fmt: skip
+        assert sorted({*taken}) == sorted(0.5 ** np.arange(1, 4 + more))
+        assert len(found.curves[0].error) == 3
+        assert (found.curves[0].law is None) == (more > 0)
