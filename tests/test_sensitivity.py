@@ -10,6 +10,7 @@ import pydoc
 import mpmath as mp
 import numpy as np
 import pytest
+from loops import for_each
 
 import explorer as ex
 from explorer import HybridSystem
@@ -508,3 +509,12 @@ def test_a_disc_that_strikes_the_floor_slides_or_rolls_on(method, sliding):
         assert sens.cost == pytest.approx(2 - 20)
         wanted = [0, 0, -6]
     assert sens.cost_gradient == pytest.approx(wanted, rel=1e-8, abs=1e-8)
+
+
+@for_each("k", (1e-3, 2.0, 3e7))
+def test_differences_are_as_wide_as_their_parameter_is_large(k):
+    """Of x' = k - x the first parameter: dx/dk = 1 - exp(-t), to the digits of a central difference."""
+    system = ex.HybridSystem("towards k", x="x", params={"k": k}, modes={"on": ["k - x"]},
+                             guards=[], start={"x": [0.0], "t_end": 1.0})  # fmt: skip
+    found = ex.sensitivity(system, TIGHT, "k", {"w": "x"}, "finite_difference")
+    assert found.cost_gradient[0] == pytest.approx(1 - np.exp(-1.0), rel=1e-7)
