@@ -46,7 +46,7 @@ class Case:
         self.zero = near - self.phi(0.3, self.y[:N])
         self.problem = SimpleNamespace(
             sizes=SimpleNamespace(n=N, n_x=wide, n_rho=N_RHO, n_c=nc, n_t=0, rows=count, penalty=1 + wide),
-            functions=SimpleNamespace(table=None), inp=np.zeros(4 + wide), out=np.full(99, np.nan),
+            functions=SimpleNamespace(table=None), links=[SimpleNamespace(change=-1, sign=0)] * N_PHI, changes=[], inp=np.zeros(4 + wide), out=np.full(99, np.nan),
             rows=[SimpleNamespace(closed=c) for c in (0, *closed)], partner=np.full(count, -1),
             state=[SimpleNamespace(held=sum(closed), form=INDEX1)], wrt=np.array(wrt),
             saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int),
@@ -139,17 +139,23 @@ def test_what_has_no_direction_is_told(monkeypatch):
     assert manifold.project(case.problem, 0.0, case.y, 0) == SINGULAR
     mu, gradient = np.ones(2 * N), np.zeros(3)
     assert transposed.pull_back_projection(case.problem, 0.0, case.y, mu, gradient) == SINGULAR
-    assert manifold.hold(case.problem, case.y) == -1
+    assert manifold.hold(case.problem, 0.3, case.y) == -1
     assert [row.closed for row in case.problem.rows] == [0, 1, 0]  # it follows from the other
     assert case.problem.state[0].held == 1
     case.problem.state[0].form = PENALTY
-    assert manifold.hold(case.problem, case.y) == -1
+    assert manifold.hold(case.problem, 0.3, case.y) == -1
     assert [row.closed for row in case.problem.rows] == [0, 1, 1]
     case.e[1] = 0.0
-    assert manifold.hold(case.problem, case.y) == 1
+    assert manifold.hold(case.problem, 0.3, case.y) == 1
     case = Case(monkeypatch, 1, closed=(0, 0))
+    case.problem.links = [SimpleNamespace(change=-1, sign=0), SimpleNamespace(change=0, sign=-1)]
+    for side, held in ((1, [0, 1, 0]), (-1, [0, 1, 1])):  # the second holds on one side alone
+        case.problem.changes = [SimpleNamespace(side=side)]
+        assert manifold.hold(case.problem, 0.3, case.y) == -1
+        assert [row.closed for row in case.problem.rows] == held
+        assert case.problem.state[0].held == sum(held)
     before = case.y.copy()
-    assert manifold.hold(case.problem, case.y) == -1  # both have a direction of their own
+    assert manifold.hold(case.problem, 0.3, case.y) == -1  # both have a direction of their own
     assert [row.closed for row in case.problem.rows] == [0, 1, 1]
     case.problem.state[0].held = 0
     for row in case.problem.rows:
