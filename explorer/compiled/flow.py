@@ -259,8 +259,9 @@ class Flow(Remade):
         for k, contact in enumerate(system.contacts):
             if contact.reset:
                 self.resets[k, 0] = len(self.bundles)
-                self.resets[k, 1:] = [x in dict(contact.reset) for x in system.coordinates]
-                self._add(self._by_all([sp.sympify(v) for _, v in contact.reset], True))
+                law = dict(contact.reset)
+                self.resets[k, 1:] = [x in law for x in system.coordinates]
+                self._add(self._by_all([sp.sympify(v) for v in law.values()], True))
         self.guards = []
         self.offsets |= dict.fromkeys(("tlm", "guard", "guard_tlm", "reset"), 0)
 

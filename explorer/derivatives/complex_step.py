@@ -77,8 +77,8 @@ class _Replay:
                 for change in flow.changes
                 for c, _ in change.constraints
             }
-            laws = enumerate(c.reset for c in contacts)
-            self.laws = {k: self.native([v for _, v in law]) for k, law in laws if law}
+            laws = [dict(c.reset or ()) for c in contacts]
+            self.laws = {k: self.native([*law.values()]) for k, law in enumerate(laws) if law}
             G = speed.jacobian(v)
             gamma = speed.jacobian(q) * sp.Matrix(v) + speed.diff(system.t)
             self.mass = self.native(list(system.mass))  # type: ignore[attr-defined]

@@ -47,8 +47,13 @@ class March(Protocol):
     def part(self, name: str) -> np.ndarray:
         """Return a part of all events, (events, ...)."""
 
-    def sample(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return y (k, size), (x', z') and the number of the step of each time (increasing)."""
+    def sample(
+        self, times: np.ndarray, *, slopes: bool = True
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return y (k, size), (x', z') and the number of the step of each time (increasing).
+
+        Without `slopes` y has no sensitivities.
+        """
 
     def along(self, native: Bundle, t: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the outputs of a bundle (k, outputs) at states x (k, n_x)."""

@@ -60,7 +60,9 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
         Saddle(
             np.empty((many * order, order)),
             np.empty(many * order, np.int64),
-            *np.empty((3, order)),
+            np.empty(order),
+            np.empty(order),
+            np.empty(order),
             np.zeros((max(len(wrt), 1), flow.rows)),
         ),
         np.zeros(1, STATE),

@@ -54,11 +54,11 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
         x_minus[late] = x_plus[late] + jump
     xz = woven(y[:, :block], x_minus, x_plus)
     rates = woven(dy[:, :block], run.part("f_minus"), run.part("f_plus"))
-    S = np.zeros((len(woven.t), 0))
+    columns = np.zeros((len(woven.t), 0))
     if p:
-        S = woven(y[:, block:], run.part("s_minus"), run.part("s_plus"))
-    t, x, columns = woven.t, xz[:, :n_x], S
-    S = S.reshape(len(S), p, block).transpose(0, 2, 1)
+        columns = woven(y[:, block:], run.part("s_minus"), run.part("s_plus"))
+    t, x = woven.t, xz[:, :n_x]
+    S = columns.reshape(len(columns), p, block).transpose(0, 2, 1)
     between = step_state[which, 0] if len(step_state) else np.zeros(len(times), int)
     states = np.zeros((len(t), step_state.shape[1]), np.int64)
     held = states[:, 1 : 1 + flow.rows + len(flow.rough)]
