@@ -69,7 +69,8 @@ def has(part: str, name: str, scheme: str = "") -> bool:
         "constraints": bool(getattr(system, "constraints", ())),
         "contacts": bool(system.contacts),
         "friction": name in ROUGH,
-        "located impacts": bool(system.contacts) and scheme == "EventDriven",
+        "located impacts": scheme == "EventDriven"
+        and bool(system.contacts or getattr(system, "changes", ())),
         "modes": hybrid,
         "multipliers": scheme == "EulerMoreau",
         "one-step problem": bool(system.contacts) and scheme not in located,

@@ -1,5 +1,7 @@
 """Energy at impacts: the change of T + V since the start, with what each impact gives or takes.
 
+Where a constraint begins to hold the velocities jump too.
+
 A frictionless impact with restitution e of one contact takes (1 - e**2) / 2 of its share of the
 energy. An impact law that sets velocities itself may also give energy: that is seen here.
 """
@@ -33,7 +35,7 @@ _ROUND_OFF = 1e-9  # of the kinetic energy: a smaller change is none
 
 def impact_energies(solution: Solution) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return times in s, changes of kinetic energy in J and contacts of the impacts."""
-    found = {e.row: e for e in solution.located if e.impulse > 0}
+    found = {e.row: e for e in solution.located if e.impulse > 0 or e.kind == "closed"}
     rows = np.array(sorted(found), int)
     change = solution.kinetic[rows] - solution.kinetic[rows - 1]
     return solution.t[rows], change, [found[row].contact for row in rows.tolist()]

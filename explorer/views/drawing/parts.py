@@ -52,7 +52,8 @@ def has_constraints(solution: Solution) -> bool:
 def _has_located_impacts(solution: Solution) -> bool:
     if solution.has("pseudo") or not solution.has_velocities:
         return False
-    return has_contacts(solution) and solution.has("march")
+    changes = bool(getattr(solution.system, "changes", ()))
+    return (has_contacts(solution) or changes) and solution.has("march")
 
 
 class Part(NamedTuple):
@@ -74,7 +75,8 @@ PARTS = {
         "MoreauJean",
     ),
     "located impacts": Part(
-        _has_located_impacts, "contacts of a mechanical system, run by EventDriven"
+        _has_located_impacts,
+        "contacts or constraints with a `when` of a mechanical system, run by EventDriven",
     ),
     "modes": Part(lambda s: bool(s.mode_names), "modes of a system of first order"),
     "multipliers": Part(_has_multipliers, "the multipliers and laws that EulerMoreau returns"),
