@@ -80,6 +80,7 @@ def test_the_peg_has_its_closed_form_and_never_drifts():
     assert run.v == pytest.approx(exact["v"], abs=1e-8)
     assert run.certificate.ok
     assert {e.kind for e in run.events} == {"closed"}
+    assert min(e.slope for e in run.events) > 0  # of its own `when`
     assert [e.contact for e in run.events[:3]] == ["rope on the peg", "rope", "rope on the peg"]
     height = 1 - np.cos(0.8)
     period = sum(2 * np.sqrt(x / 9.81) * ellipk(height / (2 * x)) for x in (1.0, 0.6))
@@ -155,6 +156,7 @@ def test_the_error_of_the_penalty_falls_at_captures_too(peg):
             found = ex.sensitivity(system, scheme, wrt, cost, method, t_end=5.0)
             off = np.abs(found.cost_gradient - mine.cost_gradient).max()
             assert off <= 0.02 * before
+            assert found.trust.ok
         before = off
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from explorer.certificate import Certificate, Check
 from explorer.derivatives.doubts import Doubt, examine
+from explorer.kernels.event_driven.records import PENALTY
 from explorer.quantities import number, quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
@@ -291,6 +292,8 @@ def _held(question: Question, solution: Solution) -> list[Check]:
     if not getattr(flow, "rows", 0) or not S.shape[1] or not len(march.steps.t):
         return []
     held = march.steps.state[-1, 1 : 1 + flow.rows] == 1
+    if isinstance(march, March) and march.settings.formulation.form == PENALTY:  # they yield
+        held[flow.rows - flow.n_phi :] = False
     last = march.events.head["step"][-1:] >= len(march.steps.t)  # an event ends the run
     if last.any() or not held.any() or not np.isfinite(S).all():
         return []

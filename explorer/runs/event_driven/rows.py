@@ -176,17 +176,19 @@ def events_of(
     x_minus, x_plus, impulses = run.part("x_minus"), run.part("x_plus"), run.part("p")
     given = run.energies if flow.mechanical else np.zeros(len(head))
     rates = _rates(run)
+    signs = {c: sign for change in flow.changes for c, sign in change.constraints}
     located = []
     for k, (kind, name) in enumerate(run.sequence):
         who, i, event = int(head[k]["guard"]), int(right[k]), head[k]
         before, after = x_minus[k, :-1], x_plus[k, :-1]
-        speeds, impulse = (0.0, 0.0), 0.0
+        speeds, impulse, slope = (0.0, 0.0), 0.0, float(event["D"])
         if flow.mechanical and who < flow.n_c:
             speeds, impulse = (gap_dot[i - 1, who], gap_dot[i, who]), float(impulses[k, who])
         elif flow.mechanical:
             c = who - flow.n_c
             speeds = rates[0, k, c], rates[1, k, c]
             impulse = 0.0 - float(impulses[k, flow.rows - flow.n_phi + c])
+            slope *= signs[c]  # of its own `when`
         located.append(
             LocatedEvent(
                 float(event["t"] + event["rest"]),
@@ -201,7 +203,7 @@ def events_of(
                 impulse,
                 before,
                 after,
-                float(event["D"]),
+                slope,
                 int(event["together"]),
                 names[event["before"]],
                 names[event["after"]],
