@@ -7,13 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from explorer.kernels.event_driven.records import (
-    CHAINED,
-    CLOSING,
-    RELEASE,
-    EventRows,
-    WatchRows,
-)
+from explorer.kernels.event_driven.records import CHAINED, EventRows, WatchRows
 from explorer.kernels.jit import kernel
 from explorer.kernels.structures import Integers, Matrix, Vector
 
@@ -75,24 +69,20 @@ def doubtful(
     head, watch : as `explorer.kernels.event_driven.march` leaves them
     parts : (events, ...) numbers of each event, the state before and r_x from these places on
     steps : (steps, >= n_x) state at the start of each
-    ways : (guards,) direction of each guard; empty of a mechanical system, where gaps fall
+    ways : (guards,) direction of each guard, as the events number them
     limits : what they are judged by
     margins : (events,)
     """
     band, doubts = limits.band, 0
     for k in range(head.size):
-        slope, how, way = head[k].D, head[k].how, -1
-        if ways.size > 0:
-            way = ways[head[k].guard]
-        elif slope > 0.0 and (head[k].kind == CLOSING or head[k].kind == RELEASE):
-            way = 1  # what changes constraints is watched both ways
+        slope, how, way = head[k].D, head[k].how, ways[head[k].guard]
         event, row = head[k : k + 1], parts[k]
         margins[k] = margin(event, row[x : x + n_x], row[r_x : r_x + n_x], way, limits)
         if margins[k] < limits.safe or (how != CHAINED and not abs(slope) > 0.0):
             doubts |= GRAZES
         if how == CHAINED:
             continue
-        together = ways.size == 0 and head[k].together > 1
+        together = head[k].together > 1
         edge = (limits.t_end - head[k].t) * abs(slope) <= band or (how == 1 and k == 0)
         beside = k > 0 and (head[k].t - head[k - 1].t) * abs(slope) <= band
         if together or edge or beside:

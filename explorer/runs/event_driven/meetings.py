@@ -18,7 +18,6 @@ __all__ = ["SURE", "meetings", "screened"]
 
 SURE = 100.0  # a grazing margin that no error within the tolerances turns into a miss
 _STRIKES = (1, 2, 4)  # kinds of events with impulses
-_FALL = np.array([], np.int64)  # the directions of gaps
 _UNCOUPLED = 1e-12
 _ASIDE = 1e-5  # how far along a column it is looked for a coupling that it makes
 _BESIDE = 1e-3  # of a state at which couplings are looked for that vanish here by chance
@@ -34,7 +33,9 @@ def screened(run: Run) -> tuple[int, np.ndarray]:
     from explorer.kernels.event_driven.doubtful import Limits, doubtful
 
     flow, margins = run.flow, np.empty(len(run.events.head))
-    ways = _FALL if flow.mechanical else np.array([g.direction for g in flow.guards], np.int64)
+    ways = np.array([g.direction for g in flow.guards], np.int64)
+    if flow.mechanical:  # gaps fall, and what changes a constraint goes both ways
+        ways = np.repeat(np.array([-1, 0]), (flow.n_c, flow.n_phi))
     events, at = run.events, run.events.at
     limits = Limits(run.settings.rtol, run.settings.atol, run.t_end, BAND, SURE)
     doubts = doubtful(
