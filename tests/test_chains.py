@@ -26,7 +26,8 @@ def chain(n, order=None, contacts=0, inertia="1", mu=0.0):
         dx, dy = (q[f"{x}{i}"] - (q[f"{x}{i - 1}"] if i else 0) for x in "xy")
         system.constraint((dx**2 + dy**2 - 1) / 2)
     for i in range(n - contacts, n):
-        system.contact(Contact(f"y{i} + 0.05", e=0.2, mu=mu, slip=f"v_x{i}"))
+        friction = {"mu": mu, "slip": f"v_x{i}"} if mu else {}
+        system.contact(Contact(f"y{i} + 0.05", e=0.2, **friction))
     system.start(q={f"x{i}": i + 1 for i in range(n)}, t_end=0.2)
     return system
 

@@ -126,8 +126,8 @@ def test_rigid_bars_keep_their_energy():
         lost.append(np.ptp(run.energy) / (np.ptp(run.kinetic) + np.ptp(run.potential)))
     assert lost[0] <= 1e-9
     assert lost[1] > 1e-3
-    wide = ex.simulate(system, MoreauJean(h=1e-2), t_end=5, rho=FREE)
-    near = ex.simulate(system, MoreauJean(h=5e-3), t_end=5, rho=FREE)
+    wide = ex.simulate(system, MoreauJean(h=4e-3), t_end=5, rho=FREE)
+    near = ex.simulate(system, MoreauJean(h=2e-3), t_end=5, rho=FREE)
     assert np.log2(np.ptp(wide.energy) / np.ptp(near.energy)) > 3.5  # O(h^4)
 
 

@@ -57,15 +57,15 @@ BESIDE = 0.1  # of the largest coordinate, beside which others may round
 
 @kernel(inline=True)
 def smooth_steps(problem: Problem, record: Record, row: int, h: float) -> int:
-    """Return how many of the last two steps were as long as this one and without an impulse."""
-    for back in range(2):
+    """Return how many of the last three steps were as long as this one and without impulse."""
+    for back in range(3):
         i = row - back
         if i < 1 or abs(record.t[i] - record.t[i - 1] - h) > 1e-6 * h:
             return back
         for a in range(problem.sizes.contacts):
             if record.active[i, a] == 2:
                 return back
-    return 2
+    return 3
 
 
 @kernel(inner=True)
@@ -81,6 +81,8 @@ def predict(problem: Problem, record: Record, work: Workspace, step: Step) -> No
             v1[j] += v[i, j] - v[i - 1, j]
         elif back == 2:
             v1[j] += 2.0 * v[i, j] - 3.0 * v[i - 1, j] + v[i - 2, j]
+        elif back == 3:
+            v1[j] += 3.0 * v[i, j] - 6.0 * v[i - 1, j] + 4.0 * v[i - 2, j] - v[i - 3, j]
         q1[j] = q[i, j] + step.ht * v1[j] + (step.h - step.ht) * v[i, j]
         levels.shift[j] = 0.0
     for c in range(levels.P.size):
@@ -89,6 +91,9 @@ def predict(problem: Problem, record: Record, work: Workspace, step: Step) -> No
             levels.P[c], levels.gamma[c] = p[i, c], gamma[i, c]
         if back == 2:
             levels.P[c] += p[i, c] - p[i - 1, c]
+        elif back == 3:
+            levels.P[c] += 2.0 * p[i, c] - 3.0 * p[i - 1, c] + p[i - 2, c]
+            levels.gamma[c] += gamma[i, c] - gamma[i - 1, c]
     for k in range(G0.size):
         G0[k] = out[at_G + k]  # looked at last: the end of the step before
     fill(problem.bundles.inp, step.t1, q1, v1, n)
