@@ -67,8 +67,8 @@ def _equations(run: Solution) -> list[Check]:
     mixed = {k: w * ends[k] + (1 - w) * old[k] for k in ("t", "q", "v")}
     place, first = {k: mixed[k] for k in ("t", "q")}, run.p.shape[1]
     a_m = (1 - co.alpha_m) * new["a"] + co.alpha_m * old["a"]
-    held = np.hstack([np.zeros((len(h), first)), -run.lam_alpha[1:]])
-    jump = np.hstack([np.zeros((len(h), first)), -run.p_jump[1:]])
+    lam, none = run.recorded_row("lam_alpha"), np.zeros((len(h), first))
+    held, jump = np.hstack([none, -lam[1:]]), np.hstack([none, -run.recorded_row("p_jump")[1:]])
     F, pulls = force(run, **mixed), Rows(run, mixed["q"], mixed["v"], mixed["t"]).push(held)
     flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
     steep = (
@@ -76,7 +76,7 @@ def _equations(run: Solution) -> list[Check]:
     )
     acts = F + pulls
     if run.scheme.interpolated:
-        before = np.hstack([np.zeros((len(h), first)), -run.lam_alpha[:-1]])
+        before = np.hstack([none, -lam[:-1]])
         began = {k: old[k] for k in ("t", "q", "v")}
         pulled = Rows(run, old["q"], old["v"], old["t"]).push(before)
         acts = (1 - co.alpha_f) * acts + co.alpha_f * (force(run, **began) + pulled)

@@ -227,7 +227,7 @@ class _Step:
             return pushed
         pushed = self.c * pushed + (1 - self.c) * self.before.push(p)
         turn = np.zeros_like(p)
-        turn[:, self.rows.compiled.rows :] = self.solution.gamma_phi[1:] / self.h
+        turn[:, self.rows.compiled.rows :] = self.solution.recorded_row("gamma_phi")[1:] / self.h
         return np.asarray(pushed + self.before.push(turn) - self.rows.push(turn))
 
     def _impulses(self) -> np.ndarray:
