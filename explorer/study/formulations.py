@@ -30,7 +30,7 @@ __all__ = ["Formulated", "Formulations", "formulations"]
 
 _KNOB, _PENALTY = "formulation", "penalty"
 _ALPHAS = (1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10)
-_TIGHT = {"rtol": 1e-12, "atol": 1e-13}
+_RTOL = 1e-12  # of the reference
 _HEADS = [
     "formulation",
     "largest phi",
@@ -172,7 +172,7 @@ def formulations(
     if t_end is not None:
         asked["t_end"] = number(t_end, "t_end", "s", positive=True)
     again = max(int(number(repeats, "repeats")), 1)
-    tight = EventDriven(**_TIGHT)
+    tight = EventDriven(rtol=_RTOL, atol=_RTOL / 10)
     right = _ran("the reference", system, tight, asked)
     end = np.concatenate([right.q[-1], right.v[-1]])
     named = {

@@ -11,7 +11,7 @@ from explorer.views.constraint_drift import decades, drift_curve, drift_title, l
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import few
 from explorer.views.drawing.picture import COLOURS, GREY, Picture, Plot, curve, time_title
-from explorer.views.drawing.traces import Trace
+from explorer.views.drawing.traces import Line, Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["formulations"]
@@ -93,12 +93,9 @@ def _price(found: Formulations) -> Plot:
     for k, one in enumerate(found.runs):
         if not one.calls or one.name == found.penalties[0].name:
             continue
-        level = np.full(2, float(one.calls))
-        look = {"dash": _DASHES[k % len(_DASHES)], "width": 1.4}
-        traces.append(
-            curve(np.array(_span(alphas)), level, COLOURS[k % len(COLOURS)], name=one.name)
-        )
-        traces[-1]["line"] |= look
+        level, colour = np.full(2, float(one.calls)), COLOURS[k % len(COLOURS)]
+        line: Line = {"dash": _DASHES[k % len(_DASHES)], "width": 1.4}
+        traces.append(curve(np.array(_span(alphas)), level, colour, name=one.name, line=line))
         sizes.append(level)
     place = next(k for k, one in enumerate(found.runs) if one.name == found.penalties[0].name)
     traces.append(_marked(alphas, sizes[0], COLOURS[place % len(COLOURS)], "penalty", "circle"))
