@@ -229,3 +229,16 @@ def test_rough_twins_differ_by_less_than_is_seen():
         ]
         size = np.ptp(fine.difference, axis=0).max()
         assert np.median(np.abs(near[0] - near[1])) < 1e-3 * size
+
+
+def test_a_parameter_without_influence_is_flat_and_not_the_first_to_be_shown():
+    session = SensitivitySession("pendulum_on_peg")
+    assert session.state["see"]["wrt"] == "g", "the mass cancels"
+    sens = ex.sensitivity(models["pendulum_on_peg"](), TIGHT, "m", "v_x**2")
+    picture = ex.views.sensitivity.picture(sens, delta=0.1)
+    for trace in picture.data:
+        if trace["name"] == "derivative":
+            assert not np.nan_to_num(trace["y"]).any()
+    assert {"event shift × 1"} == {t["name"] for t in picture.data if "shift" in t["name"]}
+    low, high = picture.layout["yaxis3"]["range"]
+    assert high - low > 0.1 * sens.cost

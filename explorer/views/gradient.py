@@ -16,6 +16,8 @@ from explorer.views.drawing.traces import Trace
 
 __all__ = ["Along", "cost_plot"]
 
+_FLAT = 1e-6
+
 Along: TypeAlias = CostCurve | tuple[np.ndarray, np.ndarray]  # a parameter and the cost over it
 
 
@@ -34,6 +36,8 @@ def cost_plot(sens: Sensitivity, j: int, along: Along | None) -> Plot:
     reach = 0.14 * (high - low)
     seen = [line[1] if along is not None else np.empty(0), np.array([psi])]
     bottom, top = extent(*seen)
+    if top - bottom < _FLAT * abs(psi):  # a cost without influence, but for its tolerance
+        bottom, top = nice(psi, psi)
     if along is None:
         half = 1.5 * abs(slope) * reach or 0.5 * abs(psi) or 1.0
         bottom, top = nice(psi - half, psi + half)

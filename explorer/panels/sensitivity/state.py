@@ -8,6 +8,7 @@ ends at event
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 from collections.abc import Callable, Mapping
@@ -19,7 +20,7 @@ from explorer.derivatives.direct import solve
 from explorer.derivatives.question import ask, event_names, locating
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import simulate
-from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
 from explorer.models import models
 from explorer.panels.code import called, opening, settings
 from explorer.panels.session import Model, Session
@@ -79,7 +80,7 @@ def first_seen(system: System) -> tuple[str, str]:
     """Return what to differentiate by at first, and which coordinate: e, and the first one.
 
     Of a mechanism with constraints not an e that no impact needs, nor e = 1, where the twins lie on
-    one side; and not a coordinate that rests.
+    one side, nor a parameter without influence; and not a coordinate that rests.
     """
     e, names = system.parameters.get("e"), _choices(system)
     if not constraint_names(system):
@@ -89,9 +90,21 @@ def first_seen(system: System) -> tuple[str, str]:
         moves = np.ptp(run.q, axis=0) > _RESTS * np.ptp(run.q, axis=0).max()
         seen = system.coordinates[int(moves.argmax())]
         plain = e is None or e.value == e.high or not run.events
-        system.made["first seen"] = names[0] if plain else "e", seen
+        system.made["first seen"] = _first_that_moves(system) if plain else "e", seen
     first: tuple[str, str] = system.made["first seen"]
     return first
+
+
+def _first_that_moves(system: System) -> str:
+    """Return the first parameter that moves the end of the run, or the first one."""
+    names = [*system.parameters] or _choices(system)
+    for name in names:
+        with contextlib.suppress(ExplorerError):
+            sens = sensitivity(system, locating(system), name)
+            reach = 50 * default_delta(system, name)
+            if np.abs(sens.S[-1]).max() * reach > _RESTS * np.abs(sens.solution.x[-1]).max():
+                return name
+    return names[0]
 
 
 def constraint_names(system: System) -> list[str]:

@@ -37,6 +37,7 @@ __all__ = [
 
 STATE, SLOPE = COLOURS[0], COLOURS[2]
 SHIFT = "event shift"
+_NOTHING = 1e-9  # of a quantity, for all of a parameter's range: less is round-off
 _WORK = ("z", "lam_phi")  # whose units and those of parameters may cancel: N per N/m is m
 
 
@@ -190,6 +191,11 @@ def slope_plot(
     by, by_unit = parameter(sens, j)
     name = f"d{quantity.name}/d{by}"
     values = _slopes(sens, at, quantity.place, j)
+    whole = (
+        at.rows.z if quantity.source == "z" else getattr(at.rows, quantity.source)[:, quantity.i]
+    )
+    if np.abs(values).max(initial=0.0) * _reach(sens, j) <= _NOTHING * np.abs(whole).max(initial=0):
+        values = np.zeros_like(values)  # round-off of a parameter that has no influence
     traces, spiky = [], np.empty(0)
     if twin is not None:
         traces.append(difference(twin, quantity.place, quantity.name))
@@ -225,7 +231,13 @@ def arrow_scale(
     most, wide = np.abs(slopes).max(initial=0.0), span[1] - span[0]
     if before is not None and 0.05 * wide <= before * most <= 0.25 * wide:
         return before
-    return _round(0.15 * wide / most) if most > 0 else 1.0
+    return _round(0.15 * wide / most) if most * _reach(sens, j) > _NOTHING * wide else 1.0
+
+
+def _reach(sens: Sensitivity, j: int) -> float:
+    """Return how far a parameter may move: over its range; a start by 1."""
+    param = sens.question.system.parameters.get(sens.wrt[j])
+    return 1.0 if param is None or param.high <= param.low else param.high - param.low
 
 
 def add_arrows(plot: Plot, at: Sides, j: int, scale: float, said: str) -> None:
