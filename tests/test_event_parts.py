@@ -177,3 +177,23 @@ def test_forces_say_what_is_held_and_what_slides(seed):
     for row, (closed, slides) in rows.items():
         assert (structures[row].closed, structures[row].sigma) == (closed, slides), row
     assert problem.state[0].held == held
+
+
+@for_each(
+    ("speed", "e", "pull"), [(2.0, 0.5, -4.0), (1.0, 0.9, -0.1), (1.0, 1.0, -4.0), (1.0, 0.5, 3.0)]
+)
+def test_bounces_rest_after_a_geometric_series_of_flights(monkeypatch, speed, e, pull):
+    """2 v / (a (1 - e)) in all, if the gap decelerates: a = -(G acc + gamma) of this contact."""
+    n, count, contact, rng = 3, 5, 2, np.random.default_rng(1)
+    G, acc, gamma = rng.normal(size=(count, n)), rng.normal(size=n), rng.normal(size=count)
+    gamma[contact] = pull - G[contact] @ acc
+    out = np.concatenate([np.full(2 * count, np.nan), G.ravel(), gamma])
+    inp = np.concatenate([np.full(9, np.nan), acc])
+    for name in ("evaluate", "accelerate"):
+        monkeypatch.setitem(transition.rest_of.__globals__, name, lambda *_: None)
+    problem = SimpleNamespace(sizes=SimpleNamespace(n=n, rows=count, rates=9 - n), inp=inp, out=out,
+                              functions=SimpleNamespace(table=None))  # fmt: skip
+    rest, fall = transition.rest_of(problem, contact, speed, e)
+    assert fall == pytest.approx(-pull)
+    flights = sum(2 * speed * e**k / -pull for k in range(2000)) if pull < 0 and e < 1 else np.inf
+    assert rest == pytest.approx(flights)
