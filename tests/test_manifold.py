@@ -244,15 +244,15 @@ def test_the_largest_of_some_numbers():
 
 
 class Saddle:
-    """Numbers for M, F, G, gamma and their derivatives: two contacts, a tangent, two constraints."""
+    """Numbers for M, F, G, gamma and their derivatives: two contacts, their tangents, two constraints."""
 
-    def __init__(self, monkeypatch, seed, closed, sigma=0):
+    def __init__(self, monkeypatch, seed, closed, sigma=(0, 0)):
         rng = self.rng = np.random.default_rng(seed)
-        n, nr, nc, nt, count = 4, 2, 2, 1, 5
+        n, nr, nc, nt, count = 4, 2, 2, 2, 6
         self.n, self.nr, self.count, self.on = n, nr, count, np.flatnonzero(closed)
         self.M = rng.normal(size=(n, n)) + 3 * np.eye(n)
         self.F, self.gamma = rng.normal(size=n), rng.normal(size=count)
-        self.G, self.mu = rng.normal(size=(count, n)), 0.3
+        self.G, self.mu = rng.normal(size=(count, n)), np.array([0.3, 0.7])
         self.step = [rng.normal(size=shape) for part in (n, count)
                      for shape in ((part, n), (part, n), (part, nr), (part,))]  # fmt: skip
         size, wide = n + len(self.on), 2 * n
@@ -261,12 +261,12 @@ class Saddle:
             sizes=SimpleNamespace(n=n, n_x=wide, n_rho=nr, n_c=nc, n_t=nt, rows=count, rates=1 + wide + nr,
                                   lam=lam, sigma=lam + count, penalty=lam + count + nt),
             functions=SimpleNamespace(table=None), inp=np.zeros(lam + count + nt + 3), out=np.full(300, np.nan),
-            rows=[SimpleNamespace(closed=c, sigma=0) for c in closed], partner=np.array([-1, 2, 1, -1, -1]),
+            rows=[SimpleNamespace(closed=c, sigma=0) for c in closed], partner=np.array([3, 2, 1, 0, -1, -1]),
             state=[SimpleNamespace(held=len(self.on))],
             saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int), forces=np.full((2, count), np.nan),
                                    solution=np.zeros(size), tangent=np.zeros(size), direction=rng.normal(size=wide)),
         )  # fmt: skip
-        self.problem.rows[2].sigma = sigma
+        self.problem.rows[2].sigma, self.problem.rows[3].sigma = sigma
         self.problem.inp[:] = rng.normal(size=len(self.problem.inp))
         self.soft = np.zeros(count)
         self.soft[nc + nt :] = self.problem.inp[self.problem.sizes.penalty + 2]
@@ -274,13 +274,14 @@ class Saddle:
             monkeypatch.setitem(module.__globals__, "evaluate", self.evaluate)
         # a sliding contact pulls along its tangent, against its velocity
         self.pull = self.G.copy()
-        self.pull[1] -= sigma * self.mu * self.G[2]
+        self.pull[1] -= sigma[0] * self.mu[0] * self.G[2]
+        self.pull[0] -= sigma[1] * self.mu[1] * self.G[3]
 
     def evaluate(self, _, which, inp, out):
         rest = np.full(self.count, np.nan)
         values = {
             DYNAMICS: [self.M.ravel(), self.F],
-            CONTACTS: [rest, rest, self.G.ravel(), self.gamma, [self.mu], [0.5]],
+            CONTACTS: [rest, rest, self.G.ravel(), self.gamma, self.mu, [0.5, 0.9]],
             STEP: [part.ravel() for part in self.step],
             IMPACT: [part.ravel() for part in self.step],
         }[which]
@@ -293,7 +294,8 @@ class Saddle:
         return np.block([[self.M, pull.T], [G, -np.diag(self.soft[self.on])]])
 
 
-SETS = [((0, 0, 0, 0, 0), 0), ((1, 0, 0, 0, 1), 0), ((1, 1, 1, 0, 0), 0), ((0, 1, 0, 1, 1), 1), ((0, 1, 0, 0, 0), -1)]  # fmt: skip
+SETS = [((0, 0, 0, 0, 0, 0), (0, 0)), ((1, 0, 0, 0, 0, 1), (0, 0)), ((1, 1, 1, 0, 0, 0), (0, -1)),
+        ((0, 1, 0, 0, 1, 1), (1, 0)), ((1, 1, 0, 0, 0, 0), (-1, 1)), ((1, 0, 0, 1, 0, 0), (0, 0))]  # fmt: skip
 
 
 @for_each(("seed", "held"), itertools.product(range(3), SETS))
@@ -308,7 +310,7 @@ def test_accelerations_and_forces_solve_the_saddle_system(monkeypatch, seed, hel
     lam[on] = -solved[n:]
     np.testing.assert_allclose(rates, np.append(v, solved[:n]), rtol=1e-9)
     np.testing.assert_allclose(p.inp[p.sizes.lam :][: case.count], lam, rtol=1e-9)
-    assert p.inp[p.sizes.sigma] == held[1]
+    np.testing.assert_array_equal(p.inp[p.sizes.sigma :][:2], held[1])
     case.evaluate(None, STEP, p.inp, p.out)
     R, A = case.step[:4], case.step[4:]
     along = p.saddle.direction
@@ -343,6 +345,7 @@ def test_the_derivative_of_an_impact_solves_the_same_system(monkeypatch, seed, h
     assert derivative.impact_derivative(p, contacts, event) == SUCCESS
     given = np.where(np.isin(np.arange(case.count), on), before[at.p :], 0.0)
     np.testing.assert_array_equal(p.inp[p.sizes.lam :][: case.count], given)
+    np.testing.assert_array_equal(p.inp[p.sizes.sigma :][:2], held[1])
     R, A = case.step[:4], [part[on] for part in case.step[4:]]
     by_law = np.zeros((case.count, nr))
     by_law[1] = speed[1] * e_rho[1]
@@ -355,3 +358,40 @@ def test_the_derivative_of_an_impact_solves_the_same_system(monkeypatch, seed, h
     np.testing.assert_allclose(h_x - kept, solved[:, :wide], rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(h_rho, solved[:, wide:-1], rtol=1e-8)
     np.testing.assert_allclose(row[at.h_t :][n:wide], solved[:, -1], rtol=1e-8)
+
+
+@for_each(("seed", "width"), itertools.product(range(3), (0, 3)))
+def test_slopes_of_a_mode_its_columns_and_its_cost(monkeypatch, seed, width):
+    """S' = f_x S + f_rho, and of the cost g(x, x', rho, lam): g_x S + g_x' S' + g_rho."""
+    rng, nx, nr, wrt = np.random.default_rng(seed), 3, 4, np.array([2, -1, 0])
+    f, by_x, by_rho, cost = rng.normal(size=nx), rng.normal(size=(nx, nx)), rng.normal(size=(nx, nr)), 30  # fmt: skip
+    g, g_x, g_slope, g_rho = rng.normal(), *rng.normal(size=(2, nx)), rng.normal(size=nr)
+    given = {1: [f], 11: [f, by_x.ravel(), by_rho.ravel()], cost: [[g], g_x, g_slope, g_rho]}
+    inp, out = np.full(1 + nx + nr + nx + 1, np.nan), np.full(60, np.nan)
+
+    def evaluate(table, which, given_inp, out):
+        np.testing.assert_array_equal(given_inp[: 1 + nx], np.append(0.7, y[:nx]))
+        assert given_inp[-1] == -1.0
+        joined = np.concatenate(given[which])
+        out[:], out[: len(joined)] = np.nan, joined
+
+    monkeypatch.setitem(flow.slopes.__globals__, "evaluate", evaluate)
+    y, dy = rng.normal(size=(width + 1) * (nx + 1)), np.full((width + 1) * (nx + 1), np.nan)
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n_x=nx, n_rho=nr, rates=1 + nx + nr, rows=0, mechanical=False), inp=inp, out=out, wrt=wrt,
+        sides=np.array([(len(inp) - 1, -1)], [("place", int), ("now", int)]).view(np.recarray),
+        functions=SimpleNamespace(table=None, cost=cost, tlm=10), state=[SimpleNamespace(mode=1)],
+        saddle=SimpleNamespace(forces=np.zeros((3, 0))),
+    )  # fmt: skip
+    assert flow.slopes(problem, 0.7, y, dy, width) == SUCCESS
+    np.testing.assert_array_equal(dy[: nx + 1], np.append(f, g))
+    np.testing.assert_array_equal(inp[1 + nx + nr :][:nx], f)
+    for k, w in enumerate(wrt[:width]):
+        S = y[(k + 1) * (nx + 1) :][:nx]
+        slope = by_x @ S + (by_rho[:, w] if w >= 0 else 0.0)
+        last = g_x @ S + g_slope @ slope + (g_rho[w] if w >= 0 else 0.0)
+        got = dy[(k + 1) * (nx + 1) :][: nx + 1]
+        np.testing.assert_allclose(got, np.append(slope, last), rtol=1e-12)
+    problem.functions.cost = -1
+    flow.slopes(problem, 0.7, y, dy, width)
+    assert not dy[nx :: nx + 1].any()
