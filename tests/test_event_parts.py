@@ -10,6 +10,7 @@ import pytest
 from loops import for_each
 from plain import plain
 
+from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.records import CONTACTS
 from explorer.kernels.model.structures import Rows
 
@@ -197,3 +198,37 @@ def test_bounces_rest_after_a_geometric_series_of_flights(monkeypatch, speed, e,
     assert fall == pytest.approx(-pull)
     flights = sum(2 * speed * e**k / -pull for k in range(2000)) if pull < 0 and e < 1 else np.inf
     assert rest == pytest.approx(flights)
+
+
+def test_a_tangent_slides_sticks_or_turns(monkeypatch):
+    """At a bound it slides against the force; at rest `settle` decides, and the kind tells of it."""
+    nc, nt, held = 2, 2, 3
+    found, space = {}, transition.slide_or_stick.__globals__
+    monkeypatch.setitem(space, "identity", lambda *_: None)
+
+    def settle(problem, contacts, band, slow, still):
+        assert (band, slow, still) == (1e-6, 1e-12, held)
+        assert [row.prior for row in contacts.rows] == [row.closed for row in problem.rows]
+        problem.rows[held].closed, problem.rows[held].sigma = found["then"]
+        return 42
+
+    monkeypatch.setitem(space, "settle", settle)
+    for closed, sigma, now, then, kind, slides in (
+        (1, 0, held, None, "SLIDING", -1), (1, 0, held + nt, None, "SLIDING", 1),
+        (0, 1, held, (1, 0), "STICKING", 0), (0, 1, held, (0, -1), "REVERSAL", -1),
+        (0, -1, held, (0, 1), "REVERSAL", 1), (0, 1, held, (0, 1), "SLIDING", 1),
+    ):  # fmt: skip
+        rows = [SimpleNamespace(closed=1, sigma=0) for _ in range(nc + nt)]
+        rows[held].closed, rows[held].sigma = closed, sigma
+        state, head, found["then"] = SimpleNamespace(held=7, fired=-9), SimpleNamespace(guard=-9, kind=-9), then  # fmt: skip
+        problem = SimpleNamespace(sizes=SimpleNamespace(n_c=nc, n_t=nt, rows=nc + nt), rows=rows, state=[state],
+                                  partner=np.array([3, 2, 1, 0]))  # fmt: skip
+        contacts = SimpleNamespace(rows=[SimpleNamespace(prior=-9) for _ in rows])
+        event = SimpleNamespace(head=[head])
+        status = transition.slide_or_stick(problem, contacts, event, now, held, 1e-6, 1e-12)
+        assert status == (42 if then else SUCCESS)
+        assert (head.kind, head.guard) == (space[kind], 0)
+        assert rows[held].sigma == slides
+        assert state.held == (7 if then else 6)
+        assert state.fired == (held if then else held + nc + 2 * nt)
+        assert rows[held].closed == (then[0] if then else 0)

@@ -389,3 +389,29 @@ def test_accelerations_are_taken_to_equilibrium_as_far_as_the_step_resolves_it(m
     work = SimpleNamespace(W=W, F=F, pivots=None)
     whole.to_equilibrium(problem, work, 0.7, a)
     np.testing.assert_allclose(a, expected, rtol=1e-10)
+
+
+@for_each(("seed", "interpolated"), itertools.product(range(4), (False, True)))
+def test_a_linear_step_is_corrected_by_what_is_left_of_its_forces(monkeypatch, seed, interpolated):
+    """W x = share F + old F_0 - M a_0; the state at the end moves by c_d x, c_v x and c_a x."""
+    n, row, rng = 4, 1, np.random.default_rng(seed)
+    M, W, (F, F0, a0) = rng.normal(size=(n, n)), rng.normal(size=(n, n)), rng.normal(size=(3, n))
+    weights = {"c_d": 0.003, "c_v": 0.06, "c_a": 1.2}
+    space = linear.correct.__globals__
+    monkeypatch.setitem(space, "force", lambda bundles, which, linear, out: out.__setitem__(slice(None), F))  # fmt: skip
+    monkeypatch.setitem(space, "solve_factored", lambda factors, n, x: x.__setitem__(slice(None), np.linalg.solve(W, x)))  # fmt: skip
+    record = SimpleNamespace(**{k: rng.normal(size=(3, n)) for k in "qva"})
+    before = {k: getattr(record, k).copy() for k in "qva"}
+    work = SimpleNamespace(F=np.zeros(n), F0=F0, x=np.zeros(n), state=[SimpleNamespace(**weights)])
+    problem = SimpleNamespace(
+        mass=SimpleNamespace(ptr=np.arange(n + 1) * n, col=np.tile(np.arange(n), n), val=M.ravel()),
+        method=METHOD._replace(interpolated=interpolated, share=0.6, old=0.4), bundles=None, linear=None, factors=None,
+    )  # fmt: skip
+    assert linear.correct(problem, record, work, row, a0)
+    x = np.linalg.solve(W, 0.6 * F + 0.4 * F0 * interpolated - M @ a0)
+    expected = {"q": before["q"][2] + 0.003 * x, "v": before["v"][2] + 0.06 * x, "a": a0 + 1.2 * x}
+    for name, value in expected.items():
+        np.testing.assert_allclose(getattr(record, name)[2], value, rtol=1e-10)
+        np.testing.assert_array_equal(getattr(record, name)[:2], before[name][:2])
+    F[n - 1] = np.inf
+    assert not linear.correct(problem, record, work, row, a0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from types import SimpleNamespace
 
 import numpy as np
@@ -467,3 +468,15 @@ def test_quotients_are_compared_beside_the_largest_of_them(monkeypatch, scale):
     sides[1.0] = (np.nan, 0.0)
     (alone,) = verify._quotients(np.array([4.0 * scale]), asked)
     assert alone.value == np.inf
+
+
+def test_a_miss_is_near_beside_the_error_along_the_run(monkeypatch):
+    """The error that is left, of the largest of the scales, over the distance; at none it is lost."""
+    module = importlib.import_module("explorer.derivatives.trust")
+    monkeypatch.setattr(module, "scales", lambda _: np.array([2.0, 5.0]))
+    run = SimpleNamespace(march=SimpleNamespace(nearest=1), nearest=1e-3)
+    (check,) = module._near(run, 1e-6)
+    assert check.value == pytest.approx(1e-6 * 5.0 * SURE / 1e-3)
+    run.nearest = 0.0
+    assert module._near(run, 1e-6)[0].value == np.inf
+    assert module._near(SimpleNamespace(march=SimpleNamespace()), 1e-6) == []
