@@ -331,3 +331,26 @@ def test_contacts_that_say_the_same_share_what_one_would_carry(seed):
     D = ((G * case.inverse) @ G.T)[np.ix_(case.act, case.act)]
     np.testing.assert_allclose(g.P, -np.linalg.pinv(D, 1e-10) @ g.q, rtol=1e-6, atol=1e-6)
     assert work.exchange.band.state[0].width == -1  # these factors are no others'
+
+
+@for_each("open_", (True, False))
+def test_what_cancels_to_round_off_is_no_contradiction(open_):
+    """A velocity is zero within 1e-15 of its terms, to whichever side, of a contact that is open or slides."""
+    case = Case(FRICTION[0])
+    g, wanted = case.graph, np.zeros(case.m, np.int64)
+    k = next(k for k in range(case.m) if case.place[k] >= 0)
+    row = case.act[k] if open_ else case.act[case.place[k]]
+    g.mode[case.act[: case.m]], g.P[:] = OPEN, 0.0
+    g.q[:], g.u[:] = 1.0, 0.0
+    g.mode[case.act[k]] = OPEN if open_ else 1
+    entries = slice(g.ptr[row], g.ptr[row + 1])
+    g.u[g.col[entries][0]] = -1e6 / g.val[entries][0]  # of this row, G u = -1e6
+    j = k if open_ else case.place[k]
+    others = np.ones(case.rows, bool)
+    others[j] = False
+    g.q[others] = 1e9  # far from all else
+    for rest, right in ((-1e-10, True), (1e-10, True), (-1e-7, False)):
+        g.q[j] = 1e6 + rest
+        wrong, last = sets.judge(g, wanted, 0.0)
+        assert (wanted[k] == g.mode[case.act[k]]) == right
+        assert (wrong, last) == ((0, 0) if right else (1, k))
