@@ -262,6 +262,10 @@ def test_what_does_not_fit_is_refused_at_its_event():
     run = ex.simulate(flat, TIGHT, throw=False)
     assert run.status.name == "constraint_not_met"
     assert "its gradient is zero" in run.status.message
+    late = Constraint("x - t", "lift", when="t - 1"), Constraint("x - 1", "stop", when="t - 1")
+    run = ex.simulate(point(*late, force=(0, 0), v=[1, 0]), TIGHT, throw=False)
+    assert run.status.name == "constraint_not_met"
+    assert "'stop' begins to hold here (when = t - 1), but it contradicts" in run.status.message
 
 
 def stuck(m, x, v, t_end):

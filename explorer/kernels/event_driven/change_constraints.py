@@ -9,8 +9,8 @@ over all constraints that hold behind the event, with the contacts that touch in
 impact. (Of the penalty formulation too: its spring would take the velocity away in a time of its
 own.) What is released leaves the velocities as they are.
 
-Status: SUCCESS; NOT_MET, a constraint that begins to hold is not satisfied or has no gradient; and
-what `explorer.kernels.event_driven.contact_impact` returns.
+Status: SUCCESS; NOT_MET, a constraint that begins to hold is not satisfied, has no gradient, or
+contradicts others; and what `explorer.kernels.event_driven.contact_impact` returns.
 """
 
 from explorer.codes import NOT_MET, SUCCESS
@@ -144,6 +144,26 @@ def unsatisfied(problem: Problem, k: int) -> int:
 
 
 @kernel(inner=True)
+def contradicted(problem: Problem) -> int:
+    """Return a constraint whose rate the velocities in `inp` do not satisfy, or -1.
+
+    It has the gradient of others that hold, and another phi_t.
+    """
+    n, count, first = problem.sizes.n, problem.sizes.rows, problem.sizes.n_c + problem.sizes.n_t
+    inp, out = problem.inp, problem.out
+    most = OFF * (1.0 + largest(inp, 1 + n, 1 + 2 * n))
+    evaluate(problem.functions.table, CONTACTS, inp, out)
+    for c in range(first, count):
+        if holds(problem, c - first) and problem.rows[c].closed == 0:
+            rate = out[count + c]
+            for i in range(n):
+                rate += out[2 * count + c * n + i] * inp[1 + n + i]
+            if not abs(rate) <= most:
+                return c - first
+    return -1
+
+
+@kernel(inner=True)
 def change_constraints(
     problem: Problem, contacts: Contacts, event: Event, options: Options, now: int, y: Vector
 ) -> int:
@@ -185,6 +205,9 @@ def change_constraints(
             return status
         for i in range(nx):
             inp[1 + i] = row[at.x_plus + i]
+        state[0].fault = contradicted(problem)
+        if state[0].fault >= 0:
+            return NOT_MET
     slow *= 1.0 + largest(row, at.x_plus + n, at.x_plus + nx)
     if problem.sizes.n_c == 0:
         return SUCCESS

@@ -23,8 +23,13 @@ def not_met(run: Run) -> str:
     """Say which constraint cannot begin to hold where the run ended."""
     t, x, *_ = run.end()
     constraint = run.flow.system.constraints[run.fault]
-    phi = _values(run, t, x)[0][run.fault]
+    phi, G = (part[run.fault] for part in _values(run, t, x))
     what = f"the constraint {constraint.name!r} begins to hold here (when = {constraint.when})"
+    if abs(phi) <= 1e-6 * (1 + np.abs(x).max()) and G.any():
+        return (
+            f"{what}, but it contradicts the others: its gradient depends on theirs, and no "
+            "velocity satisfies all of them. Leave one of them out"
+        )
     if abs(phi) <= 1e-6:
         return (
             f"{what}, but its gradient is zero, so no force can keep it. Write it as a difference "
