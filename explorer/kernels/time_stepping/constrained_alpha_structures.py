@@ -120,17 +120,30 @@ def workspace(sizes: Sizes, entries: int, pattern: tuple[int, ...], h: float) ->
     n, nc, _, bound = sizes
     state = np.zeros(1, STATE)
     state["h"] = h
-    vectors = np.zeros((10, n))
+    d, v, a, a_m, F, F0, zero, R, size, before, shift = np.zeros((11, n))
+    dx, rhs = np.zeros((2, n + bound))
+    w, z = np.zeros((2, nc))
     return Workspace(
         state,
         np.zeros(entries),
         np.zeros(pattern),
-        *vectors,
+        d,
+        v,
+        a,
+        a_m,
+        F,
+        F0,
+        zero,
+        R,
+        size,
+        before,
         np.zeros(bound),
-        *np.zeros((2, n + bound)),
-        np.zeros(n),
+        dx,
+        rhs,
+        shift,
         np.zeros((nc, nc)),
         np.zeros(nc, np.int64),
-        *np.zeros((2, nc)),
+        w,
+        z,
         lcp_workspace(nc, nc),
     )

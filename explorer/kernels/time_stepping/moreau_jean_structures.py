@@ -300,6 +300,9 @@ def workspace(sizes: Sizes, h: float, entries: int, turning: int = 0) -> Workspa
     act = np.zeros(rows, np.int64)
     place, mode, pushed = np.zeros((3, nc), np.int64)
     lcp = lcp_workspace(dense, most)
+    G0, G1, held = np.zeros((3, turning))
+    shift = np.zeros(n if turning else 0)
+    gamma, P_phi, speed = np.zeros((3, constraints if turning else 0))
     return Workspace(
         state,
         Iterate(F0, F1, q, v, v_free, R, size, rhs, np.empty(constraints)),
@@ -308,10 +311,5 @@ def workspace(sizes: Sizes, h: float, entries: int, turning: int = 0) -> Workspa
         friction_workspace(nc, tangents, lcp),
         graph_workspace(n, nc, rows, entries),
         Projection(pushed, dq, gap, z),
-        Levels(
-            *np.zeros((3, turning)),
-            np.zeros(n if turning else 0),
-            *np.zeros((3, constraints if turning else 0)),
-            np.empty((N if turning else 0, 2)),
-        ),
+        Levels(G0, G1, held, shift, gamma, P_phi, speed, np.empty((N if turning else 0, 2))),
     )

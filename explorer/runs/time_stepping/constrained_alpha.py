@@ -16,6 +16,7 @@ from explorer.types import Matrix
 if TYPE_CHECKING:
     from explorer.kernels.complementarity.structures import LcpOptions
     from explorer.kernels.time_stepping.constrained_alpha_structures import Problem, Record
+    from explorer.kernels.time_stepping.moreau_jean_structures import Sizes
 
 __all__ = ["Run", "Setup"]
 
@@ -51,11 +52,11 @@ class Run:
 
     def __init__(self, compiled: Compiled, setup: Setup, record: dict[str, np.ndarray]) -> None:
         from explorer.kernels.time_stepping import constrained_alpha_structures as parts
-        from explorer.kernels.time_stepping.moreau_jean_structures import Sizes
+        from explorer.kernels.time_stepping import moreau_jean_structures as moreau
 
         self.compiled, self.setup = compiled, setup
         steps, bound = len(record["t"]), compiled.bound
-        sizes = Sizes(compiled.n, compiled.nc, compiled.nc, bound)
+        sizes = moreau.Sizes(compiled.n, compiled.nc, compiled.nc, bound)
         phi, lam, jump, self.p_phi = np.zeros((4, steps, bound))
         a = np.zeros((steps, compiled.n))
         alpha_m, alpha_f = setup.method[:2]
@@ -66,7 +67,7 @@ class Run:
         entries, shape = len(setup.matrices[3]), self.problem.matrices.K.shape
         self.work = parts.workspace(sizes, entries, shape, setup.h)
 
-    def _problem(self, sizes: object) -> Problem:
+    def _problem(self, sizes: Sizes) -> Problem:
         from explorer.kernels.model.structures import Bundles, Rows
         from explorer.kernels.time_stepping import constrained_alpha_structures as parts
         from explorer.kernels.time_stepping import moreau_jean_structures as moreau
@@ -75,22 +76,26 @@ class Run:
         compiled, setup = self.compiled, self.setup
         M, K, C, G = setup.matrices
         order = ordering(compiled, (M, K, C))
-        full = [np.array(order.kept(A)) for A in (M, K, C)]
+        M, K, C = (np.array(order.kept(A)) for A in (M, K, C))
+        alpha_m, alpha_f, beta, gamma = map(float, setup.method)
         if compiled.linear:  # no bundle yields them
-            _, _, beta, gamma = setup.method
-            alpha_m, alpha_f = setup.method[:2]
-            full[1] *= beta * (1 - alpha_m) / ((1 - alpha_f) * gamma**2)
-        flat = [A.reshape(A.size) for A in full]
+            K *= beta * (1 - alpha_m) / ((1 - alpha_f) * gamma**2)
+        places = moreau.Places(*order.places)
         return parts.Problem(
             Bundles(compiled.table, setup.inp.copy(), np.empty(max(compiled.most, 2) + 1)),
             Rows(compiled.lin_ptr, compiled.lin_col, compiled.lin_val),
-            sizes,  # type: ignore[arg-type]
-            moreau.outputs(sizes, len(G)),  # type: ignore[arg-type]
-            moreau.Matrices(*full, *flat, moreau.Places(*order.places)),
+            sizes,
+            moreau.outputs(sizes, len(G)),
+            moreau.Matrices(
+                M, K, C, M.reshape(M.size), K.reshape(K.size), C.reshape(C.size), places
+            ),
             Rows(compiled.gap_ptr, compiled.gap_col, G.copy()),
             setup.e,
             parts.Method(
-                *map(float, setup.method),
+                alpha_m,
+                alpha_f,
+                beta,
+                gamma,
                 float(setup.forecast),
                 setup.velocity,
                 setup.interpolated,

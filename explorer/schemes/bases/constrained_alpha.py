@@ -34,9 +34,17 @@ _LCP = ("lemke", 1e-9, 10_000)
 class AlphaScheme(Protocol):
     """A generalised-alpha scheme: `GeneralizedAlpha` or `NonsmoothGeneralizedAlpha`."""
 
-    h: float
-    newton_tol: float
-    newton_max: int
+    @property
+    def h(self) -> float:
+        """Step size in s."""
+
+    @property
+    def newton_tol(self) -> float:
+        """Relative tolerance of the Newton residual."""
+
+    @property
+    def newton_max(self) -> int:
+        """Most iterations."""
 
     @property
     def coefficients(self) -> Coefficients:
@@ -113,7 +121,7 @@ def smooth_motion(
     if compiled.system.assembles is not None and not (q0 is None and v0 is None):
         inp[1 : 1 + 2 * n] = assembly(compiled.system)(rho, inp[1 : 1 + 2 * n])
     matrices = compiled.check(inp)
-    rows = 1 + scheme.steps(t_end, 3 * n + 4 * bound + 4, n)  # type: ignore[attr-defined]
+    rows = 1 + scheme.steps(t_end, 3 * n + 4 * bound + 4, n)
     none = np.zeros((rows, 0))
     record: dict[str, np.ndarray] = {
         "t": np.zeros(rows),
