@@ -132,7 +132,10 @@ def pair(
     both = np.unique(np.concatenate([t[apart(t, (low, high))] for t in times]))
     points = max(_POINTS - len(both), _POINTS // 2)
     grid = np.unique(np.concatenate([both, *(arcs(t, (low, high), points) for t in times)]))
-    rows = [run.march.trajectory(grid) for run in runs]
+    if rough:  # from polynomials of the steps
+        rows = [run.march.rows(run, grid) for run in runs]
+    else:
+        rows = [run.march.trajectory(grid) for run in runs]
     t = np.sort(np.concatenate([grid, both]))
     second = np.zeros(len(t), bool)
     second[1:] = t[1:] == t[:-1]
