@@ -196,6 +196,9 @@ EQUIVALENT = {
         "more points than are needed",
     ("kernels/event_driven/doubtful.py", "event, row = head[k : k + 2], parts[k]"):
         "the first of them is read",
+    ("kernels/time_stepping/newmark.py",
+     "if (method.weight <= 1.0) or not problem.grid.even:  # at the end of the step, not at alpha_f"):
+        "the springs at the end of a step are evaluated once more",
     ("views/drawing/decimate.py", "scale = _BEND / zoom * np.where((high >= 0), high, 1.0)"):
         "what does not move is nowhere off its chord",
     ("kernels/event_driven/doubtful.py", "if (miss <= np.inf):"):

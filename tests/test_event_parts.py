@@ -188,7 +188,7 @@ def test_bounces_rest_after_a_geometric_series_of_flights(monkeypatch, speed, e,
     n, count, contact, rng = 3, 5, 2, np.random.default_rng(1)
     G, acc, gamma = rng.normal(size=(count, n)), rng.normal(size=n), rng.normal(size=count)
     gamma[contact] = pull - G[contact] @ acc
-    out = np.concatenate([np.full(2 * count, np.nan), G.ravel(), gamma])
+    out = np.concatenate([np.full(2 * count, np.nan), G.ravel(), gamma, np.full(9, np.nan)])
     inp = np.concatenate([np.full(9, np.nan), acc])
     for name in ("evaluate", "accelerate"):
         monkeypatch.setitem(transition.rest_of.__globals__, name, lambda *_: None)

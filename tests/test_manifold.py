@@ -23,7 +23,7 @@ from explorer.kernels.event_driven.records import (
 
 manifold, transposed = plain("event_driven.manifold"), plain("event_driven.transposed")
 flow, saltation = plain("event_driven.flow"), plain("event_driven.saltation")
-derivative = plain("event_driven.impact_derivative")
+derivative, adjoint = plain("event_driven.impact_derivative"), plain("event_driven.adjoint")
 N, N_PHI, N_RHO = 4, 2, 3
 
 
@@ -395,3 +395,56 @@ def test_slopes_of_a_mode_its_columns_and_its_cost(monkeypatch, seed, width):
     problem.functions.cost = -1
     flow.slopes(problem, 0.7, y, dy, width)
     assert not dy[nx :: nx + 1].any()
+
+
+@for_each(("seed", "k"), itertools.product(range(4), range(2)))
+def test_the_adjoint_leaps_by_the_transpose_of_the_saltation(seed, k):
+    """mu+ S+ + moved dtau = mu- S- + what the gradient gains, whatever S- is."""
+    rng, nx, nr, wrt = np.random.default_rng(seed), 3, 4, np.array([2, -1, 0])
+    p, block = len(wrt), nx + 1
+    at, _, total = places(nx, nr, p)
+    row, start = rng.normal(size=total), rng.normal(size=block)
+    head = SimpleNamespace(D=1.7, how=0)
+    event = SimpleNamespace(row=row, at=at, head=[head])
+    problem = SimpleNamespace(sizes=SimpleNamespace(n_x=nx, n_rho=nr), wrt=wrt)
+    before, other = row[at.s_minus :][: p * block].reshape(p, block), np.full((2, 2, block), np.nan)
+    moved = rng.normal(size=2)
+    for resets, chained in itertools.product((True, False), repeat=2):
+        head.how = adjoint.CHAINED if chained else 0
+        jumps = adjoint.Jumps(moved, other.copy(), np.full((2, p), np.nan))
+        sweep = SimpleNamespace(mu=start.copy(), gradient=np.zeros(p))
+        waits = 0.4 * chained
+        weight = adjoint.leap(problem, event, k, jumps, sweep, waits, resets)
+        cause = rng.normal(size=total)  # which has the time of what is chained
+        saltation.saltate(problem, event, p, cause, chained)
+        tau = row[at.dtau :][:p]
+        after = row[at.s_plus :][: p * block].reshape(p, block) if resets else before
+        left = after @ start + (moved[k] + waits) * tau
+        np.testing.assert_allclose(left, before @ sweep.mu + sweep.gradient + weight * tau, rtol=1e-9)  # fmt: skip
+        assert chained or weight == 0.0
+        np.testing.assert_array_equal(jumps.mu[k], [sweep.mu, start])
+        np.testing.assert_array_equal(jumps.gains[k], sweep.gradient)
+        assert np.isnan(jumps.mu[1 - k]).all()
+        assert np.isnan(jumps.gains[1 - k]).all()
+
+
+@for_each("seed", range(4))
+def test_a_running_cost_is_pulled_back_by_its_derivatives(monkeypatch, seed):
+    """Of z g: bars gain z g_x, weights of x' gain z g_x', gains z g_rho; g_lam is left."""
+    rng, nx, rows, nr, wrt = np.random.default_rng(seed), 3, 2, 4, np.array([2, -1, 0])
+    g_x, g_slope = rng.normal(size=(2, nx))
+    g_lam, g_rho = rng.normal(size=rows), rng.normal(size=nr)
+    out = np.concatenate([[np.nan], g_x, g_slope, g_lam, g_rho, np.full(9, np.nan)])
+    monkeypatch.setitem(adjoint.pull_back_cost.__globals__, "evaluate", lambda *_: None)
+    weights, bars, gains = rng.normal(size=(2, nx + 1)), np.full((2, nx + 1), 9.0), rng.normal(size=(2, 3))  # fmt: skip
+    before, first = weights.copy(), gains.copy()
+    forces = np.full((2, rows), np.nan)
+    problem = SimpleNamespace(sizes=SimpleNamespace(n_x=nx, rows=rows), wrt=wrt, out=out, inp=None,
+                              functions=SimpleNamespace(table=None, cost=0), saddle=SimpleNamespace(forces=forces))  # fmt: skip
+    adjoint.pull_back_cost(problem, weights, bars, gains)
+    z = before[:, nx:]
+    np.testing.assert_allclose(bars[:, :nx], z * g_x)
+    np.testing.assert_allclose(weights, before + np.append(g_slope, 0.0) * z)
+    by_rho = np.array([g_rho[w] if w >= 0 else 0.0 for w in wrt])
+    np.testing.assert_allclose(gains, first + z * by_rho)
+    np.testing.assert_array_equal(forces[0], g_lam)
