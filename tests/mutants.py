@@ -199,6 +199,10 @@ EQUIVALENT = {
     ("kernels/time_stepping/newmark.py",
      "if (method.weight <= 1.0) or not problem.grid.even:  # at the end of the step, not at alpha_f"):
         "the springs at the end of a step are evaluated once more",
+    ("kernels/friction/graph_path.py", "firm_t, off_t = (firm[t], off[t]) if t >= 0 else (1.0, 0.0)"):
+        "the column of a tangent that is none is zero",
+    ("kernels/friction/graph_path.py", "firm_t, off_t = (firm[t], off[t]) if t >= 0 else (0.0, 1.0)"):
+        "the column of a tangent that is none is zero",
     ("views/drawing/decimate.py", "scale = _BEND / zoom * np.where((high >= 0), high, 1.0)"):
         "what does not move is nowhere off its chord",
     ("kernels/event_driven/doubtful.py", "if (miss <= np.inf):"):

@@ -464,6 +464,37 @@ def test_a_run_is_read_where_it_bends():
     assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
 
 
+@for_each("hits", ([], [0.25, 0.75]))
+def test_only_what_bends_is_read_more_often(hits):
+    """Times are halved until the chord is near enough, and no further; a straight line is left."""
+
+    def sample(t, exact):
+        bent = np.where(t > 0.5, np.sin(300 * (t - 0.5)), 0.0)
+        return (np.column_stack([bent, 3 * t, 5 + 0 * t]),)
+
+    march = SimpleNamespace(knots=np.array([0.0, 1.0]), hits=np.array(hits), sample=sample, n_x=3)
+    t = decimate._times(SimpleNamespace(march=march, t=np.array([0.0, 1.0])), None, 0, 1.0)
+    even = np.linspace(0.0, 1.0, decimate._EVEN + 1)
+    expected = even[(even < 0.5) & ~np.isin(even, hits)]  # beside events it is read by others
+    np.testing.assert_allclose(t[t < 0.5], expected, atol=1e-12)
+
+    def off(low, high):
+        ends = sample(np.array([low, (low + high) / 2, high]).ravel(), False)[0][:, 0].reshape(
+            3, -1
+        )
+        return abs(ends[1] - (ends[0] + ends[2]) / 2)
+
+    inside = t[(t >= 0.5) & (t < 0.75)]
+    limit = 2 * decimate._BEND
+    assert off(inside[:-1], inside[1:]).max() <= 1.001 * limit
+    assert len(inside) > 1.5 * (even > 0.75).sum()
+    # what was halved last could not be left whole
+    parts = np.diff(inside)
+    pairs = np.flatnonzero(np.isclose(parts[:-1], parts[1:]) & (parts[1:] < 0.9 * even[1]))
+    whole = off(inside[pairs], inside[pairs + 2])
+    assert (whole > 0.9 * limit).mean() > 0.4
+
+
 @for_each(("wide", "reach", "wanted"), [
     (2.0, 120.0, True), (2.0, 119.1, True), (2.0, 118.9, False), (2.9, 300.0, True),
     (3.1, 300.0, False),
