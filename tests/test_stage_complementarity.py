@@ -272,3 +272,70 @@ def test_a_step_begins_with_the_polynomial_of_the_one_before(tableau, stages):
         elif attempt == 1:
             choice = record.mult[0].reshape(stages, nsel)[-1, of.member]
         np.testing.assert_allclose(V, np.tile(choice, (stages, 1)))
+
+
+@for_each(("seed", "step_form"), itertools.product(range(4), (True, False)))
+def test_a_step_is_linearised_by_its_derivatives(monkeypatch, seed, step_form):
+    """J and F are those of K - f(t, X, multipliers) by K and by the variables; C and C_x are c's."""
+    rng, s, n, nc, h, t = np.random.default_rng(seed), 2, 2, 3, 0.3, 0.7
+    method = collocation("radau_iia", s)
+    if step_form:  # each function has a multiplier of its own
+        of = stage.Groups(np.arange(nc), np.arange(nc), np.full(nc, -1))
+        nsel, subsystems = nc, []
+    else:  # four regions by the signs of two functions, and two by that of one
+        of = groups((3, 1), (1, 1))
+        nsel = 6
+        subsystems = [SimpleNamespace(first=0, count=2, cells=0, regions=0),
+                      SimpleNamespace(first=2, count=1, cells=4, regions=4)]  # fmt: skip
+    nv, ng = len(of.member), len(of.leader)
+    a, A, B = rng.normal(size=n), rng.normal(size=(n, n)), rng.normal(size=(n, nsel))
+    D, b, E = rng.normal(size=(n, nsel, n)), rng.normal(size=nc), rng.normal(size=(nc, n))
+    inp = np.zeros(1 + n + nsel)
+    out, c = np.zeros(n * (2 + n + nsel)), np.zeros(nc * (2 + n))
+
+    def flow(_):
+        t, x, w = inp[0], inp[1 : 1 + n], inp[1 + n :]
+        by_x, by_w = A + np.einsum("kop,o->kp", D, w), B + D @ x
+        out[:] = np.concatenate([a * t + A @ x + by_w @ w, by_x.ravel(), by_w.ravel(), a])
+
+    def switching(_):
+        c[:] = np.concatenate([b * inp[0] + E @ inp[1 : 1 + n], E.ravel(), b])
+
+    for name, stand_in in (("flow", flow), ("switching", switching)):
+        monkeypatch.setitem(stage.linearise.__globals__, name, stand_in)
+    x, K, V = rng.normal(size=n), rng.normal(size=(s, n)), rng.uniform(0.1, 0.3, (s, nv))
+    step = stage.Step(
+        SimpleNamespace(n_x=n, n_c=nc, n_sel=nsel, inp=inp, out=out, c=c, subsystems=subsystems, cells=np.array([0, 1, 2, 3, 0, 1])),
+        method, of, SimpleNamespace(K=K, V=V, sel=np.zeros((s, nsel)), end=np.zeros(n)),
+        stage.Linear(np.zeros((s, nc)), np.zeros((s, nc * n)), np.zeros((s + 1, ng)), np.zeros((s, nv, nc)), np.zeros((s, n * nv))),
+        stage.Slopes(np.full((s * n, s * n), np.nan), None, np.zeros(s * n), None), None,
+    )  # fmt: skip
+
+    def left():
+        worst = stage.linearise(step, t, x, h)
+        return step.slopes.change.copy(), worst
+
+    residual, worst = left()
+    J, F = step.slopes.J.copy(), step.linear.F.copy()
+    for i in range(s):
+        at = x + h * method.A[i] @ K
+        np.testing.assert_allclose(step.linear.C[i], b * (t + h * method.c[i]) + E @ at)
+        np.testing.assert_array_equal(step.linear.Cx[i], E.ravel())
+    by = 1e-6
+    for i, k in itertools.product(range(s), range(n)):
+        K[i, k] += by
+        np.testing.assert_allclose((left()[0] - residual) / by, -J[:, i * n + k], atol=1e-7)
+        K[i, k] -= by
+    for i, v in itertools.product(range(s), range(nv)):
+        V[i, v] += by
+        expected = np.zeros((s, n))
+        expected[i] = F[i].reshape(n, nv)[:, v]
+        np.testing.assert_allclose((left()[0] - residual) / by, expected.ravel(), atol=1e-7)
+        V[i, v] -= by
+    # the residual is beside its terms: it is none where K = f, at most 1
+    assert 0 < worst <= 1
+    K[:] += np.linalg.solve(J, residual).reshape(s, n)
+    assert left()[1] < 1e-14
+    x[0] = np.inf
+    with np.errstate(invalid="ignore"):
+        assert left()[1] == np.inf
