@@ -121,10 +121,11 @@ def test_energy_from_impacts_on_a_stiff_spring_is_named(e, g):
 
 
 def test_a_linkage_that_loses_energy_says_so():
-    run = ex.simulate(four_bar(), ex.MoreauJean(h=1e-3))
+    run = ex.simulate(four_bar(), ex.MoreauJean(h=1e-3, projection="none"))
     assert run.energy[0] - run.energy[-1] > 0.4
     assert not run.certificate["energy lost"].ok
-    assert ex.simulate(four_bar(), ex.MoreauJean(h=5e-5), t_end=1.0).certificate.ok
+    fine = ex.MoreauJean(h=5e-5, projection="none")
+    assert ex.simulate(four_bar(), fine, t_end=1.0).certificate.ok
 
 
 @pytest.mark.parametrize("theta", [0.6, 0.8, 1.0])

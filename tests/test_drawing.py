@@ -691,12 +691,16 @@ def test_the_longest_arrow_is_a_seventh_of_the_time():
     events = [
         SimpleNamespace(t=t, dt_drho=np.array([9.0, d])) for t, d in ((1, 0.5), (3, -2), (7, 50))
     ]
-    sens = SimpleNamespace(events=events)
+    question = SimpleNamespace(system=SimpleNamespace(parameters={}))
+    sens = SimpleNamespace(events=events, question=question, wrt=("a", "b"))
     scale = slopes.arrow_scale(sens, 1, (0.0, 4.0))
     assert scale == 0.2  # 0.15 * 4 / 2 = 0.3
     for before, wanted in ((0.1, 0.1), (0.5, 0.5), (0.09, 0.2), (0.51, 0.2)):
         assert slopes.arrow_scale(sens, 1, (0.0, 4.0), before) == wanted
     assert slopes.arrow_scale(sens, 1, (4.0, 6.0)) == 1
+    few = [SimpleNamespace(t=1, dt_drho=np.array([0.0, 1e-15]))]  # round-off, over the whole range
+    question.system.parameters["b"] = ex.Param(1.0, 0.0, 2.0)
+    assert slopes.arrow_scale(SimpleNamespace(**vars(sens) | {"events": few}), 1, (0.0, 4.0)) == 1
     plot = picture.Plot([], "", "", None, (1.0, 2.0))
     at = SimpleNamespace(rows=SimpleNamespace(located=[]), t=np.zeros(0))
     with pytest.MonkeyPatch.context() as patch:
@@ -914,8 +918,8 @@ def test_a_logarithmic_axis_has_every_power_of_ten():
     plot = picture.Plot(
         [], "h (s)", "error", (1e-3, 1.0), (1e-9, 1e5), time=False, log=True, log_y=True
     )
-    for axis, ends in zip(compose._axes(plot, True), ((-3, 0), (-9, 5)), strict=True):
-        assert (axis["type"], axis["dtick"]) == ("log", 1)
+    for axis, ends, each in zip(compose._axes(plot, True), ((-3, 0), (-9, 5)), (1, 2), strict=True):
+        assert (axis["type"], axis["dtick"]) == ("log", each)  # every second of very many
         assert axis["range"] == pytest.approx(ends)
     plain = picture.Plot([], "t (s)", "y (m)", (0.0, 1.0), (0.0, 1.0), ticks=["a", "b"])
     across, up = compose._axes(plain, False)
@@ -939,10 +943,12 @@ def test_values_far_from_one_have_their_power_on_the_axis_or_a_prefix(top, unit,
 def test_what_a_method_has_of_its_own_is_drawn():
     """A derivative over the rows of its own; at the place behind the states that of z."""
     S, Z = np.arange(24.0).reshape(4, 3, 2), -np.arange(8.0).reshape(4, 2)
-    own, at = SimpleNamespace(own=(S, Z)), SimpleNamespace(rows=SimpleNamespace(S=2 * S))
+    asked = SimpleNamespace(cost=SimpleNamespace(flow=SimpleNamespace(n_x=3)))
+    at = SimpleNamespace(rows=SimpleNamespace(S=2 * S))
+    own, none = (SimpleNamespace(own=given, question=asked) for given in ((S, Z), None))
     assert slopes._slopes(own, at, 3, 1).tolist() == Z[:, 1].tolist()
     assert slopes._slopes(own, at, 2, 0).tolist() == S[:, 2, 0].tolist()
-    assert slopes._slopes(SimpleNamespace(own=None), at, 2, 1).tolist() == (2 * S[:, 2, 1]).tolist()
+    assert slopes._slopes(none, at, 2, 1).tolist() == (2 * S[:, 2, 1]).tolist()
 
 
 def test_a_placeholder_is_as_large_as_its_still():

@@ -83,6 +83,7 @@ class Formulas:
                                  for k in ("e", "e_t", "compliance")])  # fmt: skip
         self.conserves = not discs and _conserves(system)
         self.soft: tuple[float, ...] | None = None  # alpha, xi, omega of a penalty
+        self.holds: np.ndarray | None = None  # which constraints hold, if they change
 
     def pull(self, t: float, q: np.ndarray, slip: np.ndarray, rho: Any) -> tuple[Any, Any]:
         """Return the springs' forces on q, and how far they have slipped then, by return mapping."""
@@ -154,6 +155,12 @@ def _saddle(known: Formulas, t: float, x: np.ndarray, rho: Any, on: np.ndarray, 
     tangents = [k for k, s in stick.items() if s == 0]
     held = [*normals, *(known.nc + k for k in tangents)]
     B, below, right = _bound(known, t, q, v, rho)
+    if known.holds is not None:  # constraints that change
+        B, below, right = (
+            B[known.holds],
+            below[np.ix_(known.holds, known.holds)],
+            right[known.holds],
+        )
     if not held and not len(B):
         return np.linalg.solve(M, F), np.zeros(0), normals, tangents
     columns = []
@@ -217,6 +224,8 @@ def stretch(known: Formulas, run: Any, a: int, b: int, rho: Any, unit: float) ->
     if any(s is None for s in stick.values()):
         return
     sol: list[Any] = []
+    changes = any(getattr(c, "when", None) is not None for c in run.system.constraints)
+    known.holds = np.flatnonzero(run.constraints.holds[b]) if changes else None
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
         try:
@@ -326,6 +335,9 @@ def _impact(known: Formulas, run: Any, event: Any, rho: Any, unit: float) -> Ite
         if not np.array_equal(event.x_minus, event.x_plus):
             yield f"{event.kind} at t = {t:.6g} changes the state"
         return
+    if event.index >= known.nc:
+        yield from _change(known, run, event, rho)
+        return
     gap, G, move, _ = known.at(t, q, event.x_minus[n:], rho)
     e = np.array(known.laws(t, q, q, rho)[0], float)
     where = 100 * unit * np.abs(G[event.index]).sum() + 1e-8 * np.abs(run.gap[:, event.index]).max()
@@ -367,6 +379,24 @@ def _impact(known: Formulas, run: Any, event: Any, rho: Any, unit: float) -> Ite
             yield f"impact at t = {t:.6g}: {after[k]:.6g} after {before[k]:.6g}, e = {e[k]:.4g}"
 
 
+def _change(known: Formulas, run: Any, event: Any, rho: Any) -> Iterator[str]:
+    """Yield what a change of constraints breaks: its condition is zero, and momentum is kept."""
+    n, t = known.n, event.t
+    q, v = event.x_minus[:n], event.x_minus[n:]
+    args = [run.system.t, list(run.system.q), list(run.system.v), symbols_of(run.system)]
+    conditions = plain(args, [c.when for c in run.system.constraints if c.when is not None])
+    here = np.abs(np.array(conditions(t, q, v, rho), float)).min()
+    usual = max(np.abs(np.array(conditions(a, b, c, rho), float)).max()
+                for a, b, c in zip(run.t, run.q, run.v, strict=True))  # fmt: skip
+    if not here <= 1e-6 * usual:
+        yield f"{event.kind} at t = {t:.6g} where its condition is {here:.2g}"
+    change = known.mass(t, q, v, rho) @ (event.x_plus[n:] - v)
+    push = -_bound(known, t, q, v, rho)[0].T @ run.p_phi[event.row]
+    size = np.abs(known.mass(t, q, v, rho) @ v).max() + np.abs(push).max() + 1e-300
+    if not np.abs(change - push).max() <= 1e-6 * size:
+        yield f"momentum at the {event.kind}, t = {t:.6g}: {np.abs(change - push).max() / size:.2g}"
+
+
 # -- time stepping ----------------------------------------------------------------------------
 
 
@@ -383,8 +413,13 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
         q0, v0, v1 = run.q[i - 1], run.v[i - 1], run.v[i]
         q1 = q0 + h * (th * v1 + (1 - th) * v0)
         star = q0 + h * scheme.gamma * v0 if scheme.mass_point == "q_star" else q1
-        place = (run.t[i], star, v0, rho)
-        M = known.mass(*place)
+        share = scheme.gamma if scheme.mass_point == "q_star" else 1.0
+        levels = bool(run.system.constraints) and scheme.projection == "both levels"
+        if levels:
+            q1 = run.q[i]
+            star = (1 - share) * q0 + share * q1
+        M = known.mass(run.t[i], star, v0, rho)
+        place = (run.t[i], q1 if levels else star, v0, rho)
         if discs:
             G, move, use = disc_rows(run, i, star)
             e_all = np.array(known.laws(*place)[0], float)
@@ -414,16 +449,25 @@ def judge_steps(run: Any, rng: np.random.Generator) -> Iterator[str]:
             if known.of:
                 slip0, p_t = run.slip[i - 1], run.p_t[i]
             steady, aside = np.ones(nc, bool), 0.0
-        push = G[:nc].T @ p if nc else np.zeros(len(q0))
+        pushes = G
+        if levels:  # along the mean of the gradients at both ends
+            before_G = known.at(run.t[i - 1], q0, v0, rho)[1]
+            pushes = (1 - share) * before_G + share * G
+        push = pushes[:nc].T @ p if nc else np.zeros(len(q0))
         planes: dict[int, list[int]] = {}
         for k, (a, d) in enumerate(of):
             planes.setdefault(a, []).append(k)
-            push = push + G[nc + k] * (p_t[a, d] if p_t.ndim == 2 else p_t[a])
+            push = push + pushes[nc + k] * (p_t[a, d] if p_t.ndim == 2 else p_t[a])
         bound = np.zeros((0, len(q0)))
         if run.system.constraints:
             _, B, B_t, _ = known.bound(*place)
             bound = np.array(B, float)
-            push = push - bound.T @ run.p_phi[i]
+            pulls = bound
+            if levels:  # and what the multiplier of the positions turns
+                first = np.array(known.bound(run.t[i - 1], q0, v0, rho)[1], float)
+                pulls = (1 - share) * first + share * bound
+                push = push - (bound - first).T @ run.recorded_row("gamma_phi")[i] / h
+            push = push - pulls.T @ run.p_phi[i]
             speed = bound @ v1 + np.array(B_t, float)
             size = (np.abs(bound) @ np.abs(v1)).max() + np.abs(B_t).max() + 1e-300
             if not np.abs(speed).max() <= (
@@ -533,7 +577,18 @@ def judge_structure(run: Any, rng: np.random.Generator) -> Iterator[str]:
         t0, t1 = run.t[i - 1], run.t[i]
         (q0, v0, a0), (q1, v1, a1) = ((run.q[k], run.v[k], run.a[k]) for k in (i - 1, i))
         off_q = q1 - q0 - h * v0 - h * h * ((0.5 - co.beta) * a0 + co.beta * a1)
-        off_v = v1 - v0 - h * ((1 - co.gamma) * a0 + co.gamma * a1)
+        smooth = v0 + h * ((1 - co.gamma) * a0 + co.gamma * a1)
+        pulls = np.zeros((len(q1), 0))
+        if run.system.constraints:  # the end of the velocities is put on them, by forces along them
+            phi, B, B_t, _ = (np.array(x, float) for x in known.bound(t1, q1, v1, rho))
+            pulls = np.linalg.solve(known.mass(t1, q1, v1, rho), B.T)
+            rate = (
+                np.abs(B @ v1 + B_t).max() / (np.abs(B) @ np.abs(v1) + np.abs(B_t) + 1e-300).max()
+            )
+            if not max(np.abs(phi).max() / (1 + np.abs(q1).max()), rate) <= 1e-9:
+                yield f"constraints at row {i}: {phi}, {rate:.2g}"
+        off_v = beside(pulls, v1 - smooth)
+        v1 = smooth if run.system.constraints else v1
         size_q = np.abs(q1).max() + np.abs(h * v0).max() + h * h * np.abs(a0).max() + 1e-300
         size_v = np.abs(v1).max() + np.abs(v0).max() + h * np.abs(a1).max() + 1e-300
         if not max(np.abs(off_q).max() / size_q, np.abs(off_v).max() / size_v) <= 1e-10:
@@ -546,6 +601,9 @@ def judge_structure(run: Any, rng: np.random.Generator) -> Iterator[str]:
             M = known.mass(t1, q1, v1, rho)
         else:
             F, M = known.force(*mix, rho), known.mass(*mix, rho)
+        if run.system.constraints:
+            ends = ((t1, q1, v1), (t0, q0, v0)) if scheme.interpolated else (mix,)
+            pulls = np.vstack([np.array(known.bound(*x, rho)[1], float) for x in ends]).T
         if known.springs is not None:
             slipped = run.slip[i - 1]
             pull, after = known.pull(t1, q1, slipped, rho)
@@ -561,9 +619,16 @@ def judge_structure(run: Any, rng: np.random.Generator) -> Iterator[str]:
             known.force(mix[0], mix[1] * jitter, mix[2] / jitter, rho) - known.force(*mix, rho)
         ).max() / 1e-7  # fmt: skip
         size = np.abs(F).max() + (np.abs(M) @ np.abs(a_m)).max() + 1e-300
-        left = np.abs(M @ a_m - F).max()
+        left = np.abs(beside(pulls, M @ a_m - F)).max()
         if not left <= (30 * scheme.newton_tol + 1e-9) * size + 1e-11 * steep:
             yield f"equilibrium at row {i}: {left / size:.2g}"
+
+
+def beside(columns: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Return what of a vector is no combination of columns."""
+    if not columns.size:
+        return vector
+    return vector - columns @ np.linalg.lstsq(columns, vector, rcond=1e-12)[0]
 
 
 def judge_energy(run: Any) -> Iterator[str]:
