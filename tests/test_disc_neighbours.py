@@ -170,3 +170,18 @@ def test_gaps_normals_and_slips_are_those_of_the_pairs(seed):
         if j >= 0:
             slip -= tangent @ v[j, :2] + pile.radii[j] * v[j, 2]
         assert G[nc + a] @ v.ravel() == pytest.approx(slip, abs=1e-7)
+
+
+@for_each(("axis", "far"), itertools.product((0, 1), (-20.0, 20.0)))
+def test_whichever_disc_is_the_outermost_its_neighbours_are_found(axis, far):
+    for m in range(12):
+        pile = Pile(m)
+        other = (m + 5) % 12
+        pile.centres[m, axis] = far
+        pile.centres[other] = pile.centres[m]
+        pile.centres[other, 1 - axis] += pile.radii[m] + pile.radii[other] + 0.05
+        pile.centres[other, axis] -= 0.1 * np.sign(far)  # the other way
+        assert discs.update(pile.inp, pile.words) == 1
+        found = {*pile.slots().values()}
+        assert frozenset((m, other)) in found
+        assert pile.near(pile.reach) <= found <= pile.near(1.2 * pile.reach + 1e-12)
