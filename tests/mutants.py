@@ -203,6 +203,12 @@ EQUIVALENT = {
         "the column of a tangent that is none is zero",
     ("kernels/friction/graph_path.py", "firm_t, off_t = (firm[t], off[t]) if t >= 0 else (0.0, 1.0)"):
         "the column of a tangent that is none is zero",
+    ("kernels/model/disc_neighbours.py",
+     "left, low, right, high, largest, finite = inp[1], inp[3], inp[1], inp[2], 0.0, 0.0"):
+        "cells beyond the outermost discs are empty",
+    ("kernels/model/disc_neighbours.py",
+     "left, low, right, high, largest, finite = inp[1], inp[2], inp[1], inp[3], 0.0, 0.0"):
+        "cells beyond the outermost discs are empty",
     ("views/drawing/decimate.py", "scale = _BEND / zoom * np.where((high >= 0), high, 1.0)"):
         "what does not move is nowhere off its chord",
     ("kernels/event_driven/doubtful.py", "if (miss <= np.inf):"):
