@@ -209,6 +209,8 @@ EQUIVALENT = {
     ("kernels/model/disc_neighbours.py",
      "left, low, right, high, largest, finite = inp[1], inp[2], inp[1], inp[3], 0.0, 0.0"):
         "cells beyond the outermost discs are empty",
+    ("optimise/fit.py", "scale: float = 2.0"):
+        "it is always given",
     ("views/drawing/decimate.py", "scale = _BEND / zoom * np.where((high >= 0), high, 1.0)"):
         "what does not move is nowhere off its chord",
     ("kernels/event_driven/doubtful.py", "if (miss <= np.inf):"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -354,3 +355,16 @@ def test_a_slide_on_two_surfaces_without_roots_cannot_follow(seed):
     assert np.isnan(system.evaluate(modes.BRANCH, words)[:size]).all()
     single = System(seed, 1)
     assert np.isfinite(single.evaluate(modes.BRANCH, words)[: C + 1]).all()
+
+
+@for_each("tangents", (0, 1))
+def test_a_field_without_multipliers_is_no_number_and_no_more_is_written(monkeypatch, tangents):
+    n, nrho = 3, 2
+    model = np.zeros(99, np.int64)
+    model[[modes.N, modes.NC, modes.NRHO]] = n, 1, nrho
+    monkeypatch.setitem(modes.write_field.__globals__, "solve", lambda *_: 0)
+    result = np.full(40, 9.0)
+    modes.write_field(result, model, 0, tangents, SimpleNamespace(out=None, moved=None))
+    count = n * (1 + n + nrho) if tangents else n
+    assert np.isnan(result[:count]).all()
+    assert (result[count:] == 9.0).all()
