@@ -28,8 +28,10 @@ def test_every_model_accounts_for_its_energy(name, scheme):
     system = models[name]()
     default = next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme)
     left = []
+    # corrections of positions at an impact do work of order h, more or less as the steps meet it
+    finer = 8 if scheme == "NonsmoothGeneralizedAlpha" and system.constraints else 4
     for run in [default] if scheme == "EventDriven" else [
-        dataclasses.replace(default, h=system.h / k) for k in (1, 4)
+        dataclasses.replace(default, h=system.h / k) for k in (1, finer)
     ]:  # fmt: skip
         found = energy_balance(ex.simulate(system, run))
         parts = sum(found.works.values()) + found.numerical
