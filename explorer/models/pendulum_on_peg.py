@@ -77,7 +77,7 @@ def pendulum_on_peg() -> MechanicalSystem:
     system.sketch(
         ground((r * 3, 0), (-r * 3, 0)),
         line((0, 0), (0, -d * sp.Heaviside(x)), (x, y)),
-        circle(0, -d, r / 3, role="ground"),
+        circle(0, -d, r / 2),
         circle(x, y, r),
     )
     system.exact = exact
