@@ -57,7 +57,7 @@ def test_the_matrix_of_a_step_is_solved_full_and_as_a_band(seed):
     for constraints in (0, 2):
         step = Step(seed, constraints=constraints)
         for form, M, C, K in step.forms():
-            assert saddle.factor_step(form, M, C, K, step.ht, step.rows, 3) == 0
+            assert saddle.factor_step(form, M, C, K, step.ht, step.rows, 3, step.rows.val) == 0
             for _ in range(2):
                 b = step.rng.normal(size=step.N)
                 x = b.copy()
@@ -88,7 +88,7 @@ def test_a_singular_step_is_told():
     step.rows = Rows(np.append(0, np.cumsum((step.G != 0).sum(axis=1))), np.nonzero(step.G)[1],
                      step.G[step.G != 0])  # fmt: skip
     (form, M, C, K), _ = step.forms()
-    assert saddle.factor_step(form, M, C, K, step.ht, step.rows, 3) != 0
+    assert saddle.factor_step(form, M, C, K, step.ht, step.rows, 3, step.rows.val) != 0
 
 
 def triangle(A) -> Triangle:
