@@ -50,6 +50,7 @@ from explorer.kernels.time_stepping.newton_convergence import at_round_off
 
 __all__ = ["constrained_step"]
 
+FALLS = 0.1  # of a residual, at most, left by the next one: then it falls
 QUICK = 0.05  # of a change, left by the next one: then the factors serve on
 CLOSE = 3e-14  # of the terms of phi, what round-off may leave of it
 BESIDE = 0.1  # of the largest coordinate, beside which others may round
@@ -275,7 +276,7 @@ def constrained_step(task: Task, step: Step) -> int:
     problem, record, work = task.problem, task.record, task.work
     options, residuals, new = problem.options, record.residuals, step.row + 1
     levels, moved = work.levels, step.row == 0
-    change, before, size, off, lost, still = np.inf, 0.0, 1.0, 0.0, 0.0, 0
+    change, before, size, off, lost, still, last = np.inf, 0.0, 1.0, 0.0, 0.0, 0, np.inf
     residuals[new, 0] = 0.0
     predict(problem, record, work, step)
     for j in range(step.held):
@@ -303,8 +304,11 @@ def constrained_step(task: Task, step: Step) -> int:
             solved = norm <= options.newton_tol * scale and turned <= options.newton_tol
             if solved and closed and off <= options.newton_tol:
                 break
-            if at_round_off(change, size, still) and off <= OBEYED:
+            # velocities may be exact to round-off where their impulses are not yet
+            stuck = norm > FALLS * last or iteration == options.newton_max
+            if stuck and at_round_off(change, size, still) and off <= OBEYED:
                 break
+        last = norm
         if iteration == options.newton_max:
             return NEWTON_CAP
         record.iterations[new] = iteration + 1
