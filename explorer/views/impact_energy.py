@@ -31,11 +31,16 @@ __all__ = ["energy_change_plot", "impact_energies", "impact_energy"]
 GIVEN, TAKEN = COLOURS[1], COLOURS[0]
 _POINTS = 300
 _ROUND_OFF = 1e-9  # of the kinetic energy: a smaller change is none
+_UNSEEN = 1e-3  # of the largest impulse: an accumulation has any number of smaller ones
 
 
 def impact_energies(solution: Solution) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return times in s, changes of kinetic energy in J and contacts of the impacts."""
-    found = {e.row: e for e in solution.located if e.impulse > 0 or e.kind == "closed"}
+    """Return times in s, changes of kinetic energy in J and contacts of the impacts.
+
+    The small impacts of an accumulation are left out.
+    """
+    least = _UNSEEN * max((e.impulse for e in solution.located), default=0.0)
+    found = {e.row: e for e in solution.located if e.impulse > least or e.kind == "closed"}
     rows = np.array(sorted(found), int)
     change = solution.kinetic[rows] - solution.kinetic[rows - 1]
     return solution.t[rows], change, [found[row].contact for row in rows.tolist()]
