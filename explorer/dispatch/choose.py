@@ -81,7 +81,7 @@ def _no_scheme(system: System) -> str:
     features = sorted(system.features)
     for count in range(1, len(features) + 1):
         for clash in itertools.combinations(features, count):
-            if not any(kind.handles >= {*clash} for kind in kinds.values()):
+            if not any(kind.handles_all(clash) for kind in kinds.values()):
                 return f"No scheme accepts {_listed(clash)}{_both(clash)}.{_without(system, kinds)}"
     why = [f"{name}: {kind.obstacle(system)}" for name, kind in kinds.items()]
     return "No scheme accepts it. " + " ".join(why)
@@ -91,7 +91,10 @@ def _without(system: System, kinds: Mapping[str, type[Scheme]]) -> str:
     """Return what to leave out, and who takes the rest: the fewest features first."""
     left: dict[tuple[str, ...], list[str]] = {}
     for name, kind in kinds.items():
-        left.setdefault(tuple(sorted(system.features - kind.handles)), []).append(name)
+        unknown = system.features - kind.handles
+        met = [clash for clash in kind.apart if clash <= system.features]
+        for one in itertools.product(*met):  # of features that clash one is enough
+            left.setdefault(tuple(sorted(unknown | {*one})), []).append(name)
     least = [k for k in left if not any({*other} < {*k} for other in left)]
     said = [f" Without {_listed(k)}: {', '.join(left[k])}." for k in sorted(least, key=len)]
     return "".join(said)
@@ -168,7 +171,7 @@ def applicability(
 
 def takes(kind: type[Scheme], system: type[System]) -> bool:
     """Whether a scheme accepts a system type, with the features that it always has."""
-    return issubclass(system, kind.accepts) and system.needs <= kind.handles
+    return issubclass(system, kind.accepts) and kind.handles_all(system.needs)
 
 
 def numbers_of(system: System, chosen: Scheme, given: Mapping[str, object]) -> list[float]:

@@ -21,7 +21,6 @@ from explorer.schemes import schemes
 from explorer.schemes.bases.constrained_alpha import certified, smooth_motion
 from explorer.schemes.bases.newmark_family import AlphaFamily, NewmarkFamily
 from explorer.schemes.bases.structural import Structural, unknowns
-from explorer.systems import System
 from explorer.types import Reals
 
 __all__ = ["NAMED", "GeneralizedAlpha", "Newmark", "unknowns"]
@@ -150,15 +149,10 @@ class GeneralizedAlpha(AlphaFamily, Structural):
 
     references: ClassVar = ("chung-hulbert-1993",)
     handles: ClassVar = Structural.handles | {"constraints"}
+    apart: ClassVar = (frozenset({"hysteresis", "constraints"}),)
     takes: ClassVar[str] = "smooth mechanical systems, with springs that yield or constraints"
     feature_references: ClassVar = {"constraints": ("arnold-bruls-2007",)}
     choice_references: ClassVar = {"family": {"hht": ("hilber-1977",), "wbz": ("wood-1980",)}}
-
-    @classmethod
-    def fits(cls, system: System) -> bool:
-        """Whether it integrates the system: not springs that yield together with constraints."""
-        both = {"hysteresis", "constraints"} <= system.features
-        return super().fits(system) and not both
 
     def run(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,6 +33,8 @@ class Scheme(metaclass=Named):
     handles : frozenset of str
         Which of `System.features` it handles: "contacts", "friction", "hysteresis",
         "recorded forcing".
+    apart : tuple of frozensets of str
+        Features that it handles, but not together.
     rewrites : tuple of system types
         Those of `accepts` that it takes through an exact rewriting; others come first then.
     order : int
@@ -62,6 +64,7 @@ class Scheme(metaclass=Named):
     rewrites: ClassVar[tuple[type[System], ...]] = ()
     takes: ClassVar[str] = ""
     handles: ClassVar[frozenset[str]] = frozenset()
+    apart: ClassVar[tuple[frozenset[str], ...]] = ()
     order: ClassVar[int] = 1
     order_across_events: ClassVar[int] = 1
     impact_steps: ClassVar[int] = 1
@@ -122,9 +125,14 @@ class Scheme(metaclass=Named):
         }
 
     @classmethod
+    def handles_all(cls, features: Collection[str]) -> bool:
+        """Whether it handles features together."""
+        return cls.handles.issuperset(features) and not any(map({*features}.issuperset, cls.apart))
+
+    @classmethod
     def fits(cls, system: System) -> bool:
         """Whether this scheme integrates the system."""
-        if not (isinstance(system, cls.accepts) and system.features <= cls.handles):
+        if not (isinstance(system, cls.accepts) and cls.handles_all(system.features)):
             return False
         kept: dict[type, str] = system.made.setdefault("obstacles", {})
         if cls not in kept:  # to look may take formulas apart
