@@ -73,7 +73,7 @@ def pendulum_on_peg() -> MechanicalSystem:
     long, short = sp.sqrt(x**2 + y**2), sp.sqrt(x**2 + (y + d) ** 2)
     system.constraint(Constraint(long - L, "rope", when=-x))
     system.constraint(Constraint(short - (L - d), "rope on the peg", when=x))
-    system.start(q=[-L * sp.sin(a0), -L * sp.cos(a0)], v=[0, 0], t_end=8, h=2e-3)
+    system.start(q=[-L * sp.sin(a0), -L * sp.cos(a0)], v=[0, 0], t_end=8, h=2e-3, assemble=True)
     system.sketch(
         ground((r * 3, 0), (-r * 3, 0)),
         line((0, 0), (0, -d * sp.Heaviside(x)), (x, y)),

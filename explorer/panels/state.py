@@ -54,10 +54,15 @@ def saved(text: str | Mapping[str, object]) -> Iterator[State]:
         raise BadValue(f"This is not a saved state ({type(error).__name__}: {error}).") from None
 
 
-def _around(values: np.ndarray) -> tuple[float, float]:
+_STILL = 1e-6  # of the largest coordinate: what moves less moves by errors of the steps
+
+
+def _around(values: np.ndarray, largest: float) -> tuple[float, float]:
     """Return a range around the first value that about holds the others, with short numbers."""
     start = float(values[0])
-    far = float(np.nanmax(np.abs(values - start))) or abs(start) or 1.0
+    far = float(np.nanmax(np.abs(values - start)))
+    if not far > _STILL * largest:
+        far = abs(start) or 1.0
     unit = 10.0 ** np.floor(np.log10(far))
     far = unit * next(k for k in (1, 2, 5, 10) if k * unit >= 0.9 * far)
     return float(f"{start - far:.4g}"), float(f"{start + far:.4g}")
@@ -141,7 +146,9 @@ class States:
                 if isinstance(system, StateSpaceSystem)
                 else {"q0": run.q, "v0": run.v}
             )
-            self._travelled = (system, {k: [_around(x) for x in q.T] for k, q in rows.items()})
+            sizes = {k: float(np.nanmax(np.abs(q), initial=0.0)) for k, q in rows.items()}
+            ranges = {k: [_around(x, sizes[k]) for x in q.T] for k, q in rows.items()}
+            self._travelled = (system, ranges)
         return self._travelled[1]
 
     def value(self, state: State, key: str) -> object:
