@@ -74,7 +74,8 @@ def run(name: str, span: float) -> ex.Solution:
 
 @for_each("name", sorted(models))
 def test_every_model_is_drawn_as_it_runs_whatever_the_span(name):
-    for span in SPANS:
+    """Every model at its span and far beyond; each fourth also at a part of it and in between."""
+    for span in SPANS if sorted(models).index(name) % 4 == 0 else (1, 16):
         solution = run(name, span)
         picture = ex.views.explore.picture(solution, look=PANEL)
         assert check(picture, solution, PANEL, most=2) or solution.q.shape[1] > 6
