@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -319,6 +319,13 @@ class Flow(Remade):
             other.bundles.insert(self.offsets["cost"], Bundle(other._all_args, outputs))
         other._list()
         return other
+
+    @cached_property
+    def directions(self) -> np.ndarray:
+        """In which direction each guard fires: gaps fall, changes of constraints go both ways."""
+        if self.mechanical:
+            return np.repeat(np.array([-1, 0]), (self.n_c, self.n_phi))
+        return np.array([guard.direction for guard in self.guards], np.int64)
 
     def by(self, wrt: Iterable[int]) -> Flow:
         """Return the same system with its derivatives by the parameters of these numbers.

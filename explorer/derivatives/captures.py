@@ -25,8 +25,10 @@ _MOVES = 1e-5  # of the terms of phi_q Q + phi_rho
 def unexplained(march: March) -> list[tuple[int, int]]:
     """Return events and the constraints that begin to hold there, if phi = 0 has no such reason."""
     flow, head = march.flow, march.events.head
+    if not flow.changes:
+        return []
     captures = np.flatnonzero((head["kind"] == CLOSING) & (head["guard"] >= flow.n_c))
-    if not flow.changes or not len(captures):
+    if not len(captures):
         return []
     hold, found = holding(march, sides_of(march)), []
     for k in captures.tolist():

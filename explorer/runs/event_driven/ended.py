@@ -40,11 +40,11 @@ _GOES_ON = "MoreauJean continues with an impulse"
 
 def ended(run: Run) -> Status:
     """Return how a run ended."""
-    from explorer.kernels.friction.coefficients import IMPROPER
-
     code, t = run.code, run.t_last
     if code == SUCCESS:
         return Status.of(code, len(run.steps.t), t)
+    from explorer.kernels.friction.coefficients import IMPROPER
+
     if code == IMPROPER:
         return _stopped(run, "improper_friction", _improper(run))
     name = Status.of(code, 0, t).name

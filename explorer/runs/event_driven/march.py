@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from functools import cached_property
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import Self
 
 import numpy as np
 
-from explorer.codes import RANK_LOST
+from explorer.codes import RANK_LOST, SUCCESS
 from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
@@ -33,6 +34,16 @@ REST_MAX = 1e-8  # impacts that would be over in this time (s) are over,
 LOWEST = 1e-13  # and so are bounces lower than this (m)
 _PICKS = 64  # of continuations, at most
 _FIRST = np.full(_PICKS, -1)
+_PROGRESS = PROGRESS.names or ()
+
+
+@cache
+def _kernel() -> tuple[Callable[[np.ndarray, Options], int], int]:
+    """Load compiled code: the kernel, and its status where a function is still to be made."""
+    from explorer.kernels.event_driven.initial_state import UNMADE
+    from explorer.kernels.event_driven.march import march
+
+    return march, UNMADE
 
 
 class March(Run):
@@ -83,9 +94,7 @@ class March(Run):
         BadModel, BadValue
             If the start is inconsistent.
         """
-        from explorer.kernels.event_driven.initial_state import UNMADE
-
-        while self._run(start, seeds) == UNMADE:
+        while not self._run(start, seeds):
             self.flow.make(self.wanted)
 
     def _options(self, given_state: bool, given_seeds: bool) -> Options:
@@ -111,10 +120,9 @@ class March(Run):
             picks,
         )
 
-    def _run(self, start: Reals | None, seeds: np.ndarray | None) -> int:
-        from explorer.kernels.event_driven.initial_state import UNMADE
-        from explorer.kernels.event_driven.march import march
-
+    def _run(self, start: Reals | None, seeds: np.ndarray | None) -> bool:
+        """March; return whether no function was missing."""
+        march, unmade = _kernel()
         n_x = self.flow.n_x
         with self.lent() as lent:
             work = lent.work
@@ -128,10 +136,10 @@ class March(Run):
             begin = time.perf_counter()
             self.code = march(memory, options)
             self.seconds = time.perf_counter() - begin
-            progress = dict(zip(PROGRESS.names or (), work.run.tolist()[0], strict=True))
+            progress = dict(zip(_PROGRESS, work.run.item(0), strict=True))
             self.wanted = progress["at"]
-            if self.code == UNMADE:
-                return self.code
+            if self.code == unmade:
+                return False
             if self.code < 0:
                 self._refuse(lent)
             taken, met = progress["steps"], progress["events"]
@@ -142,10 +150,11 @@ class March(Run):
             self.events = Events(heads, events.parts[:met].copy(), events.at)
             self.y, self.watch = work.y.copy(), lent.watched.copy().view(WATCH)
             self.e = lent.contacts.e.copy()
-            self.fault = int(lent.problem.state[0]["fault"])
+            if self.code != SUCCESS:
+                self.fault = int(lent.problem.state[0]["fault"])
             if self.code == RANK_LOST:
                 self.lost = float(work.rank.now[0]["lost"]), work.rank.state.copy()
-        return self.code
+        return True
 
     def _refuse(self, lent: Arguments) -> None:
         """Say why the start makes no sense."""

@@ -33,9 +33,6 @@ def screened(run: Run) -> tuple[int, np.ndarray]:
     from explorer.kernels.event_driven.doubtful import Limits, doubtful
 
     flow, margins = run.flow, np.empty(len(run.events.head))
-    ways = np.array([g.direction for g in flow.guards], np.int64)
-    if flow.mechanical:  # gaps fall, and what changes a constraint goes both ways
-        ways = np.repeat(np.array([-1, 0]), (flow.n_c, flow.n_phi))
     events, at = run.events, run.events.at
     limits = Limits(run.settings.rtol, run.settings.atol, run.t_end, BAND, SURE)
     doubts = doubtful(
@@ -46,7 +43,7 @@ def screened(run: Run) -> tuple[int, np.ndarray]:
         flow.n_x,
         run.steps.y,
         run.watch,
-        ways,
+        flow.directions,
         limits,
         margins,
     )

@@ -265,5 +265,6 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     lent.clear()
     sizes = lent.problem.sizes
     lent.problem.inp[1 + sizes.n_x : sizes.rates] = rho
-    set_formulation(lent.problem, settings.formulation)
+    if flow.n_phi:
+        set_formulation(lent.problem, settings.formulation)
     return lent

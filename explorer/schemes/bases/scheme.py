@@ -127,7 +127,9 @@ class Scheme(metaclass=Named):
     @classmethod
     def handles_all(cls, features: Collection[str]) -> bool:
         """Whether it handles features together."""
-        return cls.handles.issuperset(features) and not any(map({*features}.issuperset, cls.apart))
+        if not cls.handles.issuperset(features):
+            return False
+        return not cls.apart or not any(clash.issubset(features) for clash in cls.apart)
 
     @classmethod
     def fits(cls, system: System) -> bool:
