@@ -182,10 +182,10 @@ def numbers_of(system: System, chosen: Scheme, given: Mapping[str, object]) -> l
     BadValue
         As `System.rho`. If the name is an option of a scheme, the message names the scheme.
     """
-    homes = [type(chosen).__name__, *schemes]
     for name, value in given.items():
         if name in system.parameters:
             continue
+        homes = [type(chosen).__name__, *schemes]
         home = next((k for k in homes if name in knobs_of(schemes[k])), None)
         if home:
             raise BadValue(

@@ -136,8 +136,8 @@ def simulate(
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
     values = numbers_of(system, chosen, {**given_rho, **parameters})
-    suspect = mistakes.before(system, {**given_rho, **parameters}, values)
-    _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
+    if suspect := mistakes.before(system, {**given_rho, **parameters}, values):
+        _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
@@ -146,8 +146,7 @@ def simulate(
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
-    if status.ok:
-        suspect = mistakes.after(system, solution, bool(given))
+    if status.ok and (suspect := mistakes.after(system, solution, bool(given))):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
     asked: Plain = {"t_end": span}
     asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}

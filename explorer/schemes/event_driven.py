@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -259,20 +260,25 @@ class EventDriven(Picks, Scheme):
 
     def _settings(self, flow: Flow, t_end: float, p: int) -> Settings:
         """Return the numbers of a run with p columns."""
-        newmark, most, h, grid = self.newmark, self.max_steps, 0.0, 0.0
-        if newmark is not None:
-            h = newmark.h
-        if newmark is not None and newmark.error_tol == 0:
-            grid = h
-            most += newmark.steps(t_end, 2 + (1 + p) * (flow.n_x + flow.n + 1), flow.n)
-            most = 1 << most.bit_length()  # few sizes, so that few are kept
+        newmark, usual = self.newmark, self._usual_settings
+        if newmark is None or newmark.error_tol != 0:
+            return usual
+        most = self.max_steps
+        most += newmark.steps(t_end, 2 + (1 + p) * (flow.n_x + flow.n + 1), flow.n)
+        most = 1 << most.bit_length()  # few sizes, so that few are kept
+        return usual._replace(grid=newmark.h, max_steps=most)
+
+    @cached_property
+    def _usual_settings(self) -> Settings:
+        """The numbers of a run that chooses its steps."""
+        newmark = self.newmark
         return Settings(
             self._tableau(newmark),
             self.rtol,
             self.atol,
-            h,
-            grid,
-            most,
+            0.0 if newmark is None else newmark.h,
+            0.0,
+            self.max_steps,
             self.max_events,
             self.points,
             self.picked,
