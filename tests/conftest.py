@@ -7,12 +7,26 @@ import sys
 import pytest
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    """Add what a second run of the suite, on another Python, leaves out."""
+    parser.addoption(
+        "--gallery", type=int, default=1, metavar="N",
+        help="of tests that have a case for each model and scheme, run every N-th case",
+    )  # fmt: skip
+
+
+def pytest_collection_modifyitems(config, items):
     """Mark benchmarks as measuring times; what does comes first, while nothing else runs."""
     for item in items:
-        if "benchmarks" in item.path.relative_to(item.config.rootpath).parts:
+        if "benchmarks" in item.path.relative_to(config.rootpath).parts:
             item.add_marker("quiet")
     items.sort(key=lambda item: item.get_closest_marker("quiet") is None)
+    cases = [item for item in items if item.get_closest_marker("gallery")]
+    kept = cases[:: config.getoption("gallery")]
+    if len(kept) < len(cases):
+        left = {*cases} - {*kept}
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
 
 
 @pytest.fixture(autouse=True)

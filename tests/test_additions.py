@@ -90,8 +90,8 @@ def copy(tmp_path_factory) -> Path:
     """A copy of the package and its tests with one thing of each kind more."""
     root = tmp_path_factory.mktemp("copy")
     skipped = shutil.ignore_patterns("__pycache__", "additions")
-    for name in ("explorer", "tests"):
-        shutil.copytree(ROOT / name, root / name, ignore=skipped)
+    for name in ("explorer", "tests"):  # with what Python has read already
+        shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("additions"))
     shutil.copy(ROOT / "pyproject.toml", root)
     shutil.copytree(ADDED, root / "explorer", dirs_exist_ok=True, ignore=skipped)
     (root / "explorer/schemes/symplectic_euler.py").write_text(PRINTED["SymplecticEuler"])

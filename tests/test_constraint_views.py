@@ -8,6 +8,7 @@ import functools
 import numpy as np
 import pytest
 import sympy as sp
+from kinds import SYSTEMS
 from loops import for_each
 from test_panels import Wire
 
@@ -20,7 +21,7 @@ from explorer.systems.units import constraint_units
 from explorer.verification.constraint_rates import constraint_drifts, constraint_rates
 from explorer.views.twins import pair
 
-CONSTRAINED = [name for name, build in models.items() if constraint_names(build())]
+CONSTRAINED = [name for name in models if constraint_names(SYSTEMS[name])]
 FORMS = knobs_of(ex.EventDriven)["formulation"][1].choices
 TIGHT = ex.EventDriven(rtol=1e-11, atol=1e-12)
 

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from kinds import SYSTEMS
 from loops import for_each
 
 import explorer as ex
@@ -13,7 +14,7 @@ from explorer.kernels.fesd.collocation import TABLEAUX
 from explorer.models import models
 from explorer.systems import StepSystem
 
-TAKEN = [name for name, build in models.items() if ex.FESD.fits(build())]
+TAKEN = [name for name in models if ex.FESD.fits(SYSTEMS[name])]
 METHODS = [
     (tableau, stages)
     for tableau, stages in itertools.product(TABLEAUX, (1, 2, 3, 4))

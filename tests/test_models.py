@@ -375,6 +375,7 @@ def keeps_to_its_modes(sol: Solution) -> None:
         assert np.isnan(off).all() or off.max() <= 1e-6 * scale
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_model_conforms(name, scheme):
     """Each model of the gallery with each scheme that takes it."""

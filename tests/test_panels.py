@@ -188,6 +188,7 @@ def few(values: list, turn: int, key: str, case: tuple) -> list:
     return [*values[:2], *values[2:][turn % max(len(values) - 2, 1) :][:1]]
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("panel", "model", "scheme"), MOVED)
 def test_every_control_moved_on_every_model(panel, model, scheme):
     wire = opened(panel, model, scheme)
@@ -221,6 +222,7 @@ def test_every_control_moved_on_every_model(panel, model, scheme):
     assert wire.panel.session.solution.status.ok
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("panel", "model", "scheme"), LONG)
 def test_astronomic_numbers_are_a_picture_or_a_sentence(panel, model, scheme):
     wire = opened(panel, model, scheme)
@@ -247,6 +249,7 @@ def table_of(message: dict, run: ex.Solution) -> None:
     assert table.shape == (len(run.t), len(header))
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("panel", "model", "scheme"), DRAWN)
 def test_every_action_on_every_model(panel, model, scheme):
     """A picture of what records few enough rows has at most 40 kB, with a pinned run too."""

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loops import for_each
 from seen import apart, dense, numbers, painted, pixels
 
 import explorer as ex
@@ -72,7 +71,8 @@ def run(name: str, span: float) -> ex.Solution:
     return ex.simulate(system, t_end=span * system.t_end, throw=False)
 
 
-@for_each("name", sorted(models))
+@pytest.mark.gallery
+@pytest.mark.parametrize("name", sorted(models))
 def test_every_model_is_drawn_as_it_runs_whatever_the_span(name):
     """Every model at its span and far beyond; each fourth also at a part of it and in between."""
     for span in SPANS if sorted(models).index(name) % 4 == 0 else (1, 16):

@@ -266,6 +266,7 @@ def test_reset_goes_back_to_the_defaults_and_can_be_undone(ball):
     assert json.dumps(ball.state) == moved
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("model", "preset"), PRESETS)
 def test_presets(model, preset):
     """Each is a run that succeeds, of which nothing is cautioned, and that its code repeats."""

@@ -137,8 +137,8 @@ class Parts(metaclass=Checked):
     def _number(self, formula: sp.Expr) -> float:
         """Return the value of a formula of t and the state at the start."""
         at = {q: start for q, (start, _) in self._start.items()} | self._rates()
-        numbers = {sp.Symbol(k): p.value for k, p in self.parameters.items()} | {self.t: 0}
-        value = sp.sympify(formula).xreplace(at).subs(numbers).evalf()
+        numbers = {sp.Symbol(k): sp.Float(p.value) for k, p in self.parameters.items()}
+        value = sp.sympify(formula).xreplace(at).xreplace(numbers | {self.t: sp.Integer(0)}).evalf()
         return float(value) if value.is_real else float("nan")
 
     def _rates(self) -> dict[sp.Symbol, sp.Expr]:
