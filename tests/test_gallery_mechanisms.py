@@ -75,7 +75,7 @@ class Twin:
         gap.terminal, gap.direction = True, -1
         t, x, times = 0.0, np.array(start, float), []
         while t < t_end and len(times) < most:
-            leg = solve_ivp(flow, (t, t_end), x, "DOP853", events=gap, rtol=1e-12, atol=1e-13)
+            leg = solve_ivp(flow, (t, t_end), x, "DOP853", events=gap, rtol=1e-10, atol=1e-12)
             t, x = leg.t[-1], leg.y[:, -1]
             if leg.status != 1:
                 break
