@@ -46,7 +46,7 @@ class Case:
         self.zero = near - self.phi(0.3, self.y[:N])
         self.problem = SimpleNamespace(
             sizes=SimpleNamespace(n=N, n_x=wide, n_rho=N_RHO, n_c=nc, n_t=0, rows=count, penalty=1 + wide),
-            functions=SimpleNamespace(table=None), links=[SimpleNamespace(change=-1, sign=0)] * N_PHI, changes=[], inp=np.zeros(4 + wide), out=np.full(99, np.nan),
+            functions=SimpleNamespace(table=None, eliminated=-1), links=[SimpleNamespace(change=-1, sign=0)] * N_PHI, changes=[], inp=np.zeros(4 + wide), out=np.full(99, np.nan),
             rows=[SimpleNamespace(closed=c) for c in (0, *closed)], partner=np.full(count, -1),
             state=[SimpleNamespace(held=sum(closed), form=INDEX1)], wrt=np.array(wrt),
             saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int),
@@ -260,7 +260,7 @@ class Saddle:
         self.problem = SimpleNamespace(
             sizes=SimpleNamespace(n=n, n_x=wide, n_rho=nr, n_c=nc, n_t=nt, rows=count, rates=1 + wide + nr,
                                   lam=lam, sigma=lam + count, penalty=lam + count + nt),
-            functions=SimpleNamespace(table=None), inp=np.zeros(lam + count + nt + 3), out=np.full(300, np.nan),
+            functions=SimpleNamespace(table=None, eliminated=-1), inp=np.zeros(lam + count + nt + 3), out=np.full(300, np.nan),
             rows=[SimpleNamespace(closed=c, sigma=0) for c in closed], partner=np.array([3, 2, 1, 0, -1, -1]),
             state=[SimpleNamespace(held=len(self.on))],
             saddle=SimpleNamespace(W=np.full((size, size), np.nan), pivots=np.zeros(size, int), forces=np.full((2, count), np.nan),

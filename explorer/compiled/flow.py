@@ -25,6 +25,7 @@ import sympy as sp
 from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, smooth
+from explorer.compiled.elimination import eliminated
 from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.saddle import Inputs, forces_of, gradient, inputs_of, saddle
 from explorer.compiled.sides import Sides
@@ -129,7 +130,7 @@ class Flow(Remade):
         self._t, self._x, self._rho, self._rate, self._lam = t, x, rho, rate, inputs.lam
         self.resets = np.full((self.n_c, 1 + self.n), -1)
         self.bundles: list[Any] = []  # `Bundle`, or None until a run comes to its mode
-        self.offsets = {}
+        self.offsets = {"eliminated": -1}
         self._recipes: list[tuple[int, int, Outputs]] = []
         self._shared: dict[tuple[Expr, ...], Bundle] = system.made.setdefault("bundles", {})
         self.solved: ActiveModes | None = None
@@ -170,13 +171,11 @@ class Flow(Remade):
 
     def _modes(self, system: HybridSystem) -> None:
         """List the functions of each mode and how to compile them; `make` compiles them."""
-        n, columns = self.n_x, 1 + self.n_x + self.n_rho
+        n, columns, solved = self.n_x, 1 + self.n_x + self.n_rho, self.solved
         self.guards = sorted(system.guards, key=lambda g: g.mode)
         by_mode: list[list[Guard]] = [[] for _ in system.modes]
         for guard in self.guards:
             by_mode[guard.mode].append(guard)
-
-        solved = self.solved
 
         def add(mode: int, size: int, recipe: Outputs) -> None:
             self._recipes.append((mode, size, recipe))
@@ -254,12 +253,16 @@ class Flow(Remade):
 
     def _rewrite(self, system: LagrangianSystem, inputs: Inputs) -> None:
         x, rate = (self._x[: self.n], self._x[self.n :]), self._rate[self.n :]
-        for outputs in saddle(system, self._t, *x, rate, inputs, self._by_rho, self.sides):
+        bundles = saddle(system, self._t, *x, rate, inputs, self._by_rho, self.sides)
+        for outputs in bundles:
             self._add(outputs)
-        for k, contact in enumerate(system.contacts):
-            if contact.reset:
+        sizes = self.n, self.rows, self.n_phi
+        if solved := eliminated(bundles[0], bundles[1], *sizes, inputs.penalty):
+            self.offsets["eliminated"] = len(self.bundles)
+            self._add(solved)
+        for k, law in enumerate(dict(c.reset or ()) for c in system.contacts):
+            if law:
                 self.resets[k, 0] = len(self.bundles)
-                law = dict(contact.reset)
                 self.resets[k, 1:] = [x in law for x in system.coordinates]
                 self._add(self._by_all([sp.sympify(v) for v in law.values()], True))
         self.guards = []

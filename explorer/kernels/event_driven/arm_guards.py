@@ -133,6 +133,7 @@ def is_held(problem: Problem, scratch: Event) -> bool:
     size = n + problem.state[0].held
     if size == n or accelerate(problem) != SUCCESS or largest(row, r_x + n, r_x + 2 * n) > 0.0:
         return False
+    evaluate(problem.functions.table, CONTACTS, problem.inp, out)
     for i in range(n):
         saddle.tangent[i] = row[r_x + i]
     for i in range(n, size):

@@ -23,6 +23,7 @@ Statuses: SUCCESS; SINGULAR, the saddle matrix is singular: no mass, or redundan
 """
 
 from explorer.codes import SINGULAR, SUCCESS
+from explorer.kernels.event_driven.elimination import eliminate
 from explorer.kernels.event_driven.records import (
     CHANGES,
     CONTACTS,
@@ -91,21 +92,23 @@ def assemble(problem: Problem, first: int) -> int:
 def accelerate(problem: Problem) -> int:
     """Solve for accelerations and contact forces at the state in `inp`, and write them there.
 
-    W keeps the factors of the saddle matrix, contacts in their order behind the coordinates.
+    W keeps the factors of the saddle matrix, contacts in their order behind the coordinates. The
+    outputs of CONTACTS are in `out` if a contact is closed.
     """
     n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
     rates, lam, sigma = problem.sizes.rates, problem.sizes.lam, problem.sizes.sigma
     inp, rows = problem.inp, problem.rows
     W, pivots, solution = problem.saddle.W, problem.saddle.pivots, problem.saddle.solution
-    size = assemble(problem, 0)
-    last = size - 1
-    if last == 0 and W[last, last] != 0.0:
-        pivots[last] = 0
-        solution[last] /= W[last, last]
-    else:
-        if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
-            return SINGULAR
-        lu_solve(W, size, size - 1, size - 1, pivots, solution)
+    if not eliminate(problem):
+        size = assemble(problem, 0)
+        last = size - 1
+        if last == 0 and W[last, last] != 0.0:
+            pivots[last] = 0
+            solution[last] /= W[last, last]
+        else:
+            if lu_factor(W, size, size - 1, size - 1, pivots) != 0:
+                return SINGULAR
+            lu_solve(W, size, size - 1, size - 1, pivots, solution)
     for i in range(n):
         inp[rates + i] = inp[1 + n + i]
         inp[rates + n + i] = solution[i]

@@ -16,6 +16,7 @@ Status: SUCCESS; SINGULAR, the saddle matrix is singular.
 import numpy as np
 
 from explorer.codes import SINGULAR, SUCCESS
+from explorer.kernels.event_driven.elimination import eliminate
 from explorer.kernels.event_driven.flow import assemble, evaluate
 from explorer.kernels.event_driven.records import CONTACTS, DRIFT, PENALTY, PROJECTED
 from explorer.kernels.event_driven.structures import Problem
@@ -131,11 +132,15 @@ def project(problem: Problem, t: float, y: Vector, width: int) -> int:
     n, saddle, first = problem.sizes.n, problem.saddle, problem.sizes.n_c + problem.sizes.n_t
     table, inp, out = problem.functions.table, problem.inp, problem.out
     set_state(problem, t, y)
-    size = assemble(problem, first)
+    size = n + held_constraints(problem)
     if size == n:
         return SUCCESS
-    if lu_factor(saddle.W, size, size - 1, size - 1, saddle.pivots) != 0:
-        return SINGULAR
+    if eliminate(problem):
+        evaluate(table, CONTACTS, inp, out)
+    else:
+        assemble(problem, first)
+        if lu_factor(saddle.W, size, size - 1, size - 1, saddle.pivots) != 0:
+            return SINGULAR
     before, reach = np.inf, 0.0
     for i in range(n):
         reach = max(reach, abs(y[i]))

@@ -44,6 +44,7 @@ class Functions(NamedTuple):
     guard_tlm: int  # derivatives of the first guard
     reset: int  # of the first guard
     cost: int  # running cost and its derivatives, -1: none
+    eliminated: int  # the motion with all constraints held, solved by formulas, -1: none
 
 
 class Sizes(NamedTuple):

@@ -50,7 +50,9 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
     sides = np.zeros(len(flow.side_places), SIDE)
     sides["place"] = flow.side_places
     return Problem(
-        Functions(table, at["tlm"], at["guard"], at["guard_tlm"], at["reset"], cost),
+        Functions(
+            table, at["tlm"], at["guard"], at["guard_tlm"], at["reset"], cost, at["eliminated"]
+        ),
         _sizes(flow),
         np.array(wrt, np.int64),
         _partners(flow),
@@ -162,7 +164,7 @@ def surfaces(flow: Flow) -> Surfaces:
     history["whole"] = [whole for _, whole in flow.sides.surfaces]
     sizes = _sizes(flow)._replace(mechanical=False, n=0, n_c=0, n_t=0, rows=0, n_w=0)
     return Surfaces(
-        Functions(table, 0, 0, 0, 0, -1),
+        Functions(table, 0, 0, 0, 0, -1, -1),
         sizes,
         Automaton(
             np.array([0, count]), np.zeros(count, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST)
