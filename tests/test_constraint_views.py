@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
+import re
 
 import numpy as np
 import pytest
@@ -13,10 +15,12 @@ from loops import for_each
 from test_panels import Wire
 
 import explorer as ex
+from explorer import systems
 from explorer.models import models
 from explorer.panels import panels
 from explorer.panels.sensitivity.state import SensitivitySession, constraint_names
 from explorer.parameters import knobs_of
+from explorer.quantities import unit
 from explorer.systems.units import constraint_units
 from explorer.verification.constraint_rates import constraint_drifts, constraint_rates
 from explorer.views.twins import pair
@@ -188,6 +192,35 @@ def test_a_number_hides_the_unit_of_a_constraint():
             "s", q="x y", units="m", params={"L": ex.Param(1, 0.5, 2, "m")}, constraints=[phi]
         )
         assert constraint_units(system) == [units], phi
+
+
+def test_a_constraint_may_say_its_unit_and_forces_follow_from_it():
+    """In tables, files and axes: energy over the unit of phi, and that times a second."""
+    top = ex.simulate(ex.models.spinning_top(), t_end=1e-3)
+    assert constraint_units(top.system) == [("", "N m")]
+    (name,) = [c.name for c in top.system.constraints]
+    columns = top.to_pandas().attrs["units"]
+    assert columns[f"phi_{name}"] == ""
+    assert columns[f"lam_phi_{name}"] == "N m"
+    assert columns[f"p_phi_{name}"] == "N m s"
+    for given, known in ((None, (None, None)), ("m2", ("m2", "N/m")), ("", ("", "N m"))):
+        system = ex.MechanicalSystem(
+            "s", q="x y", units="m", mass=[[1, 0], [0, 1]], force=[0, -1],
+            constraints=[ex.systems.Constraint("x**2 + y**2 - 1", "rod", units=given)],
+        )  # fmt: skip
+        system.start(q=[1, 0], t_end=0.1)
+        again = systems.from_spec(json.loads(json.dumps(system.to_spec())))
+        assert constraint_units(system) == constraint_units(again) == [known]
+        run = ex.simulate(system)
+        found = {q.name: q.unit(0) for q in run.constraints.quantities}
+        force = known[1] or ""
+        impulse = {"": "", "N/m": "N s/m", "N m": "N m s"}[force]
+        assert found == {"phi": known[0] or "", "lam_phi": force, "p_phi": impulse}
+        axis = ex.views.constraint_forces.picture(run).layout["yaxis"]["title"]["text"]
+        assert axis == "force λ" + (f" ({force})" if force else "")
+        shown = f"-0.19 {unit(known[0] or '')}".rstrip() + "."
+        with pytest.raises(ex.BadModel, match=re.escape(shown)):
+            ex.simulate(system, q0=[0.9, 0])
 
 
 def test_a_linkage_takes_an_impact_law_and_shows_what_slides():

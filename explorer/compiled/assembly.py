@@ -25,6 +25,7 @@ from explorer.compiled.saddle import gradient
 from explorer.errors import BadModel
 from explorer.systems import LagrangianSystem, System
 from explorer.systems.assembly import Assembler
+from explorer.systems.units import constraint_units
 from explorer.types import Reals
 
 __all__ = ["Assembly", "assembly"]
@@ -141,7 +142,9 @@ class Assembly:
         def values(t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             return self._at(rho, t, q, held)
 
-        assembler = Assembler(self.system.name, constraints, values, self.system.coordinates)
+        units = [u for (u, _), on in zip(constraint_units(self.system), held, strict=True) if on]
+        system = self.system
+        assembler = Assembler(system.name, constraints, values, system.coordinates, units)
         phi, _, G = values(0.0, guess_q)
         lost = ~(np.isfinite(phi) & np.isfinite(G).all(axis=1))
         if lost.any():

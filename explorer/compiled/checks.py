@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from explorer.errors import BadModel, BadValue, ModelWarning
 from explorer.quantities import quantity
 from explorer.systems import LagrangianSystem
-from explorer.systems.constraints import Constraint
 from explorer.systems.massless import has_mass, pivots, plainly_singular
 from explorer.systems.modal import natural_modes
+from explorer.systems.units import phi_unit
 from explorer.types import Matrix, is_sparse
 
 __all__ = [
@@ -78,32 +78,35 @@ def check_mass(name: str, M: Matrix, where: Callable[[], str], *, singular: bool
 
 
 def check_start(
-    name: str,
-    constraints: Sequence[Constraint],
+    system: LagrangianSystem,
+    hold: np.ndarray,
     phi: np.ndarray,
     G: np.ndarray,
     phi_t: np.ndarray,
     v: np.ndarray,
 ) -> None:
-    """Refuse a start of the system `name` that violates its constraints.
+    """Refuse a start of a system that violates its constraints.
 
-    phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at rest, v (n,) velocities.
+    `hold` (m,) says which hold, phi (m,) are their values, G (m, n) gradients, phi_t (m,) rates at
+    rest, v (n,) velocities.
 
     Raises
     ------
     BadModel
     """
-    for constraint, x, rate in zip(constraints, phi, G @ v + phi_t, strict=True):
+    name, rates = system.name, G @ v + phi_t
+    for k in np.flatnonzero(hold).tolist():
+        constraint, x, rate = system.constraints[k], phi[k], rates[k]
         if not abs(x) <= 1e-6:
             raise BadModel(
                 f"'{name}' violates its constraint {constraint.name!r} at the start: phi = "
-                f"{quantity(x, 'm')}. Start where every phi is zero, or let .start(q=..., "
+                f"{quantity(x, phi_unit(system, k))}. Start where every phi is zero, or let .start(q=..., "
                 "assemble=True) move dependent coordinates there."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
                 f"The start velocity of '{name}' violates its constraint {constraint.name!r}: phi "
-                f"changes at {quantity(rate, 'm/s')}. Start with a velocity that satisfies the "
+                f"changes at {quantity(rate, phi_unit(system, k, rate=True))}. Start with a velocity that satisfies the "
                 "constraints."
             )
 
@@ -117,7 +120,7 @@ def check_constraints(
     ------
     BadModel
     """
-    check_start(system.name, system.constraints, phi, G, phi_t, v)
+    check_start(system, np.ones(len(phi), bool), phi, G, phi_t, v)
     names = [c.name for c in system.constraints]
     for k in range(len(G)):
         if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:

@@ -10,6 +10,7 @@ from explorer.results.part import Part
 from explorer.results.quantity import Quantity
 from explorer.results.run import Run
 from explorer.results.stepped import means
+from explorer.systems.units import constraint_units, product
 
 __all__ = ["Constraints"]
 
@@ -39,7 +40,10 @@ class Constraints(Part):
 
     @property
     def phi(self) -> np.ndarray:
-        """Constraints, (n_t, m), m: how far the positions have drifted, where they hold."""
+        """Constraints, (n_t, m), each in its unit: how far positions have drifted, where they hold.
+
+        `quantities` has the units: as the constraint declares them, or those of its formula.
+        """
         return self._stored("phi")
 
     @property
@@ -51,7 +55,7 @@ class Constraints(Part):
 
     @property
     def p_phi(self) -> np.ndarray:
-        """Impulse of each constraint, (n_t, m), N s.
+        """Impulse of each constraint, (n_t, m), N s where phi is in m: J s over the unit of phi.
 
         Of time stepping that of the step which ends at the row, else that of the impact at the row.
         """
@@ -59,7 +63,7 @@ class Constraints(Part):
 
     @property
     def lam_phi(self) -> np.ndarray:
-        """Force of each constraint, (n_t, m), N, impacts left out.
+        """Force of each constraint, (n_t, m), N where phi is in m (J over its unit), no impacts.
 
         Of time stepping the mean over the step that ends at the row.
         """
@@ -76,10 +80,13 @@ class Constraints(Part):
 
     @property
     def quantities(self) -> list[Quantity]:
-        """What every row has of the constraints."""
+        """What every row has of the constraints; units that are not known are empty."""
         names = [c.name for c in self._run.system.constraints]
+        known = constraint_units(self._run.system)
+        phi, forces = [u or "" for u, _ in known], [u or "" for _, u in known]
+        impulses = [product(u, "s") if u else "" for u in forces]
         return [
-            Quantity("phi", self.phi, "constraint", names, "m"),
-            Quantity("p_phi", self.p_phi, "constraint", names, "N s"),
-            Quantity("lam_phi", self.lam_phi, "constraint", names, "N"),
+            Quantity("phi", self.phi, "constraint", names, phi),
+            Quantity("p_phi", self.p_phi, "constraint", names, impulses),
+            Quantity("lam_phi", self.lam_phi, "constraint", names, forces),
         ]

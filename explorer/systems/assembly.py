@@ -16,6 +16,7 @@ from scipy.optimize import least_squares
 from explorer.errors import BadModel
 from explorer.quantities import quantity
 from explorer.systems.constraints import Constraint
+from explorer.systems.units import product
 
 __all__ = ["Assembler", "dependence"]
 
@@ -39,6 +40,8 @@ class Assembler:
         Returns phi (m,), phi_t (m,) and phi_q (m, n) at t and q (n,).
     coordinates : sequence of str
         (n,) their names, for messages.
+    units : sequence of str or None
+        (m,) units of the constraints, for messages, None for one that is not known; () for none.
     """
 
     def __init__(
@@ -47,8 +50,10 @@ class Assembler:
         constraints: Sequence[Constraint],
         values: Values,
         coordinates: Sequence[str] = (),
+        units: Sequence[str | None] = (),
     ) -> None:
         self.name, self.constraints, self._values = name, constraints, values
+        self.units = tuple(units) or (None,) * len(constraints)
         self.coordinates = tuple(coordinates)
 
     def __call__(self, t: float, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -111,10 +116,14 @@ class Assembler:
             worst = int(left.argmax())
             raise BadModel(
                 f"No velocity of '{self.name}' satisfies its constraints at the start: "
-                f"{self.constraints[worst].name!r} still changes at {quantity(left[worst], 'm/s')}."
-                " Start at another place, or drive fewer coordinates."
+                f"{self.constraints[worst].name!r} still changes at "
+                f"{quantity(left[worst], self._unit(worst, rate=True))}. Start at another place, or drive fewer coordinates."
             )
         return v, some
+
+    def _unit(self, k: int, *, rate: bool = False) -> str:
+        unit = self.units[k]
+        return "" if unit is None else product(unit, "1/s") if rate else unit
 
     def _size(self, t: float, q: np.ndarray) -> float:
         size = np.abs(self(t, q)[0]).max(initial=0.0)
@@ -169,7 +178,8 @@ class Assembler:
         ]
         text = (
             f"'{self.name}' cannot be assembled near its start: "
-            f"{self.constraints[worst].name!r} is left with phi = {quantity(phi[worst], 'm')}."
+            f"{self.constraints[worst].name!r} is left with phi = "
+            f"{quantity(phi[worst], self._unit(worst))}."
         )
         if not free.any():
             return text + " No coordinate changes it there: begin with another guess."

@@ -23,7 +23,7 @@ class Constraint(metaclass=Checked):
     Parameters
     ----------
     phi : formula
-        The expression that stays zero, in m (or rad); may depend on t, q and parameters.
+        The expression that stays zero, in any unit; may depend on t, q and parameters.
     name : str
         "constraint 1", ... if empty.
     when : formula, optional
@@ -33,6 +33,9 @@ class Constraint(metaclass=Checked):
         (Corner et al. 2019, eq. (82)). Where it falls the constraint is released, and velocities
         are continuous. A formula that names the force of the constraint itself, ``lam_<name>``,
         releases it for good.
+    units : str, optional
+        Unit of phi, as "m2"; "" for a pure number. By default it follows from the units of
+        coordinates and parameters, if these are declared. Forces have the unit of energy over phi.
 
     Examples
     --------
@@ -43,6 +46,7 @@ class Constraint(metaclass=Checked):
     phi: Formula
     name: str = ""
     when: Formula | None = None
+    units: str | None = None
 
 
 class Change(NamedTuple):
@@ -69,7 +73,9 @@ class Change(NamedTuple):
 def as_plain(constraint: Constraint) -> Plain:
     """Return a constraint as plain data, for `Constraint(**data)`."""
     data = {"phi": text(constraint.phi), "name": constraint.name}
-    return data if constraint.when is None else data | {"when": text(constraint.when)}
+    if constraint.when is not None:
+        data["when"] = text(constraint.when)
+    return data if constraint.units is None else data | {"units": constraint.units}
 
 
 def force_name(name: str) -> str:

@@ -182,7 +182,7 @@ class LagrangianSystem(System):
         if label in [c.name for c in self.constraints]:
             raise BadModel(f"Two constraints of '{self.name}' are called {label!r}.")
         when = None if given.when is None else self._when(given.when, label)
-        self.constraints = (*self.constraints, Constraint(phi, label, when))
+        self.constraints = (*self.constraints, Constraint(phi, label, when, given.units))
         self.touch()
 
     def _when(self, formula: Formula, label: str) -> sp.Expr:

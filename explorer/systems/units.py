@@ -18,7 +18,7 @@ from explorer.systems.constraints import force_name
 if TYPE_CHECKING:
     from explorer.systems.base import System
 
-__all__ = ["constraint_units", "event_unit", "measured", "product", "symbol_units"]
+__all__ = ["constraint_units", "event_unit", "measured", "phi_unit", "product", "symbol_units"]
 
 Powers = dict[str, sp.Rational]
 _DERIVED = {
@@ -161,7 +161,8 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
         functions |= {s.name: s.c for s in getattr(system, "switches", ())}
         changing = [c for c in system.constraints if c.when is not None]
         functions |= {c.name: sp.sympify(c.when) for c in changing}
-        units |= {force_name(c.name): "N" for c in changing} if units else {}
+        forces = zip(system.constraints, constraint_units(system), strict=True)
+        units |= {force_name(c.name): u for c, (_, u) in forces if u is not None}
         system.made["guard units"] = {k: measured(r, units) for k, r in functions.items()}
     unit: str | None = system.made["guard units"].get(name)
     contact = name in [c.name for c in system.contacts]
@@ -176,15 +177,25 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
 def constraint_units(system: System) -> list[tuple[str | None, str | None]]:
     """Return the units of each constraint phi and of its force lam, None where they are not known.
 
-    The virtual work lam phi is one in J: a phi in m has a force in N, a pure number one in N m.
+    The virtual work lam phi is one in J: a phi in m has a force in N, a pure number one in N m. A
+    constraint that declares its `units` has these.
     """
     if "constraint units" not in system.made:
         units = symbol_units(system)
         own = {*map(_bare, getattr(system, "units", ())), ""}
-        found = [_seen(sp.sympify(c.phi), units, own) for c in getattr(system, "constraints", ())]
+        found = [
+            _seen(sp.sympify(c.phi), units, own) if c.units is None else c.units
+            for c in system.constraints
+        ]
         system.made["constraint units"] = [(u, None if u is None else _force(u)) for u in found]
     both: list[tuple[str | None, str | None]] = system.made["constraint units"]
     return both
+
+
+def phi_unit(system: System, k: int, *, rate: bool = False) -> str:
+    """Return the unit of constraint `k` or of its rate, empty if it is not known."""
+    unit = constraint_units(system)[k][0]
+    return "" if unit is None else product(unit, f"1/{system.time_unit}") if rate else unit
 
 
 def _seen(phi: sp.Expr, units: Mapping[str, str], own: set[str]) -> str | None:

@@ -9,6 +9,7 @@ from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.systems.constraints import force_name
+from explorer.systems.units import phi_unit
 from explorer.verification.gradients import gradients
 
 __all__ = ["TOLERATED", "changes", "drift", "penetration"]
@@ -79,7 +80,7 @@ def drift(
             allowed,
             "",
             f"The constraint {solution.system.constraints[worst].name!r} is violated by "
-            f"{quantity(off[worst], 'm', 3)}, {number(100 * parts[worst], 2)} % of the motion: "
+            f"{quantity(off[worst], phi_unit(solution.system, worst), 3)}, {number(100 * parts[worst], 2)} % of the motion: "
             f"{remedy}",
         )
     ]

@@ -10,6 +10,7 @@ from explorer.runs.event_driven.changes import holding, sides_of
 from explorer.runs.event_driven.run import Run
 from explorer.systems.assembly import dependence
 from explorer.systems.constraints import Constraint
+from explorer.systems.units import phi_unit
 
 __all__ = ["dependent", "not_met", "rank_lost", "tied", "without_inertia"]
 
@@ -22,7 +23,8 @@ _MOVES = 0.1  # of the largest part of a motion
 def not_met(run: Run) -> str:
     """Say which constraint cannot begin to hold where the run ended."""
     t, x, *_ = run.end()
-    constraint = run.flow.system.constraints[run.fault]
+    system = run.flow.system
+    constraint, unit = system.constraints[run.fault], phi_unit(system, run.fault)
     phi, G = (part[run.fault] for part in _values(run, t, x))
     what = f"the constraint {constraint.name!r} begins to hold here (when = {constraint.when})"
     if abs(phi) <= 1e-6 * (1 + np.abs(x).max()) and G.any():
@@ -36,7 +38,7 @@ def not_met(run: Run) -> str:
             "of lengths or coordinates"
         )
     return (
-        f"{what}, but it is not satisfied: phi = {quantity(phi, 'm')}. Let `when` change where phi "
+        f"{what}, but it is not satisfied: phi = {quantity(phi, unit)}. Let `when` change where phi "
         "is zero, or use a smaller rtol if phi is zero there but for the error of the run"
     )
 

@@ -198,15 +198,7 @@ class March(Run):
                     for link in lent.problem.links
                 ]
             )
-            constraints = [c for c, on in zip(flow.system.constraints, held, strict=True) if on]
-            check_start(
-                flow.system.name,
-                constraints,
-                values[own][held],
-                G[own][held],
-                values[rows:][own][held],
-                x[flow.n :],
-            )
+            check_start(flow.system, held, values[own], G[own], values[rows:][own], x[flow.n :])
         mu, mu_s = values[flow.rows * (flow.n + 3) :].reshape(2, -1)[:, k]
         check_friction(flow.guard_name(flow.rough[k]), mu, mu_s)
 

@@ -12,6 +12,7 @@ from explorer.systems.arrays import by_name, vector
 from explorer.systems.assembly import Assembler
 from explorer.systems.constraints import Constraint
 from explorer.systems.lagrangian import LagrangianSystem
+from explorer.systems.units import constraint_units
 from explorer.types import FormulaVector, Names, Numbers
 
 __all__ = ["Equations", "assemble"]
@@ -32,7 +33,9 @@ class Equations(Assembler):
     def __init__(
         self, system: LagrangianSystem, constraints: tuple[Constraint, ...], rho: Numbers
     ) -> None:
-        super().__init__(system.name, constraints, self._at)
+        units = [unit for unit, _ in constraint_units(system)]
+        units += ["m"] * (len(constraints) - len(units))  # gaps that are closed from both sides
+        super().__init__(system.name, constraints, self._at, units=units)
         self.system = system
         self._rho = system.rho(rho)
         phi = [c.phi for c in constraints]
