@@ -139,7 +139,7 @@ def test_what_makes_no_sense_is_refused(tmp_path):
         (make("x - y", start={"v": [1, 0]}), "start velocity of .* violates its constraint"),
     ):
         with pytest.raises(BadModel, match=words):
-            ex.simulate(system)
+            ex.simulate(system, MoreauJean())
     with pytest.raises(NotApplicable, match=r"constraints(.|\n)*MoreauJean"):
         ex.simulate(pendulum(), ex.Newmark())
     with pytest.raises(NotApplicable, match="free coordinates"):

@@ -22,6 +22,8 @@ _STANDARD = (
     "SchatzmanPaoli",
     "ThetaRK",
 )
+_CONSTRAINED = "EventDriven"  # the default of systems with constraints
+_MANY = 64  # coordinates from which on its second derivatives take long to compile
 
 __all__ = ["applicability", "choose", "numbers_of", "schemes_for"]
 
@@ -113,7 +115,9 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """Return a default instance of every scheme that accepts the system, with its step size.
 
     The first is the default. Time stepping comes first, because it passes through any number of
-    events. Schemes that need an exact reformulation follow. Lessons come last, and only with
+    events. With constraints and at most 64 coordinates it is `EventDriven`: constraints carry each
+    impact to all coordinates, so what time stepping errs in one, of order h, may add or omit the
+    next ones. Schemes that need an exact reformulation follow. Lessons come last, and only with
     `lessons`.
 
     Raises
@@ -123,11 +127,13 @@ def schemes_for(system: System, *, lessons: bool = False) -> list[Scheme]:
     """
     check_system(system)
     kinds = [s for s in schemes.values() if s.fits(system) and (lessons or not s.lesson)]
+    many = len(getattr(system, "coordinates", ())) > _MANY
     kinds.sort(
         key=lambda s: (
             s.lesson != "",
             s.__name__ not in _STANDARD,
             isinstance(system, s.rewrites),
+            s.__name__ != _CONSTRAINED or not system.constraints or many,
             "h" not in knobs_of(s),
             _STANDARD.index(s.__name__) if s.__name__ in _STANDARD else 0,
         )

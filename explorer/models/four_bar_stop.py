@@ -47,7 +47,6 @@ def four_bar_stop() -> MechanicalSystem:
         "With the stop out of reach the crank goes round, ever faster.",
         s=1.3,
         t_end=1,
-        h=2e-5,
     )
     system.preset("plastic", "One impact, and the rocker stays at the stop.", e=0)
     return system

@@ -44,8 +44,6 @@ def slider_crank_rigid() -> MechanicalSystem:
     engine.slider("2", ((0.1, 0), (0.6, 0)), name="guide")
     engine.contact("2", (("s", -0.08), ("s", 0.08)), e="e", name="stop")
     system = engine.system(hold="1", t_end=3, h=2e-4)
-    system.preset(
-        "turning", "Without the stop the crank goes round.", s=0.55, w0=-12, t_end=1, h=5e-5
-    )
+    system.preset("turning", "Without the stop the crank goes round.", s=0.55, w0=-12, t_end=1)
     system.preset("plastic", "The slider stays at the stop until the crank pulls it back.", e=0)
     return system

@@ -56,7 +56,6 @@ def spherical_pendulum() -> MechanicalSystem:
     system.preset(
         "conical",
         "At the right speed the height stays, and the tension is constant.",
-        h=5e-5,
         u0=float(sp.sqrt(9.81 * sp.sin(1.0) * sp.tan(1.0))),
     )
     system.preset("plane", "Without sideways speed it is the pendulum in the plane.", u0=0)
