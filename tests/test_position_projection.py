@@ -10,6 +10,7 @@ import pytest
 from loops import for_each
 from plain import plain
 
+import explorer as ex
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.model.structures import Rows
 
@@ -164,3 +165,20 @@ def test_what_round_off_leaves_of_a_row():
     sizes = 2 * (1 + 1) + 3 * (4 + 3), 5 * (2 + 2)
     for row, size in enumerate(sizes):
         assert projection.close_to(problem, row) == pytest.approx(projection.CLOSE * size)
+
+
+@for_each("projection", ["constraints", "all", "both levels"])
+@for_each("what", ["constraint", "contact"])
+def test_a_formula_that_ends_is_told_as_that(what, projection):
+    """sqrt(1 - x) ends at x = 1, where a mass runs through at t = 0.5."""
+    system = ex.MechanicalSystem("ends", q="x y", mass=[[1, 0], [0, 1]], force=["0", "0"])
+    end = "y - sqrt(1 - x) + 1/2*sqrt(2)"
+    system.constraint(end if what == "constraint" else "y - sin(x)")
+    if what == "contact":
+        system.contact(ex.Contact("2 - y + sqrt(1 - x)", e=0, name="roof"))
+    start = {"q": [0.5, 0]} if what == "constraint" else {"q": [0, 0]}
+    v = [1, -0.5 * np.sqrt(2)] if what == "constraint" else [2, 2]
+    system.start(**start, v=v, t_end=5)
+    run = ex.simulate(system, ex.MoreauJean(h=0.01, projection=projection), throw=False)
+    assert run.status.name == "not_finite", run.status
+    assert "is not finite at t = " in run.status.message

@@ -45,7 +45,8 @@ def close_to(problem: Problem, row: int) -> float:
 def defects(problem: Problem, work: Workspace, known: int) -> tuple[float, bool, int]:
     """Set dq = (0, -phi), list the contacts that penetrate behind those known.
 
-    Return the largest defect, whether all are round-off, and the number of these contacts.
+    Return the largest defect (infinite if one is not finite), whether all are round-off, and the
+    number of these contacts.
     """
     sizes, out, pushed = problem.sizes, problem.bundles.out, work.projection.contacts
     n, dq, compliance = sizes.n, work.projection.dq, problem.contacts.compliance.diagonal
@@ -56,9 +57,13 @@ def defects(problem: Problem, work: Workspace, known: int) -> tuple[float, bool,
         dq[j] = 0.0
     for c in range(sizes.constraints):
         dq[n + c] = -out[at_phi + c]
+        if not np.isfinite(out[at_phi + c]):  # max() would swallow a NaN
+            return np.inf, False, count
         off = max(off, abs(out[at_phi + c]))
         done = done and abs(out[at_phi + c]) <= close_to(problem, sizes.rows + c)
     for c in range(sizes.contacts if both else 0):
+        if not np.isfinite(out[c]):
+            return np.inf, False, count
         if compliance[c] == 0.0 and not out[c] >= -close_to(problem, c):
             off, done = max(off, -out[c]), False
             new = True
