@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from explorer.codes import (
     ACCUMULATION,
     CHATTERING,
+    CONTRADICTORY,
     ELEMENT_CAP,
     EVENT_CAP,
     INDEFINITE,
@@ -124,6 +125,11 @@ _WORDS = {
         "rank_lost",
         "the constraints become dependent here, and the motion behind is not unique. End before "
         "this time, or take another start",
+    ),
+    CONTRADICTORY: (
+        "contradictory",
+        "a constraint has a gradient that depends on those of others, and no acceleration "
+        "satisfies all of them. Leave one of them out",
     ),
 }
 

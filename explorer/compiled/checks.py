@@ -100,14 +100,14 @@ def check_start(
         if not abs(x) <= 1e-6:
             raise BadModel(
                 f"'{name}' violates its constraint {constraint.name!r} at the start: phi = "
-                f"{quantity(x, phi_unit(system, k))}. Start where every phi is zero, or let .start(q=..., "
-                "assemble=True) move dependent coordinates there."
+                f"{quantity(x, phi_unit(system, k))}. Start where every phi is zero, or "
+                "let .start(q=..., assemble=True) move dependent coordinates there."
             )
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
                 f"The start velocity of '{name}' violates its constraint {constraint.name!r}: phi "
-                f"changes at {quantity(rate, phi_unit(system, k, rate=True))}. Start with a velocity that satisfies the "
-                "constraints."
+                f"changes at {quantity(rate, phi_unit(system, k, rate=True))}. Start with a velocity "
+                "that satisfies the constraints."
             )
 
 

@@ -117,7 +117,8 @@ class Assembler:
             raise BadModel(
                 f"No velocity of '{self.name}' satisfies its constraints at the start: "
                 f"{self.constraints[worst].name!r} still changes at "
-                f"{quantity(left[worst], self._unit(worst, rate=True))}. Start at another place, or drive fewer coordinates."
+                f"{quantity(left[worst], self._unit(worst, rate=True))}. Start at another place, "
+                "or drive fewer coordinates."
             )
         return v, some
 

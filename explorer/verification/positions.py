@@ -80,8 +80,8 @@ def drift(
             allowed,
             "",
             f"The constraint {solution.system.constraints[worst].name!r} is violated by "
-            f"{quantity(off[worst], phi_unit(solution.system, worst), 3)}, {number(100 * parts[worst], 2)} % of the motion: "
-            f"{remedy}",
+            f"{quantity(off[worst], phi_unit(solution.system, worst), 3)}, "
+            f"{number(100 * parts[worst], 2)} % of the motion: {remedy}",
         )
     ]
 

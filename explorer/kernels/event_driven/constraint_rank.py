@@ -27,9 +27,10 @@ PARTS = 16  # times that other coordinates may become dependent in one step
 
 
 @kernel(inner=True)
-def gradients(problem: Problem, rank: Rank, t: float, q: Vector) -> int:
+def gradients(problem: Problem, rank: Rank, t: float, q: Vector, every: bool) -> int:
     """Write phi_q of the constraints held at (t, q) to G, each row of length one; return how many.
 
+    Or of `every` one that holds, those too that follow from others.
     The velocities in `inp` are left as they are: phi_q does not depend on them.
     """
     n, count, first = problem.sizes.n, problem.sizes.rows, problem.sizes.n_c + problem.sizes.n_t
@@ -39,7 +40,7 @@ def gradients(problem: Problem, rank: Rank, t: float, q: Vector) -> int:
         inp[1 + i] = q[i]
     evaluate(problem.functions.table, CONTACTS, inp, out)
     for c in range(first, count):
-        if problem.rows[c].closed == 1:
+        if problem.rows[c].closed == 1 or (every and holds(problem, c - first)):
             total = 0.0
             for j in range(n):
                 G[held, j] = out[2 * count + c * n + j]
@@ -51,8 +52,10 @@ def gradients(problem: Problem, rank: Rank, t: float, q: Vector) -> int:
 
 
 @kernel(inner=True)
-def eliminate(rank: Rank, held: int, choose: bool) -> float:
+def eliminate(rank: Rank, rows: int, held: int, choose: bool) -> float:
     """Eliminate in G by pivoting and return the sign of its determinant in the chosen columns.
+
+    Of its first `rows`; no further than rank `held`.
 
     The columns are the first ones of `columns`; to `choose` them the largest pivots of all come
     first. The last pivot beside the first is noted.
@@ -64,7 +67,7 @@ def eliminate(rank: Rank, held: int, choose: bool) -> float:
             columns[j] = j
     for s in range(held):
         row, place = s, s
-        for r in range(s, held):
+        for r in range(s, rows):
             for k in range(s, n if choose else s + 1):
                 if abs(G[r, columns[k]]) > abs(G[row, columns[place]]):
                     row, place = r, k
@@ -79,7 +82,7 @@ def eliminate(rank: Rank, held: int, choose: bool) -> float:
         sign = -sign if pivot < 0.0 else sign
         for j in range(n):
             G[s, j], G[row, j] = G[row, j], G[s, j]
-        for r in range(s + 1, held):
+        for r in range(s + 1, rows):
             factor = G[r, column] / pivot
             for j in range(n):
                 G[r, j] -= factor * G[s, j]
@@ -88,25 +91,21 @@ def eliminate(rank: Rank, held: int, choose: bool) -> float:
 
 @kernel(inner=True)
 def watched(problem: Problem) -> bool:
-    """Whether there are constraints that may lose rank; redundant ones have none to lose."""
-    watched = constrained(problem) and held_constraints(problem) > 0
-    for c in range(problem.links.size):
-        held = problem.rows[problem.sizes.n_c + problem.sizes.n_t + c].closed == 1
-        watched = watched and (held or not holds(problem, c))
-    return watched
+    """Whether there are constraints that may lose rank."""
+    return constrained(problem) and held_constraints(problem) > 0
 
 
 @kernel(inner=True)
 def chart(problem: Problem, rank: Rank, t: float, y: Vector) -> None:
     """Choose the dependent coordinates at (t, y), and note the sign of their determinant."""
     if watched(problem):
-        held = gradients(problem, rank, t, y)
-        rank.now[0].sign = eliminate(rank, held, True)
+        held = gradients(problem, rank, t, y, False)
+        rank.now[0].sign = eliminate(rank, held, held, True)
 
 
 @kernel(inner=True)
 def along(
-    problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float, s: float
+    problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h: float, s: float, every: bool
 ) -> int:
     """Write G at the fraction `s` of the step on the cubic through both ends; as `gradients`."""
     n, q = problem.sizes.n, rank.state
@@ -115,7 +114,7 @@ def along(
         bend = s * (1.0 - s) * ((1.0 - s) * (h * y[n + i] - change) + s * (change - h * new[n + i]))
         q[i] = y[i] + s * change + bend
         q[n + i] = (1.0 - s) * y[n + i] + s * new[n + i]
-    return gradients(problem, rank, t + s * h, q)
+    return gradients(problem, rank, t + s * h, q, every)
 
 
 @kernel(inner=True)
@@ -129,20 +128,25 @@ def keeps_rank(problem: Problem, rank: Rank, t: float, y: Vector, new: Vector, h
     low = 0.0
     for _ in range(PARTS):
         before = rank.now[0].sign
-        held = along(problem, rank, t, y, new, h, 1.0)
-        if eliminate(rank, held, False) == before:
+        held = along(problem, rank, t, y, new, h, 1.0, False)
+        if eliminate(rank, held, held, False) == before:
             break
         a, b = low, 1.0
         for _ in range(60):
             s = 0.5 * (a + b)
-            held = along(problem, rank, t, y, new, h, s)
-            if eliminate(rank, held, False) == before:
+            held = along(problem, rank, t, y, new, h, s, False)
+            if eliminate(rank, held, held, False) == before:
                 a = s
             else:
                 b = s
-        held = along(problem, rank, t, y, new, h, b)
-        rank.now[0].sign = eliminate(rank, held, True)
-        if rank.now[0].last < LOST:
+        held = along(problem, rank, t, y, new, h, b, False)
+        rank.now[0].sign = eliminate(rank, held, held, True)
+        lost = rank.now[0].last < LOST
+        if lost and problem.state[0].dependent > 0:  # others may hold what these do no more
+            rows = along(problem, rank, t, y, new, h, b, True)
+            eliminate(rank, rows, held, True)
+            lost = rank.now[0].last < LOST
+        if lost:
             rank.now[0].lost = t + b * h
             return RANK_LOST
         low = b

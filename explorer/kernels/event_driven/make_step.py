@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from explorer.codes import NOT_FINITE, STEP_CAP, STIFF, SUCCESS
+from explorer.codes import CONTRADICTORY, NOT_FINITE, STEP_CAP, STIFF, SUCCESS
 from explorer.kernels.event_driven.constraint_rank import keeps_rank
 from explorer.kernels.event_driven.contact_impact import frictions
+from explorer.kernels.event_driven.contradiction import contradiction
 from explorer.kernels.event_driven.flow import guard_count, guards
 from explorer.kernels.event_driven.land import land
 from explorer.kernels.event_driven.locate_event import first_event
@@ -277,6 +278,9 @@ def make_step(
     if guard_count(problem, automaton) > 0 or problem.sides.size > 0:
         next_h = min(next_h, whole * min(10.0, 0.9 * max(reach.blur, 1e-9) ** -0.2))
     status = arrive(problem, automaton, method, options, work, steps, reach)
+    if status == SUCCESS and problem.state[0].dependent > 0:
+        problem.state[0].fault = contradiction(problem, run[0].t, work.y)
+        status = CONTRADICTORY if problem.state[0].fault >= 0 else SUCCESS
     if status != SUCCESS or reach.guard >= 0:
         return status, reach.guard
     run[0].h = next_h

@@ -185,6 +185,7 @@ def hold(problem: Problem, t: float, y: Vector) -> int:
     set_state(problem, t, y)
     evaluate(problem.functions.table, CONTACTS, problem.inp, out)
     held = 0
+    problem.state[0].dependent = 0
     for c in range(first, count):
         rows[c].closed = 0
         if not holds(problem, c - first):
@@ -210,6 +211,8 @@ def hold(problem: Problem, t: float, y: Vector) -> int:
             for j in range(n):
                 W[held, j] /= np.sqrt(left)
             held += 1
+        else:
+            problem.state[0].dependent += 1
     problem.state[0].held = held_constraints(problem)
     for c in range(first):
         problem.state[0].held += rows[c].closed

@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from explorer.codes import NOT_FINITE, SUCCESS
+from explorer.codes import CONTRADICTORY, NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.arm_guards import rewatch
 from explorer.kernels.event_driven.change_constraints import leave_unloaded
 from explorer.kernels.event_driven.constraint_rank import chart
 from explorer.kernels.event_driven.contact_impact import settle
+from explorer.kernels.event_driven.contradiction import contradiction
 from explorer.kernels.event_driven.fire_event import happen
 from explorer.kernels.event_driven.flow import flow, guard_count, is_change
 from explorer.kernels.event_driven.initial_state import UNMADE, WITHOUT_GRADIENT, begin
@@ -73,7 +74,7 @@ def start(
         here.sign, here.shift, here.arm, here.nearest, here.miss_at = 0.0, 0.0, 0, 0.0, 0.0
         history.value, history.size, history.crossed, history.quick = 0.0, 0.0, 0.0, 0
     release(problem, surfaces)
-    state[0].fired = -2
+    state[0].fired, state[0].dependent = -2, 0
     if not problem.sizes.mechanical and problem.functions.table[state[0].mode].address == 0:
         run[0].at = state[0].mode
         return UNMADE
@@ -107,6 +108,10 @@ def begin_stretch(
     """
     run, step, search, y, slope = work.run, work.step, work.search, work.y, work.step.slope
     t, h, width, longest = run[0].t, run[0].h, options.columns, options.h_max
+    if problem.state[0].dependent > 0:
+        problem.state[0].fault = contradiction(problem, t, y)
+        if problem.state[0].fault >= 0:
+            return CONTRADICTORY, NONE
     chart(problem, work.rank, t, y)
     status = flow(problem, t, y, slope, width)
     if status != SUCCESS:
@@ -150,7 +155,8 @@ def march(memory: Bytes, options: Options) -> int:
 
     SUCCESS: the end, or a terminal event; RANK_LOST, see
     `explorer.kernels.event_driven.constraint_rank`; NOT_MET, see
-    `explorer.kernels.event_driven.change_constraints`;
+    `explorer.kernels.event_driven.change_constraints`; CONTRADICTORY, see
+    `explorer.kernels.event_driven.contradiction`;
     STEP_CAP, EVENT_CAP: the record is full; STIFF: the
     explicit method is at its limit of stability; NOT_FINITE: no step is small enough; CHATTERING:
     events repeat without time passing; ZENO, NO_ACTIVE_SET: see

@@ -45,7 +45,8 @@ STATE = np.dtype(
         ("watched", INT),  # the mode whose guards the watches are of
         ("moments", INT),  # how many had several continuations
         ("form", INT),  # how constraints are held: INDEX1, PROJECTED or PENALTY
-        ("fault", INT),  # the constraint that could not begin to hold
+        ("fault", INT),  # the constraint that could not begin to hold, or contradicts others
+        ("dependent", INT),  # how many constraints have a gradient that depends on others
     ]
 )
 CHANGE = np.dtype(

@@ -12,7 +12,7 @@ from explorer.systems.assembly import dependence
 from explorer.systems.constraints import Constraint
 from explorer.systems.units import phi_unit
 
-__all__ = ["dependent", "not_met", "rank_lost", "tied", "without_inertia"]
+__all__ = ["contradictory", "dependent", "not_met", "rank_lost", "tied", "without_inertia"]
 
 _NEAR = 1e5  # a condition number from which on a run may fail for it
 _SINGULAR = 1e-12  # of the largest: no inertia
@@ -38,8 +38,26 @@ def not_met(run: Run) -> str:
             "of lengths or coordinates"
         )
     return (
-        f"{what}, but it is not satisfied: phi = {quantity(phi, unit)}. Let `when` change where phi "
-        "is zero, or use a smaller rtol if phi is zero there but for the error of the run"
+        f"{what}, but it is not satisfied: phi = {quantity(phi, unit)}. Let `when` change where "
+        "phi is zero, or use a smaller rtol if phi is zero there but for the error of the run"
+    )
+
+
+def contradictory(run: Run) -> str:
+    """Say which constraint asks for other accelerations than those on which it depends."""
+    t, x, *_ = run.end()
+    flow, k = run.flow, run.fault
+    system, G = flow.system, _values(run, t, x)[1]
+    others = [c for c in np.flatnonzero(holding(run, sides_of(run)[-1:])[0]).tolist() if c < k]
+    size = np.linalg.norm(G[others], axis=1)
+    weights = np.linalg.lstsq((G[others] / size[:, None]).T, G[k], rcond=_TIED)[0]
+    small = _TIED * np.abs(weights).max()
+    names = [system.constraints[c].name for c in others]
+    on = [repr(one) for one, w in zip(names, weights, strict=True) if abs(w) > small]
+    return (
+        f"the constraint {system.constraints[k].name!r} contradicts {', '.join(on)} at t = "
+        f"{quantity(t, system.time_unit)}: its gradient depends on theirs, and no acceleration "
+        "satisfies all of them. Leave one of them out, or let them say the same"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.codes import (
+    CONTRADICTORY,
     LCP_ITERATIONS,
     LCP_RAY,
     NOT_FINITE,
@@ -21,6 +22,7 @@ from explorer.compiled.paradox import Paradox, paradox_at
 from explorer.errors import BadModel
 from explorer.quantities import quantity
 from explorer.runs.event_driven.constraints_failed import (
+    contradictory,
     dependent,
     not_met,
     rank_lost,
@@ -61,6 +63,8 @@ def ended(run: Run) -> Status:
         return _stopped(run, name, f"{why}. {_GOES_ON}")
     if code == NOT_MET:
         return _stopped(run, name, not_met(run))
+    if code == CONTRADICTORY:
+        return _stopped(run, name, contradictory(run))
     if code == RANK_LOST:
         return _stopped(run, name, rank_lost(run))
     if code == SINGULAR and (why := tied(run)):

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from explorer.codes import RANK_LOST, SUCCESS
+from explorer.codes import CONTRADICTORY, RANK_LOST, SUCCESS
 from explorer.compiled import Flow, short
 from explorer.compiled.checks import check_friction, check_start
 from explorer.compiled.observe import observe
@@ -19,6 +19,7 @@ from explorer.kernels.event_driven.records import EVENT, PROGRESS, WATCH
 from explorer.kernels.event_driven.structures import Events, Options, Steps
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.constraints_failed import contradictory
 from explorer.runs.event_driven.ended import ended
 from explorer.runs.event_driven.meetings import meetings, screened
 from explorer.runs.event_driven.rows import events_of, rows_of
@@ -152,6 +153,8 @@ class March(Run):
             self.e = lent.contacts.e.copy()
             if self.code != SUCCESS:
                 self.fault = int(lent.problem.state[0]["fault"])
+            if self.code == CONTRADICTORY and not taken and not met:
+                raise BadModel(f"At the start of '{self.flow.system.name}' {contradictory(self)}.")
             if self.code == RANK_LOST:
                 self.lost = float(work.rank.now[0]["lost"]), work.rank.state.copy()
         return True

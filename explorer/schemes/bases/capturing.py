@@ -10,11 +10,12 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
+from explorer.codes import LCP_ITERATIONS, LCP_RAY, NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.assembly import assembly
 from explorer.compiled.checks import improper
 from explorer.compiled.condensation import consistent, directions, follow
+from explorer.compiled.lost_rank import lost_rank
 from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.memory import zeros
@@ -174,11 +175,8 @@ class Capturing(Scheme):
             later[0] += self.h
             later[1 : 1 + n] += self.h * v
             detail += compiled.culprit(later)
-        if code == SINGULAR and compiled.bound:
-            detail += (
-                f" Or its {compiled.bound} constraints depend linearly on each other here, so "
-                "their impulses are not determined."
-            )
+        if code in (SINGULAR, NEWTON_CAP):
+            detail += lost_rank(compiled, last, self.h)
         status = Status.of(code, done, t, residual, detail)
         words = self.explain(code, compiled.system, residual)
         return Status.stopped(code, status.name, done, t, words, detail) if words else status

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from explorer.certificate import Check
-from explorer.codes import NOT_FINITE, SINGULAR, SUCCESS
+from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import Compiled, short
 from explorer.compiled.assembly import assembly
+from explorer.compiled.lost_rank import lost_rank
 from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.results.solution import Solution
@@ -146,14 +147,13 @@ def smooth_motion(
     detail = ""
     if code != SUCCESS:
         detail = f" Last state: q = {short(q[-1])}, v = {short(v[-1])}."
-        inp[: 1 + 2 * n] = t[-1] + scheme.h, *(q[-1] + scheme.h * v[-1]), *v[-1]  # type: ignore[attr-defined]
+        h = float(scheme.h)  # type: ignore[attr-defined]
+        inp[: 1 + 2 * n] = t[-1], *q[-1], *v[-1]
+        if code in (SINGULAR, NEWTON_CAP):
+            detail += lost_rank(compiled, inp, h)
         if code == NOT_FINITE:
+            inp[: 1 + n] += h * np.append(1.0, v[-1])
             detail += compiled.culprit(inp)
-        if code == SINGULAR:
-            detail += (
-                f" Or its {bound} constraints depend linearly on each other here, so their "
-                "impulses are not determined."
-            )
     return Solution(
         found,
         observe=observe,
