@@ -1,0 +1,254 @@
+"""Try mutants in one process: ``pytest -p mutant_server``, which has imported everything once.
+
+Each mutant is tried in a child, in which the functions of its file take the changed code. Tests of
+the children are watched: which functions one calls, as long as nothing that is changed has run. So a
+test that never calls what is changed is not run for it, and what found mutants before comes first.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import pkgutil
+import select
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+
+import explorer
+
+QUICK = 15.0  # seconds in which a test that ends at all has ended, in units of what it took before
+PATIENCE = 60.0  # seconds at least
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of each function in some code."""
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from codes(one)
+
+
+def key(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+def exchange(path: str, source: str) -> set[CodeType]:
+    """Give functions of a file the code that they have in a changed source; return what is new."""
+    every, done = [*codes(compile(source, path, "exec"))], set()
+    count = Counter(map(key, every))
+    new = {key(one): one for one in every if count[key(one)] == 1}  # not two lambdas of one line
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__code__.co_filename == path:
+            code = new.get(key(function.__code__))
+            if code is not None and code != function.__code__:
+                function.__code__ = code
+                done |= {code, *codes(code)}
+    return done
+
+
+class Watch:
+    """Which functions of a package are called."""
+
+    def __init__(self, folder: str, changed: set[CodeType]) -> None:
+        self.folder, self.changed = folder, changed
+        self.seen: set[CodeType] = set()
+
+    def __call__(self, frame, event, value):
+        """Note a call; take no part in what follows."""
+        self.seen.add(frame.f_code)
+
+    def take(self) -> tuple[list[str], bool]:
+        """Return what has been called since, and whether anything that is changed."""
+        seen, self.seen = self.seen, set()
+        names = [name(one) for one in seen if one.co_filename.startswith(self.folder)]
+        return names, not seen.isdisjoint(self.changed)
+
+
+def name(code: CodeType) -> str:
+    return f"{code.co_filename}:{code.co_firstlineno}"
+
+
+class Child:
+    """What runs the tests of one mutant, and says how each ends."""
+
+    def __init__(self, items: list, channel: int, watch: Watch) -> None:
+        self.items, self.channel, self.watch = items, channel, watch
+        self.outcome, self.why = "passed", ""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report):
+        """Keep how a test ends."""
+        if report.failed:
+            self.outcome = "failed"
+        elif report.skipped and self.outcome == "passed":
+            self.outcome, self.why = "skipped", str(report.longrepr)
+
+    def say(self, **what: object) -> None:
+        os.write(self.channel, (json.dumps(what) + "\n").encode())
+
+    def run(self) -> None:
+        """Run the tests up to the first that fails."""
+        for item, following in zip(self.items, [*self.items[1:], None], strict=True):
+            self.say(begins=item.nodeid)
+            self.outcome, began = "passed", time.perf_counter()
+            sys.settrace(self.watch)
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            sys.settrace(None)
+            called, hit = self.watch.take()
+            self.say(
+                test=item.nodeid, outcome=self.outcome, called=called, hit=hit,
+                slow="too slow" in self.why, seconds=time.perf_counter() - began,
+            )  # fmt: skip
+            self.why = ""
+            if self.outcome == "failed":
+                return
+
+
+class Known:
+    """What is known of tests as the project stands."""
+
+    def __init__(self) -> None:
+        self.calls: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.slow: set[str] = set()
+        self.broken: set[str] = set()
+        self.kills: dict[str, int] = {}
+
+    def note(self, said: dict) -> None:
+        """Take in how a test ended in which nothing changed has run."""
+        test = said["test"]
+        if said["slow"]:
+            self.slow.add(test)
+        self.calls[test] = set(said["called"])
+        self.seconds[test] = said["seconds"]
+
+    def ordered(self, items: list, functions: set[str]) -> list:
+        """Return the tests that may call one of some functions, in the order to try them in."""
+        kept = []
+        for place, item in enumerate(items):
+            test = item.nodeid
+            called = self.calls.get(test)
+            sure = called is not None and not called.isdisjoint(functions)
+            if test in self.broken or test in self.slow or not (sure or called is None):
+                continue
+            kept.append(
+                (not sure, self.seconds.get(test, 0.0) / (1 + self.kills.get(test, 0)), place)
+            )
+        return [items[place] for *_, place in sorted(kept)]
+
+    def unsure(self, items: list, functions: set[str]) -> list[str]:
+        """Return the tests that may call one of some functions, as far as is known."""
+        sure = [i.nodeid for i in self.ordered(items, functions)]
+        return [*sure, *(i.nodeid for i in items if i.nodeid in self.slow)]
+
+
+class Server:
+    """Answers what is asked line by line: a file, its changed source, test files."""
+
+    def __init__(self, session, folder: str) -> None:
+        self.session, self.folder, self.known = session, folder, Known()
+
+    def tried(self, items: list, path: str, source: str, seconds: float) -> dict:
+        """Run tests on a mutant in a child; return how that ends and which functions differ."""
+        receive, send = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(receive)
+            self.in_child(items, path, source, send)
+        os.close(send)
+        answer = {"killer": "", "why": "", "functions": [], "swapped": False}
+        test, rest, end = "", b"", time.monotonic() + seconds
+        limit = time.monotonic() + PATIENCE
+        while True:
+            ready = select.select([receive], [], [], max(0.0, min(end, limit) - time.monotonic()))[
+                0
+            ]
+            data = os.read(receive, 1 << 20) if ready else b""
+            *lines, rest = (rest + data).split(b"\n")
+            for said in map(json.loads, lines):
+                if "functions" in said:
+                    answer |= said
+                elif "begins" in said:
+                    test = said["begins"]
+                    limit = time.monotonic() + max(
+                        PATIENCE, QUICK * self.known.seconds.get(test, 0)
+                    )
+                else:
+                    if said["outcome"] == "failed":
+                        answer |= {"killer": test, "why": "it fails"}
+                    if not said["hit"] and said["outcome"] != "failed":
+                        self.known.note(said)
+                    test = ""
+            if not data:
+                break
+        if not ready:
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(receive)
+        if test and not answer["killer"] and (ready or time.monotonic() < end):
+            answer |= {"killer": test, "why": "it ends the process" if ready else "it does not end"}
+        return answer
+
+    def in_child(self, items: list, path: str, source: str, channel: int) -> None:
+        """Exchange the code, run the tests, and leave."""
+        try:
+            gc.disable()
+            done = exchange(path, source) if path else set()
+            gc.enable()
+            child = Child(items, channel, Watch(self.folder, done))
+            named = sorted({name(one) for one in done})
+            child.say(functions=named, swapped=bool(done))
+            if done or not path:
+                self.session.config.pluginmanager.register(child)
+                child.run()
+        finally:
+            os._exit(0)
+
+    def answer(self, asked: dict) -> dict:
+        """Try a mutant on the tests of some files that may find it."""
+        path = str(Path(self.folder) / asked["file"])
+        items = [
+            i for n in asked["names"] for i in self.session.items if i.nodeid.startswith(f"{n}::")
+        ]
+        functions = set(self.tried([], path, asked["source"], asked["seconds"])["functions"])
+        end = time.monotonic() + asked["seconds"]
+        while True:
+            left = self.known.ordered(items, functions)
+            answer = self.tried(left, path, asked["source"], max(1.0, end - time.monotonic()))
+            killer = answer["killer"]
+            if not killer:
+                break
+            item = [one for one in items if one.nodeid == killer]
+            alone = self.tried(item, path, asked["source"], asked["seconds"])["killer"]
+            if alone and not self.tried(item, "", "", asked["seconds"])["killer"]:
+                self.known.kills[killer] = self.known.kills.get(killer, 0) + 1
+                break
+            self.known.broken.add(killer)
+        return answer | {"left": self.known.unsure(items, functions)}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    """Answer until nothing more is asked."""
+    uncompiled = session.config.pluginmanager.has_plugin("uncompiled")
+    for module in pkgutil.walk_packages(explorer.__path__, "explorer."):
+        if module.name.rpartition(".")[2] != "__main__" and (
+            uncompiled or ".kernels" not in module.name
+        ):
+            importlib.import_module(module.name)
+    read, write = map(int, os.environ["MUTANT_PIPES"].split(","))
+    server = Server(session, os.environ["MUTANT_FOLDER"])
+    with os.fdopen(read) as questions, os.fdopen(write, "w") as answers:
+        for question in questions:
+            answers.write(json.dumps(server.answer(json.loads(question))) + "\n")
+            answers.flush()
+    return True
