@@ -260,6 +260,19 @@ def test_a_sweep_solves_for_each_contact(seed):
     np.testing.assert_allclose(P, expected, atol=1e-12)
 
 
+@for_each("width", [0, 1, 2])
+def test_a_contact_without_mass_gets_no_impulse_in_a_sweep(width):
+    """Without friction it stays as it is; with friction no answer is found."""
+    case = Case(0, 1)
+    P = case.laid_out()
+    case.work.graph[blocks.WIDTH, 0] = width
+    case.cones.B[:9] = 0.0
+    case.work.vec[blocks.RIGHT, :3] = [-2.0, 0.0, 0.0]
+    P[:] = 3.0
+    assert cone.sweep(case.cones) == (width == 0)
+    assert P[0] == 0.0
+
+
 @for_each("seed", range(12))
 def test_the_numbers_of_projected_gradients_are_their_definitions(seed):
     case = Case(seed)

@@ -18,6 +18,7 @@ from explorer.kernels.event_driven.records import (
     IMPACT,
     INDEX1,
     PENALTY,
+    PROJECTED,
     STEP,
 )
 
@@ -448,3 +449,83 @@ def test_a_running_cost_is_pulled_back_by_its_derivatives(monkeypatch, seed):
     by_rho = np.array([g_rho[w] if w >= 0 else 0.0 for w in wrt])
     np.testing.assert_allclose(gains, first + z * by_rho)
     np.testing.assert_array_equal(forces[0], g_lam)
+
+
+@for_each(("seed", "form", "times"), itertools.product(range(3), (INDEX1, PROJECTED, PENALTY), (0, 4)))
+def test_a_step_goes_back_by_the_transpose_of_its_stages(monkeypatch, seed, form, times):
+    """mu s+ = mu- s- + (what the gradient gains), with each stage put on its constraints, or none."""
+    rng, stages, block, p, h = np.random.default_rng(seed), 4, 5, 2, 0.3
+    many, t = stages + 1, 1.7
+    J, Pi = rng.normal(size=(2, many, block, block))
+    by_rho, moves = rng.normal(size=(2, many, block, p))
+    A, c = np.tril(rng.normal(size=(many, many)), -1), np.linspace(0, 1, many)
+    c[-2] = 0.9
+
+    def through(start, gains, moves):
+        """Return columns at all stages."""
+        slopes, ends = np.zeros((many, *start.shape)), []
+        for stage in range(many):
+            one = start + h * np.einsum("j,j...->...", A[stage], slopes)
+            if stage and (form == PROJECTED or (form == INDEX1 and stage == stages)):
+                one = Pi[stage] @ one + moves[stage]
+            slopes[stage] = J[stage] @ one + gains[stage]
+            ends.append(one)
+        return ends
+
+    def of(here, at, y):
+        stage = int(here.inp[0])
+        assert at == pytest.approx(t + c[stage] * h if stage < stages else t + h)
+        return stage
+
+    def flow_(here, at, y, slope, width):
+        stage = of(here, at, y)
+        assert width == 0
+        np.testing.assert_allclose(y, states[stage], rtol=1e-9, atol=1e-9)
+        slope[:] = J[stage] @ y
+        return SUCCESS
+
+    def project(here, at, y, width):
+        assert width == 0
+        y[:] = Pi[of(here, at, y)] @ y
+        return SUCCESS
+
+    def pull_back(here, weights, bars, gains):
+        stage = int(here.inp[0])
+        bars[: len(weights)] = weights @ J[stage]
+        gains[: len(weights)] += weights @ by_rho[stage]
+
+    def pull_back_projection(here, at, y, bar, gains):
+        stage = of(here, at, y)
+        gains += bar @ moves[stage]
+        bar[:] = bar @ Pi[stage]
+        if stage == stages:  # the others are on their constraints already
+            y[:] = Pi[stage] @ y
+        return SUCCESS
+
+    for name, stand_in in (("flow", flow_), ("project", project), ("pull_back", pull_back),
+                           ("pull_back_projection", pull_back_projection)):  # fmt: skip
+        monkeypatch.setitem(adjoint.step_back.__globals__, name, stand_in)
+    saddle = adjoint.Saddle(np.zeros((2 * many, 2)), np.zeros(2 * many, int), *[None] * 4)
+    sizes = SimpleNamespace(n_x=block - 1, n_c=1, n_t=1, rows=3)
+    problem = SimpleNamespace(
+        **dict.fromkeys(("functions", "partner", "resets", "out", "rows", "sides", "changes", "links")),
+        sizes=sizes, wrt=np.zeros(p, int), inp=np.repeat(np.arange(many), 3), saddle=saddle, state=[SimpleNamespace(form=form)],
+    )  # fmt: skip
+    method = SimpleNamespace(stages=stages, A=A, c=c, E=rng.normal(size=(2, many)))
+    steps = SimpleNamespace(t=[0.0, t], h=[0.0, h], y=rng.normal(size=(2, block)))
+    still, mu = np.zeros(many), rng.normal(size=block)
+    states = through(steps.y[1], still, still)
+    sweep = adjoint.Sweep(
+        mu.copy(), np.zeros(p), np.zeros(p + 1), np.ones(block), *np.full((2, many, block), np.nan),
+        np.full((3 * many, block), np.nan), np.full((3, block), np.nan), np.full((3, p), np.nan),
+    )  # fmt: skip
+    assert adjoint.step_back(problem, method, steps, 1, sweep, times) == SUCCESS
+    start = rng.normal(size=(block, p))
+    end = through(start, by_rho, moves)[-1]
+    np.testing.assert_allclose(mu @ end, sweep.mu @ start + sweep.gradient, rtol=1e-9)
+    assert (sweep.errors[:p] > 0).all() == (times > 0)
+    if form == PENALTY:  # a step and its embedded errors: h E K, of what the parameters do
+        columns = np.array(through(np.zeros((block, p)), by_rho, moves))
+        slopes = np.einsum("jmi,jik->jmk", J, columns) + by_rho
+        e1, e2 = h * np.einsum("ej,jmk,m->ek", method.E, slopes, mu)
+        np.testing.assert_allclose(sweep.errors[:p], times * e1**2 / np.hypot(e1, 0.1 * e2))

@@ -179,6 +179,21 @@ def test_a_newton_step_that_does_not_help_is_halved():
     assert (status, n) == (NOT_FINITE, 1)
 
 
+def test_newtons_method_ends_at_round_off_after_three_that_do_not_help():
+    """Changes far below 1e-10 of the unknown that are not halved: three in a row, from then on."""
+    left = {
+        (1.0, 1e-12, 0.9e-12, 0.8e-12, 0.7e-12, 0.6e-12): 4,  # the first of them falls
+        (1.0, 2.0**-40, 2.0**-41, 0.9 * 2.0**-41, 0.8 * 2.0**-41, 0.7 * 2.0**-41, 0.0): 5,  # half falls
+        (1.0, 1e-12, 0.9e-12, 0.8e-12, 1e-13, 0.9e-13, 0.8e-13, 0.7e-13, 0.6e-13): 7,
+    }
+    for residuals, expected in left.items():
+        rest = iter(residuals)
+        status, n, norm, *_ = solve(
+            (lambda x, rest=rest: next(rest), lambda x: 1.0), newton_tol=1e-30, newton_max=20
+        )
+        assert (status, n, norm) == (SUCCESS, expected, residuals[expected])
+
+
 def test_one_step_is_enough_where_it_is_exact_or_what_is_left_is_known():
     status, n, norm, ratio, x, seen, part = solve((lambda x: x - 3.0, lambda x: 1.0), explicit=True)
     assert (status, n, norm, ratio, x, len(seen)) == (SUCCESS, 1, 0.0, 0.0, 3.0, 1)

@@ -132,6 +132,33 @@ def test_along_a_line_a_slip_of_zero_is_an_answer(mu):
     assert seen == {1}
 
 
+@pytest.mark.parametrize("power", [-400, -120, -60, 60, 120, 400])
+def test_units_do_not_matter(power):
+    """D and q in another unit: the same impulses, to the last bit where the unit is a power of two."""
+    rng, unit, seen = np.random.default_rng(12), 2.0**power, set()
+    for _ in range(60):
+        D, q, mu = definite(rng, 3), rng.normal(size=3), rng.choice(MUS)
+        *P, doing = one.in_plane(D.ravel(), 0, mu, *q)
+        assert one.in_plane(unit * D.ravel(), 0, mu, *(unit * q)) == (*P, doing)
+        *P2, same = one.in_plane(D.ravel(), 0, mu, *(unit * q))
+        assert (*P2, same) == (*(unit * np.array(P)), doing)
+        line = (D[0, 0], D[0, 1], D[1, 0], D[1, 1])
+        P_n, P_t, doing_t = one.on_line(*line, mu, *q[:2])
+        assert one.on_line(*(unit * np.array(line)), mu, *(unit * q[:2])) == (P_n, P_t, doing_t)
+        seen |= {doing, doing_t}
+    assert seen >= {OPEN, STICK, 1, -1}
+
+
+@pytest.mark.parametrize("push", [1e-3, 1.0, 1e6, 1e11, 1e13])
+def test_across_what_nothing_moves_friction_is_as_large_as_it_may_be(push):
+    """D = diag(1, 1, 0): the slip along the last direction stays, so friction is mu P_n against it."""
+    D, mu = np.diag([1.0, 1.0, 0.0]), 0.3
+    for slip in (1.0, -2.0, 1e-3):
+        *P, doing = one.in_plane(D.ravel(), 0, mu, -push, 0.0, slip)
+        assert doing == 1
+        assert P == pytest.approx([push, 0.0, -mu * push * np.sign(slip)], rel=1e-6)
+
+
 @pytest.mark.parametrize("along", [(0.7, 0.0), (0.0, 0.7), (0.3, -0.2)])
 def test_what_no_friction_can_move_slides_on(along):
     """D = h h': once the push holds w_n = 0, the slip is what it is, and friction is against it."""
