@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loops import for_each
+from plain import plain
 from twin import DATA, lcp, lcp_solutions, natural_residual, read_lcp
 
 from explorer import status
@@ -206,6 +209,51 @@ def test_redundant_contacts_are_solved(n, rank, seed, repeated):
     if n <= 7:
         for other in lcp_solutions(M, q):
             assert np.abs(G.T @ (z - other)).max() <= 1e-5 * np.abs(q).max()
+
+
+def exact_bases(M, q, most):
+    """Return the bases of Lemke's method in rational numbers; of equal ratios the smallest row of
+    its tableau, column by column, leaves, but z0 before all others."""
+    m = len(q)
+    rows = [[Fraction(int(i == j)) for j in range(m)] + [Fraction(-v) for v in M[i]] + [Fraction(-1), Fraction(q[i])]
+            for i in range(m)]  # fmt: skip
+    basis, entering, seen = list(range(m)), 2 * m, []
+    row = min(range(m), key=lambda i: (rows[i][-1], i))
+    while len(seen) < most:
+        leaving, basis[row] = basis[row], entering
+        rows[row] = [v / rows[row][entering] for v in rows[row]]
+        for i in range(m):
+            if i != row:
+                factor = rows[i][entering]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[row], strict=True)]
+        seen.append(list(basis))
+        if leaving == 2 * m:
+            break
+        entering = (leaving + m) % (2 * m)
+        ratios = {i: [v / rows[i][entering] for v in rows[i]] for i in range(m) if rows[i][entering] > 0}
+        if not ratios:
+            break
+        row = min(ratios, key=lambda i: (ratios[i][-1], basis[i] != 2 * m, ratios[i][:m]))
+    return seen
+
+
+def test_the_lexicographic_rule_takes_the_same_bases_as_in_rational_numbers():
+    """Small whole numbers, so ratios tie often, some of them in the first columns as well."""
+    rng, plainly, tied = np.random.default_rng(3), plain("complementarity.lcp").lemke, 0
+    for _ in range(150):
+        m = int(rng.integers(3, 7))
+        M = rng.integers(-1, 2, (m, m))
+        np.fill_diagonal(M, 1)
+        q = -rng.integers(0, 2, m)
+        if not q.any():
+            continue
+        expected = exact_bases(M.tolist(), q.tolist(), 12)
+        for k in range(1, len(expected) + 1):
+            z, w = np.zeros(m), workspace(m, m)
+            plainly(1.0 * M, np.arange(m), m, m, 1.0 * q, k, 1e-11, z, w.T, w.pivots, w.b)
+            assert list(w.pivots[:m]) == expected[k - 1]
+        tied += len(expected)
+    assert tied > 300
 
 
 @for_each("n", range(1, 13))
