@@ -16,6 +16,7 @@ from explorer.kernels.model.structures import Rows
 
 transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
 stepping = plain("time_stepping.moreau_jean_iteration")
+forming = plain("time_stepping.moreau_jean_contact")
 
 
 def branch(conditions, picks=(), moment=0, before=1):
@@ -232,3 +233,39 @@ def test_a_tangent_slides_sticks_or_turns(monkeypatch):
         assert state.held == (7 if then else 6)
         assert state.fired == (held if then else held + nc + 2 * nt)
         assert rows[held].closed == (then[0] if then else 0)
+
+
+@for_each(("seed", "form"), itertools.product(range(3), ("form_all", "form_active", "form_coupled")))
+def test_the_delassus_matrix_is_formed_and_nothing_of_the_last_is_kept(monkeypatch, seed, form):
+    """D = G W^-1 G', with compliance / (h^2 theta) on its diagonal, of all rows or the active ones."""
+    rng, n, rows, h, theta = np.random.default_rng(seed), 5, 4, 0.1, 0.6
+    act, held = np.array([2, 0, 3, 9]), 3
+    dense, soft, inverse = rng.normal(size=(rows, n)), np.array([0.0, 2.0, 3.0]), rng.uniform(1, 2, n)
+    W = np.diag(1 / inverse) + (form != "form_coupled") * 0.3
+    G = SimpleNamespace(ptr=np.arange(rows + 1) * n, col=np.tile(np.arange(n), rows), val=dense.ravel())
+    compliance = SimpleNamespace(diagonal=soft, ptr=None, col=np.zeros(0, int), val=None)
+    for name in ("form_all", "form_active"):
+        for solver in ("solve_factored", "solve_step"):
+            monkeypatch.setitem(vars(forming)[name].__globals__, solver,
+                                lambda *given: given[-1].__setitem__(slice(None), np.linalg.solve(W, given[-1])))  # fmt: skip
+    kept, cones, state = [SimpleNamespace(count=2)], [SimpleNamespace(contacts=1)], [SimpleNamespace()]
+    D = np.full((rows, rows), np.nan)
+    work = SimpleNamespace(
+        active=SimpleNamespace(D=D, act=act), iterate=SimpleNamespace(rhs=np.full(n, np.nan)), state=state,
+        lcp=SimpleNamespace(kept=kept), friction=SimpleNamespace(cones=SimpleNamespace(kept=cones)),
+    )  # fmt: skip
+    problem = SimpleNamespace(
+        contacts=SimpleNamespace(G=G, compliance=compliance), sizes=SimpleNamespace(rows=rows),
+        method=SimpleNamespace(theta=theta), factors=SimpleNamespace(inverse=inverse), saddle=None,
+    )  # fmt: skip
+    given = h if form == "form_all" else SimpleNamespace(held=held, h=h, ht=h * theta)
+    vars(forming)[form](problem, work, given)
+    on = np.arange(rows) if form == "form_all" else act[:held]
+    expected = dense @ np.linalg.solve(W, dense.T) + np.diag(np.append(soft, 0.0)) / (h * h * theta)
+    np.testing.assert_allclose(D[np.ix_(on, on)], expected[np.ix_(on, on)], rtol=1e-10)
+    assert np.isnan(D).sum() == rows**2 - len(on) ** 2
+    assert cones[0].contacts < 0
+    if form != "form_coupled":  # which serves with friction only, where nothing else is kept
+        assert kept[0].count < 0
+    if form == "form_all":
+        assert (state[0].width, state[0].formed) == (rows - 1, h)
