@@ -430,3 +430,40 @@ def test_a_linear_step_is_corrected_by_what_is_left_of_its_forces(monkeypatch, s
         np.testing.assert_array_equal(getattr(record, name)[:2], before[name][:2])
     F[n - 1] = np.inf
     assert not linear.correct(problem, record, work, row, a0)
+
+
+@for_each(("row", "proposed"), itertools.product((0, 1, 2), (0.3, -0.05)))
+def test_a_linear_step_is_kept_or_repeated_as_its_error_tells(monkeypatch, row, proposed):
+    """What is kept has its error beside the state that it leads to, and its forces go on from there."""
+    n, h, rng, space = 3, 0.2, np.random.default_rng(row), linear.step_linear.__globals__
+    work = opened(linear_workspace(n, h, np.zeros(n)))
+    work.state[0].factored, work.state[0].h = h, 0.7
+    work.true0[:], work.true1[:] = rng.normal(size=(2, n))
+    record = SimpleNamespace(
+        t=h * np.arange(4.0), **{k: rng.normal(size=(4, n)) for k in "qva"}, error=np.full(4, np.nan)
+    )
+    a, true0, true1, moved = record.a.copy(), work.true0.copy(), work.true1.copy(), []
+    problem = SimpleNamespace(
+        method=METHOD._replace(interpolated=True), options=SimpleNamespace(h_max=3.0, error_tol=0.01),
+        grid=SimpleNamespace(even=False, t_end=9.0), linear=None, bundles=SimpleNamespace(inp=np.full(1 + 2 * n, np.nan)),
+    )  # fmt: skip
+
+    def following(error, tol, order, step, now, h_max, t1, t_end):
+        assert (error, tol, order, step, now) == (0.004, 0.01, METHOD.order, h, 0.7)
+        assert (h_max, t1, t_end) == (3.0, (row + 1) * h, 9.0)
+        return proposed
+
+    for name, stand_in in (("predict", lambda *given: moved.append(given[-1].copy())), ("correct", lambda *_: True),
+                           ("estimate", lambda *_: 0.004), ("following", following), ("force", lambda *_: None)):  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    again = linear.step_linear(problem, record, work, row, h, (row + 1) * h) == linear.AGAIN
+    assert again == (proposed < 0)
+    assert work.state[0].h == abs(proposed)
+    error = np.full(4, np.nan)
+    if not again:
+        error[row + 1], true0, a[row] = 0.004, true1, moved[0]
+        inp = [(row + 1) * h, *record.q[row + 1], *record.v[row + 1]]
+        np.testing.assert_array_equal(problem.bundles.inp, inp)
+    np.testing.assert_array_equal(record.error, error)
+    np.testing.assert_array_equal(work.true0, true0)
+    np.testing.assert_array_equal(record.a, a)
