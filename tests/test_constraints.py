@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import explorer as ex
 from explorer import Constraint, Contact, MechanicalSystem, MoreauJean
+from explorer.compiled import checks
 from explorer.errors import BadModel, NotApplicable, StepFailed
 
 G = 9.81
@@ -175,3 +176,25 @@ def test_the_order_is_that_of_the_system():
         found = np.log2(np.array(errors_[:-1]) / errors_[1:])
         assert found == pytest.approx(MoreauJean(projection="none").orders_on(system)[0], abs=0.15)
     assert MoreauJean(theta=1.0).orders_on(straight) == (1, 1)
+
+
+def test_rows_are_independent_where_all_singular_values_are_large():
+    """Of many rows by their factor R, of few by singular values; both refuse what is below."""
+    rng = np.random.default_rng(3)
+    for m in (10, 60):
+        U, _ = np.linalg.qr(rng.normal(size=(m, m)))
+        V, _ = np.linalg.qr(rng.normal(size=(2 * m, m)))
+        for smallest in (1e-3, 1e-9, 1e-14, 0.0):
+            G = (U * np.append(np.linspace(1, 2, m - 1), smallest)) @ V.T
+            assert checks._independent(G, 1e-12) is (smallest > 1e-12)
+        assert not checks._independent(np.vstack([V, V[:1]]), 1e-12)
+
+
+def test_the_redundant_one_of_many_constraints_is_named():
+    names = [f"x{k}" for k in range(80)]
+    system = ex.MechanicalSystem("row", q=names)
+    for k in range(70):
+        system.constraint(ex.Constraint(f"x{k} - x{k + 1}", f"rod {k}"))
+    system.constraint(ex.Constraint("x20 - x3", "twice"))
+    with pytest.raises(ex.BadModel, match="constraint 'twice' of 'row' is redundant"):
+        ex.simulate(system, ex.MoreauJean(h=1e-3), t_end=0.01)

@@ -929,3 +929,17 @@ def test_one_call_and_many_build_the_same_system():
 def test_what_is_no_system_is_told_how_to_become_one(ask, given, said):
     with pytest.raises(ex.BadValue, match=said):
         ask(given)
+
+
+@for_each(["far", "known"], [(["x9", "x0"], True), (["x9", "0"], False), (["0", "x0"], False)])
+def test_forces_far_apart_have_a_potential_where_they_reach_back(far, known):
+    """F_i,q_j = F_j,q_i for all pairs, also of coordinates that are no neighbours."""
+    names = [f"x{k}" for k in range(10)]
+    force = [f"-{k + 1}*x{k}" for k in range(10)]
+    force[0], force[9] = f"{force[0]} + {far[0]}", f"{force[9]} + {far[1]}"
+    system = ex.MechanicalSystem("far apart", q=names, force=force)
+    if not known:
+        assert system.potential is None
+        return
+    slopes = [-sp.diff(system.potential, q) for q in system.q]
+    assert all(sp.expand(a - b) == 0 for a, b in zip(slopes, system.force, strict=True))

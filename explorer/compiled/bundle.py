@@ -100,7 +100,7 @@ class Bundle:
         clash = {a: se.Symbol(f"_{a}") for a in args if _TAKEN.match(str(a))}
         if clash:
             args = [clash.get(a, a) for a in args]
-            content = [se.sympify(c).xreplace(clash) for c in content]
+            content = [_renamed(se.sympify(c), clash) for c in content]
         named, short = _shared(content)
         key = _digest(args, named, short)
         native = None
@@ -200,6 +200,12 @@ class Neighbours(Bundle):
         self.address, self._words, self.partners, self.columns = native
         self.data = self._words.ctypes.data
         self._call = _FUNCTION(self.address)
+
+
+def _renamed(expr: Expr, names: dict[Expr, Expr]) -> Expr:
+    """Return an expression with other names; each call reads all names that it is given."""
+    own = {a: names[a] for a in expr.free_symbols if a in names}
+    return expr.xreplace(own) if own else expr
 
 
 def _settled(outputs: Sequence[Expr]) -> list[Expr]:

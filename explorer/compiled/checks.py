@@ -20,6 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 
+_MANY = 50  # constraints from which on singular values take long
 _WITHOUT_MASS = (
     " Newmark and GeneralizedAlpha accept massless coordinates that have stiffness or damping; "
     "MoreauJean accepts them in linear systems."
@@ -111,6 +112,22 @@ def check_start(
             )
 
 
+def _independent(G: np.ndarray, least: float) -> bool:
+    """Whether all singular values of G (m, n) exceed `least`.
+
+    Of many rows without them, 20 times as fast: with G' = Q R the smallest one is at least
+    1 / |R^-1| in the norm of Frobenius.
+    """
+    m, n = G.shape
+    if _MANY < m <= n:
+        from scipy.linalg import lapack
+
+        inverse, singular = lapack.dtrtri(np.linalg.qr(G.T, mode="r"))
+        if singular == 0 and 2 * least * np.linalg.norm(inverse) < 1:
+            return True
+    return bool(np.linalg.matrix_rank(G, least) == m)
+
+
 def check_constraints(
     system: LagrangianSystem, phi: np.ndarray, G: np.ndarray, phi_t: np.ndarray, v: np.ndarray
 ) -> None:
@@ -122,8 +139,11 @@ def check_constraints(
     """
     check_start(system, np.ones(len(phi), bool), phi, G, phi_t, v)
     names = [c.name for c in system.constraints]
+    least = 1e-12 * np.abs(G).max(initial=0.0)
+    if _independent(G, least):  # so are the rows before each of them
+        return
     for k in range(len(G)):
-        if np.linalg.matrix_rank(G[: k + 1], 1e-12 * np.abs(G).max()) <= k:
+        if np.linalg.matrix_rank(G[: k + 1], least) <= k:
             raise BadModel(
                 f"The constraint {names[k]!r} of '{system.name}' is redundant at the start (its "
                 "gradient is zero or depends linearly on those before it), so the impulses are "

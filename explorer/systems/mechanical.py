@@ -101,9 +101,9 @@ class MechanicalSystem(LagrangianSystem):
         given = names_of(q, f"The coordinates of '{name}'")
         super().__init__(name, [_coordinate(item) for item in given], units, text)
         self._replace = self._dynamic(given, list(u))
-        n = self.n
-        self._mass = matrix([[int(i == j) for j in range(n)] for i in range(n)], n, {}, "M")
-        self._force: tuple[sp.Expr, ...] = (sp.Integer(0),) * n
+        n, zero, one = self.n, (sp.Integer(0),), (sp.Integer(1),)
+        self._mass = tuple(i * zero + one + (n - 1 - i) * zero for i in range(n))
+        self._force: tuple[sp.Expr, ...] = n * zero
         self._potential: sp.Expr | None = None
         self.params(**self._parameters(params))
         if mass is not None:
@@ -181,20 +181,26 @@ class MechanicalSystem(LagrangianSystem):
     def _derived_potential(self) -> sp.Expr | None:
         at_rest = dict.fromkeys(self.v, 0)
         s = sp.Symbol("_s")
-        total = sp.Integer(0)
-        F = [f.xreplace(at_rest) if f.free_symbols & set(self.v) else f for f in self._force]
+        parts = []
+        place = {x: i for i, x in enumerate(self.q)}
+        moving = set(self.v)
+        F = [f.xreplace(at_rest) if f.free_symbols & moving else f for f in self._force]
+        reached: list[list[int]] = [[] for _ in F]  # by the forces before
         for i, (f, q) in enumerate(zip(F, self.q, strict=True)):
-            inside = [x for x in self.q if x in f.free_symbols]
+            inside = sorted(f.free_symbols & place.keys(), key=place.__getitem__)
             if self.t in f.free_symbols or not _expandable(f):
                 return None
             if inside and not f.is_polynomial(*inside):
                 return None
-            for j, other in enumerate(self.q[:i]):
-                if sp.expand(f.diff(other) - F[j].diff(q)) != 0:
+            uses = [place[x] for x in inside]
+            for j in {*reached[i], *(k for k in uses if k < i)}:
+                if sp.expand(f.diff(self.q[j]) - F[j].diff(q)) != 0:
                     return None
+            for k in uses:
+                reached[k].append(i)
             along = f.xreplace({x: s * x for x in inside})
-            total -= q * (sp.integrate(sp.expand(along), (s, 0, 1)) if inside else f)
-        return total
+            parts.append(-q * (sp.integrate(sp.expand(along), (s, 0, 1)) if inside else f))
+        return sp.Add(*parts)
 
     def spring(self, spring: BilinearSpring) -> None:
         """Add a spring that yields; its force adds to `force`.
