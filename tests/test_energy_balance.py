@@ -29,7 +29,8 @@ def test_every_model_accounts_for_its_energy(name, scheme):
     system = models[name]()
     default = next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme)
     left = []
-    # corrections of positions at an impact do work of order h, more or less as the steps meet it
+    # corrections of positions at an impact do work of order h times where it lies in its step: of the
+    # ball on a plate 6.2, 2.9, 1.2, 2.2, 4.4, 3.6, 0.8, 1.7, 0.5 (1e-4) at h / (1, 1.5, 2, 3, ..., 16)
     finer = 8 if scheme == "NonsmoothGeneralizedAlpha" and system.constraints else 4
     for run in [default] if scheme == "EventDriven" else [
         dataclasses.replace(default, h=system.h / k) for k in (1, finer)

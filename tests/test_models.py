@@ -139,10 +139,13 @@ def keeps_to_the_law_of_contact_by_steps(sol) -> None:
         if sol.potential is not None and system.contacts:
             before = np.diff(np.flatnonzero(over)) > 1 if by_positions else closing.any(axis=1)
             change = np.diff(sol.energy[over])[before]
-            moved = 0.0  # by what forces do where positions are corrected: along the way of a step
+            moved = np.zeros(len(change))
             if sol.has("lam_alpha"):
-                moved = step * np.abs(np.einsum("ti,ti->t", force(sol), sol.v)).max()
-            assert change.max(initial=0.0) <= 0.2 * step * sol.kinetic.max() + moved + 1e-12
+                # the speed turns round from where the step begins, and the place goes on to gap = 0:
+                # of five-bar A 8.5 mJ at an impact of 0.79 m/s, for h max |F.v| = 25 mJ
+                moved = step * np.abs(np.einsum("ti,ti->t", force(sol), sol.v))
+                moved = np.maximum(moved[:-1], moved[1:])[before]
+            assert (change <= 0.2 * step * sol.kinetic.max() + moved + 1e-12).all()
     for event in sol.events:
         if event.kind in ("slips", "sticks", "turns"):
             assert event.index in system.rough

@@ -107,8 +107,8 @@ def check_start(
         if not abs(rate) <= 1e-6 * (1 + np.abs(v).max()):
             raise BadModel(
                 f"The start velocity of '{name}' violates its constraint {constraint.name!r}: phi "
-                f"changes at {quantity(rate, phi_unit(system, k, rate=True))}. Start with a velocity "
-                "that satisfies the constraints."
+                f"changes at {quantity(rate, phi_unit(system, k, rate=True))}. Start with a "
+                "velocity that satisfies the constraints."
             )
 
 

@@ -5,16 +5,18 @@ Arnold, Brüls, Multibody Syst. Dyn. 18 (2007) 185, the constraints; Brüls, Aca
 Dyn. 48 (2020) 127, both levels and the contacts. With d_f, v_f, t_f and a_m as in
 `explorer.kernels.time_stepping.newmark`::
 
-    smooth     M(d_f) a_m = F(t_f, d_f, v_f) + G(d_f)' lam,   phi(t_1, d_1) = 0
+    smooth     M(d_f) a_m = F(t_f, d_f, v_f) + G(d_f)' (lam, P_0 / h),   phi(t_1, d_1) = 0
                d_1 = q_0 + h v_0 + h^2 [(1/2 - beta) a_0 + beta a_1]
-    positions  if d_1 has a gap <= 0: q_1 = d_1 + U, A U = G' z, phi(t_1, q_1) = 0,
+    positions  if d_1 has a gap <= 0: q_1 = d_1 + U, A U = G' (z - h P_0 / 2), phi(t_1, q_1) = 0,
                0 <= gap(q_1)  perp  z >= 0 on all contacts
-    velocities v_1 = v_0 + h [(1 - gamma) a_0 + gamma a_1] + W, B W = G' p,  G v_1 + phi_t = 0,
-               0 <= G v_1 + gap_t + e gap'_0  perp  p >= 0 on those that are closed
+    velocities v_1 = v_0 + h [(1 - gamma) a_0 + gamma a_1] + W, B W = G' (P - P_0),
+               G v_1 + phi_t = 0,  0 <= G v_1 + gap_t + e gap'_0  perp  P >= 0 on closed contacts
 
 The first source interpolates forces of constraints between both ends, as `interpolated` does; else
 they stand, as all forces, at the state between. v_f is without W. G in the last two problems is
-that of q_1; A = M + k_C C + k_K K is the matrix of the smooth problem and B = M + k_C C, M alone
+that of q_1; P_0 is the impulse of the last step at a contact that was closed throughout, else
+zero (Brüls et al. have no P_0: the force of a contact that stays closed then acts along G at the
+end of the step, and velocity-dependent forces do without it, which is of order 1); A = M + k_C C + k_K K is the matrix of the smooth problem and B = M + k_C C, M alone
 where no contact is closed. W of a smooth step is O(h^3): it keeps velocities on the constraints and
 leaves the order as it is. With `velocity`, contacts with gap_0 + forecast h gap'_0 <= 0 hold at
 velocity level alone, and h W / 2 takes the place of their part of U.
@@ -47,6 +49,8 @@ from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.newton_convergence import at_round_off
 
 __all__ = ["run"]
+
+STAYS = 1e-3  # of what an impulse changes: the speed before it of a contact that was closed
 
 
 @kernel(inner=True)
@@ -119,6 +123,8 @@ def positions(problem: Problem, record: Record, work: Workspace, step: Step, nc:
             break
         for j in range(n):
             dx[j] = 0.0
+        for c in range(nc):
+            push(G.ptr, G.col, G.val, c, -0.5 * step.h**2 * work.pull[c], dx)
         for c in range(sizes.constraints):
             dx[n + c] = along(G.ptr, G.col, G.val, first + c, shift)
             dx[n + c] -= out[problem.outputs.phi + c]
@@ -164,6 +170,8 @@ def velocities(problem: Problem, record: Record, work: Workspace, step: Step, hi
         return SINGULAR
     for j in range(n):
         dx[j] = 0.0
+    for c in range(nc if hit else 0):
+        push(G.ptr, G.col, G.val, c, -step.h * work.pull[c], dx)
     for c in range(sizes.constraints):
         dx[n + c] = -out[rates + first + c] - along(G.ptr, G.col, G.val, first + c, work.v)
     solve_step(problem.saddle, dx)
@@ -212,12 +220,26 @@ def half_way(problem: Problem, record: Record, work: Workspace, step: Step) -> i
 
 
 @kernel(inner=True)
+def predict(problem: Problem, record: Record, work: Workspace, step: Step) -> None:
+    """Note the mean force of contacts that were closed from the start of the step to its end.
+
+    Their impulse is not that of an impact: what it changes is not what the contact closed by.
+    """
+    for c in range(problem.sizes.contacts):
+        impulse, speed = record.p[step.row + 1, c], abs(record.gap_dot[step.row, c])
+        stays = (1.0 + problem.e[c]) * speed <= STAYS * work.D[c, c] * impulse
+        work.pull[c] = impulse / step.h if impulse > 0.0 and stays else 0.0
+
+
+@kernel(inner=True)
 def all_forces(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     """Set F0 = F + G' lam at a row that has been looked at last."""
     G = problem.G
     force(problem.bundles, FORCE, problem.linear, work.F0)
     for c in range(problem.sizes.constraints):
         push(G.ptr, G.col, G.val, problem.sizes.rows + c, record.lam[row, c], work.F0)
+    for c in range(problem.sizes.contacts):
+        push(G.ptr, G.col, G.val, c, work.pull[c], work.F0)
 
 
 @kernel(inner=True)
@@ -235,6 +257,7 @@ def one_step(task: Task, step: Step) -> int:
             hit = hit or record.gap[step.row, c] + ahead <= TOUCH
         else:
             hit = hit or not out[c] > TOUCH
+        hit = hit or work.pull[c] > 0.0
     if hit and problem.method.velocity:
         status = half_way(problem, record, work, step)
     elif hit:
@@ -251,6 +274,7 @@ def one_step(task: Task, step: Step) -> int:
     record.t[new] = step.t1
     if not look(problem, record, work, new):
         return NOT_FINITE
+    predict(problem, record, work, step)
     if problem.method.interpolated:
         all_forces(problem, record, work, new)
     return SUCCESS

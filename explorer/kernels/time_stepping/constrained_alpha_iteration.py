@@ -54,6 +54,9 @@ def evaluate_between(problem: Problem, record: Record, work: Workspace, step: St
     evaluate(problem.bundles, GAP)
     for k in range(G.val.size):
         G.val[k] = out[problem.outputs.G + k]
+    for c in range(problem.sizes.contacts):
+        if work.pull[c] > 0.0:
+            push(G.ptr, G.col, G.val, c, work.pull[c], work.F)
 
 
 @kernel(inner=True)

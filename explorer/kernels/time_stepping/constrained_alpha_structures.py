@@ -87,6 +87,7 @@ class Workspace(NamedTuple):
     size: Vector  # (n,) N, the moduli of its terms
     before: Vector  # (n,) m/s, v without W
     lam: Vector  # (constraints,) N
+    pull: Vector  # (n_c,) N, what is known of the forces of contacts that stay closed
     dx: Vector  # (N,)
     rhs: Vector  # (N,)
     shift: Vector  # (n,) m, U of the position problem
@@ -122,7 +123,7 @@ def workspace(sizes: Sizes, entries: int, pattern: tuple[int, ...], h: float) ->
     state["h"] = h
     d, v, a, a_m, F, F0, zero, R, size, before, shift = np.zeros((11, n))
     dx, rhs = np.zeros((2, n + bound))
-    w, z = np.zeros((2, nc))
+    w, z, pull = np.zeros((3, nc))
     return Workspace(
         state,
         np.zeros(entries),
@@ -138,6 +139,7 @@ def workspace(sizes: Sizes, entries: int, pattern: tuple[int, ...], h: float) ->
         size,
         before,
         np.zeros(bound),
+        pull,
         dx,
         rhs,
         shift,

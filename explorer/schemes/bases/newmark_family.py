@@ -17,6 +17,7 @@ from explorer.parameters import knob, number
 from explorer.results.solution import Solution
 from explorer.schemes.bases.amplification import Coefficients
 from explorer.schemes.bases.scheme import Scheme
+from explorer.systems import LagrangianSystem, System
 from explorer.verification.algorithmic import kept_by_newmark
 
 __all__ = ["AlphaFamily", "Family", "NewmarkFamily"]
@@ -42,6 +43,16 @@ class Family(Scheme):
         """2 if gamma = 1/2 - alpha_m + alpha_f and a_0 is that of the equations, else 1."""
         order = self.coefficients.order if getattr(self, "a0", "consistent") != "zero" else 1
         return order, min(order, type(self).order_across_events)
+
+    def orders_on(self, system: System) -> tuple[int, int]:
+        """Return 1 if forces are interpolated beside constraints and M(q) varies; else `orders`.
+
+        M then stands at the end of the step, and its accelerations between both ends.
+        """
+        if not (self.interpolated and isinstance(system, LagrangianSystem) and system.constraints):
+            return self.orders
+        varies = bool({*system.mass.free_symbols} & {*system.q})
+        return (1, 1) if varies else self.orders
 
     def conserved(self, solution: Solution) -> np.ndarray | float:
         """Return what it keeps besides T + V of a linear system without damping, (n_t,) in J."""
