@@ -14,12 +14,14 @@ Dyn. 48 (2020) 127, both levels and the contacts. With d_f, v_f, t_f and a_m as 
 
 The first source interpolates forces of constraints between both ends, as `interpolated` does; else
 they stand, as all forces, at the state between. v_f is without W. G in the last two problems is
-that of q_1; P_0 is the impulse of the last step at a contact that was closed throughout, else
-zero (Brüls et al. have no P_0: the force of a contact that stays closed then acts along G at the
-end of the step, and velocity-dependent forces do without it, which is of order 1); A = M + k_C C + k_K K is the matrix of the smooth problem and B = M + k_C C, M alone
+that of q_1; A = M + k_C C + k_K K is the matrix of the smooth problem and B = M + k_C C, M alone
 where no contact is closed. W of a smooth step is O(h^3): it keeps velocities on the constraints and
 leaves the order as it is. With `velocity`, contacts with gap_0 + forecast h gap'_0 <= 0 hold at
 velocity level alone, and h W / 2 takes the place of their part of U.
+
+P_0 is the impulse of the last step at a contact that was closed throughout it, else zero. (The
+sources have no P_0: forces then do without the velocities that a closed contact gives, and its
+impulse acts along G at the end of the step, which is of order 1.)
 """
 
 from typing import NamedTuple
