@@ -12,6 +12,7 @@ from explorer.compiled import compile_system
 from explorer.compiled.assembly import assembly
 from explorer.compiled.flow import compile_flow
 from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED, keep_others
+from explorer.models import models
 
 TIGHT = ex.EventDriven(rtol=1e-11, atol=1e-12)
 FORMS = ("index1", "projected")
@@ -181,6 +182,20 @@ def test_the_error_of_the_penalty_falls_as_one_over_alpha():
             assert sens.solution.march.counts[2] <= 2 * calls
         assert np.abs(sens.solution.phi).max() <= 1 / alpha
         before = off
+
+
+@for_each("name", ["spherical_pendulum", "pendulum_moving_pivot", "pendulum_on_peg", "five_bar_b"])
+def test_a_penalty_takes_at_most_twice_the_right_hand_sides(name):
+    """At any alpha, and its error falls as 1 / alpha."""
+    system, more = models[name](), {"e": 0} if name == "five_bar_b" else {}
+    for rtol in (1e-8, 1e-11):
+        exact = ex.simulate(system, ex.EventDriven(rtol=rtol, atol=rtol / 10), **more)
+        for alpha in (1e4, 1e7, 1e10):
+            scheme = ex.EventDriven(rtol=rtol, atol=rtol / 10, formulation="penalty", alpha=alpha)
+            run = ex.simulate(system, scheme, **more)
+            assert run.march.counts[2] <= 1.9 * exact.march.counts[2]
+            off = np.abs(run.x[-1] - exact.x[-1]).max()
+            assert off <= 1e3 / alpha + 1e3 * rtol
 
 
 def test_redundant_constraints_run():

@@ -107,7 +107,8 @@ class EventDriven(Picks, Scheme):
         back on phi = 0 and phi' = 0. "projected": every stage of a step does. "penalty": by
         lam = alpha (phi'' + 2 xi omega phi' + omega^2 phi), off by O(1 / alpha).
     alpha, xi, omega : float
-        Penalty in kg, damping ratio, and natural frequency in rad/s of "penalty".
+        Penalty in kg, damping ratio, and natural frequency in rad/s of "penalty". Where a force
+        does not change, phi = lam / (alpha omega^2). A larger xi or omega makes the steps shorter.
     picks : str
         For a system with step functions: the continuation at each moment that has several, in
         order, by its number in `solution.choices` ("-, 2"); by default the first.
@@ -159,7 +160,7 @@ class EventDriven(Picks, Scheme):
     alpha: float = knob(
         1e7, 1e4, 1e12, "kg", "penalty of constraints", log=True, positive=True, minor=True
     )
-    xi: float = knob(1.0, 0, 2, text="damping ratio of the penalty", minor=True)
+    xi: float = knob(0.5, 0, 2, text="damping ratio of the penalty", minor=True)
     omega: float = knob(
         10.0, 1, 100, "rad/s", "natural frequency of the penalty", log=True, minor=True
     )
