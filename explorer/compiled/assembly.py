@@ -86,10 +86,8 @@ class Assembly:
         self, rho: Reals, t: float, q: np.ndarray, held: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return phi, phi_t and phi_q of the constraints that hold."""
-        phi, phi_t, G = np.split(
-            np.asarray(self._values(np.array([t, *q, *rho], float))), [self.m, 2 * self.m]
-        )
-        return phi[held], phi_t[held], G.reshape(self.m, self.n)[held]
+        out, m = np.asarray(self._values(np.array([t, *q, *rho], float))), self.m
+        return out[:m][held], out[m : 2 * m][held], out[2 * m :].reshape(m, self.n)[held]
 
     def _derivatives(
         self, rho: Reals, x: np.ndarray, held: np.ndarray, some: np.ndarray

@@ -57,7 +57,7 @@ class Question:
     def seeds(self) -> np.ndarray:
         """Derivative of the start, (n_x, p)."""
         flow = self.cost.flow
-        _, by_rho = self.start()
+        x, by_rho = self.start()
         states = [s.name for s in flow.states]
         seeds = np.zeros((flow.n_x, len(self.wrt)))
         for k, (name, place) in enumerate(zip(self.wrt, self.places, strict=True)):
@@ -67,7 +67,6 @@ class Question:
                 seeds[states.index(name), k] = 1.0
         if getattr(flow, "assembles", False):
             along = np.arange(len(self.rho))[:, None] == np.array(self.places)
-            x = self.start()[0]
             return assembly(self.system).start(self.rho, x, seeds, along.astype(float))[1]
         return seeds
 

@@ -42,7 +42,7 @@ WALK = np.dtype(
     ]
 )
 WalkRows = Annotated[np.ndarray, get_args(rows_of(WALK))[1]]
-EVERY = 4  # of so many steps the error of one is looked at
+EVERY = 8  # of so many steps the error of one is looked at
 
 
 class Sweep(NamedTuple):
@@ -205,7 +205,7 @@ def leap(
 def counted(walk: WalkRows, r: int) -> int:
     """Return for how many steps the error of the one in row `r` stands, 0: it is not looked at.
 
-    Every fourth one; and those beside an event, where a formula may have a kink.
+    One of `EVERY`; and those beside an event, where a formula may have a kink.
     """
     last = walk.size - 1
     if (r < last and walk[r + 1].kind != STEP_ROW) or (r > 0 and walk[r - 1].kind != STEP_ROW):
@@ -289,10 +289,14 @@ def step_back(
     for stage in range(many if held else used):
         y = stages[stage]
         for m in range(block):
-            total = 0.0
-            for j in range(stage):
-                total += A[stage, j] * K[j, m]
-            y[m] = steps.y[i, m] + h * total
+            y[m] = 0.0
+        for j in range(stage):
+            a = A[stage, j]
+            if a != 0.0:
+                for m in range(block):
+                    y[m] += a * K[j, m]
+        for m in range(block):
+            y[m] = steps.y[i, m] + h * y[m]
         here, status = at_stage(problem, stage, many), SUCCESS
         if stage == s and held:
             status = pull_back_projection(here, t + h, y, mu, sweep.gradient)
@@ -307,10 +311,14 @@ def step_back(
         for e in range(sets):
             of_mu = E[e - 1, stage] if e > 0 else A[s, stage] if stage < s else 0.0
             for m in range(block):
-                total = of_mu * mu[m]
-                for j in range(stage + 1, many if e > 0 else s):
-                    total += A[j, stage] * bars[3 * j + e, m]
-                weights[e, m] = h * total  # Kbar
+                weights[e, m] = of_mu * mu[m]
+            for j in range(stage + 1, many if e > 0 else s):
+                a = A[j, stage]
+                if a != 0.0:
+                    for m in range(block):
+                        weights[e, m] += a * bars[3 * j + e, m]
+            for m in range(block):
+                weights[e, m] *= h  # Kbar
         here = at_stage(problem, stage, many)
         pull_back(here, weights[:sets], bars[3 * stage : 3 * stage + 3], gains)
         if 0 < stage < s and projected(problem):
