@@ -493,3 +493,33 @@ def test_which_coordinates_depend_is_found_by_pivoting():
     twice = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0]])
     assert keep_others(twice.copy(), 2, np.zeros(3, np.int64)) == -1
     assert keep_others(twice[:1].copy(), 1, np.array([NAMED, NAMED, 0])) == -1
+
+
+def test_a_touch_without_impulse_is_a_near_miss_and_no_impact():
+    """Where the five-bar's first graze begins: the gap of a step has a zero, that of the flow not.
+
+    States are on their constraints a moment later, and a joint that seemed to close does not.
+    """
+    system, loose = ex.models.five_bar_b(), ex.EventDriven(rtol=1e-6, atol=1e-7)
+
+    def run(ground: float):
+        return ex.simulate(system, loose, ground=ground, t_end=4.0)
+
+    def count(one) -> int:
+        return len(one.events)
+
+    low, high = -2.35, -2.3166
+    few, many = count(run(low)), count(run(high))
+    assert few != many
+    while 0.5 * (low + high) not in (low, high):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if count(run(middle)) == few else (low, middle)
+    runs = [run(low + k * s) for s in (3e-16, 1e-14, 1e-12, 1e-10) for k in (-1, 0, 1)]
+    for one in runs:
+        assert one.certificate["impact law"].ok
+        assert all(e.impulse > 0 for e in one.events if e.kind == "impact")
+    touched = [one for one in runs if one.nearest == 0.0]
+    assert touched
+    sens = ex.sensitivity(system, loose, ["ground"], {"w": "y_2"}, rho=touched[0].rho, t_end=4.0)
+    assert "near miss" in {check.name for check in sens.trust.certificate.broken} or sens.doubts
+    assert not sens.trust.ok

@@ -30,6 +30,7 @@ SAME = 1e-3  # how far D may differ from that of a run at another tolerance
 FINEST = 1e-13  # tolerance of that run
 COARSER = 30.0  # or, over one's own, where that is as fine
 CLOSE = 1e-5  # derivatives to both sides that differ by no more are one
+_ROUNDS = 1e-12  # of its terms: what a change of a gap may be by round-off
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +154,7 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
         seen = np.inf if theirs is None else theirs.watch["nearest"][j]
         if not same or (np.isfinite(seen) and abs(seen - miss) > 0.5 * miss):
             t = float(march.watch["miss_at"][j])
-            end = (march.end()[3] != 0).any(axis=0) | _in_guards(question)
+            end = (march.end()[3] != 0).any(axis=0) & _moves(march, j, t) | _in_guards(question)
             size = np.abs(march.steps.y[:, : march.flow.n_x]).max(initial=1.0)
             found.append(
                 Doubt(
@@ -170,6 +171,18 @@ def _grazing(question: Question, run: Solution) -> list[Doubt]:
                 )
             )
     return found
+
+
+def _moves(march: March, j: int, t: float) -> np.ndarray:
+    """Return which columns (p,) move the gap of contact `j` at t; all, if guard `j` is no gap."""
+    flow = march.flow
+    if not flow.mechanical or j >= flow.n_c:
+        return np.ones(len(march.wrt), bool)
+    y = march.sample(np.array([t]))[0][0].reshape(-1, flow.n_x + 1)
+    inp, at = flow.input(march.rho), 2 * flow.rows + j * flow.n
+    inp[0], inp[1 : 1 + flow.n_x] = t, y[0, : flow.n_x]
+    G, Q = flow.bundles[1](inp)[at : at + flow.n], y[1:, : flow.n].T
+    return np.asarray(np.abs(G @ Q) > _ROUNDS * (np.abs(G) @ np.abs(Q)))
 
 
 def _watches(question: Question, k: int) -> bool:

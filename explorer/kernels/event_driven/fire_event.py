@@ -5,7 +5,7 @@ import numpy as np
 from explorer.codes import CHATTERING, EVENT_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.flow import flow
 from explorer.kernels.event_driven.initial_state import UNMADE
-from explorer.kernels.event_driven.records import CHAINED, UNARMED
+from explorer.kernels.event_driven.records import CHAINED, STRIKE, UNARMED
 from explorer.kernels.event_driven.saltation import bend, guard_gradient, largest, saltate
 from explorer.kernels.event_driven.sides import release
 from explorer.kernels.event_driven.structures import (
@@ -84,6 +84,20 @@ def depart(problem: Problem, options: Options, work: Workspace, event: Event, ca
     return SUCCESS
 
 
+@kernel(inner=True)
+def is_graze(problem: Problem, event: Event) -> bool:
+    """Whether a contact was struck without impulse, and is open: nothing has happened.
+
+    The zero of the polynomial of a step is then none of the flow, or one at which the gap opens.
+    """
+    if event.head[0].kind != STRIKE:
+        return False
+    met = False
+    for c in range(problem.sizes.n_c + problem.sizes.n_t):
+        met = met or event.row[event.at.p + c] != 0.0
+    return not met
+
+
 @kernel(inline=True)
 def time_back(events: Events, k: int, back: int) -> float:
     """Return the time of the event so many before number `k`."""
@@ -104,13 +118,16 @@ def happen(
 ) -> int:
     """Let guard `guard` fire at (t, y); return GOES_ON, or the status with which the run ends.
 
+    A contact that is touched without impulse is a near miss of distance 0, and no event.
     `how` it has come there: see EVENT.
     """
     run, y, head, at, nc = work.run, work.y, events.head, value_of(events.at), problem.sizes.n_c
     t, k, block = run[0].t, run[0].events, problem.sizes.n_x + 1
     if k >= options.max_events:
         return EVENT_CAP
-    stuck = (k > 0 and t == head[k - 1].t) or work.search.watch[guard].arm == UNARMED
+    watch = work.search.watch[guard]
+    stuck = (k > 0 and t == head[k - 1].t) or watch.arm == UNARMED
+    stuck = stuck or (watch.nearest == 0.0 and watch.miss_at == t)
     run[0].repeated = run[0].repeated + 1 if stuck else 0
     if run[0].repeated > REPEATS + 30 * nc:
         return CHATTERING
@@ -129,6 +146,10 @@ def happen(
         status = touch(problem, contacts, options, event, guard, y, crowd)
         if status != SUCCESS:
             return status
+        if is_graze(problem, event):
+            watch.nearest, watch.miss_at = 0.0, t
+            run[0].fresh = 1
+            return GOES_ON
     else:
         ends = switch(problem, automaton, options, event, guard, time_back(events, k, 12))
         if problem.functions.table[problem.state[0].mode].address == 0:
