@@ -37,6 +37,7 @@ from explorer.verification.energy import made_and_lost
 from explorer.verification.growth import mechanical_growth
 from explorer.verification.positions import drift, penetration
 from explorer.verification.steps import moreau
+from explorer.verification.touches import touches
 
 __all__ = ["MoreauJean"]
 
@@ -251,6 +252,7 @@ class MoreauJean(ImplicitCapturing):
         return [
             *moreau(solution),
             *penetration(solution),
+            *touches(solution, lambda: self.finer(solution)),
             *drift(solution),
             *made_and_lost(solution, damped=damped_by_theta(solution, self.theta)),
             *mechanical_growth(solution),

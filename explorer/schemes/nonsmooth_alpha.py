@@ -34,6 +34,7 @@ from explorer.verification.growth import newmark_growth
 from explorer.verification.newmark import equilibrium
 from explorer.verification.positions import penetration
 from explorer.verification.steps import contact_problem
+from explorer.verification.touches import touches
 
 if TYPE_CHECKING:
     from explorer.kernels.time_stepping.nonsmooth_alpha_structures import Method
@@ -66,12 +67,16 @@ class Alpha(ImplicitCapturing, Family):
     def certify(self, solution: Solution) -> list[Check]:
         """Return the checks: contact laws, positions, energy that is made."""
         if solution.system.constraints:
-            return certified(solution, self.lcp_tol)
+            return [
+                *certified(solution, self.lcp_tol),
+                *touches(solution, lambda: self.finer(solution)),
+            ]
         one_by_one = self.impact_steps > 1 and solution.p.shape[1]  # v inside an impact is none
         rows = ~np.any(solution.p > 0, axis=1) if one_by_one else None
         return [
             *contact_problem(solution, self.lcp_tol),
             *penetration(solution),
+            *touches(solution, lambda: self.finer(solution)),
             *made_and_lost(solution, self.conserved(solution), rows=rows),
             *equilibrium(solution),
             *newmark_growth(solution),

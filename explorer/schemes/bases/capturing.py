@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import ClassVar, TypeAlias
 
@@ -32,6 +32,7 @@ __all__ = ["LCP", "Capturing", "ImplicitCapturing"]
 
 LCP = ("lemke", "enumeration", "pgs")
 _ENUMERATED = 12  # unknowns at most whose cases are tried
+_MANY_STEPS = 50_000  # of which eight times as many would take long
 _NEARLY = 1e-6  # m/s: a residual that contacts which contradict each other do not have
 
 
@@ -151,6 +152,15 @@ class Capturing(Scheme):
             rho=dict(zip(compiled.system.parameters, map(float, rho), strict=True)),
             seconds=seconds,
         )
+
+    def finer(self, solution: Solution) -> Solution | None:
+        """Return a run again with an eighth of the step, None if these would be too many."""
+        if len(solution.t) > _MANY_STEPS:
+            return None
+        system, rho = solution.system, list(solution.rho.values())
+        q0, v0 = solution.q[0].copy(), solution.v[0].copy()
+        scheme, t_end = replace(self, h=self.h / 8), float(solution.t[-1])
+        return scheme.run(scheme.compile(system), rho, t_end, q0=q0, v0=v0)
 
     def check_massless(self, compiled: Compiled, bare: Massless, G: np.ndarray) -> None:
         """Refuse what the scheme cannot do with directions without mass; G holds entries."""
