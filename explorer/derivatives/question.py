@@ -172,8 +172,9 @@ def locating(system: System) -> type[Scheme]:
 
 
 def event_names(system: System) -> list[str]:
-    """Return the names of what can happen along a run: contacts or guards."""
-    return [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
+    """Return the names of what can happen along a run: contacts and changes, or guards."""
+    names = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
+    return names + [c.name for c in system.constraints if c.when is not None]
 
 
 def ask(

@@ -118,7 +118,7 @@ def limit_cycle(
     system : MechanicalSystem, HybridSystem or StepSystem
     scheme : EventDriven, optional
     section : str
-        A guard or a contact, by name.
+        A guard, a contact, or a constraint that begins to hold, by name.
     period : float or formula of the parameters
         Period in s, instead of a section, for a forced system, such as ``"2*pi/omega"``.
     count : int

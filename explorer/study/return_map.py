@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from explorer.compiled.assembly import assembly
-from explorer.derivatives.question import ask
+from explorer.derivatives.question import ask, event_names
 from explorer.derivatives.trust import Trust, trust
 from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import simulate
@@ -76,7 +76,8 @@ class ReturnMap:
     scheme : EventDriven, optional
         By default with rtol = 1e-11, atol = 1e-12, because Newton's method needs many digits.
     section : str, optional
-        A guard or a contact, by name. For a contact, impacts count, releases do not.
+        A guard, a contact, or a constraint with a `when`, by name. Impacts of a contact count, and
+        where a constraint begins to hold; releases do not.
     period : float or formula of the parameters, optional
         In s; for a system that depends on t.
     count : int
@@ -301,7 +302,7 @@ class ReturnMap:
 
 def _section(system: System, section: str | None, period: Value | None) -> str | None:
     """Return the checked section; None for a period."""
-    known = [c.name for c in system.contacts] or list(getattr(system, "guard_names", ()))
+    known = event_names(system)
     if period is not None:
         if section is not None:
             raise BadValue("Give a section or a period, not both.")
@@ -333,6 +334,6 @@ def _symbols(system: System) -> set[sp.Symbol]:
     else:
         assert isinstance(system, MechanicalSystem | LinearMechanicalSystem)
         formulas = [*system.mass, *system.force, *(c.gap for c in system.contacts)]
-        formulas += [c.phi for c in system.constraints]
+        formulas += [f for c in system.constraints for f in (c.phi, c.when) if f is not None]
         formulas += [f for c in system.contacts for f in dict(c.reset or {}).values()]
     return set().union(*(sp.sympify(f).free_symbols for f in formulas))
