@@ -505,3 +505,11 @@ def test_the_sketch_is_a_view_from_a_side_and_what_is_near_comes_last():
     corner = run.q[row, :3] + np.array(rotation(run.q[row, 3:7]), float) @ [0, 0.5, 0]
     assert film["xy"][-1, wire] == pytest.approx(corner[1:], abs=1e-5)
     assert film["xy"][-1, wire + 1] == pytest.approx([0, 3])
+
+
+def test_rims_are_round_to_half_a_pixel():
+    """A polygon of k corners is flat by 1 - cos(pi / k) of its radius: here of 150 pixels."""
+    rims = [s for s in ex.models.spinning_top().shapes if len(s.points) > 8]
+    assert len(rims) == 2
+    for rim in rims:
+        assert 150 * (1 - np.cos(np.pi / (len(rim.points) - 1))) <= 0.5
