@@ -123,3 +123,19 @@ def test_a_derivative_may_end_where_a_constraint_begins_to_hold(until):
     by_L = (when(L=1.2 + 1e-5) - when(L=1.2 - 1e-5)) / 2e-5
     by_d = (when(d=0.35 + 1e-5) - when(d=0.35 - 1e-5)) / 2e-5
     assert sens.cost_gradient == pytest.approx([by_L, by_d], abs=1e-7)
+
+
+def test_a_contact_that_closes_at_the_same_instant_is_first():
+    """`when` has the zero of the gap: whatever its formula, and however it rounds."""
+    found = set()
+    for when in ("-y", "1 - exp(y)", "-sin(y)", "-y*(1 + y**2)", "1 - (1 + y)**2"):
+        for height in (1.0, 0.7, 0.517):
+            system = ex.MechanicalSystem(
+                "both", q="x y", mass=[[1, 0], [0, 1]], force=[0, -9.81],
+                constraints=[Constraint("x", "track", when=when)],
+                contacts=[ex.Contact("y", e=0.5, name="floor")],
+            )  # fmt: skip
+            system.start(q=[0, height], t_end=1.05 * np.sqrt(2 * height / 9.81))
+            run = ex.simulate(system, ex.EventDriven())
+            found.add(tuple((e.kind, e.contact) for e in run.events))
+    assert found == {(("impact", "floor"),)}

@@ -31,7 +31,9 @@ class Constraint(metaclass=Checked):
         always holds. It may depend on t, q, v and parameters. Where it rises through zero phi must
         be zero, and the velocities jump: M (v+ - v-) + phi_q' P = 0 with phi_q v+ + phi_t = 0
         (Corner et al. 2019, eq. (82)). Where it falls the constraint is released, and velocities
-        are continuous. A formula that names the force of the constraint itself, ``lam_<name>``,
+        are continuous. At an instant, but for round-off, at which contacts close too, these are
+        first, and of several changes the one that is declared first; an impact that turns the
+        motion round may then leave the constraint as it was. A formula that names the force of the constraint itself, ``lam_<name>``,
         releases it for good.
     units : str, optional
         Unit of phi, as "m2"; "" for a pure number. By default it follows from the units of

@@ -5,7 +5,7 @@ zero (just after its event) is armed if it leaves, with its own residue as the z
 not leave yet (a release: a triple root) is armed when it is out of a small band.
 """
 
-from explorer.kernels.event_driven.flow import guard_count, guards
+from explorer.kernels.event_driven.flow import guard_count, guards, is_change
 from explorer.kernels.event_driven.guard_zero import (
     END,
     Bracket,
@@ -31,6 +31,8 @@ from explorer.kernels.references import kernel
 from explorer.kernels.structures import Matrix
 
 __all__ = ["first_event", "flags_of"]
+
+TIE = 1e-12  # of a step: roots of two functions with the same zero differ by less
 
 
 @kernel(inline=True)
@@ -162,6 +164,9 @@ def first_event(
 
     The watch is brought up to date for the part of the step before the event; the first of the
     samples holds the guards at the start of the step, the last but two those at the end on exit.
+
+    Guards that change constraints give way to those before them at the same instant but for
+    round-off: to contacts, and to changes that are declared before them.
     """
     found = search.found
     count = guard_count(problem, automaton)
@@ -172,7 +177,8 @@ def first_event(
     best, winner, slope = 2.0, NONE, 0.0
     for j in range(count):
         s = fires(problem, automaton, polynomial, search, j, best, final, band)
-        if s < best:
+        tie = TIE if winner >= 0 and is_change(problem, j) else 0.0
+        if s < best - tie:
             best, winner, slope = s, j, found[0].slope
     found[0].fraction, found[0].slope = best, slope
     return winner
