@@ -235,20 +235,32 @@ def test_a_tangent_slides_sticks_or_turns(monkeypatch):
         assert rows[held].closed == (then[0] if then else 0)
 
 
-@for_each(("seed", "form"), itertools.product(range(3), ("form_all", "form_active", "form_coupled")))
+@for_each(
+    ("seed", "form"), itertools.product(range(3), ("form_all", "form_active", "form_coupled"))
+)
 def test_the_delassus_matrix_is_formed_and_nothing_of_the_last_is_kept(monkeypatch, seed, form):
     """D = G W^-1 G', with compliance / (h^2 theta) on its diagonal, of all rows or the active ones."""
     rng, n, rows, h, theta = np.random.default_rng(seed), 5, 4, 0.1, 0.6
     act, held = np.array([2, 0, 3, 9]), 3
-    dense, soft, inverse = rng.normal(size=(rows, n)), np.array([0.0, 2.0, 3.0]), rng.uniform(1, 2, n)
+    dense, soft, inverse = (
+        rng.normal(size=(rows, n)),
+        np.array([0.0, 2.0, 3.0]),
+        rng.uniform(1, 2, n),
+    )
     W = np.diag(1 / inverse) + (form != "form_coupled") * 0.3
-    G = SimpleNamespace(ptr=np.arange(rows + 1) * n, col=np.tile(np.arange(n), rows), val=dense.ravel())
+    G = SimpleNamespace(
+        ptr=np.arange(rows + 1) * n, col=np.tile(np.arange(n), rows), val=dense.ravel()
+    )
     compliance = SimpleNamespace(diagonal=soft, ptr=None, col=np.zeros(0, int), val=None)
     for name in ("form_all", "form_active"):
         for solver in ("solve_factored", "solve_step"):
             monkeypatch.setitem(vars(forming)[name].__globals__, solver,
                                 lambda *given: given[-1].__setitem__(slice(None), np.linalg.solve(W, given[-1])))  # fmt: skip
-    kept, cones, state = [SimpleNamespace(count=2)], [SimpleNamespace(contacts=1)], [SimpleNamespace()]
+    kept, cones, state = (
+        [SimpleNamespace(count=2)],
+        [SimpleNamespace(contacts=1)],
+        [SimpleNamespace()],
+    )
     D = np.full((rows, rows), np.nan)
     work = SimpleNamespace(
         active=SimpleNamespace(D=D, act=act), iterate=SimpleNamespace(rhs=np.full(n, np.nan)), state=state,

@@ -230,7 +230,9 @@ def exact_bases(M, q, most):
         if leaving == 2 * m:
             break
         entering = (leaving + m) % (2 * m)
-        ratios = {i: [v / rows[i][entering] for v in rows[i]] for i in range(m) if rows[i][entering] > 0}
+        ratios = {
+            i: [v / rows[i][entering] for v in rows[i]] for i in range(m) if rows[i][entering] > 0
+        }
         if not ratios:
             break
         row = min(ratios, key=lambda i: (ratios[i][-1], basis[i] != 2 * m, ratios[i][:m]))

@@ -451,7 +451,9 @@ def test_a_running_cost_is_pulled_back_by_its_derivatives(monkeypatch, seed):
     np.testing.assert_array_equal(forces[0], g_lam)
 
 
-@for_each(("seed", "form", "times"), itertools.product(range(3), (INDEX1, PROJECTED, PENALTY), (0, 4)))
+@for_each(
+    ("seed", "form", "times"), itertools.product(range(3), (INDEX1, PROJECTED, PENALTY), (0, 4))
+)
 def test_a_step_goes_back_by_the_transpose_of_its_stages(monkeypatch, seed, form, times):
     """mu s+ = mu- s- + (what the gradient gains), with each stage put on its constraints, or none."""
     rng, stages, block, p, h = np.random.default_rng(seed), 4, 5, 2, 0.3

@@ -183,7 +183,15 @@ def test_newtons_method_ends_at_round_off_after_three_that_do_not_help():
     """Changes far below 1e-10 of the unknown that are not halved: three in a row, from then on."""
     left = {
         (1.0, 1e-12, 0.9e-12, 0.8e-12, 0.7e-12, 0.6e-12): 4,  # the first of them falls
-        (1.0, 2.0**-40, 2.0**-41, 0.9 * 2.0**-41, 0.8 * 2.0**-41, 0.7 * 2.0**-41, 0.0): 5,  # half falls
+        (
+            1.0,
+            2.0**-40,
+            2.0**-41,
+            0.9 * 2.0**-41,
+            0.8 * 2.0**-41,
+            0.7 * 2.0**-41,
+            0.0,
+        ): 5,  # half falls
         (1.0, 1e-12, 0.9e-12, 0.8e-12, 1e-13, 0.9e-13, 0.8e-13, 0.7e-13, 0.6e-13): 7,
     }
     for residuals, expected in left.items():
@@ -440,7 +448,9 @@ def test_a_linear_step_is_kept_or_repeated_as_its_error_tells(monkeypatch, row, 
     work.state[0].factored, work.state[0].h = h, 0.7
     work.true0[:], work.true1[:] = rng.normal(size=(2, n))
     record = SimpleNamespace(
-        t=h * np.arange(4.0), **{k: rng.normal(size=(4, n)) for k in "qva"}, error=np.full(4, np.nan)
+        t=h * np.arange(4.0),
+        **{k: rng.normal(size=(4, n)) for k in "qva"},
+        error=np.full(4, np.nan),
     )
     a, true0, true1, moved = record.a.copy(), work.true0.copy(), work.true1.copy(), []
     problem = SimpleNamespace(

@@ -33,8 +33,8 @@ class Constraint(metaclass=Checked):
         (Corner et al. 2019, eq. (82)). Where it falls the constraint is released, and velocities
         are continuous. At an instant, but for round-off, at which contacts close too, these are
         first, and of several changes the one that is declared first; an impact that turns the
-        motion round may then leave the constraint as it was. A formula that names the force of the constraint itself, ``lam_<name>``,
-        releases it for good.
+        motion round may then leave the constraint as it was. A formula that names the force of
+        the constraint itself, ``lam_<name>``, releases it for good.
     units : str, optional
         Unit of phi, as "m2"; "" for a pure number. By default it follows from the units of
         coordinates and parameters, if these are declared. Forces have the unit of energy over phi.
