@@ -11,12 +11,13 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.records import CONTACTS
+from explorer.kernels.event_driven.records import CHANGES_BY_ALL, CONTACTS
 from explorer.kernels.model.structures import Rows
 
 transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
 stepping = plain("time_stepping.moreau_jean_iteration")
 forming = plain("time_stepping.moreau_jean_contact")
+changing = plain("event_driven.change_constraints")
 
 
 def branch(conditions, picks=(), moment=0, before=1):
@@ -281,3 +282,32 @@ def test_the_delassus_matrix_is_formed_and_nothing_of_the_last_is_kept(monkeypat
         assert kept[0].count < 0
     if form == "form_all":
         assert (state[0].width, state[0].formed) == (rows - 1, h)
+
+
+@for_each("seed", range(3))
+def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, seed):
+    """r = a t + b q + c v of each change: r' = a + b v + c v', and r a moment later is r + r' dt."""
+    rng, n, n_w, n_rho = np.random.default_rng(seed), 4, 3, 2
+    a, (b, c), rates = rng.normal(size=n_w), rng.normal(size=(2, n_w, n)), 1 + 2 * n + n_rho
+    inp = np.full(rates + 2 * n, np.nan)
+    y, force = rng.normal(size=2 * n), rng.normal(size=n)
+    inp[0], inp[1 : 1 + 2 * n], inp[rates + n :] = 0.0, y, force
+    out, nan = np.full(99, np.nan), np.full(n_w * n_rho, np.nan)
+
+    def evaluate(table, which, inp, out):
+        q, v = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
+        told = [b.ravel(), c.ravel(), nan, a] if which == CHANGES_BY_ALL else [a * inp[0] + b @ q + c @ v]
+        told = np.concatenate(told)
+        out[: len(told)] = told
+
+    monkeypatch.setitem(changing.rate_of.__globals__, "evaluate", evaluate)
+    sizes = SimpleNamespace(n=n, n_w=n_w, n_rho=n_rho, rates=rates)
+    problem = SimpleNamespace(sizes=sizes, inp=inp, out=out, functions=SimpleNamespace(table=None))
+    before = inp.copy()
+    for k in range(n_w):
+        rate = a[k] + b[k] @ y[n:] + c[k] @ force
+        assert changing.rate_of(problem, k) == pytest.approx(rate)
+        dt = changing.AHEAD
+        now = b[k] @ y[:n] + c[k] @ y[n:] + dt * rate + dt**2 / 2 * (b[k] @ force)
+        assert changing.glance(problem, k, y) == pytest.approx(now, abs=1e-13)
+        np.testing.assert_array_equal(inp, before)

@@ -13,7 +13,7 @@ import explorer as ex
 from explorer.derivatives import verify
 from explorer.derivatives.doubts import _other, _other_one
 from explorer.derivatives.sequence import sequence
-from explorer.derivatives.trust import DIGITS, _grazing, _grown, trust
+from explorer.derivatives.trust import DIGITS, _grazing, _growth_of_adjoint, _grown, trust
 from explorer.derivatives.verify import _apart, another
 from explorer.kernels.event_driven.doubtful import NEAR
 from explorer.models import models
@@ -211,6 +211,12 @@ def test_growth_counts_parameters_in_their_size_or_range():
     assert both.trust.growth == pytest.approx(by_a / end, rel=1e-6)
 
 
+def test_what_moves_by_less_than_one_has_grown_too():
+    """x' = -x from 0.3: an error of the start is as large as the start, and never larger."""
+    calm = ex.sensitivity(exponential(), wrt="x", a=-1.0, b=0.0, x0=[0.3])
+    assert calm.trust.growth == pytest.approx(1, rel=1e-6)
+
+
 def test_growth_of_an_adjoint_is_that_of_an_error_at_the_start():
     """psi = x(T): mu = e^(a (T - t)), so an error of x0 counts x0 e^(a T), one at the end x(T)."""
     sens = ex.sensitivity(exponential(), None, "a", {"w": "x"}, "adjoint")
@@ -218,6 +224,31 @@ def test_growth_of_an_adjoint_is_that_of_an_error_at_the_start():
     assert sens.trust.growth == pytest.approx(10 * e / (9 * e + 1), rel=1e-6)
     calm = ex.sensitivity(exponential(), None, "a", {"w": "x"}, "adjoint", a=-1.0, b=1.0)
     assert calm.trust.growth == pytest.approx(1, rel=1e-6)  # at the end it is as large as it is
+
+
+@pytest.mark.parametrize("last", [None, 0, 1])
+def test_growth_of_an_adjoint_is_the_largest_beside_that_at_the_end(monkeypatch, last):
+    """|mu| |x| at the start, before and after each event, and at the end, whose state is another."""
+    rng, events, block = np.random.default_rng(4), 2, 3
+    monkeypatch.setattr(np, "empty_like", lambda like: np.full_like(like, np.nan))
+    parts = {name: rng.normal(size=(events, block + 1)) for name in ("x_minus", "x_plus")}
+    start, end = rng.normal(size=(2, block + 2))
+    march = SimpleNamespace(
+        flow=SimpleNamespace(n_x=block - 1), steps=SimpleNamespace(y=start[None]), y=end, part=parts.get
+    )
+    question = SimpleNamespace(last_place=lambda solution: last)
+    count = events if last is None else last  # the cost is that of the state before the last
+    states = [start[:block]]
+    for k in range(count):
+        states += [parts["x_minus"][k, :block], parts["x_plus"][k, :block]]
+    states.append(end[:block] if last is None else parts["x_minus"][last, :block])
+    monkeypatch.setattr(march, "part", lambda name: parts[name][:, :block])
+    mu = rng.normal(size=(len(states), block))
+    weight = np.array([np.abs(m) @ np.abs(x) for m, x in zip(mu, states, strict=True)])
+    grown = _growth_of_adjoint(question, SimpleNamespace(march=march), mu)
+    assert grown == pytest.approx(weight.max() / weight[-1])
+    mu[-1] = 0.0
+    assert _growth_of_adjoint(question, SimpleNamespace(march=march), mu) == 0.0
 
 
 @pytest.mark.parametrize(("reset", "grown"), [("3*x - 2.9", 30), ("x/4 + 1", 1)])

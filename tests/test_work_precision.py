@@ -95,6 +95,13 @@ def test_all_schemes_of_a_model_by_themselves():
     }
 
 
+def test_steps_are_halved_from_eight_of_the_model_on():
+    duffing = models["duffing"]()
+    (curve,) = work_precision(duffing, Newmark, t_end=8 * duffing.h, repeats=1).curves
+    assert [s.h / duffing.h for s in curve.schemes] == [8, 4, 2, 1, 0.5, 0.25, 0.125]
+    assert curve.steps.tolist() == [1, 2, 4, 8, 16, 32, 64]
+
+
 @pytest.mark.parametrize(
     ("system", "arguments", "said"),
     [
