@@ -11,13 +11,14 @@ from loops import for_each
 from plain import plain
 
 from explorer.codes import SUCCESS
-from explorer.kernels.event_driven.records import CHANGES_BY_ALL, CONTACTS
+from explorer.kernels.event_driven.records import CHANGES_BY_ALL, CONTACTS, DYNAMICS
+from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED
 from explorer.kernels.model.structures import Rows
 
 transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
 stepping = plain("time_stepping.moreau_jean_iteration")
 forming = plain("time_stepping.moreau_jean_contact")
-changing = plain("event_driven.change_constraints")
+changing, law = plain("event_driven.change_constraints"), plain("event_driven.velocity_reset")
 
 
 def branch(conditions, picks=(), moment=0, before=1):
@@ -311,3 +312,38 @@ def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, se
         now = b[k] @ y[:n] + c[k] @ y[n:] + dt * rate + dt**2 / 2 * (b[k] @ force)
         assert changing.glance(problem, k, y) == pytest.approx(now, abs=1e-13)
         np.testing.assert_array_equal(inp, before)
+
+
+@for_each(("contact", "kept"), itertools.product(range(2), range(2)))
+def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(monkeypatch, contact, kept):
+    """M (v+ - v-) = E' p_E + G' p_G; of p_E what is along the gap is the impulse of the contact."""
+    n, n_c, first, count, rng = 4, 2, 3, 5, np.random.default_rng(kept)
+    marks = np.zeros((n_c, 1 + n), int)
+    marks[contact, 1 + rng.permutation(n)[:3]] = [NAMED, *[(NAMED, KEPT)[kept]] * 2]
+    on = [*np.flatnonzero(marks[contact, 1:] == NAMED), *np.flatnonzero(marks[contact, 1:] == KEPT)]
+    M, G = rng.normal(size=(n, n)), rng.normal(size=(count, n))
+    W = np.vstack([np.eye(n)[on], G[4:]])
+    p, v = rng.normal(size=n), rng.normal(size=(2, n))
+    v[1] = v[0] + np.linalg.solve(M, W.T @ p)
+    at = SimpleNamespace(x_minus=1, x_plus=10, p=20)
+    row, out = np.full(30, np.nan), np.full(99, np.nan)
+    row[at.x_minus + n :][:n], row[at.x_plus + n :][:n] = v
+
+    def evaluate(table, which, inp, out):
+        told = M.ravel() if which == DYNAMICS else np.append(np.full(2 * count, np.nan), G)
+        out[:], out[: told.size] = np.nan, told
+
+    space = law.law_impulses.__globals__
+    monkeypatch.setitem(space, "evaluate", evaluate)
+    monkeypatch.setitem(space, "transposed_solve",
+                        lambda W, n, pivots, x: x.__setitem__(slice(n), np.linalg.solve(W.T, x[:n])))  # fmt: skip
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n=n, rows=count, n_c=n_c, n_t=1), functions=SimpleNamespace(table=None),
+        rows=[SimpleNamespace(closed=c) for c in (1, 1, 1, 0, 1)], inp=None, out=out, resets=marks,
+        saddle=SimpleNamespace(W=W, pivots=None, tangent=np.full(n, np.nan)),
+    )  # fmt: skip
+    law.law_impulses(problem, None, SimpleNamespace(row=row, at=at), contact)
+    slope = G[contact, on]
+    expected = np.full(count, np.nan)
+    expected[contact], expected[4] = slope @ p[:3] / (slope @ slope), p[3]
+    np.testing.assert_allclose(row[at.p : at.p + count], expected, rtol=1e-9)

@@ -184,6 +184,23 @@ def test_direct_adjoint_and_complex_step_agree(name):
     assert difference.residuals["direct"] < 1e-6
 
 
+def test_a_complex_step_sticks_slips_and_turns():
+    """A block on a moving belt, behind contacts that stay open: its events are those of the belt."""
+    block = ex.MechanicalSystem(
+        "block", q="x y z", params={"k": 1.0, "v": 0.1, "mu": 0.25}, mass=np.diag([1.0, 1.0, 1.0]).tolist(),
+        force=["-k*x", "-1", "0"],
+        contacts=[ex.Contact("z + 9", e=0), ex.Contact("z + 8", e=0, mu="mu", slip="v_x"),
+                  ex.Contact("y", e=0, mu="mu", mu_s="2*mu", slip="v_x - v")],
+        start={"q": [0, 0, 0], "v": [0, 0, 0], "t_end": 9.0},
+    )  # fmt: skip
+    asked = {"wrt": ("k", "v", "mu"), "cost": {"w": "x + 2*v_x"}}
+    direct = ex.sensitivity(block, TIGHT, **asked)
+    assert {e.kind for e in direct.solution.events} >= {"slips", "sticks"}
+    other = ex.sensitivity(block, TIGHT, method="complex_step", **asked)
+    np.testing.assert_allclose(other.cost_gradient, direct.cost_gradient, rtol=1e-9, atol=1e-9)
+    assert other.residuals["direct"] < 1e-9
+
+
 def test_derivatives_at_several_times_are_those_at_each():
     sens = ex.sensitivity(models["bouncing_ball"](), wrt=("g", "e"), t_end=1.0)
     t = [0.1, sens.events[0].t]
