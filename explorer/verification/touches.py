@@ -74,7 +74,8 @@ def _turns(solution: Solution, c: int) -> list[_Turn]:
     if solution.system.contacts[c].compliance != 0:
         return []
     t, gap, speed = solution.t, solution.gap[:, c], solution.gap_dot[:, c]
-    on, free = solution.p[:, c] > 0, ~(solution.p > 0).any(axis=1)
+    on: np.ndarray = solution.p[:, c] > 0
+    free: np.ndarray = ~np.any(solution.p > 0, axis=1)
     jumps = np.append(0.0, np.abs(np.diff(speed)) * np.diff(t)) * ~free
     error = np.append(0.0, np.cumsum(jumps)[:-1])  # of the impacts before a row
     rows = np.arange(3, len(t) - 1)
