@@ -68,7 +68,9 @@ def test_constraints_that_say_the_same_run_on(form):
     assert np.abs(np.hypot(*run.q.T) - 1).max() < 1e-4
     straight = tied("x - y", "2*x - 2*y", "(x - y)*(1 + y**2)", redundant=True, v=[3, 3])
     assert ex.simulate(straight, ex.EventDriven(formulation=form)).status.ok
-    assert ex.simulate(ex.models.parallelogram(), ex.EventDriven(formulation=form)).status.ok
+    for e in (0.7, 0):  # it comes to rest on its stop: nothing but round-off is left of gamma
+        run = ex.simulate(ex.models.parallelogram(), ex.EventDriven(formulation=form), e=e)
+        assert run.status.ok
 
 
 def test_a_loss_of_rank_is_seen_beside_a_redundant_constraint():

@@ -20,13 +20,16 @@ __all__ = ["contradiction"]
 
 APART = 1e-6  # of the terms of gamma_c: two constraints that agree differ by round-off
 SOFT = 1e-3  # the same, or of accelerations, where penalties let the constraints yield
-NOISE = 1e-10  # of the squared speeds over the size of the coordinates, which cancel in gamma
+# of the squared speeds over the size of the coordinates, which cancel in gamma; and of what moves a
+# coordinate by its size in the run
+NOISE = 1e-10
 
 
 @kernel(inner=True)
-def contradiction(problem: Problem, t: float, y: Vector) -> int:
+def contradiction(problem: Problem, t: float, y: Vector, span: float) -> int:
     """Return a constraint that holds at (t, y) and contradicts those before it, or -1.
 
+    What would not be seen in a run of the length `span` counts as round-off.
     Gram and Schmidt, twice, on rows (G, gamma, size of the terms of gamma). Overwrites W. In `inp`
     stand the last accelerations.
     """
@@ -42,7 +45,7 @@ def contradiction(problem: Problem, t: float, y: Vector) -> int:
     evaluate(problem.functions.table, CONTACTS, inp, out)
     inp[problem.sizes.penalty], inp[problem.sizes.penalty + 1] = damping, stiffness
     fast, reach = largest(y, n, 2 * n), largest(y, 0, n)
-    noise = NOISE * fast * fast / reach if reach > 0.0 else 0.0
+    noise = NOISE * (fast * fast / reach + reach / span**2) if reach > 0.0 else 0.0
     apart, held, rates = APART, 0, problem.sizes.rates
     if problem.state[0].form == PENALTY:
         apart, noise = SOFT, noise + SOFT * largest(inp, rates + n, rates + 2 * n)

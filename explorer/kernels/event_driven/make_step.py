@@ -279,7 +279,7 @@ def make_step(
         next_h = min(next_h, whole * min(10.0, 0.9 * max(reach.blur, 1e-9) ** -0.2))
     status = arrive(problem, automaton, method, options, work, steps, reach)
     if status == SUCCESS and problem.state[0].dependent > 0:
-        problem.state[0].fault = contradiction(problem, run[0].t, work.y)
+        problem.state[0].fault = contradiction(problem, run[0].t, work.y, options.t_end)
         status = CONTRADICTORY if problem.state[0].fault >= 0 else SUCCESS
     if status != SUCCESS or reach.guard >= 0:
         return status, reach.guard

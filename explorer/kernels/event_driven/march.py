@@ -109,7 +109,7 @@ def begin_stretch(
     run, step, search, y, slope = work.run, work.step, work.search, work.y, work.step.slope
     t, h, width, longest = run[0].t, run[0].h, options.columns, options.h_max
     if problem.state[0].dependent > 0:
-        problem.state[0].fault = contradiction(problem, t, y)
+        problem.state[0].fault = contradiction(problem, t, y, options.t_end)
         if problem.state[0].fault >= 0:
             return CONTRADICTORY, NONE
     chart(problem, work.rank, t, y)

@@ -26,7 +26,7 @@ from explorer.types import FormulaMatrix, Value
 
 __all__ = ["Bodies", "Place"]
 
-_ROUND = 40  # corners of a rim: flat by 0.3 % of its radius
+_ROUND = 32  # corners of a rim: flat by 0.5 % of its radius
 
 Place: TypeAlias = "PointPlace | Body"  # a body stands for its centre
 Turn: TypeAlias = "Sequence[Value] | tuple[Sequence[Value], Value]"
