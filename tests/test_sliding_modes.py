@@ -49,7 +49,7 @@ class System:
                              (active.SCRATCH, 1 + X + RHO), (active.RHO, 1 + X)):  # fmt: skip
             self.words[place] = value
         for place in (active.FLOW, active.FLOW_ALL, active.RATE, active.RATE_ALL, active.SWITCH):
-            self.words[place] = place
+            self.words[place], self.words[place + 1] = place, 100 + place  # of the function, its data
         self.mode(0, 0, self.signs)
         for space in (active.solve.__globals__, modes.evaluate.__globals__):
             space["call"] = self.call
@@ -69,6 +69,7 @@ class System:
 
     def call(self, address, data, out, base):
         """Write what a native function of the model would."""
+        assert data == 100 + address
         y, alpha = np.delete(base, range(1 + X, 1 + X + C)), base[1 + X : 1 + X + C]
         t, x, rho = [0], [*range(1, 1 + X)], [*range(1 + X, 1 + X + RHO)]
 
@@ -116,7 +117,7 @@ class System:
 
     def jacobian(self, alpha):
         base, out = np.concatenate([self.y[: 1 + X], alpha, self.y[1 + X :]]), np.zeros(99)
-        self.call(active.RATE_ALL, 0, out, base)
+        self.call(active.RATE_ALL, 100 + active.RATE_ALL, out, base)
         return out[2 * C + C * X : 2 * C + C * X + C * C].reshape(C, C)
 
     def evaluate(self, task, rest=(), size=40, mode=0):

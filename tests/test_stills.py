@@ -63,6 +63,20 @@ def test_a_curve_lies_where_its_values_are():
     assert np.abs(np.interp(t, time, value) - np.sin(t)).max() < 0.01  # a pixel
 
 
+@pytest.mark.parametrize(("anchored", "anchor"), [("y", "x"), ("x", "y")])
+def test_a_circle_is_round_where_units_are_as_long_on_both_axes(anchored, anchor):
+    """And an ellipse where they are not; whichever axis follows the other."""
+    turn = np.linspace(0, 2 * np.pi, 200)
+    for follows in (True, False):
+        layout = {"xaxis": {"range": [-3, 3]}, "yaxis": {"range": [-3, 3]}, "height": 400}
+        layout[f"{anchored}axis"] |= {"scaleanchor": anchor} if follows else {}
+        figure = go.Figure({"x": np.cos(turn), "y": np.sin(turn), "line": {"color": "#123456"}}, layout)
+        tree = ET.fromstring(still(figure))
+        (curve,) = [p for p in tree.iter(f"{SVG}path") if p.get("stroke") == "#123456"]
+        wide, high = np.ptp(points(curve.get("d")), axis=0)
+        assert (abs(wide - high) <= 1.0) == follows
+
+
 def test_a_jump_is_open_in_a_still():
     run = ex.simulate(ex.models.bouncing_ball(), t_end=1.0)
     tree = ET.fromstring(still(ex.views.velocities(run)))
