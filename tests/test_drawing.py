@@ -464,6 +464,20 @@ def test_a_run_is_read_where_it_bends():
     assert decimate.fine(SimpleNamespace(has=lambda name: False)).has("march") is False
 
 
+@for_each("window", [(0.2, 0.3), (-1.0, 0.3), (0.9, 7.0)])
+def test_a_window_is_read_three_times_a_pixel(window):
+    """Equally spaced, both ends included, beside the times of the whole run."""
+
+    def sample(t, exact):
+        return (np.column_stack([3 * t, 5 + 0 * t]),)
+
+    march = SimpleNamespace(knots=np.array([0.0, 1.0]), hits=np.array([]), sample=sample, n_x=2)
+    run, width = SimpleNamespace(march=march, t=np.array([0.0, 1.0])), 70
+    own = np.linspace(*np.clip(window, 0.0, 1.0), 3 * width + 2)
+    expected = np.union1d(np.linspace(0.0, 1.0, decimate._EVEN + 1), own)
+    np.testing.assert_array_equal(decimate._times(run, window, width, 1.0), expected)
+
+
 @for_each("hits", ([], [0.25, 0.75]))
 def test_only_what_bends_is_read_more_often(hits):
     """Times are halved until the chord is near enough, and no further; a straight line is left."""
@@ -1218,3 +1232,14 @@ def test_twins_part_at_the_first_event_that_only_one_has():
         (one(("a", 1.0), ("b", 2.0), ("b", 3.0)), 3.0), (one(("b", 0.5), ("b", 2.0)), 0.5),
     ):  # fmt: skip
         assert _parting(low, high, 9.0) == _parting(high, low, 9.0) == wanted
+
+
+@for_each("last", (False, True))
+def test_a_legend_that_asks_for_the_next_plot_stands_there_if_there_is_one(last):
+    """The last plot of a column has no next one, and keeps its own."""
+    plots = [SimpleNamespace(), SimpleNamespace()]
+    named = {"name": "a", "showlegend": True, "legend": "next"}
+    drawn = [[], [dict(named)]] if last else [[dict(named)], []]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compose, "_joined", lambda plot, follower: True)
+        assert compose._legends(plots, drawn, 500.0) == [0, 1]
