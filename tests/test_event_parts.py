@@ -17,7 +17,7 @@ from explorer.kernels.model.structures import Rows
 
 transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
 stepping = plain("time_stepping.moreau_jean_iteration")
-forming = plain("time_stepping.moreau_jean_contact")
+forming, turning = plain("time_stepping.moreau_jean_contact"), plain("time_stepping.moreau_jean_rows")
 changing, law = plain("event_driven.change_constraints"), plain("event_driven.velocity_reset")
 
 
@@ -347,3 +347,30 @@ def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(monk
     expected = np.full(count, np.nan)
     expected[contact], expected[4] = slope @ p[:3] / (slope @ slope), p[3]
     np.testing.assert_allclose(row[at.p : at.p + count], expected, rtol=1e-9)
+
+
+@for_each(("seed", "held"), itertools.product(range(4), (0, 2, 3)))
+def test_rows_that_have_turned_tell_by_how_much_their_laws_are_broken(seed, held):
+    """The change of G v + gap_t of active rows and of constraints, beside its largest term."""
+    rng, n, nc, rows, constraints = np.random.default_rng(seed), 3, 2, 4, 2
+    every, at_G = rows + constraints, 11
+    act, v, bias = np.array([3, 0, 2]), rng.normal(size=n), rng.normal(size=constraints)
+    rate, before = rng.normal(size=3), rng.normal(size=(every, n))
+    G, by_time = before + 0.1 * rng.normal(size=(every, n)), rng.normal(size=every)
+    out = np.full(at_G + every * n, np.nan)
+    out[nc : nc + every], out[at_G:] = by_time, G.ravel()
+    contacts = SimpleNamespace(ptr=np.arange(every + 1) * n, col=np.tile(np.arange(n), every), val=before.ravel().copy())
+    problem = SimpleNamespace(
+        contacts=SimpleNamespace(G=contacts), bundles=SimpleNamespace(out=out), outputs=SimpleNamespace(G=at_G),
+        sizes=SimpleNamespace(contacts=nc, rows=rows),
+    )  # fmt: skip
+    work = SimpleNamespace(active=SimpleNamespace(act=act, rate=rate.copy()), iterate=SimpleNamespace(v=v, bias=bias.copy()))
+    on = [*act[:held], *range(rows, every)]
+    old = np.append(rate[:held], bias)
+    moved = np.abs((G - before)[on] @ v + by_time[on] - old).max()
+    most = max(np.abs(G[on] * v).max(), np.abs(by_time[on]).max())
+    assert turning.retake(problem, work, held) == pytest.approx(moved / most)
+    np.testing.assert_array_equal(contacts.val, G.ravel())
+    np.testing.assert_array_equal(work.active.rate, [*by_time[on[:held]], *rate[held:]])
+    np.testing.assert_array_equal(work.iterate.bias, by_time[rows:])
+    assert turning.retake(problem, work, held) == pytest.approx(0.0, abs=1e-15)
