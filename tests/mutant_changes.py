@@ -32,6 +32,10 @@ _BAND = re.compile(
 )
 # And what asks for the place of a tangent among the rows of contacts: it is never 0.
 _PLACE = re.compile(r"\b(t|s|r|place\[\w+\]) (?:> 0|>= 1|<= 0|< 1)(?![\w.])")
+# And any negative number where -1 says that nothing is kept.
+_NOTHING = re.compile(r"kept\[0\]\.(?:count|contacts) = -2$")
+# And the layout of an array that is not promised to be dense.
+_LAYOUT = re.compile(r"^\w+ = Annotated\[np\.ndarray, \w+\[(?::, )*::2\]\]$")
 
 
 @functools.cache
@@ -43,7 +47,8 @@ def reasons() -> dict[tuple[str, str], str]:
 def equivalent(file: str, line: str) -> bool:
     """Whether no test can kill the mutant of a file that has this line."""
     place = file.startswith("kernels/friction/") and _PLACE.search(line) is not None
-    return place or _BAND.search(line) is not None or (file, line) in reasons()
+    alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT))
+    return place or alike or (file, line) in reasons()
 
 
 class Mutant(NamedTuple):

@@ -17,7 +17,10 @@ from explorer.kernels.model.structures import Rows
 
 transition, impact = plain("event_driven.transition"), plain("event_driven.contact_impact")
 stepping = plain("time_stepping.moreau_jean_iteration")
-forming, turning = plain("time_stepping.moreau_jean_contact"), plain("time_stepping.moreau_jean_rows")
+forming, turning = (
+    plain("time_stepping.moreau_jean_contact"),
+    plain("time_stepping.moreau_jean_rows"),
+)
 changing, law = plain("event_driven.change_constraints"), plain("event_driven.velocity_reset")
 
 
@@ -297,7 +300,11 @@ def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, se
 
     def evaluate(table, which, inp, out):
         q, v = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
-        told = [b.ravel(), c.ravel(), nan, a] if which == CHANGES_BY_ALL else [a * inp[0] + b @ q + c @ v]
+        told = (
+            [b.ravel(), c.ravel(), nan, a]
+            if which == CHANGES_BY_ALL
+            else [a * inp[0] + b @ q + c @ v]
+        )
         told = np.concatenate(told)
         out[: len(told)] = told
 
@@ -315,7 +322,9 @@ def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, se
 
 
 @for_each(("contact", "kept"), itertools.product(range(2), range(2)))
-def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(monkeypatch, contact, kept):
+def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(
+    monkeypatch, contact, kept
+):
     """M (v+ - v-) = E' p_E + G' p_G; of p_E what is along the gap is the impulse of the contact."""
     n, n_c, first, count, rng = 4, 2, 3, 5, np.random.default_rng(kept)
     marks = np.zeros((n_c, 1 + n), int)
@@ -359,12 +368,17 @@ def test_rows_that_have_turned_tell_by_how_much_their_laws_are_broken(seed, held
     G, by_time = before + 0.1 * rng.normal(size=(every, n)), rng.normal(size=every)
     out = np.full(at_G + every * n, np.nan)
     out[nc : nc + every], out[at_G:] = by_time, G.ravel()
-    contacts = SimpleNamespace(ptr=np.arange(every + 1) * n, col=np.tile(np.arange(n), every), val=before.ravel().copy())
+    contacts = SimpleNamespace(
+        ptr=np.arange(every + 1) * n, col=np.tile(np.arange(n), every), val=before.ravel().copy()
+    )
     problem = SimpleNamespace(
         contacts=SimpleNamespace(G=contacts), bundles=SimpleNamespace(out=out), outputs=SimpleNamespace(G=at_G),
         sizes=SimpleNamespace(contacts=nc, rows=rows),
     )  # fmt: skip
-    work = SimpleNamespace(active=SimpleNamespace(act=act, rate=rate.copy()), iterate=SimpleNamespace(v=v, bias=bias.copy()))
+    work = SimpleNamespace(
+        active=SimpleNamespace(act=act, rate=rate.copy()),
+        iterate=SimpleNamespace(v=v, bias=bias.copy()),
+    )
     on = [*act[:held], *range(rows, every)]
     old = np.append(rate[:held], bias)
     moved = np.abs((G - before)[on] @ v + by_time[on] - old).max()

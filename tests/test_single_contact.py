@@ -156,7 +156,7 @@ def test_across_what_nothing_moves_friction_is_as_large_as_it_may_be(push):
     for slip in (1.0, -2.0, 1e-3):
         *P, doing = one.in_plane(D.ravel(), 0, mu, -push, 0.0, slip)
         assert doing == 1
-        assert P == pytest.approx([push, 0.0, -mu * push * np.sign(slip)], rel=1e-6)
+        assert pytest.approx([push, 0.0, -mu * push * np.sign(slip)], rel=1e-6) == P
 
 
 @pytest.mark.parametrize("along", [(0.7, 0.0), (0.0, 0.7), (0.3, -0.2)])

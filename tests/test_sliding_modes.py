@@ -49,7 +49,10 @@ class System:
                              (active.SCRATCH, 1 + X + RHO), (active.RHO, 1 + X)):  # fmt: skip
             self.words[place] = value
         for place in (active.FLOW, active.FLOW_ALL, active.RATE, active.RATE_ALL, active.SWITCH):
-            self.words[place], self.words[place + 1] = place, 100 + place  # of the function, its data
+            self.words[place], self.words[place + 1] = (
+                place,
+                100 + place,
+            )  # of the function, its data
         self.mode(0, 0, self.signs)
         for space in (active.solve.__globals__, modes.evaluate.__globals__):
             space["call"] = self.call

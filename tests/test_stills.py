@@ -70,7 +70,9 @@ def test_a_circle_is_round_where_units_are_as_long_on_both_axes(anchored, anchor
     for follows in (True, False):
         layout = {"xaxis": {"range": [-3, 3]}, "yaxis": {"range": [-3, 3]}, "height": 400}
         layout[f"{anchored}axis"] |= {"scaleanchor": anchor} if follows else {}
-        figure = go.Figure({"x": np.cos(turn), "y": np.sin(turn), "line": {"color": "#123456"}}, layout)
+        figure = go.Figure(
+            {"x": np.cos(turn), "y": np.sin(turn), "line": {"color": "#123456"}}, layout
+        )
         tree = ET.fromstring(still(figure))
         (curve,) = [p for p in tree.iter(f"{SVG}path") if p.get("stroke") == "#123456"]
         wide, high = np.ptp(points(curve.get("d")), axis=0)

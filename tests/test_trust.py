@@ -13,7 +13,7 @@ import explorer as ex
 from explorer.derivatives import verify
 from explorer.derivatives.doubts import _other, _other_one
 from explorer.derivatives.sequence import sequence
-from explorer.derivatives.trust import DIGITS, _grazing, _growth_of_adjoint, _grown, trust
+from explorer.derivatives.trust import DIGITS, _grazing, _grown, _growth_of_adjoint, trust
 from explorer.derivatives.verify import _apart, another
 from explorer.kernels.event_driven.doubtful import NEAR
 from explorer.models import models
@@ -234,7 +234,10 @@ def test_growth_of_an_adjoint_is_the_largest_beside_that_at_the_end(monkeypatch,
     parts = {name: rng.normal(size=(events, block + 1)) for name in ("x_minus", "x_plus")}
     start, end = rng.normal(size=(2, block + 2))
     march = SimpleNamespace(
-        flow=SimpleNamespace(n_x=block - 1), steps=SimpleNamespace(y=start[None]), y=end, part=parts.get
+        flow=SimpleNamespace(n_x=block - 1),
+        steps=SimpleNamespace(y=start[None]),
+        y=end,
+        part=parts.get,
     )
     question = SimpleNamespace(last_place=lambda solution: last)
     count = events if last is None else last  # the cost is that of the state before the last
