@@ -326,7 +326,7 @@ def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(
     monkeypatch, contact, kept
 ):
     """M (v+ - v-) = E' p_E + G' p_G; of p_E what is along the gap is the impulse of the contact."""
-    n, n_c, first, count, rng = 4, 2, 3, 5, np.random.default_rng(kept)
+    n, n_c, count, rng = 4, 2, 5, np.random.default_rng(kept)
     marks = np.zeros((n_c, 1 + n), int)
     marks[contact, 1 + rng.permutation(n)[:3]] = [NAMED, *[(NAMED, KEPT)[kept]] * 2]
     on = [*np.flatnonzero(marks[contact, 1:] == NAMED), *np.flatnonzero(marks[contact, 1:] == KEPT)]

@@ -25,6 +25,7 @@ inner, whole = (
     plain("time_stepping.nonsmooth_alpha_iteration"),
     plain("time_stepping.nonsmooth_alpha"),
 )
+constrained = plain("time_stepping.constrained_alpha")
 N, NC, METHOD_AF = 3, 4, 0.4
 
 
@@ -191,3 +192,51 @@ def test_contacts_that_take_part_from_the_start_of_a_step(level, row):
     slope = (record.q[i] - record.q[i - 1]) / 0.05 if i else record.v[i]
     np.testing.assert_allclose(w.before, record.q[i] - h * slope)
     assert w.state[0].before == h
+
+
+@for_each("seed", range(4))
+def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch, seed):
+    """With straight ones each correction asks for the gap and for phi = 0 at its own end."""
+    rng, n, nc, by = np.random.default_rng(seed), 5, 2, 2
+    slope, level, d = rng.normal(size=(nc + by, n)), rng.normal(size=nc + by), rng.normal(size=n)
+    W = np.zeros((n + by, n + by))
+    W[:n, :n] = np.diag(rng.uniform(1, 2, n))
+    W[n:, :n], W[:n, n:] = slope[nc:], slope[nc:].T
+    out, space, tried = np.full(9, np.nan), constrained.positions.__globals__, []
+    rows = Rows(np.arange(nc + by + 1) * n, np.tile(np.arange(n), nc + by), slope.ravel().copy())
+
+    def close(problem, work, step, q):
+        out[: nc + by] = level + slope @ q[:n]
+        return True
+
+    def answer(problem, work, m, free):
+        assert m == nc
+        assert [*work.act[:nc]] == [0, 1]
+        np.testing.assert_allclose(work.w[:nc], (level + slope @ (d + free[:n]))[:nc], atol=1e-12)
+        np.testing.assert_allclose((level + slope @ (d + free[:n]))[nc:], 0.0, atol=1e-12)
+        push = np.linalg.solve(W, np.append(slope[:nc].T @ [0.3, 0.2], np.zeros(by)))
+        free[:] += push
+        tried.append(free[:n].copy())
+        return 0, 0.02
+
+    stand_ins = {"close": close, "answer": answer, "turn": lambda *_: None, "factor": lambda *_: True,
+                 "solve_step": lambda saddle, x: x.__setitem__(slice(None), np.linalg.solve(W, x))}  # fmt: skip
+    for name, stand_in in stand_ins.items():
+        monkeypatch.setitem(space, name, stand_in)
+    work = SimpleNamespace(
+        shift=np.full(n, np.nan), dx=np.full(n + by, np.nan), zero=np.zeros(n), d=d.copy(), v=np.zeros(n),
+        act=np.zeros(nc, int), w=np.full(nc, np.nan),
+    )  # fmt: skip
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n=n, rows=nc, constraints=by, contacts=nc), G=rows, newton_max=9, saddle=None,
+        bundles=SimpleNamespace(out=out), matrices=SimpleNamespace(K=None), outputs=SimpleNamespace(phi=nc),
+    )  # fmt: skip
+    record, step = (
+        SimpleNamespace(residuals=np.zeros((3, 2))),
+        SimpleNamespace(row=1, ht=0.1, h=0.1),
+    )
+    assert constrained.positions(problem, record, work, step, nc) == 0
+    assert len(tried) == 2
+    np.testing.assert_allclose(work.d, d + tried[-1], rtol=1e-12)
+    assert record.residuals[2, 0] == pytest.approx(0.2)
+    assert not work.zero.any()
