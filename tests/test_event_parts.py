@@ -10,7 +10,7 @@ import pytest
 from loops import for_each
 from plain import plain
 
-from explorer.codes import SUCCESS
+from explorer.codes import NO_ACTIVE_SET, SUCCESS
 from explorer.kernels.event_driven.records import CHANGES_BY_ALL, CONTACTS, DYNAMICS
 from explorer.kernels.event_driven.velocity_reset import KEPT, NAMED
 from explorer.kernels.model.structures import Rows
@@ -388,3 +388,25 @@ def test_rows_that_have_turned_tell_by_how_much_their_laws_are_broken(seed, held
     np.testing.assert_array_equal(work.active.rate, [*by_time[on[:held]], *rate[held:]])
     np.testing.assert_array_equal(work.iterate.bias, by_time[rows:])
     assert turning.retake(problem, work, held) == pytest.approx(0.0, abs=1e-15)
+
+
+@for_each(("branches", "chosen", "left"), [(0, -1, -1), (1, 1, -1), (1, 1, 2), (1, -1, -1), (3, 2, 1)])
+def test_a_guard_leads_to_its_mode_or_to_the_branch_that_is_chosen(monkeypatch, branches, chosen, left):
+    """Even where there is one branch alone; without one that holds the mode stays, and it is said."""
+    space = transition.switch.__globals__
+    state, head = [SimpleNamespace(mode=1, fired=-9)], [SimpleNamespace(t=2.0)]
+    guards = [None, SimpleNamespace(branches=branches, same=7, to=4, flags=0, beyond=-1)]
+    rows = [SimpleNamespace(to=10 + k, left=left) for k in range(4)]
+    automaton = SimpleNamespace(first=[9, 0], guards=guards, branches=rows)
+    for name, stand_in in {
+        "accumulates": lambda *_: (False, 0.0), "guard_count": lambda *_: 20, "branch": lambda *_: chosen,
+        "reset": lambda problem, automaton, g, event: setattr(state[0], "mode", guards[g].to),
+    }.items():  # fmt: skip
+        monkeypatch.setitem(space, name, stand_in)
+    options, event = SimpleNamespace(rest=0.0, picks=()), SimpleNamespace(head=head)
+    status = transition.switch(SimpleNamespace(state=state), automaton, options, event, 1, 0.0)
+    none = branches > 0 and chosen < 0
+    assert status == (NO_ACTIVE_SET if none else space["GOES_ON"])
+    assert state[0].mode == (1 if none else 10 + chosen if branches else 4)
+    assert state[0].fired == (-9 if none else 20 + left if left >= 0 else 7)
+    assert (head[0].guard, head[0].kind) == (1, space["CROSSING"])
