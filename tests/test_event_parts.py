@@ -390,8 +390,12 @@ def test_rows_that_have_turned_tell_by_how_much_their_laws_are_broken(seed, held
     assert turning.retake(problem, work, held) == pytest.approx(0.0, abs=1e-15)
 
 
-@for_each(("branches", "chosen", "left"), [(0, -1, -1), (1, 1, -1), (1, 1, 2), (1, -1, -1), (3, 2, 1)])
-def test_a_guard_leads_to_its_mode_or_to_the_branch_that_is_chosen(monkeypatch, branches, chosen, left):
+@for_each(
+    ("branches", "chosen", "left"), [(0, -1, -1), (1, 1, -1), (1, 1, 2), (1, -1, -1), (3, 2, 1)]
+)
+def test_a_guard_leads_to_its_mode_or_to_the_branch_that_is_chosen(
+    monkeypatch, branches, chosen, left
+):
     """Even where there is one branch alone; without one that holds the mode stays, and it is said."""
     space = transition.switch.__globals__
     state, head = [SimpleNamespace(mode=1, fired=-9)], [SimpleNamespace(t=2.0)]

@@ -173,6 +173,27 @@ def test_the_next_change_is_the_first_that_a_march_meets(seed):
                 assert other[1] != hit or other[2] != now
 
 
+@for_each("seed", FRICTION)
+def test_a_path_begins_at_a_solution_of_a_problem_with_another_right_side(seed):
+    """w + b = 0 where a contact presses, w + b > 0 where it is open, and b = 0 if it is open anyway."""
+    case = Case(seed, soft=seed % 2 == 0, mu=0.3)
+    g, path = prepared(case)
+    P, n = g.P, case.m
+    P[:] = np.abs(case.rng.normal(size=len(P)))
+    P[:n:2] = 0.0
+    gauss.follow(g)
+    paths.begin(g, path)
+    for k in range(n):
+        w = g.q[k] + case.G[case.act[k]] @ g.u + g.soft[k] * P[k]
+        if P[k] > 0:
+            assert w + path.off[k] == pytest.approx(0.0, abs=1e-12)
+        else:
+            assert path.off[k] == pytest.approx(max(0.0, -2.0 * w), abs=1e-12)
+        stuck = g.place[k] >= 0 and P[k] > 0 and abs(P[g.place[k]]) < g.mu[k] * P[k]
+        if g.place[k] < 0 or stuck or P[k] == 0:
+            assert g.mode[case.act[k]] == (STICK if P[k] > 0 else OPEN)
+
+
 @for_each("seed", FRICTION[:7])
 def test_a_path_leads_to_a_solution_and_proximal_steps_do(seed):
     case = Case(seed, soft=seed % 2 == 0, mu=0.3)

@@ -72,6 +72,17 @@ def test_two_equations_have_two_roots_of_opposite_jacobians(seed):
     assert many.pair(bench.corners, 1, bench.w, 1) == 0.0
 
 
+@for_each(("bend", "said"), [(1.0, "MANY"), (0.75, "ONE")])
+def test_slopes_that_only_equal_those_of_others_prove_no_single_root(bend, said):
+    """x + b x y = 0 = y + b x y over |x|, |y| <= 1/2: 1 - b / 2 has to be more than b / 2."""
+    bench = many.bench(2)
+    for corner in range(4):
+        x, y = (corner & 1) - 0.5, (corner >> 1) - 0.5
+        bench.corners[:, corner] = x + bend * x * y, y + bend * x * y
+    assert many.excludes(bench, 2, np.array([0.0, 0.0, 1.0, 1.0])) == 0
+    assert many.at_most_one(bench, 2) == getattr(many, said)
+
+
 @for_each("m", [2, 3])
 @for_each("seed", range(12))
 def test_what_corners_tell_of_a_box_is_true(seed, m):
