@@ -16,6 +16,7 @@ from explorer.kernels.fesd.structures import ENDING, MULTIPLIER, NEWTON, SURFACE
 
 lu_factor = plain("linear_algebra.dense_lu").lu_factor
 elements, ends = plain("fesd.element"), plain("fesd.active_set_ends")
+tangents = plain("fesd.tangents")
 N, SELECTED, SURFACES = 3, 3, 2
 CASES = [*itertools.product(TABLEAUX, (0, 1, 2), (0, SURFACE, MULTIPLIER), (0.0, 1.0))]
 CASES = [case for case in CASES if case[1] or case[2] != MULTIPLIER]
@@ -282,3 +283,68 @@ def test_a_dip_between_constraints_is_seen_where_the_polynomial_has_its_zeros(ta
             assert ending.which[0] == 1
             secant = was + (at - was) * c(was) / (c(was) - c(at))
             assert ending.fraction[0] == pytest.approx(secant, rel=1e-6)
+
+
+@for_each(
+    ("counts", "uneven"),
+    itertools.product(((4, (2, 2), (1, 3)), ((3, 1), 4, (2, 1, 1)), (4, 4, 4)), (False, True)),
+)
+def test_where_a_switch_moves_the_rest_of_its_interval_takes_it_up(monkeypatch, counts, uneven):
+    """Times of intervals stand still: what a switch moves is taken up in equal parts behind it."""
+    intervals = [c if isinstance(c, tuple) else (c,) for c in counts]
+    phase, interval, switches, rng = [], [], [0], np.random.default_rng(1)
+    for i, parts in enumerate(intervals):
+        for k, part in enumerate(parts):
+            if k:
+                switches.append(len(phase))
+            phase += [len(switches) - 1] * part
+            interval += [i] * part
+    n, p, count, m = 2, 3, len(phase), 1
+    moved, own = np.zeros((count + 1, p + 1, n + 2)), np.zeros((count, n + 2))
+    rhs, at_switch = np.zeros((p + 2, 2 * (n + m))), {}
+
+    def tangent(ws, asked, t, x, before, after, of_length):
+        after[:], of_length[:] = before, np.append(rng.normal(size=n + 1), 1.0)
+        rhs[:] = 0.0
+        rhs[p + 1] = 1.0
+        return 0.5
+
+    def stays_a_switch(ws, asked, record, phases, moved, first, last):
+        # by the common length of its elements all of them have moved
+        assert moved[last + 1, p, n + 1] == (1 if uneven and last > first else last + 1 - first)
+        at_switch[last + 1] = moved[last + 1, :p, n + 1] = rng.normal(size=p)
+
+    for name, stand_in in (
+        ("load", lambda *_: None),
+        ("tangent", tangent),
+        ("stays_a_switch", stays_a_switch),
+    ):
+        monkeypatch.setitem(tangents.differentiate.__globals__, name, stand_in)
+    element = SimpleNamespace(
+        problem=SimpleNamespace(n_x=n), stages=SimpleNamespace(K=np.zeros((2, n))),
+        mode=SimpleNamespace(active=[SimpleNamespace(sliding=m)]),
+    )  # fmt: skip
+    ws, asked = (
+        SimpleNamespace(element=element),
+        SimpleNamespace(rhs=rhs, own=own, wrt=np.zeros(p, int)),
+    )
+    length = np.arange(1.0, count + 1) if uneven else np.ones(count)
+    record = SimpleNamespace(
+        begin=np.zeros(count),
+        length=length,
+        phase=phase,
+        interval=interval,
+        states=np.zeros((count + 1, n)),
+    )
+    phases = SimpleNamespace(switches=[SimpleNamespace(element=e) for e in switches])
+    to = SimpleNamespace(moved=moved, own=own, cost=np.zeros(count + 1))
+    assert tangents.differentiate(ws, asked, record, phases, 4, to) == SUCCESS
+    ends = [e for e in range(1, count + 1) if e == count or interval[e] != interval[e - 1]]
+    np.testing.assert_allclose(moved[ends, :p, n + 1], 0.0, atol=1e-14)
+    for e, tau in at_switch.items():
+        end = next(x for x in ends if x > e)
+        last = next(x for x in [*sorted(at_switch), end] if x > e)
+        if last == end:
+            shares = np.linspace(1, 0, end - e + 1)[:, None] * tau
+            np.testing.assert_allclose(moved[e : end + 1, :p, n + 1], shares, atol=1e-14)
+    assert len(at_switch) == len(switches) - 1
