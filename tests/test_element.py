@@ -287,7 +287,9 @@ def test_a_dip_between_constraints_is_seen_where_the_polynomial_has_its_zeros(ta
 
 @for_each(
     ("counts", "uneven"),
-    itertools.product(((4, (2, 2), (1, 3)), ((3, 1), 4, (2, 1, 1)), (4, 4, 4)), (False, True)),
+    itertools.product(
+        ((4, (2, 2), (1, 3)), ((3, 1), 4, (2, 1, 1)), ((1, 2, 1), (1, 2, 1), 4)), (False, True)
+    ),
 )
 def test_where_a_switch_moves_the_rest_of_its_interval_takes_it_up(monkeypatch, counts, uneven):
     """Times of intervals stand still: what a switch moves is taken up in equal parts behind it."""
@@ -312,6 +314,11 @@ def test_where_a_switch_moves_the_rest_of_its_interval_takes_it_up(monkeypatch, 
     def stays_a_switch(ws, asked, record, phases, moved, first, last):
         # by the common length of its elements all of them have moved
         assert moved[last + 1, p, n + 1] == (1 if uneven and last > first else last + 1 - first)
+        if uneven and last > first and first in at_switch:  # as if there were no switch ahead
+            parts = 4 - (first - interval.index(interval[first]))
+            np.testing.assert_allclose(
+                moved[first + 1, :p, n + 1], at_switch[first] * (1 - 1 / parts)
+            )
         at_switch[last + 1] = moved[last + 1, :p, n + 1] = rng.normal(size=p)
 
     for name, stand_in in (
