@@ -15,8 +15,19 @@ from typing import TypeVar
 
 from explorer.arguments import Checked
 from explorer.errors import BadValue, ModelWarning
+from explorer.types import Plain
 
-__all__ = ["Knob", "Param", "check_knobs", "knob", "knobs_of", "number", "roomy"]
+__all__ = [
+    "InputParam",
+    "Knob",
+    "Param",
+    "check_knobs",
+    "knob",
+    "knobs_of",
+    "number",
+    "param_of",
+    "roomy",
+]
 
 T = TypeVar("T")
 
@@ -78,6 +89,31 @@ class Param(metaclass=Checked):
             )
         for name, x in (("value", value), ("low", low), ("high", high)):
             object.__setattr__(self, name, x)
+
+
+@dataclasses.dataclass(frozen=True)
+class InputParam(Param):
+    """An input u(t): a parameter whose value may change along a run.
+
+    Parameters
+    ----------
+    least, most : float, optional
+        Bounds of the values, in `unit`; None: there is none.
+    """
+
+    least: float | None = None
+    most: float | None = None
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The bounds of the values; infinite where there is none."""
+        least = -math.inf if self.least is None else self.least
+        return least, math.inf if self.most is None else self.most
+
+
+def param_of(plain: Plain) -> Param:
+    """Return the parameter or the input whose fields, by ``vars``, are given."""
+    return InputParam(**plain) if "least" in plain else Param(**plain)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,10 +12,11 @@ import sympy as sp
 
 from explorer.arguments import Checked, a, entries, items, mapping
 from explorer.errors import BadAttribute, BadModel, BadValue, suggest
-from explorer.parameters import Param, number
+from explorer.parameters import InputParam, Param, number
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.expressions import Names, check_name, expression
+from explorer.systems.inputs import TakesInputs
 from explorer.systems.record import Record
 from explorer.systems.sketch import Shape
 from explorer.systems.springs import BilinearSpring
@@ -46,7 +47,7 @@ class Made(Checked):
         return system
 
 
-class System(metaclass=Made):
+class System(TakesInputs, metaclass=Made):
     """Base of the system types: declarations only, each checked at once.
 
     Attributes
@@ -56,7 +57,7 @@ class System(metaclass=Made):
     t : sympy.Symbol
         Time, in `time_unit`.
     parameters : dict of str to Param
-        In declared order, the order of `rho`.
+        In declared order, the order of `rho`. Inputs u(t) are among them.
     presets : dict of str to dict
         Named settings: ``{"text": ..., <parameter, knob or start entry>: value}``.
     exact : callable or None
@@ -243,11 +244,13 @@ class System(metaclass=Made):
     def symbols(self, *, state: bool = True, time: bool | None = None) -> Names:
         """Return the symbols that a formula of this system may use, by name.
 
-        Without `state`, these are the parameters, and t with `time`.
+        Without `state`, these are the parameters, and t and the inputs u(t) with `time`.
         """
-        t = ("t",) if (state if time is None else time) else ()
-        names = (*t, *(self._state_names() if state else ()), *self.parameters)
-        return Names(_symbols(names), lambda: ("t", *self._state_names()))
+        timed = state if time is None else time
+        t = ("t",) if timed else ()
+        fixed = [k for k, p in self.parameters.items() if timed or not isinstance(p, InputParam)]
+        names = (*t, *(self._state_names() if state else ()), *fixed)
+        return Names(_symbols(names), lambda: ("t", *self._state_names(), *self.input_names))
 
     # -- sketch -------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import sympy as sp
 
 from explorer.arguments import entries
 from explorer.errors import BadModel
-from explorer.parameters import Param
+from explorer.parameters import Param, param_of
 from explorer.systems import display
 from explorer.systems.arrays import vector
 from explorer.systems.contacts import Contact
@@ -155,5 +155,5 @@ class DiscSystem(MechanicalSystem):
     def from_spec(cls, spec: Plain) -> DiscSystem:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         given = {k: spec[k] for k in spec if k not in ("type", "name", "count", "params")}
-        params = {k: Param(**p) for k, p in spec["params"].items()}
+        params = {k: param_of(p) for k, p in spec["params"].items()}
         return cls(spec["name"], spec["count"], params=params, **given)

@@ -190,7 +190,7 @@ class LagrangianSystem(System):
         own = force_name(label)
         known = {own: sp.Symbol(own)} | self.symbols()
         when = expression(formula, known, f"when of {label!r}", self._replace)
-        if not when.free_symbols & {self.t, *self.q, *self.v, sp.Symbol(own)}:
+        if not when.free_symbols - {*self.symbols(state=False).values()}:
             raise BadModel(
                 f"when of {label!r} = {when} never changes: it may depend on t, coordinates, "
                 f"velocities, parameters and the force {own}. Leave `when` out if the constraint "

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 
 from explorer.arguments import items, several
 from explorer.errors import BadModel
-from explorer.parameters import Param
+from explorer.parameters import Param, param_of
 from explorer.systems import display
 from explorer.systems.arrays import as_lists, by_name, cells, from_lists, plain, real
 from explorer.systems.constraints import Constraint, as_plain
@@ -366,7 +366,7 @@ class LinearMechanicalSystem(LagrangianSystem):
             contacts=[Contact(**k) for k in spec.get("contacts", ())],
             constraints=[Constraint(**k) for k in spec.get("constraints", ())],
             records=[Record(**r) for r in spec.get("records", ())],
-            params={k: Param(**p) for k, p in spec["params"].items()},
+            params={k: param_of(p) for k, p in spec["params"].items()},
             start=spec["start"],
             units=spec["units"],
             text=spec["text"],

@@ -17,7 +17,7 @@ import sympy as sp
 
 from explorer.arguments import a, items
 from explorer.errors import BadModel
-from explorer.parameters import Param
+from explorer.parameters import Param, param_of
 from explorer.systems import display
 from explorer.systems.arrays import by_name, matrix, vector
 from explorer.systems.constraints import Constraint, as_plain
@@ -320,7 +320,7 @@ class MechanicalSystem(LagrangianSystem):
             spec["q"],
             text=spec["text"],
             units=spec["units"],
-            params={k: Param(**p) for k, p in spec["params"].items()},
+            params={k: param_of(p) for k, p in spec["params"].items()},
             mass=spec["mass"],
             force=spec["force"],
             potential=spec["potential"],

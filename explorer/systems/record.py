@@ -88,7 +88,8 @@ def checked(record: Record, system: Moving) -> Record:
     if label in [r.name for r in system.records]:
         raise BadModel(f"Two records of '{system.name}' are called {label!r}.")
     along = vector(record.along, system.n, system.symbols(), f"along of {label!r}")
-    state = {x for f in along for x in f.free_symbols} & {*system.q, *system.v, system.t}
+    fixed = {*system.symbols(state=False).values()}
+    state = {x for f in along for x in f.free_symbols} - fixed
     if state:
         raise BadModel(
             f"along of {label!r} depends on {min(map(str, state))!r}; it may depend on parameters "

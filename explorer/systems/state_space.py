@@ -9,7 +9,7 @@ import sympy as sp
 
 from explorer.arguments import items
 from explorer.errors import BadModel
-from explorer.parameters import Param, number
+from explorer.parameters import number, param_of
 from explorer.systems.arrays import by_name, vector
 from explorer.systems.base import System
 from explorer.systems.expressions import check_name, names_of
@@ -81,7 +81,7 @@ class StateSpaceSystem(System):
         if x is not None:
             what = f"start x of '{self.name}'"
             values = self._vector(x, what, self.start_x)
-            bad = {s.name for v in values for s in v.free_symbols} - set(self.parameters)
+            bad = {s.name for v in values for s in v.free_symbols} - {*self.symbols(state=False)}
             if bad:
                 raise BadModel(
                     f"{what} depends on {min(bad)!r}; a start is a formula of the parameters."
@@ -126,5 +126,5 @@ class StateSpaceSystem(System):
     def from_spec(cls, spec: Plain) -> Self:
         """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
         given = {k: v for k, v in spec.items() if k not in ("type", "name", "x", "params")}
-        params = {k: Param(**p) for k, p in spec["params"].items()}
+        params = {k: param_of(p) for k, p in spec["params"].items()}
         return cls(spec["name"], spec["x"], params=params, **given)  # type: ignore[call-arg]

@@ -15,10 +15,11 @@ import sympy as sp
 
 from explorer.arguments import Checked, mapping
 from explorer.errors import BadModel, suggest
-from explorer.parameters import Param
+from explorer.parameters import InputParam, Param
 from explorer.systems.constraints import Constraint
 from explorer.systems.contacts import Contact
 from explorer.systems.expressions import Names, check_name, expression
+from explorer.systems.inputs import TakesInputs
 from explorer.systems.sketch import Shape
 from explorer.types import Value
 
@@ -54,7 +55,7 @@ class Point:
 Place: TypeAlias = "str | Point | Sequence[Value]"  # its name, or where it is fixed
 
 
-class Parts(metaclass=Checked):
+class Parts(TakesInputs, metaclass=Checked):
     """What parts add to: parameters, coordinates, mass, forces, constraints, contacts, drawings.
 
     Attributes
@@ -115,7 +116,10 @@ class Parts(metaclass=Checked):
 
     def _names(self, *, state: bool = False, time: bool = False) -> Names:
         """Return the symbols that a formula may use: parameters, t and the state so far."""
-        names = [*(["t"] if time or state else []), *(self._taken() if state else self.parameters)]
+        timed = time or state
+        taken = self._taken() if state else self.parameters
+        inputs = [k for k, p in self.parameters.items() if isinstance(p, InputParam)]
+        names = [*(["t"] if timed else []), *(k for k in taken if timed or k not in inputs)]
         return Names({name: sp.Symbol(name) for name in names}, lambda: ["t", *self._taken()])
 
     def _read(self, value: Value, what: str, *, state: bool = False, time: bool = False) -> sp.Expr:
