@@ -76,6 +76,7 @@ _HOMES = {
         "Record",
         "StepSystem",
     ),
+    "systems.drive": ("Input",),
     "systems.linkages": ("Body", "Linkage", "Multibody", "assemble"),
     "systems.modal": ("modal_damping", "rayleigh"),
     "systems.sketch": ("circle", "ground", "line", "spring"),

@@ -85,7 +85,7 @@ class Case:
 
     def check(self, tol=1e-10):
         """Assert that every row solves the equations of its step."""
-        (t, x, lam, y, *_), (h, t_end, theta, a, s) = self.record, self.method
+        (t, x, lam, y, *_), (h, t_end, theta, a, s, _) = self.record, self.method
         np.testing.assert_allclose(t[:-1], h * np.arange(len(t) - 1), rtol=1e-12)
         assert t[-1] == t_end
         np.testing.assert_allclose(y[0], self.y(t[0], x[0], lam[0]))

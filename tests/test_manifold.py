@@ -511,6 +511,7 @@ def test_a_step_goes_back_by_the_transpose_of_its_stages(monkeypatch, seed, form
     sizes = SimpleNamespace(n_x=block - 1, n_c=1, n_t=1, rows=3)
     problem = SimpleNamespace(
         **dict.fromkeys(("functions", "partner", "resets", "out", "rows", "sides", "changes", "links")),
+        drive=None, active=None,
         sizes=sizes, wrt=np.zeros(p, int), inp=np.repeat(np.arange(many), 3), saddle=saddle, state=[SimpleNamespace(form=form)],
     )  # fmt: skip
     method = SimpleNamespace(stages=stages, A=A, c=c, E=rng.normal(size=(2, many)))

@@ -11,6 +11,7 @@ from loops import for_each
 from plain import opened, plain
 
 from explorer.codes import NEWTON_CAP, NOT_FINITE, SINGULAR, SUCCESS
+from explorer.kernels.model.held_inputs import NEVER
 from explorer.kernels.time_stepping.newmark_structures import (
     Bands,
     Matrices,
@@ -314,7 +315,8 @@ def test_carried_accelerations_are_moved_with_the_step(shorter):
         work = opened(linear_workspace(3, h, np.zeros(3)))
         a = np.array([carried(0.0, before), base, base])
         record = SimpleNamespace(t=np.array([0.0, before, before + h]), a=a)
-        problem = SimpleNamespace(method=METHOD, options=None)
+        grid = SimpleNamespace(drive=NEVER, t_end=1.0)
+        problem = SimpleNamespace(method=METHOD, options=None, grid=grid)
         assert linear.step_linear(problem, record, work, 1, h, before + h) == NOT_FINITE
         np.testing.assert_allclose(seen.pop(), carried(before, h), rtol=1e-12)
         linear.step_linear(problem, record, work, 0, h, h)
@@ -455,7 +457,7 @@ def test_a_linear_step_is_kept_or_repeated_as_its_error_tells(monkeypatch, row, 
     a, true0, true1, moved = record.a.copy(), work.true0.copy(), work.true1.copy(), []
     problem = SimpleNamespace(
         method=METHOD._replace(interpolated=True), options=SimpleNamespace(h_max=3.0, error_tol=0.01),
-        grid=SimpleNamespace(even=False, t_end=9.0), linear=None, bundles=SimpleNamespace(inp=np.full(1 + 2 * n, np.nan)),
+        grid=SimpleNamespace(even=False, t_end=9.0, drive=NEVER), linear=None, bundles=SimpleNamespace(inp=np.full(1 + 2 * n, np.nan)),
     )  # fmt: skip
 
     def following(error, tol, order, step, now, h_max, t1, t_end):

@@ -26,12 +26,12 @@ from explorer.errors import BadModel
 from explorer.systems.kinks import SHARP
 from explorer.types import Reals
 
-__all__ = ["Bundle", "Expr", "Neighbours", "Recorded", "Values", "smooth"]
+__all__ = ["FUNCTION", "Bundle", "Expr", "Neighbours", "Recorded", "Values", "smooth"]
 
 Expr: TypeAlias = se.Basic  # an expression or a symbol of SymEngine
 
 _TAKEN = re.compile(r"x\d+\Z")
-_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 _NUMBER: Any = ctypes.c_double.from_buffer  # three times as fast as an array's own `ctypes`
 
 
@@ -122,7 +122,7 @@ class Bundle:
         function, pointer = native.as_ctypes()
         self.address = int(ctypes.cast(function, ctypes.c_void_p).value or 0)
         self.data = int(pointer.value or 0)
-        self._call = _FUNCTION(self.address)
+        self._call = FUNCTION(self.address)
 
     def __call__(self, inp: np.ndarray) -> np.ndarray:
         """Return the outputs at one input vector (float64, contiguous)."""
@@ -175,7 +175,7 @@ class Recorded(Bundle):
         self.size = bundle.size
         self.address, self._words = before(bundle.address, bundle.data, place, records)
         self.data = self._words.ctypes.data
-        self._call = _FUNCTION(self.address)
+        self._call = FUNCTION(self.address)
 
 
 class Neighbours(Bundle):
@@ -199,7 +199,7 @@ class Neighbours(Bundle):
         native = data_of_discs(radii, walls, mu, reach)
         self.address, self._words, self.partners, self.columns = native
         self.data = self._words.ctypes.data
-        self._call = _FUNCTION(self.address)
+        self._call = FUNCTION(self.address)
 
 
 def _renamed(expr: Expr, names: dict[Expr, Expr]) -> Expr:

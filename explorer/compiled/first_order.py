@@ -6,6 +6,7 @@ identically zero are outputs; their places in the matrices are integer arrays.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -14,6 +15,7 @@ import symengine as se
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.checks import short
+from explorer.compiled.held import HeldDict, schedule_of
 from explorer.compiled.ordering import Joint, joint
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
@@ -55,7 +57,8 @@ class FirstOrder:
         self.places = tuple(np.array(places, np.int64) for _, places in blocks)
         entries = [e for found, _ in blocks for e in found]
         moving = {s for e in entries for s in e.free_symbols}
-        self.kind = 0 if moving & {*x, *lam} else 1 if t in moving else 2
+        timed = {t, *map(se.Symbol, system.input_names)}
+        self.kind = 0 if moving & {*x, *lam} else 1 if timed & moving else 2
         self.bundles = {
             "flow": self._bundle(f),
             "flow_x": self._bundle(blocks[0][0]),
@@ -70,7 +73,22 @@ class FirstOrder:
         self._given = self._bundle([*start, *mass, *bounds])
 
     def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
-        return Bundle(self.args, outputs)
+        bundle, schedule = Bundle(self.args, outputs), schedule_of(self.system)
+        if schedule is not None:
+            bundle = schedule.bundle(bundle, len(self.args) - self.n_rho)
+        return bundle
+
+    def behind_inputs(self, given: StateSpaceSystem) -> FirstOrder:
+        """Return the same functions behind the inputs of a system with a drive."""
+        other, first = copy.copy(self), len(self.args) - self.n_rho
+        other.given = given
+        other.system = copy.copy(self.system)
+        other.system.drive = given.drive
+        other.system.made = given.made  # with its schedule
+        other.system.parameters = given.parameters
+        other.bundles = HeldDict(self.bundles, other.system, first)
+        vars(other).pop("outputs", None)
+        return other
 
     @cached_property
     def joint(self) -> Joint:
@@ -187,6 +205,9 @@ def _jacobian(functions: Sequence[Expr], variables: Sequence[Expr]) -> tuple[lis
 
 def compile_first_order(system: FirstOrderSystem) -> FirstOrder:
     """Return the compiled system; compiled once for each change of its equations."""
+    if "first order" not in system.made and system.drive is not None:
+        assert isinstance(system.base, FirstOrderSystem)
+        system.made["first order"] = compile_first_order(system.base).behind_inputs(system)
     if "first order" not in system.made:
         system.made["first order"] = FirstOrder(system)
     compiled: FirstOrder = system.made["first order"]

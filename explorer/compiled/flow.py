@@ -26,12 +26,13 @@ from explorer.compiled.active_modes import ActiveModes
 from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.elimination import eliminated
+from explorer.compiled.held import driven_flow, held
 from explorer.compiled.remade import Recipe, Remade
 from explorer.compiled.saddle import Inputs, forces_of, gradient, inputs_of, saddle
 from explorer.compiled.sides import Sides
 from explorer.errors import BadModel
 from explorer.reformulations import ActiveSets, active_sets
-from explorer.systems import HybridSystem, LagrangianSystem, StateSpaceSystem, StepSystem, System
+from explorer.systems import HybridSystem, LagrangianSystem, StepSystem, System
 from explorer.systems.kinks import sharp_formulas
 from explorer.systems.modes import Guard
 from explorer.types import Reals
@@ -95,10 +96,7 @@ class Flow(Remade):
         if isinstance(system, LagrangianSystem):
             if system.n > _MOST:
                 what = f"'{system.name}' has {system.n} coordinates, but event location uses full"
-                more = (
-                    f"matrices, up to {_MOST} coordinates. Time-stepping schemes accept any size."
-                )
-                raise BadModel(f"{what} {more}")
+                raise BadModel(f"{what} matrices, up to {_MOST}. Time stepping accepts any size.")
             self.states = [*system.q, *system.v]
             self.n, self.rough = system.n, system.rough
         elif isinstance(system, (HybridSystem, StepSystem)):
@@ -236,8 +234,8 @@ class Flow(Remade):
 
     def make(self, mode: int) -> None:
         """Compile the functions of a mode."""
-        plain = self._plain
-        if plain is not self:
+        plain = vars(self).get("_undriven") if self._plain is self else self._plain
+        if plain is not None:
             plain.make(mode)
             self.bundles[: len(self._recipes)] = plain.bundles[: len(self._recipes)]
             self.table[: len(self._recipes)] = plain.table[: len(self._recipes)]
@@ -274,9 +272,8 @@ class Flow(Remade):
         It is the work space of active modes, then the sides of a cost's own surfaces, then the
         inverse sizes of all surfaces.
         """
-        scratch = [
-            se.Symbol(f"_scratch_{k}") for k in range(self.solved.scratch if self.solved else 0)
-        ]
+        room = range(self.solved.scratch if self.solved else 0)
+        scratch = [se.Symbol(f"_scratch_{k}") for k in room]
         sides, own = self.sides, len(self._plain.sides.symbols)
         inverse = [se.Symbol(f"_inverse_{k}") for k in range(len(sides.symbols))]
         self._all_args = [*self._args, *scratch, *sides.symbols[own:], *inverse]
@@ -287,11 +284,10 @@ class Flow(Remade):
         self.surfaces = Bundle(self._all_args, formulas) if formulas else None
 
     def _start(self, system: System) -> None:
-        if isinstance(system, LagrangianSystem):
-            start = [smooth(sp.sympify(s)) for s in (*system.start_q, *system.start_v)]
-        elif isinstance(system, StateSpaceSystem):
-            start = [smooth(sp.sympify(s)) for s in system.start_x]
-        e = [smooth(sp.sympify(c.e)) for c in system.contacts]
+        mechanical = isinstance(system, LagrangianSystem)
+        parts = ("start_q", "start_v") if mechanical else ("start_x",)
+        start = _smoothed([x for part in parts for x in getattr(system, part)])
+        e = _smoothed([sp.sympify(c.e) for c in system.contacts])
         self._add([*start, *e, *gradient(start, self._rho), *gradient(e, self._rho)])
 
     def recipe(self) -> Recipe:
@@ -312,7 +308,7 @@ class Flow(Remade):
         if g == self.cost:
             return self
         plain, other = self._plain, copy.copy(self)
-        other._plain, other.cost, other.bundles = plain, g, list(plain.bundles)
+        other._plain, other.cost, other.bundles = plain, g, plain.bundles.copy()
         if g is not None:
             other.sides = plain.sides.copy()
             f = smooth(sp.sympify(g), other.sides)
@@ -350,14 +346,15 @@ class Flow(Remade):
 
     def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:
         """Compile formulas of t, states, x' (`rates`) and parameters to one native function."""
-        return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
+        return held(Bundle(self._args, _smoothed(formulas)), self.system, 1 + self.n_x)
 
     def active(self, mode: int) -> Bundle:
         """Return the bundle of the multipliers and switching functions (2 n_c) of a mode."""
         if mode not in self._active:
             assert self.active_sets is not None
             if self.solved is not None:
-                return self._active.setdefault(mode, self.solved.active(mode))
+                active = held(self.solved.active(mode), self.system, 1 + self.n_x)
+                return self._active.setdefault(mode, active)
             c = [s.c for s in self.system.switches]  # type: ignore[attr-defined]
             self._active[mode] = self.outputs([*self.active_sets.alpha[mode], *c])
         return self._active[mode]
@@ -389,7 +386,9 @@ def compile_flow(system: System, cost: sp.Expr | None = None, wrt: Iterable[int]
     if key not in kept:
         while len(kept) > 8:
             kept.pop(next(iter(kept)))
-        kept[key] = Flow(system, key)
+        plain = None if system.drive is None else system.base
+        flow = None if plain is None else compile_flow(plain, None, wrt)
+        kept[key] = Flow(system, key) if flow is None else driven_flow(flow, system)
     return kept[key].with_cost(cost)
 
 

@@ -61,10 +61,10 @@ class Compiled:
     """
 
     by_formula, partners = True, np.zeros(0, np.int64)
+    _undriven: Compiled | None = None  # of a system with a drive: without its inputs
 
     def __init__(self, system: LagrangianSystem) -> None:
-        self.system = system
-        self.n, self.nc = system.n, len(system.contacts)
+        self.system, self.n, self.nc = system, system.n, len(system.contacts)
         self.linear = isinstance(system, LinearMechanicalSystem)
         if not isinstance(system, (LinearMechanicalSystem, MechanicalSystem)):
             raise BadModel(f"{type(system).__name__} cannot be compiled.")
@@ -73,7 +73,7 @@ class Compiled:
         rho = [se.Symbol(name) for name in system.parameters]
         records = [se.Symbol(f"_record_{k}") for k in range(len(system.records))]
         self.args = [t, *q, *v, *rho, *records]
-        state = {t, *q, *v}
+        state = {t, *q, *v, *map(se.Symbol, system.input_names)}
         if isinstance(system, MechanicalSystem):
             F = [smooth(x) for x in system.force]
             M = {place: smooth(x) for place, x in system.inertia.items()}
@@ -144,7 +144,7 @@ class Compiled:
     @cached_property
     def structural(self) -> Structural:
         """Further functions for the Newmark family, compiled at the first access."""
-        return structural(self)
+        return structural(self) if self._undriven is None else self._undriven.structural
 
     def _lazy(self, M: dict[tuple[int, int], Expr], v: list[Expr]) -> None:
         """Compile the bundles for sketches and energies, which the time loop does not use."""

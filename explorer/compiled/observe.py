@@ -7,6 +7,7 @@ import numpy as np
 from explorer.compiled.bundle import Bundle
 from explorer.compiled.compiling import compile_system
 from explorer.compiled.first_order import compile_first_order
+from explorer.compiled.held import before_breaks, left_of_breaks
 from explorer.compiled.power import compile_power
 from explorer.compiled.sketch import compile_sketch
 from explorer.errors import NotApplicable
@@ -60,5 +61,13 @@ def _along(
     if v is None:
         v = solution.v if solution.has_velocities else np.zeros_like(solution.q)
     contiguous = [np.ascontiguousarray(a) for a in (solution.t, solution.q, v)]
-    evaluate(native.address, native.data, *contiguous, inp, np.empty(max(native.size, 1)), result)
+    out = np.empty(max(native.size, 1))
+    evaluate(native.address, native.data, *contiguous, inp, out, result)
+    if solution.system.drive is not None:
+        left = before_breaks(solution.t)
+        rows = [np.ascontiguousarray(a[left]) for a in contiguous]
+        found = np.empty((len(rows[0]), native.size))
+        with left_of_breaks(solution.system):
+            evaluate(native.address, native.data, *rows, inp, out, found)
+        result[left] = found
     return result

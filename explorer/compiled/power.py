@@ -14,6 +14,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.held import schedule_of
 from explorer.systems import DiscSystem, MechanicalSystem
 
 __all__ = ["compile_power"]
@@ -24,6 +25,9 @@ def compile_power(system: MechanicalSystem) -> Bundle:
 
     Compiled once for each change. Where no potential is known, V = 0.
     """
+    if schedule := schedule_of(system):
+        assert isinstance(system.base, MechanicalSystem)
+        return schedule.bundle(compile_power(system.base), 1 + 2 * system.n)
     if "power" not in system.made:
         t = se.Symbol("t")
         q, v = ([se.Symbol(s.name) for s in x] for x in (system.q, system.v))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import symengine as se
 
 from explorer.compiled.bundle import Bundle, smooth
+from explorer.compiled.held import schedule_of
 from explorer.systems import StateSpaceSystem
 
 __all__ = ["compile_sketch"]
@@ -16,6 +17,9 @@ __all__ = ["compile_sketch"]
 
 def compile_sketch(system: StateSpaceSystem) -> Bundle:
     """Return the bundle of all points, then all radii; compiled once for each change."""
+    if schedule := schedule_of(system):
+        assert isinstance(system.base, StateSpaceSystem)
+        return schedule.bundle(compile_sketch(system.base), 1 + 2 * system.n)
     if "sketch" not in system.made:
         shapes = system.shapes
         points = [c for s in shapes for p in s.points for c in p]

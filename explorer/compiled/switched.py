@@ -15,6 +15,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
+from explorer.compiled.held import schedule_of
 from explorer.compiled.remade import Recipe, Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
@@ -80,16 +81,36 @@ class Switched(Remade):
             [*f, *_jacobian(f, x), *_jacobian(f, chosen), *_jacobian(f, [t])],
             [*c, *_jacobian(c, x), *_jacobian(c, [t])],
         )
-        self.flow, self.switching = (Bundle(self._args, part) for part in self._outputs)
+        self.flow, self.switching = (self._bundle(part) for part in self._outputs)
         start = [smooth(s) for s in system.start_x]
         self._start = Bundle(self._args, [*start, *_jacobian(start, rho)])
+
+    def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
+        bundle, schedule = Bundle(self._args, outputs), schedule_of(self.system)
+        if schedule is not None:
+            bundle = schedule.bundle(bundle, len(self._args) - self.n_rho)
+        return bundle
+
+    def behind_inputs(self, system: StepSystem) -> Switched:
+        """Return the same functions behind the inputs of a system with a drive."""
+        schedule, first = schedule_of(system), len(self._args) - self.n_rho
+        assert schedule is not None
+        other = copy.copy(self)
+        other.system = system
+        for name in ("flow", "switching", "cost", "surface_rates"):
+            if name in vars(self):
+                vars(other)[name] = schedule.bundle(vars(self)[name], first)
+        for name in ("tangents", "plain"):
+            if name in vars(self):
+                vars(other)[name] = tuple(schedule.bundles(vars(self)[name], first))
+        return other
 
     @functools.cached_property
     def tangents(self) -> tuple[Bundle, Bundle]:
         """f and c with the derivatives that the march needs, then those by rho."""
         counts = self.n_x, self.n_c
         return tuple(  # type: ignore[return-value]
-            Bundle(self._args, [*part, *_jacobian(part[:count], self._rho)])
+            self._bundle([*part, *_jacobian(part[:count], self._rho)])
             for part, count in zip(self._outputs, counts, strict=True)
         )
 
@@ -105,7 +126,7 @@ class Switched(Remade):
     @functools.cached_property
     def plain(self) -> tuple[Bundle, Bundle]:
         """f and dc/dt, without derivatives."""
-        return Bundle(self._args, self._outputs[0][: self.n_x]), Bundle(self._args, self._rates)
+        return self._bundle(self._outputs[0][: self.n_x]), self._bundle(self._rates)
 
     @functools.cached_property
     def surface_rates(self) -> Bundle:
@@ -114,7 +135,7 @@ class Switched(Remade):
         t, x = self._args[:1], self._args[1 : 1 + n]
         chosen = self._args[1 + n : 1 + n + self.n_sel]
         by = [_jacobian(rates, v) for v in (t, x, chosen, self._rho)]
-        return Bundle(self._args, [*rates, *(one for part in by for one in part)])
+        return self._bundle([*rates, *(one for part in by for one in part)])
 
     def recipe(self) -> Recipe:
         """Return how to make it again."""
@@ -126,12 +147,12 @@ class Switched(Remade):
         cost = [smooth(g).subs(dict(x_dot))]
         other = copy.copy(self)
         other.running = g
-        other.cost = Bundle(self._args, [*cost, *_jacobian(cost, self._args)])
+        other.cost = self._bundle([*cost, *_jacobian(cost, self._args)])
         return other
 
     def outputs(self, formulas: Sequence[sp.Expr]) -> Bundle:
         """Compile formulas of t, states and parameters to one native function."""
-        return Bundle(self._args, [smooth(sp.sympify(f)) for f in formulas])
+        return self._bundle([smooth(sp.sympify(f)) for f in formulas])
 
     def input(self, rho: Reals) -> np.ndarray:
         """Return a fresh input vector with zero state."""
@@ -264,6 +285,9 @@ def _jacobian(functions: Sequence[Expr], variables: Sequence[Expr]) -> list[Expr
 def compile_switched(system: StepSystem, stewart: bool = False) -> Switched:
     """Return the compiled system; compiled once for each change of the equations."""
     kept: dict[bool, Switched] = system.made.setdefault("switched", {})
+    if stewart not in kept and system.drive is not None:
+        assert isinstance(system.base, StepSystem)
+        kept[stewart] = compile_switched(system.base, stewart).behind_inputs(system)
     if stewart not in kept:
         kept[stewart] = Switched(system, stewart)
     return kept[stewart]

@@ -21,9 +21,10 @@ from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question, cost_of
 from explorer.derivatives.saltation import final
 from explorer.errors import NotApplicable, StepFailed
+from explorer.kernels.event_driven.records import CHAINED
 from explorer.kernels.event_driven.structures import Steps
 from explorer.results.solution import Solution
-from explorer.runs.event_driven.problem import problem, set_formulation
+from explorer.runs.event_driven.problem import drive_key, problem, set_drive, set_formulation
 from explorer.runs.event_driven.run import Run
 from explorer.runs.event_driven.workspace import method_of
 
@@ -162,7 +163,7 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
     slopes, states_of = np.zeros((2, stages, block))
     sweep = Sweep(
         np.append(w_x, 1.0),
-        np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places]),
+        question.at_the_end(w_rho),
         np.zeros(p + 1),
         np.abs(steps.y[:, :block]).max(axis=0, initial=1e-300),
         slopes,
@@ -173,7 +174,7 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
     )
     ends = np.empty((2, block))
     ends[1] = sweep.mu
-    if _backward(march, question.places, steps, jumps, walk, states, sweep) != 0:
+    if _backward(march, question.columns, steps, jumps, walk, states, sweep) != 0:
         raise StepFailed(f"'{question.system.name}': the adjoint equations have no solution.", run)
     ends[0] = sweep.mu
     gradient = sweep.gradient + ends[0, :n_x] @ question.seeds()
@@ -203,7 +204,7 @@ def _backward(
     from explorer.kernels.event_driven.adjoint import backward
 
     flow, many = march.flow, march.tableau.stages + 1
-    idle = flow.workspaces.setdefault(("adjoint", places, many), [])
+    idle = flow.workspaces.setdefault(("adjoint", places, many, *drive_key(flow)), [])
     try:
         lent = idle.pop()
     except IndexError:
@@ -211,6 +212,7 @@ def _backward(
     first = 1 + flow.n_x
     lent.inp.reshape(many, -1)[:, first : first + flow.n_rho] = march.rho
     set_formulation(lent, march.settings.formulation, many)
+    set_drive(lent, flow, places)
     method = method_of(flow, march.tableau)
     status: int = backward(lent, method, steps, march.events, jumps, walk, states, sweep)
     idle.append(lent)
@@ -230,7 +232,7 @@ def _duality(swept: _Sweep, run: Solution) -> float:
             after = plus @ (jump.s_plus if k < swept.jumps else jump.s_minus)
         after = after + swept.moved[k] * jump.dt_drho
         gained = gained + swept.gains[k]
-        if not jump.chained:
+        if int(run.march.events.head["how"][k]) != CHAINED:
             size = 1 + np.abs(minus[:, None] * jump.s_minus).sum(axis=0) + np.abs(gained)
             defect = np.abs(after - minus @ jump.s_minus - gained) / size
             worst = float(np.maximum(worst, defect.max(initial=0.0)))  # also NaN

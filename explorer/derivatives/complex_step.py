@@ -305,6 +305,11 @@ def solve_complex(question: Question) -> Sensitivity:
         ``residuals["direct"]``.
     """
     scheme = question.marches("The complex step repeats")
+    if question.system.drive is not None and len(question.system.drive.breaks):
+        raise NotApplicable(
+            "The complex step repeats a run at constant inputs, and those of "
+            f"'{question.system.name}' change along it. Use method='direct' or 'adjoint'."
+        )
     if scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step needs explicit Runge-Kutta steps. Use method='direct', or an "

@@ -30,13 +30,11 @@ def twins(question: Question, j: int, delta: float) -> tuple[Solution, Solution]
     """Return the runs at rho_j - delta / 2 and rho_j + delta / 2 (eq. (30)), whatever they meet."""
     runs = []
     for sign in (-0.5, 0.5):
-        rho, place = question.rho.copy(), question.places[j]
-        start = None
-        if place >= 0:
-            rho[place] += sign * delta
+        if question.places[j] >= 0:
+            runs.append(question.moved(j, sign * delta).run(wrt=False))
         else:
-            start = question.start(rho)[0] + sign * delta * question.seeds()[:, j]
-        runs.append(question.run(rho, wrt=False, x0=start))
+            start = question.start()[0] + sign * delta * question.seeds()[:, j]
+            runs.append(question.run(wrt=False, x0=start))
     return runs[0], runs[1]
 
 
@@ -71,10 +69,7 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
         S[:, :, j], Z[:, j] = (x_high - x_low) / size, (z_high - z_low) / size
         ends = []
         for run, sign in ((low, -0.5), (high, 0.5)):
-            rho = question.rho.copy()
-            if place >= 0:
-                rho[place] += sign * size
-            moved = dataclasses.replace(question, rho=rho)
+            moved = question.moved(j, sign * size) if place >= 0 else question
             ends.append(cost_of(moved, run))
         gradient[j] = (ends[1] - ends[0]) / size
     place_of = np.searchsorted(grid, direct.t)

@@ -15,6 +15,7 @@ from explorer.errors import BadValue, suggest
 from explorer.schemes import Scheme
 from explorer.schemes.moreau_jean import MoreauJean
 from explorer.systems import System
+from explorer.systems.drive import Inputs
 from explorer.systems.modes import Mode
 from explorer.types import Names, Numbers, Reals
 
@@ -44,6 +45,7 @@ def sensitivity(
     x0: Reals | float | None = None,
     mode0: str | Mode | None = None,
     rho: Numbers | None = None,
+    u: Inputs | None = None,
     delta: float = 1e-6,
     h: float | None = None,
     directional: str = "refuse",
@@ -74,6 +76,9 @@ def sensitivity(
     t_eval : (k,) times of the rows, optional
     q0, v0, x0, mode0 : optional
         The start, as for `simulate`. A start that is given depends on no parameter.
+    u : dict, array or Input, optional
+        Inputs along time, as for `simulate`. Value k of the input u is then the parameter "u[k]",
+        and "u[:]" names all of its values; the adjoint finds them all for the price of one.
     rho, **parameters
         Parameters by name. The others keep their defaults.
     delta, h : float
@@ -114,7 +119,7 @@ def sensitivity(
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     stepping = scheme if method == "discrete" and isinstance(scheme, MoreauJean) else None
     scheme = scheme if stepping is None else None
-    question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values, start)
+    question = ask(system, scheme, wrt, cost, t_end, until, t_eval, values, start, u)
     if method == "finite_difference":
         found = solve_difference(question, delta)
     elif method == "discrete":

@@ -5,9 +5,13 @@ A final time that is an event adds (g + w_t + w_x x') dT/drho to Corner et al. 2
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 
 from explorer.compiled.assembly import assembly
 from explorer.derivatives.captures import check_captures, unexplained
@@ -16,16 +20,19 @@ from explorer.derivatives.held_start import check_held_start
 from explorer.derivatives.saltation import final
 from explorer.derivatives.unlocated import check_jumps
 from explorer.dispatch.choose import choose
-from explorer.dispatch.simulate import begin, named_like_a_start
+from explorer.dispatch.simulate import begin, named_like_a_start, with_inputs
 from explorer.errors import BadValue, NotApplicable, StepFailed, suggest
 from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.columns import column_of
 from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.systems import System, check_system
+from explorer.systems.drive import Input, Inputs
+from explorer.systems.driving import redriven
 from explorer.types import Names, Numbers, Plain, Reals, Settings
 
 __all__ = ["Question", "ask", "columns", "cost_of", "event_names", "gradient_of", "locating"]
@@ -45,6 +52,39 @@ class Question:
     until: tuple[str, int] | None
     t_eval: Reals | None
     given: np.ndarray | None  # (n_x,) start, NaN where the model's own formulas hold; None: all
+    values: tuple[int, ...] = ()  # of which value of an input each column is, -1: of none
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """What runs are asked for: see `explorer.runs.event_driven.columns`."""
+        if not self.values:
+            return self.places
+        many = len(self.rho)
+        pairs = zip(self.places, self.values, strict=True)
+        return tuple(w if k < 0 else column_of(w, k, many) for w, k in pairs)
+
+    def at_the_end(self, w_rho: np.ndarray) -> np.ndarray:
+        """Return the derivatives of a terminal cost by the columns, (p,)."""
+        values = self.values or (-1,) * len(self.places)
+        pairs = zip(self.places, values, strict=True)
+        return np.array([w_rho[w] if w >= 0 and k < 0 else 0.0 for w, k in pairs])
+
+    def moved(self, j: int, size: float) -> Question:
+        """Return the question at another value of the parameter or input of column `j`."""
+        if self.values and self.values[j] >= 0:
+            system, drive = self.system, self.system.drive
+            assert drive is not None
+            name = list(system.parameters)[self.places[j]]
+            signal = drive.inputs[name]
+            values = np.array(signal.values)
+            values[self.values[j]] += size
+            inputs = drive.inputs | {name: Input(signal.grid, values, signal.kind)}
+            other = redriven(system, inputs)
+            cost = compile_cost(other, self.cost.cost, self.scheme)
+            return dataclasses.replace(self, system=other, cost=cost, rho=_rho_of(other, self.rho))
+        rho = self.rho.copy()
+        rho[self.places[j]] += size
+        return dataclasses.replace(self, rho=rho)
 
     def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the start (n_x,) and its derivative by all parameters (n_x, n_rho)."""
@@ -82,7 +122,7 @@ class Question:
 
         With `events`, and without columns, what happens at the events is differentiated.
         """
-        rho, places = self.rho if rho is None else rho, self.places if wrt else ()
+        rho, places = self.rho if rho is None else rho, self.columns if wrt else ()
         own = self.given is None  # the scheme knows the model's own start and seeds
         if x0 is None and not own:
             x0 = self.start(rho)[0]
@@ -90,7 +130,7 @@ class Question:
         if wrt and not (own and -1 not in places):
             known["seeds"] = self.seeds()
         if events:
-            known["events_wrt"] = self.places
+            known["events_wrt"] = self.columns
 
         solution = self.scheme.run(self.cost.flow, rho, self.t_end, **known)
         if not solution.status.ok:
@@ -136,13 +176,23 @@ def columns(
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the checked names, and each one's place in rho (-1: the start of a state)."""
     names = list(system.parameters)
+    changing = set() if system.drive is None else {*system.drive.names}
     if wrt is None:
-        return tuple(names), tuple(range(len(names)))
-    chosen = (wrt,) if isinstance(wrt, str) else tuple(wrt)
+        fixed = [k for k, name in enumerate(names) if name not in changing]
+        return tuple(names[k] for k in fixed), tuple(fixed)
+    chosen = expanded(system, (wrt,) if isinstance(wrt, str) else tuple(wrt))
     places = []
     states = system._state_names()
     for name in chosen:
-        if name in names:
+        if _value_of(system, name) >= 0:
+            places.append(names.index(name.partition("[")[0]))
+        elif name in changing:
+            raise BadValue(
+                f"The input {name.partition('_')[0]!r} changes along the run: differentiate by its "
+                f"values, '{name.partition('_')[0]}[0]', ..., or by all of them, "
+                f"'{name.partition('_')[0]}[:]'."
+            )
+        elif name in names:
             places.append(names.index(name))
         elif name in states:
             places.append(-1)
@@ -166,6 +216,47 @@ def columns(
     return chosen, tuple(places)
 
 
+def expanded(system: System, names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names with each ``u[:]`` replaced by those of all values of the input u."""
+    found: list[str] = []
+    for name in names:
+        signal = None
+        if system.drive is not None and str(name).endswith("[:]"):
+            signal = system.drive.inputs.get(name[:-3])
+        found += (
+            [name] if signal is None else [f"{name[:-3]}[{k}]" for k in range(len(signal.values))]
+        )
+    return tuple(found)
+
+
+def _value_of(system: System, name: str) -> int:
+    """Return the number of the value that ``u[3]`` names, -1: it names none.
+
+    Raises
+    ------
+    BadValue
+        The input has no such value.
+    """
+    match = re.fullmatch(r"(\w+)\[(\d+)\]", str(name))
+    if match is None or system.drive is None or match[1] not in system.drive.inputs:
+        return -1
+    k, many = int(match[2]), len(system.drive.inputs[match[1]].values)
+    if k >= many:
+        raise BadValue(
+            f"The input {match[1]!r} has {many} values, '{match[1]}[0]' to "
+            f"'{match[1]}[{many - 1}]', and no {name!r}."
+        )
+    return k
+
+
+def _rho_of(system: System, rho: np.ndarray) -> np.ndarray:
+    """Return parameters with the first values of the inputs of a driven system."""
+    other, drive = rho.copy(), system.drive
+    if drive is not None:
+        other[drive.places_in(system)] = drive.values[0]
+    return other
+
+
 def locating(system: System) -> type[Scheme]:
     """Return the scheme that differentiates a system if no other one is asked for."""
     return FESD if FESD.differentiates(system) and not EventDriven.fits(system) else EventDriven
@@ -187,6 +278,7 @@ def ask(
     t_eval: Reals | None,
     rho: Numbers | None,
     start: Settings | None = None,
+    u: Inputs | None = None,
 ) -> Question:
     """Check everything that is asked; `start` has q0, v0, x0, mode0 as `simulate` takes them."""
     check_system(system)
@@ -208,8 +300,9 @@ def ask(
             f"{type(chosen).__name__} {why}: use {locating(system).__name__}. (As a lesson, "
             "method='discrete' differentiates the time stepping of MoreauJean.)"
         )
-    names, places = columns(system, wrt, chosen)
     span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    system, given_rho = with_inputs(system, u, span, {}, dict(rho or {}))
+    names, places = columns(system, wrt, chosen)
     if isinstance(until, str):
         until = (until, 1)
     if until is not None:
@@ -217,7 +310,7 @@ def ask(
         if until[0] not in known:
             raise BadValue(f"'{system.name}' has no event {until[0]!r}.{suggest(until[0], known)}")
     begun = dict(start or {})
-    values = system.rho({**(rho or {}), **named_like_a_start(system, begun)})
+    values = system.rho({**given_rho, **named_like_a_start(system, begun)})
     compiled = compile_cost(system, Cost.of(cost), chosen)
     flow, found = begin(chosen, system, compiled.flow, begun)
     given = np.full(flow.n_x, np.nan) if found else None
@@ -235,7 +328,29 @@ def ask(
         until,
         t_eval,
         given,
+        _values(system, names, Cost.of(cost)),
     )
+
+
+def _values(system: System, names: Sequence[str], cost: Cost) -> tuple[int, ...]:
+    """Return of which value of an input each column is.
+
+    Raises
+    ------
+    NotApplicable
+        A terminal cost that depends on an input that changes.
+    """
+    if system.drive is None:
+        return ()
+    changing = {*system.drive.names}
+    if cost.w is not None:
+        used = {s.name for s in sp.sympify(cost.w).free_symbols}
+        if found := sorted(used & changing):
+            raise NotApplicable(
+                f"The terminal cost depends on the input {found[0]!r}, which changes along the "
+                "run: write it as a running cost, or without the input."
+            )
+    return tuple(_value_of(system, name) for name in names)
 
 
 def cost_of(question: Question, solution: Solution) -> float:
@@ -251,7 +366,7 @@ def gradient_of(question: Question, solution: Solution) -> tuple[float, np.ndarr
     if rates is None and question.cost.cost.w is None:
         return float(z), S[n_x].copy()
     w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
-    by_rho = np.array([w_rho[k] if k >= 0 else 0.0 for k in question.places])
+    by_rho = question.at_the_end(w_rho)
     gradient = S[n_x] + w_x @ S[:n_x] + by_rho
     if rates is not None:
         gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * dt_drho

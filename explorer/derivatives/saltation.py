@@ -65,7 +65,8 @@ def saltation(
         Pi -= np.outer(kick, jump.dt_drho)
     else:
         Xi = full + np.outer(kick, np.append(jump.r_x, 0.0)) / D
-    for j, place in enumerate(places):
+    active_at = getattr(solution.march, "active_at", lambda _, given: given)
+    for j, place in enumerate(active_at(k, places)):
         if place >= 0:
             Pi[:n_x, j] += jump.h_rho[:, place]
             if not jump.chained:

@@ -179,7 +179,7 @@ def growth(question: Question, solution: Solution) -> float:
     wide = np.empty(len(question.wrt))
     for j, (name, place) in enumerate(zip(question.wrt, question.places, strict=True)):
         if place >= 0:
-            param = question.system.parameters[name]
+            param = question.system.parameters[name.partition("[")[0]]
             wide[j] = abs(question.rho[place]) or 0.5 * (param.high - param.low)
         else:
             wide[j] = size[names.index(name)]

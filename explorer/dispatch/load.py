@@ -16,6 +16,7 @@ from explorer.results.solution import Solution
 from explorer.schemes import Scheme, schemes
 from explorer.status import Status
 from explorer.systems import System, from_spec
+from explorer.systems.driving import driven
 from explorer.types import Settings
 
 __all__ = ["load"]
@@ -37,6 +38,8 @@ def load(path: str | Path) -> Solution:
         scheme, system = _scheme(spec["scheme"]), from_spec(spec["system"])
         system.references = tuple(spec.get("references", ()))
         status, route = Status(**spec["status"]), tuple(spec["route"])
+        if "u" in spec and "x" not in arrays:
+            system = driven(system, spec["u"], spec["t_end"])[0]
         if "x" in arrays:
             again = _again(path, arrays, spec, system, scheme)
             return again.concluded(status, again.warned, again.asked or {})
@@ -52,13 +55,13 @@ def load(path: str | Path) -> Solution:
             status=status,
             system=system,
             scheme=scheme,
-            rho=spec["rho"],
+            rho=dict(zip(system.parameters, system.rho(spec["rho"]), strict=True)),
             route=route,
             observe=observe,
             recorded=recorded,
             known=known,
         )
-        asked = {k: spec[k] for k in ("t_end", "t_eval", "record") if spec.get(k) is not None}
+        asked = {k: spec[k] for k in ("t_end", "t_eval", "record", "u") if spec.get(k) is not None}
         return solution.concluded(status, (), asked)
     except (KeyError, TypeError) as error:
         raise BadValue(
@@ -87,6 +90,7 @@ def _again(
         throw=False,
         t_end=spec["t_end"],
         t_eval=spec["t_eval"],
+        u=spec.get("u"),
         **spec["start"],
     )
     rows = {k: x for k, x in arrays.items() if solution.has(k)}

@@ -13,6 +13,7 @@ import numpy as np
 from explorer.arguments import a, mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import Compiled, paradox
+from explorer.compiled.held import free_inputs
 from explorer.dispatch import mistakes
 from explorer.dispatch.choose import applicability, choose, numbers_of, schemes_for
 from explorer.errors import (
@@ -35,6 +36,8 @@ from explorer.systems import (
     StateSpaceSystem,
     System,
 )
+from explorer.systems.drive import Inputs
+from explorer.systems.driving import driven, undriven
 from explorer.systems.modes import Mode
 from explorer.systems.record import check_span
 from explorer.systems.rewriting import jump
@@ -68,6 +71,7 @@ def simulate(
     mode0: str | Mode | None = None,
     t_eval: Reals | None = None,
     record: Recorder | None = None,
+    u: Inputs | None = None,
     throw: bool = True,
     rho: Numbers | None = None,
     **parameters: float,
@@ -92,6 +96,9 @@ def simulate(
         Times of the rows, for schemes that locate events. Both limits at each event are added.
     record : Recorder, optional
         Rows and coordinates to keep, for `Newmark` and `GeneralizedAlpha`; by default all.
+    u : dict, array or Input, optional
+        Inputs by name, numbers or `Input`; or an array (n_u, k), constant in k equal intervals.
+        An input that is not given keeps its default.
     throw : bool
         Whether a failed run raises an error. If not, the run is returned with its status.
     rho, **parameters
@@ -135,27 +142,71 @@ def simulate(
     start = {"q0": q0, "v0": v0, "x0": x0, "mode0": mode0}
     parameters |= named_like_a_start(system, start)
     given_rho = mapping(rho, f"The parameters rho of '{system.name}'", "{'m': 1.0}")
+    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
+    system, parameters = with_inputs(system, u, span, given_rho, parameters)
     values = numbers_of(system, chosen, {**given_rho, **parameters})
     if suspect := mistakes.before(system, {**given_rho, **parameters}, values):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
-    span = system.t_end if t_end is None else number(t_end, "t_end", "s")
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
     given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
-    solution = chosen.run(compiled, values, span, **given)
+    solution = _run(chosen, compiled, values, span, given)
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
     if status.ok and (suspect := mistakes.after(system, solution, bool(given))):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
-    asked: Plain = {"t_end": span}
-    asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}
-    if record is not None:
-        asked["record"] = record.to_plain()
-    solution = solution.concluded(status, tuple(said), asked)
+    solution = solution.concluded(status, tuple(said), _asked(system, span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
+
+
+def _run(
+    chosen: Scheme, compiled: C, rho: list[float], t_end: float, given: dict[str, np.ndarray]
+) -> Solution:
+    """Run a scheme; behind it the time decides again in which interval inputs are."""
+    solution = chosen.run(compiled, rho, t_end, **given)
+    free_inputs(solution.system)
+    return solution
+
+
+def _asked(system: System, t_end: float, given: Settings, record: Recorder | None) -> Plain:
+    """Return what was asked for besides parameters and start, as plain data."""
+    asked: Plain = {"t_end": t_end}
+    asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}
+    if record is not None:
+        asked["record"] = record.to_plain()
+    if system.drive is not None:
+        asked["u"] = system.drive.to_plain()
+    return asked
+
+
+def with_inputs(
+    system: System,
+    u: Inputs | None,
+    t_end: float,
+    rho: Numbers,
+    parameters: dict[str, float],
+) -> tuple[System, dict[str, float]]:
+    """Return the system with its inputs along time, and parameters with those that are numbers.
+
+    Raises
+    ------
+    BadModel, BadValue
+        See `explorer.systems.driving.driven`. An input is given twice.
+    """
+    if u is None and system.drive is None:
+        return system, parameters
+    if isinstance(u, (int, float)) and "u" in system.parameters:  # one is called so
+        if "u" not in system.input_names:
+            return system, {**parameters, "u": u}
+        u = {"u": u}
+    system, fixed = driven(system, system.drive.inputs if u is None and system.drive else u, t_end)
+    names = {*fixed, *(() if system.drive is None else system.drive.names)}
+    if twice := sorted(names & {*rho, *parameters}):
+        raise BadValue(f"The input {twice[0]!r} is given twice: in u, and as a parameter.")
+    return system, {**parameters, **fixed}
 
 
 def _rows_asked(
@@ -328,10 +379,13 @@ def _by_sign(system: System) -> str:
 
 def rerun(solution: Solution, **changes: object) -> Solution:
     """Simulate a solution again with the same arguments; `changes` replaces some of them."""
-    spec = solution.spec
-    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": solution.rho}
+    spec, system = solution.spec, undriven(solution.system)
+    rho = {k: x for k, x in solution.rho.items() if k in system.parameters}
+    if solution.system.drive is not None:
+        rho = {k: x for k, x in rho.items() if k not in solution.system.drive.names}
+    arguments = {k: spec[k] for k in ("t_end", "t_eval")} | {"rho": rho, "u": spec.get("u")}
     if spec["record"] is not None:
         arguments["record"] = Recorder(**spec["record"])
     arguments |= changes
     start = {k: x for k, x in spec["start"].items() if "x0" not in changes or k == "mode0"}
-    return simulate(solution.system, solution.scheme, **{**start, **arguments})
+    return simulate(system, solution.scheme, **{**start, **arguments})

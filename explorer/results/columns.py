@@ -38,6 +38,7 @@ def quantities(run: Run) -> list[Quantity]:
     dim, names, units = kept_of(recorded, "v", system.coordinates, system.units)
     if names and run.has_velocities:
         found.append(Quantity("v", run.v, dim, names, per_second(units)))
+    found += PARTS["inputs"](run).quantities if run.has("inputs") else []
     contacts, states = Contacts(run), PARTS["states"](run).quantities
     touching = bool(system.contacts)
     found += contacts.quantities if touching else []

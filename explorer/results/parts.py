@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.results.constraints import Constraints
 from explorer.results.contacts import Contacts
+from explorer.results.inputs import Inputs
 from explorer.results.multipliers import Multipliers
 from explorer.results.part import Part
 from explorer.results.springs import Discs, Springs
@@ -14,5 +15,5 @@ __all__ = ["PARTS"]
 
 PARTS: dict[str, type[Part]] = {
     part.name: part
-    for part in (States, Contacts, Constraints, Multipliers, Switches, Springs, Discs)
+    for part in (States, Inputs, Contacts, Constraints, Multipliers, Switches, Springs, Discs)
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.results.export import BASE
 from explorer.results.run import Run
+from explorer.systems.driving import undriven
 from explorer.types import Plain
 
 __all__ = ["arrays", "spec"]
@@ -21,13 +22,14 @@ def spec(run: Run) -> Plain:
     asked = run.asked or {}
     return {
         "format": 1,
-        "system": run.system.to_spec(),
+        "system": undriven(run.system).to_spec(),
         "scheme": run.scheme.to_spec(),
-        "rho": run.rho,
+        "rho": _parameters(run),
         "start": _start(run),
         "t_end": asked.get("t_end", float(run.t[-1])),
         "t_eval": asked.get("t_eval"),
         "record": asked.get("record"),
+        **({} if run.system.drive is None else {"u": run.system.drive.to_plain()}),
         **({} if run.recorded is None else {"recorded": run.recorded.to_plain()}),
         "status": vars(run.status),
         "route": list(run.route),
@@ -37,6 +39,14 @@ def spec(run: Run) -> Plain:
             **{k: metadata.version(k) for k in ("nonsmooth-explorer", "numba", "numpy")},
         },
     }
+
+
+def _parameters(run: Run) -> dict[str, float]:
+    """Return the parameters, without inputs that change."""
+    drive, declared = run.system.drive, undriven(run.system).parameters
+    if drive is None:
+        return run.rho
+    return {k: x for k, x in run.rho.items() if k in declared and k not in drive.names}
 
 
 def _start(run: Run) -> Plain:

@@ -58,6 +58,8 @@ class Run(Certified, ABC):
     lam_n: np.ndarray
     lam_p: np.ndarray
     outputs: dict[str, np.ndarray]
+    u: np.ndarray
+    u_names: tuple[str, ...]
     mode: np.ndarray
     signs: np.ndarray
     switch_times: np.ndarray

@@ -35,6 +35,7 @@ from explorer.types import Plain, Reals, Settings
 if TYPE_CHECKING:
     from explorer.results.constraints import Constraints
     from explorer.results.contacts import Contacts
+    from explorer.results.inputs import Inputs
     from explorer.results.multipliers import Multipliers
     from explorer.results.springs import Discs, Springs
     from explorer.results.switches import Switches
@@ -64,6 +65,7 @@ class Solution(Marched, Energies):
     constraints : phi, p_phi, lam_phi
     multipliers : alpha, theta, lam, y, side, laws
     switches : mode, mode_names, signs, times, choices
+    inputs : u, u_names
     springs, discs : slip of hysteretic springs; partner of discs
     events : impacts, switches and other events, in order of time
 
@@ -94,6 +96,7 @@ class Solution(Marched, Energies):
 
     if TYPE_CHECKING:
         contacts: Contacts
+        inputs: Inputs
         constraints: Constraints
         multipliers: Multipliers
         switches: Switches

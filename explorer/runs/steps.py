@@ -6,9 +6,11 @@ import numpy as np
 
 from explorer.errors import BadValue
 from explorer.parameters import roomy
+from explorer.quantities import quantity
 from explorer.recorder import MOST_BYTES, PER_STEP
+from explorer.systems import System
 
-__all__ = ["steps"]
+__all__ = ["check_breaks", "steps"]
 
 
 def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0) -> int:
@@ -37,6 +39,29 @@ def steps(h: float, t_end: float, row: float, n: int, coordinates: int = 0) -> i
             f"{roomy(8 * t_end * row / MOST_BYTES):g} s or larger, or a shorter t_end."
         )
     return count
+
+
+def check_breaks(system: System, h: float) -> None:
+    """Refuse steps of one size that do not end where inputs change.
+
+    Raises
+    ------
+    BadValue
+        The message has the next smaller step that does, if there is one.
+    """
+    if system.drive is None or not len(breaks := system.drive.breaks):
+        return
+    off = np.abs(breaks / h - np.round(breaks / h)) > 1e-6
+    if not off.any():
+        return
+    least = float(np.diff(system.drive.t).min())
+    better = least / np.ceil(least / h * (1 - 1e-9))
+    fits = (np.abs(breaks / better - np.round(breaks / better)) <= 1e-6).all()
+    advice = f"use h = {better:.9g} s" if fits else "use a grid of multiples of h"
+    raise BadValue(
+        f"The inputs of '{system.name}' change at t = {quantity(float(breaks[off][0]), 's')}, "
+        f"within a step of h = {quantity(h, 's')}: {advice}, or EventDriven, which stops there."
+    )
 
 
 def _fewer(count: int, coordinates: int) -> str:

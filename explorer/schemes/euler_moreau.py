@@ -25,11 +25,13 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.codes import LCP_ITERATIONS, LCP_RAY, NOT_FINITE, SINGULAR, SUCCESS
 from explorer.compiled import FirstOrder, compile_first_order, short
+from explorer.compiled.held import breaks_of
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel
 from explorer.parameters import knob
 from explorer.reformulations import relays, stewart
 from explorer.results.solution import Solution
+from explorer.runs.steps import check_breaks
 from explorer.runs.time_stepping.unsolvable import unsolvable
 from explorer.schemes import schemes
 from explorer.schemes.bases.scheme import Scheme
@@ -131,6 +133,10 @@ class EulerMoreau(Scheme):
         kept: dict[str, FirstOrder] = system.made.setdefault("multipliers", {})
         if self.representation not in kept:
             rewrite = relays if self.representation == "step" else stewart
+            if system.drive is not None:
+                assert isinstance(system.base, StepSystem)
+                kept[self.representation] = self.compile(system.base).behind_inputs(system)
+                return kept[self.representation]
             made = kept[self.representation] = FirstOrder(rewrite(system))
             made.given = system
         return kept[self.representation]
@@ -184,7 +190,8 @@ class EulerMoreau(Scheme):
         model = Model(
             compiled.table, inp, np.empty(compiled.most + 1), Places(*compiled.places), M, *bounds
         )
-        method = Method(self.h, t_end, self.theta, a, s)
+        check_breaks(compiled.given, self.h)
+        method = Method(self.h, t_end, self.theta, a, s, breaks_of(compiled.given, 1 + n + m))
         lcp = LCP.index(self.lcp)
         options = Options(compiled.kind, self.newton_max, self.newton_tol, lcp, self.lcp_tol)
         work, done, band = workspace(n, m, bounds), 0, None

@@ -36,6 +36,7 @@ from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.reformulations import obstacle
 from explorer.results.solution import Solution
+from explorer.runs.event_driven.columns import compiled_for
 from explorer.runs.event_driven.dependent import undetermined
 from explorer.runs.event_driven.march import March
 from explorer.runs.event_driven.settings import Formulation, Settings
@@ -332,7 +333,7 @@ class EventDriven(Picks, Scheme):
                 f"{self.newmark!r} integrates second-order equations, and '{compiled.system.name}' "
                 "has none; use EventDriven(method='dop853')."
             )
-        compiled = compiled.by(wrt or events_wrt)
+        compiled = compiled.by(compiled_for(compiled.system, wrt or events_wrt))
         kind = March if compiled.active_sets is None else SwitchedMarch
         if q0 is not None or v0 is not None:
             n, x0 = compiled.n, compiled.start(rho)[0]

@@ -20,6 +20,7 @@ from explorer.parameters import knob
 from explorer.results.solution import Solution
 from explorer.runs.fesd.fixed_steps import FixedSteps
 from explorer.runs.fesd.options import Options
+from explorer.runs.steps import check_breaks
 from explorer.schemes import schemes
 from explorer.schemes.bases.collocation_order import collocation_order
 from explorer.schemes.bases.scheme import Scheme
@@ -106,6 +107,7 @@ class ThetaRK(Scheme):
         """
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
         options = Options(self.tableau, self.stages, self.h, self.newton_max)
+        check_breaks(compiled.system, self.h)
         steps = self.steps(t_end, row, compiled.n_x)
         run = FixedSteps(compiled, options, rho, t_end, steps, scheme=self)
         run.go(x0)

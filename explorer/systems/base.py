@@ -22,6 +22,9 @@ from explorer.systems.sketch import Shape
 from explorer.systems.springs import BilinearSpring
 from explorer.types import Formula, Plain, Settings, Value
 
+if TYPE_CHECKING:
+    from explorer.systems.drive import Drive
+
 __all__ = ["System", "check_system"]
 
 _DECLARED = "__annotations__"  # of a class that says its attributes without a value
@@ -85,6 +88,8 @@ class System(TakesInputs, metaclass=Made):
     without_e: tuple[str, ...] = ()  # rigid contacts without friction whose e nobody gave
     started = False  # whether a start was set
     time_unit = "s"
+    drive: Drive | None = None  # its inputs along time
+    base: System | None = None  # of a system with a drive: the one that it was made from
     _made = False
     if TYPE_CHECKING:  # of every kind of system; its constructor says what they are
         coordinates: tuple[str, ...]
@@ -229,6 +234,8 @@ class System(TakesInputs, metaclass=Made):
             If a name is unknown, or a value is not a finite number.
         """
         values = {name: p.value for name, p in self.parameters.items()}
+        if self.drive is not None:
+            values |= self.drive.first
         what = f"The parameters rho of '{self.name}'"
         for name, value in mapping(changes, what, '{"m": 1.0}').items():
             if name not in values:

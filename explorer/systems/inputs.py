@@ -112,7 +112,7 @@ def _each(value: object, count: int, what: str, owner: str) -> list[object]:
     """Return one entry for each input."""
     if value is None or isinstance(value, (str, int, float)):
         return [value] * count
-    several = list(value)  # type: ignore[call-overload]
+    several: list[object] = list(value)  # type: ignore[call-overload]
     if len(several) != count:
         raise BadModel(
             f"inputs of '{owner}': {what} has {len(several)} entries for {count} names. Give one "

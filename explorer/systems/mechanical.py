@@ -169,21 +169,32 @@ class MechanicalSystem(LagrangianSystem):
 
     @property
     def potential(self) -> sp.Expr | None:
-        """Potential energy V(t, q, rho) in J; derived if the force at rest is a polynomial in q."""
+        """Potential energy V(t, q, rho) in J; derived if the force at rest is a polynomial in q.
+
+        Inputs have none: they do work.
+        """
+        if isinstance(self.base, MechanicalSystem):
+            return self.base.potential
         return self._potential if self._potential is not None else self._derived_potential()
 
     @potential.setter
     def potential(self, value: Value) -> None:
         what = f"potential of '{self.name}'"
-        self._potential = expression(value, self.symbols(), what, self._replace)
+        potential = expression(value, self.symbols(), what, self._replace)
+        if found := potential.free_symbols & {sp.Symbol(name) for name in self.input_names}:
+            raise BadModel(
+                f"The {what} depends on the input {min(map(str, found))!r}, and a force that "
+                "changes with time has no potential: leave its part out."
+            )
+        self._potential = potential
         self.touch()
 
     def _derived_potential(self) -> sp.Expr | None:
-        at_rest = dict.fromkeys(self.v, 0)
+        at_rest = dict.fromkeys([*self.v, *map(sp.Symbol, self.input_names)], sp.Integer(0))
         s = sp.Symbol("_s")
         parts = []
         place = {x: i for i, x in enumerate(self.q)}
-        moving = set(self.v)
+        moving = set(at_rest)
         F = [f.xreplace(at_rest) if f.free_symbols & moving else f for f in self._force]
         reached: list[list[int]] = [[] for _ in F]  # by the forces before
         for i, (f, q) in enumerate(zip(F, self.q, strict=True)):

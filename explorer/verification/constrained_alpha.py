@@ -18,7 +18,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
-from explorer.verification.forces import force, momentum
+from explorer.verification.forces import at_breaks, force, force_before, momentum
 from explorer.verification.gradients import Rows
 
 __all__ = ["constrained_equilibrium"]
@@ -56,10 +56,10 @@ def _equations(run: Solution) -> list[Check]:
     co, h = run.scheme.coefficients, np.diff(run.t)[:, None]
     old = {name: getattr(run, name)[:-1] for name in ("t", "q", "v", "a")}
     new = {name: getattr(run, name)[1:] for name in ("t", "q", "v", "a")}
-    free = np.ones(len(h), bool)
+    free = ~at_breaks(run)[1:]  # accelerations that are carried jump there
     if run.p.shape[1]:
         closed = np.any(run.active > 0, axis=1)
-        free = ~closed[1:] & ~closed[:-1]  # a step takes the forces of closed contacts on
+        free &= ~closed[1:] & ~closed[:-1]  # a step takes the forces of closed contacts on
     if not free.any():
         return []
     rule = h * ((1 - co.gamma) * old["a"] + co.gamma * new["a"])
@@ -70,10 +70,14 @@ def _equations(run: Solution) -> list[Check]:
     a_m = (1 - co.alpha_m) * new["a"] + co.alpha_m * old["a"]
     lam, none = run.recorded_row("lam_alpha"), np.zeros((len(h), first))
     held, jump = np.hstack([none, -lam[1:]]), np.hstack([none, -run.recorded_row("p_jump")[1:]])
-    F, pulls = force(run, **mixed), Rows(run, mixed["q"], mixed["v"], mixed["t"]).push(held)
+    F, pulls = (
+        force_before(run, **mixed),
+        Rows(run, mixed["q"], mixed["v"], mixed["t"]).push(held),
+    )
     flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
     steep = (
-        np.abs(force(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip}) - F) / 1e-7
+        np.abs(force_before(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip}) - F)
+        / 1e-7
     )
     acts = F + pulls
     if run.scheme.interpolated:

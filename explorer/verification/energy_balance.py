@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from explorer.compiled.held import left_of_breaks
 from explorer.errors import BadValue, NotApplicable
 from explorer.quantities import number, quantity
 from explorer.recorder import Recorded
@@ -172,6 +173,7 @@ def balance(solution: Solution) -> EnergyBalance:
         potential + stored,
         external=_work(solution, at_rest[:, :n])
         + _integral(solution, at_rest[:, n])
+        + _at_breaks(solution, at_rest)
         + sum(_driven(solution)),
         damping=_work(solution, (forces - at_rest)[:, :n]),
         contact=_contacts(solution, rough),
@@ -179,6 +181,20 @@ def balance(solution: Solution) -> EnergyBalance:
         yielding=lost,
         uncertain=0.0 if known else _coarser(solution, forces[:, :n]),
     )
+
+
+def _at_breaks(solution: Solution, at_rest: np.ndarray) -> np.ndarray | float:
+    """Return what trapezoids miss of the work of forces that jump with inputs, (n_t,).
+
+    A step that ends where inputs change has had the force before it.
+    """
+    if solution.system.drive is None or not _by_steps(solution):
+        return 0.0
+    with left_of_breaks(solution.system):
+        left = evaluated(solution, "power", v=np.zeros_like(solution.v))
+    n = solution.q.shape[1]
+    missing = (left - at_rest)[1:, :n] * np.diff(solution.q, axis=0) / 2
+    return np.concatenate([[0.0], np.cumsum(missing.sum(axis=1))])
 
 
 def _coarser(solution: Solution, force: np.ndarray) -> float:

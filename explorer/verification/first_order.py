@@ -11,6 +11,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import FirstOrder
+from explorer.compiled.held import left_of_breaks
 from explorer.kernels.model.along_rows import evaluate
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
@@ -32,8 +33,18 @@ def euler_moreau(solution: Solution, compiled: FirstOrder) -> list[Check]:
 
 
 def _along(
-    run: Solution, compiled: FirstOrder, name: str, t: np.ndarray, x: np.ndarray, lam: np.ndarray
+    run: Solution,
+    compiled: FirstOrder,
+    name: str,
+    t: np.ndarray,
+    x: np.ndarray,
+    lam: np.ndarray,
+    left: bool = False,
 ) -> np.ndarray:
+    """Return a bundle along rows; where inputs change as behind it, or before it if `left`."""
+    if left:
+        with left_of_breaks(run.system):
+            return _along(run, compiled, name, t, x, lam)
     native = compiled.bundles[name]
     out = np.empty((len(t), native.size))
     parts = [np.ascontiguousarray(a, float) for a in (t, x, lam)]
@@ -50,10 +61,10 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     h = np.diff(run.t)[:, None]
     x0, x1, lam0, lam1 = run.q[:-1], run.q[1:], run.lam[:-1], run.lam[1:]
     f0 = _along(run, compiled, "flow", run.t[:-1], x0, lam0)
-    f1 = _along(run, compiled, "flow", run.t[1:], x1, lam1)
+    f1 = _along(run, compiled, "flow", run.t[1:], x1, lam1, True)
     at = run.t[:-1] + s * np.diff(run.t)
     u = s * x1 + (1 - s) * x0
-    relation = _along(run, compiled, "relation", at, u, lam1)
+    relation = _along(run, compiled, "relation", at, u, lam1, True)
     y, r1 = relation[:, :m], relation[:, m:]
     before = _along(run, compiled, "relation", run.t[:-1], x0, lam0)[:, m:] if a < 1 else r1
     terms = [(x1 - x0) @ M.T, -h * scheme.theta * f1, -h * (1 - scheme.theta) * f0,
@@ -63,8 +74,8 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
     parts = [moved @ np.abs(M).T, *map(np.abs, terms)]
     size = sum(parts).max(axis=1)
     flip = 1 + 1e-7 * (-1.0) ** np.arange(x1.shape[1])
-    steep = np.abs(_along(run, compiled, "flow", run.t[1:], x1 * flip, lam1) - f1) / 1e-7
-    turned = np.abs(_along(run, compiled, "relation", at, u * flip, lam1) - relation) / 1e-7
+    steep = np.abs(_along(run, compiled, "flow", run.t[1:], x1 * flip, lam1, True) - f1) / 1e-7
+    turned = np.abs(_along(run, compiled, "relation", at, u * flip, lam1, True) - relation) / 1e-7
     rounds = (h * steep + h * turned[:, m:]).max(axis=1) + size.max()
     found = [
         _worst(
@@ -83,7 +94,7 @@ def _equations(run: Solution, compiled: FirstOrder) -> list[Check]:
         force = np.maximum(np.maximum(np.abs(lam1).max(axis=0), finite), 1e-300)
         # what the multipliers of a step do to y: at rest y is the rest of such terms
         pushed = u + h * a * s * np.linalg.solve(M, r1.T).T
-        done = np.abs(_along(run, compiled, "relation", at, pushed, lam1)[:, :m] - y)
+        done = np.abs(_along(run, compiled, "relation", at, pushed, lam1, True)[:, :m] - y)
         unit = np.maximum(np.maximum(np.abs(y), done).max(axis=0), 1e-300)
         weight = unit / force
         away = np.clip(lam1 - y / weight, bounds[0], bounds[1])
@@ -136,7 +147,7 @@ def _growth(run: Solution, compiled: FirstOrder) -> list[Check]:
         return []
     M = compiled.start(list(run.rho.values()))[1]
     rows = np.unique(np.linspace(1, steps, min(_SAMPLES, steps)).astype(int))
-    parts = _along(run, compiled, "flow_x", run.t[rows], run.q[rows], run.lam[rows])
+    parts = _along(run, compiled, "flow_x", run.t[rows], run.q[rows], run.lam[rows], True)
     matrices = []
     for values in parts:
         A = np.zeros(n * n)

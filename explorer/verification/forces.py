@@ -5,25 +5,45 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import compile_system
+from explorer.compiled.held import left_of_breaks
 from explorer.results.solution import Solution
 from explorer.systems import LinearMechanicalSystem
 from explorer.systems.massless import filled, has_mass, without_mass
 from explorer.types import Matrix
 from explorer.verification.energy_balance import evaluated
 
-__all__ = ["force", "inverse_masses", "momentum", "null_of_mass"]
+__all__ = ["at_breaks", "force", "force_before", "inverse_masses", "momentum", "null_of_mass"]
 
 _DENSE = 500  # coordinates up to which a mass matrix is solved with
 
 
+def force_before(solution: Solution, **changes: np.ndarray) -> np.ndarray:
+    """Return the same as `force`, where inputs change the F before it."""
+    with left_of_breaks(solution.system):
+        return force(solution, **changes)
+
+
 def force(solution: Solution, **changes: np.ndarray) -> np.ndarray:
-    """Return F along a run, (n_t, n), with other arrays if given; no spring that yields."""
+    """Return F along a run, (n_t, n), with other arrays if given; no spring that yields.
+
+    Where inputs change it is the F behind it.
+    """
     system, n = solution.system, solution.q.shape[1]
     found = evaluated(solution, "force", **changes)[:, :n]
     if isinstance(system, LinearMechanicalSystem):
         q, v = changes.get("q", solution.q), changes.get("v", solution.v)
         found = found - (system.K @ q.T).T - (system.C @ v.T).T
     return found + evaluated(solution, "recorded", **changes) if system.records else found
+
+
+def at_breaks(solution: Solution) -> np.ndarray:
+    """Return the rows at which inputs change, (n_t,) bool."""
+    drive, t = solution.system.drive, solution.t
+    if drive is None or not len(drive.breaks):
+        return np.zeros(len(t), bool)
+    near = np.clip(np.searchsorted(drive.breaks, t), 1, len(drive.breaks) - 1)
+    apart = np.minimum(*(np.abs(t - drive.breaks[k]) for k in (near - 1, near % len(drive.breaks))))
+    return np.asarray(apart <= 1e-9 * t[-1])
 
 
 def momentum(

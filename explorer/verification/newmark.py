@@ -11,7 +11,7 @@ import numpy as np
 from explorer.certificate import Check
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
-from explorer.verification.forces import force, momentum, null_of_mass
+from explorer.verification.forces import at_breaks, force, force_before, momentum, null_of_mass
 
 __all__ = ["equilibrium"]
 
@@ -33,19 +33,19 @@ def equilibrium(run: Solution) -> list[Check]:
 def _free(run: Solution) -> np.ndarray:
     """Return the steps between rows as the scheme has them, (n_steps,) bool.
 
-    Without a contact, before, in and behind them; not taken in parts; and with alphas not before a
-    change of h, where the acceleration that is carried is moved.
+    Without a contact, before, in and behind them; not taken in parts; not up to where inputs
+    change, and with alphas not before a change of h: there the acceleration that is carried moves.
     """
     if not run.p.shape[1]:
         co, h = run.scheme.coefficients, np.diff(run.t)
         whole = run.parts[1:] <= 1 if run.has("parts") and run.parts.size else np.ones(len(h), bool)
         if co.alpha_m != co.alpha_f:
             whole[:-1] &= np.abs(np.diff(h)) <= 1e-6 * h[1:]
-        return np.asarray(whole)
+        return np.asarray(whole & ~at_breaks(run)[1:])
     away = np.all(run.gap > 0, axis=1) & ~np.any(run.p > 0, axis=1)
     free = away[1:] & away[:-1]
     free[1:] &= away[:-2]
-    return np.asarray(free)
+    return np.asarray(free & ~at_breaks(run)[1:])
 
 
 def _checked(run: Solution, free: np.ndarray) -> list[Check]:
@@ -58,14 +58,14 @@ def _checked(run: Solution, free: np.ndarray) -> list[Check]:
     w = 1.0 if scheme.interpolated else 1 - af
     mixed = {k: w * new[k] + (1 - w) * old[k] for k in ("t", "q", "v")}
     a_m = (1 - am) * new["a"] + am * old["a"]
-    F = force(run, **mixed)
+    F = force_before(run, **mixed)
     if scheme.interpolated:
         F = (1 - af) * F + af * force(run, **{k: old[k] for k in mixed})
     place = {k: mixed[k] for k in ("t", "q")}
     M_a, size = momentum(run, v=a_m, **place), momentum(run, v=a_m, size=True, **place)
     flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
-    moved = force(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip})
-    steep = np.abs(moved - force(run, **mixed)) / 1e-7
+    moved = force_before(run, **mixed | {"q": mixed["q"] * flip, "v": mixed["v"] / flip})
+    steep = np.abs(moved - force_before(run, **mixed)) / 1e-7
     terms = (np.abs(size) + np.abs(F) + steep).max(axis=1)
     left = np.abs(M_a - F).max(axis=1)
     off_rule = (  # what q and v leave of Newmark's formulas

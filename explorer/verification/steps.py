@@ -24,7 +24,7 @@ from explorer.compiled import Compiled, compile_system
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
-from explorer.verification.forces import force, inverse_masses, momentum, null_of_mass
+from explorer.verification.forces import force, force_before, inverse_masses, momentum, null_of_mass
 from explorer.verification.gradients import Rows
 
 __all__ = ["contact_problem", "moreau"]
@@ -191,14 +191,14 @@ class _Step:
         run, theta, h = self.solution, self.solution.scheme.theta, self.h
         before = {"t": run.t[:-1], "q": run.q[:-1], "v": run.v[:-1]}
         after = {"t": self.t, "q": self.end, "v": run.v[1:]}
-        F0, F1 = force(run, **before), force(run, **after)
+        F0, F1 = force(run, **before), force_before(run, **after)
         acts = h * (theta * F1 + (1 - theta) * F0) + self._pushed()
         place = {"t": self.t, "q": self.place}
         off = momentum(run, v=run.v[1:] - run.v[:-1], **place) - acts
         size = momentum(run, v=np.abs(run.v[1:]) + np.abs(run.v[:-1]), size=True, **place)
         size = np.abs(size).max(axis=1) + (h * np.abs(F0) + h * np.abs(F1)).max(axis=1)
         flip = 1 + 1e-7 * (-1.0) ** np.arange(run.q.shape[1])
-        moved = force(run, **after | {"q": self.end * flip}) - F1
+        moved = force_before(run, **after | {"q": self.end * flip}) - F1
         rounds = (
             momentum(run, v=np.abs(self.end) / h, size=True, **place) + h * np.abs(moved) / 1e-7
         )

@@ -18,7 +18,7 @@ import numpy as np
 from explorer.codes import SUCCESS
 from explorer.kernels.event_driven.flow import evaluate, flow, restore
 from explorer.kernels.event_driven.manifold import constrained, project, projected
-from explorer.kernels.event_driven.records import CHAINED, STEP
+from explorer.kernels.event_driven.records import CHAINED, DRIVEN, STEP
 from explorer.kernels.event_driven.structures import Event, Events, Method, Problem, Saddle, Steps
 from explorer.kernels.event_driven.transposed import pull_back_projection, transposed_solve
 from explorer.kernels.references import kernel, refer, value_of
@@ -187,7 +187,9 @@ def leap(
             for j in range(p):
                 w = wrt[j]
                 gains[j] += row[at.h_rho + i * nr + w] * after[i] if w >= 0 else 0.0
-    if head[0].how != CHAINED:
+    if head[0].how == DRIVEN:  # its time is that of the inputs
+        waiting = 0.0
+    elif head[0].how != CHAINED:
         rate, waiting = -waiting / head[0].D, 0.0
         for i in range(nx):
             mu[i] += rate * row[at.r_x + i]
@@ -270,6 +272,8 @@ def at_stage(problem: Problem, stage: int, many: int) -> Problem:
         problem.sides,
         problem.changes,
         problem.links,
+        value_of(problem.drive),
+        problem.active,
     )
 
 

@@ -78,7 +78,7 @@ def doubtful(
         slope, how, way = head[k].D, head[k].how, ways[head[k].guard]
         event, row = head[k : k + 1], parts[k]
         margins[k] = margin(event, row[x : x + n_x], row[r_x : r_x + n_x], way, limits)
-        if margins[k] < limits.safe or (how != CHAINED and not abs(slope) > 0.0):
+        if margins[k] < limits.safe or (how < CHAINED and not abs(slope) > 0.0):
             doubts |= GRAZES
         if how == CHAINED:
             continue

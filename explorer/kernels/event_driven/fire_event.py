@@ -5,7 +5,7 @@ import numpy as np
 from explorer.codes import CHATTERING, EVENT_CAP, NOT_FINITE, SUCCESS
 from explorer.kernels.event_driven.flow import flow
 from explorer.kernels.event_driven.initial_state import UNMADE
-from explorer.kernels.event_driven.records import CHAINED, STRIKE, UNARMED
+from explorer.kernels.event_driven.records import CHAINED, DRIVEN, STRIKE, UNARMED
 from explorer.kernels.event_driven.saltation import bend, guard_gradient, largest, saltate
 from explorer.kernels.event_driven.sides import release
 from explorer.kernels.event_driven.structures import (
@@ -21,7 +21,7 @@ from explorer.kernels.event_driven.structures import (
 from explorer.kernels.event_driven.transition import GOES_ON, LONG_AGO, switch, touch
 from explorer.kernels.references import kernel, value_of
 
-__all__ = ["happen"]
+__all__ = ["depart", "happen"]
 
 REPEATS = 60  # events at one time beside 30 a contact
 
@@ -67,7 +67,8 @@ def approach(
 def depart(problem: Problem, options: Options, work: Workspace, event: Event, cause: Event) -> int:
     """Write what an event has behind it: f+ and S+; the march goes on from (x+, S+).
 
-    The time of an event that happens beyond its zero is that of its `cause`.
+    The time of an event that happens beyond its zero is that of its `cause`, or of inputs that
+    change.
     """
     y, slope, row, at, nx = work.y, work.step.slope, event.row, event.at, problem.sizes.n_x
     block, width = nx + 1, options.columns
@@ -78,7 +79,12 @@ def depart(problem: Problem, options: Options, work: Workspace, event: Event, ca
     for i in range(block):
         row[at.f_plus + i] = slope[i]
         y[i] = row[at.x_plus + i]
-    saltate(problem, event, width, cause.row, event.head[0].how == CHAINED)
+    chained, source = event.head[0].how >= CHAINED, cause.row
+    if event.head[0].how == DRIVEN:
+        source = row
+        for k in range(width):
+            row[at.dtau + k] = 0.0
+    saltate(problem, event, width, source, chained)
     for k in range(width * block):
         y[block + k] = row[at.s_plus + k]
     return SUCCESS

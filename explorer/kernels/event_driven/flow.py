@@ -35,6 +35,7 @@ from explorer.kernels.event_driven.records import (
 from explorer.kernels.event_driven.structures import Automaton, Problem
 from explorer.kernels.jit import call
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.references import kernel
 from explorer.kernels.structures import Table, Vector
 
@@ -343,6 +344,16 @@ def guards(problem: Problem, automaton: Automaton, t: float, x: Vector, values: 
 
 
 @kernel(inline=True)
+def enter_interval(problem: Problem, k: int) -> None:
+    """Let inputs have their values of interval `k`, and columns the parameters that count there."""
+    active, wrt = problem.active, problem.wrt
+    hold(problem.drive, problem.inp, k)
+    if active.shape[0] > 0:
+        for j in range(wrt.size):
+            wrt[j] = active[k, j]
+
+
+@kernel(inline=True)
 def restore(problem: Problem, states: Table, i: int) -> None:
     """Set the mode, the held rows and the sides to those of row `i` of the steps' states."""
     state, rows, sides = problem.state, problem.rows, problem.sides
@@ -356,3 +367,5 @@ def restore(problem: Problem, states: Table, i: int) -> None:
     for k in range(sides.size):
         sides[k].now = states[i, 1 + count + nt + k]
         problem.inp[sides[k].place] = sides[k].now
+    if problem.drive.t.size > 0:
+        enter_interval(problem, states[i, 1 + count + nt + sides.size])

@@ -41,7 +41,7 @@ class Reach(NamedTuple):
     """How far a step goes."""
 
     length: float  # s
-    final: bool  # to the end of the run
+    final: bool  # to the end of the run, or to where inputs change
     guard: int  # that fires in it, or NONE
     turned: int  # surface at which it ends, or NONE
     blur: float  # how badly samples show guards and surfaces
@@ -210,7 +210,7 @@ def arrive(
         for m in range(y.size):
             y[m] = step.new[m]
         run[0].steps += 1
-        run[0].t = options.t_end if reach.final and tau == length else t + tau
+        run[0].t = run[0].stop if reach.final and tau == length else t + tau
     return SUCCESS
 
 
@@ -263,8 +263,8 @@ def make_step(
         return STEP_CAP, NONE
     run[0].h = step_length(options, t, run[0].h)
     whole, final = run[0].h, False
-    if t + 1.0000001 * whole >= options.t_end:
-        whole, final = options.t_end - t, True
+    if t + 1.0000001 * whole >= run[0].stop:
+        whole, final = run[0].stop - t, True
     status = advance(problem, method, work.step, 1, s, t, work.y, whole, width)
     if status != SUCCESS:
         return status, NONE

@@ -22,11 +22,12 @@ from explorer.kernels.event_driven.constraint_rank import chart
 from explorer.kernels.event_driven.contact_impact import settle
 from explorer.kernels.event_driven.contradiction import contradiction
 from explorer.kernels.event_driven.fire_event import happen
-from explorer.kernels.event_driven.flow import flow, guard_count, is_change
+from explorer.kernels.event_driven.flow import enter_interval, flow, guard_count, is_change
 from explorer.kernels.event_driven.initial_state import UNMADE, WITHOUT_GRADIENT, begin
+from explorer.kernels.event_driven.input_break import next_interval
 from explorer.kernels.event_driven.make_step import AGAIN, make_step
 from explorer.kernels.event_driven.manifold import constrained, hold, project
-from explorer.kernels.event_driven.records import CHAINED, NONE
+from explorer.kernels.event_driven.records import CHAINED, DRIVEN, NONE
 from explorer.kernels.event_driven.runge_kutta import first_step
 from explorer.kernels.event_driven.saltation import largest
 from explorer.kernels.event_driven.sides import release, turn
@@ -60,6 +61,10 @@ def start(
     run, state, y, watch = work.run, problem.state, work.y, work.search.watch
     run[0].t, run[0].h, run[0].fresh = 0.0, options.h, 1
     run[0].error, run[0].length = 0.0, 1.0
+    enter_interval(problem, 0)
+    run[0].interval, run[0].stop = 0, options.t_end
+    if problem.drive.t.size > 0:
+        run[0].stop = problem.drive.t[0]
     for j in range(automaton.last.size):
         last = automaton.last[j]
         last.first, last.second, last.third = LONG_AGO, LONG_AGO, LONG_AGO
@@ -118,7 +123,7 @@ def begin_stretch(
         return status, NONE
     if not np.isfinite(largest(slope, 0, y.size)):
         return NOT_FINITE, NONE
-    ahead = h if h > 0.0 else 1e-3 * min(options.t_end - t, longest)
+    ahead = h if h > 0.0 else 1e-3 * min(run[0].stop - t, longest)
     status = turn(problem, surfaces, step, search, NONE, t, y, ahead, width)
     if status != SUCCESS:
         return status, NONE
@@ -127,7 +132,7 @@ def begin_stretch(
         search.samples[0, j] = search.values[j]
     run[0].fresh, run[0].wary = 0, 0
     if h <= 0.0:
-        run[0].h = first_step(problem, method, step, t, y, min(options.t_end - t, longest))
+        run[0].h = first_step(problem, method, step, t, y, min(run[0].stop - t, longest))
     return SUCCESS, guard
 
 
@@ -171,6 +176,7 @@ def march(memory: Bytes, options: Options) -> int:
     status = start(problem, automaton, surfaces, contacts, options, work)
     if status != SUCCESS:
         return status
+    broken = NONE
     while True:
         guard, how = NONE, 0
         if run[0].fresh == 1:
@@ -181,9 +187,20 @@ def march(memory: Bytes, options: Options) -> int:
                 beyond = watch[guard].sign * values[guard] < -options.band
                 caused = not problem.sizes.mechanical or is_change(problem, guard)
                 how = CHAINED if caused and beyond else 1
+                how = DRIVEN if broken >= 0 and how == CHAINED else how
+            elif broken >= 0:
+                guard, how = broken, DRIVEN
+            broken = NONE
         if guard < 0:
-            if run[0].t >= options.t_end:
-                return SUCCESS
+            if run[0].t >= run[0].stop:
+                if run[0].t >= options.t_end:
+                    return SUCCESS
+                status, broken = next_interval(
+                    problem, automaton, surfaces, contacts, options, work, record.events
+                )
+                if status != SUCCESS:
+                    return status
+                continue
             status, guard = make_step(
                 problem, automaton, surfaces, method, options, work, record.steps
             )

@@ -27,7 +27,8 @@ INDEX1, PROJECTED, PENALTY = range(3)
 # kinds of events
 CROSSING, STRIKE, CLOSING, RELEASE, ACCUMULATION, SLIDING, STICKING, REVERSAL = range(8)
 NONE, HIDDEN = -1, -2  # no guard fires; samples do not show the guards
-CHAINED = 2  # how an event happened that is beyond its zero, because of the one before
+# how an event happened that is beyond its zero: because of the one before, or of inputs that change
+CHAINED, DRIVEN = 2, 3
 
 FUNCTION = np.dtype(
     [
@@ -155,7 +156,8 @@ EVENT = np.dtype(
         ("after", INT),  # modes
         ("step", INT),  # number of the first step behind it
         ("together", INT),  # how many guards fired together
-        ("how", INT),  # 0: reached by the flow, 1: on its zero at once, CHAINED: beyond it at once
+        # 0: reached by the flow, 1: on its zero at once, CHAINED or DRIVEN: beyond it at once
+        ("how", INT),
     ]
 )
 PROGRESS = np.dtype(
@@ -175,6 +177,8 @@ PROGRESS = np.dtype(
         ("wary", INT),  # 1: the step before was near the limit of stability,
         ("error", FLOAT),  # with this error in units of the tolerance,
         ("length", FLOAT),  # and this length, s
+        ("interval", INT),  # of the inputs,
+        ("stop", FLOAT),  # and its end, s
         ("at", INT),  # of a start that makes no sense the contact, of UNMADE the mode
     ]
 )

@@ -190,6 +190,8 @@ def cross(
         problem.sides,
         problem.changes,
         problem.links,
+        value_of(problem.drive),
+        problem.active,
     )
     sampled = Search(
         search.x, search.rates, search.values, search.when, surfaces.samples, watch, found

@@ -13,6 +13,7 @@ def note(
 ) -> None:
     """Write step `k` of length h from (t, y), y' = `slope`, and the modes and sides it holds."""
     n, nc, nt, count = problem.sizes.n, problem.sizes.n_c, problem.sizes.n_t, problem.sizes.rows
+    at = 1 + count + nt + problem.sides.size
     rows, sides, row, carried = problem.rows, problem.sides, steps.state[k], steps.carried
     block = problem.sizes.n_x + 1
     steps.t[k], steps.h[k] = t, h
@@ -27,5 +28,8 @@ def note(
         row[1 + count + k] = rows[nc + k].sigma
     for j in range(sides.size):
         row[1 + count + nt + j] = sides[j].now
+    if problem.drive.t.size > 0:
+        row[at] = problem.drive.now[0]
+        at += 1
     for j in range(problem.changes.size):
-        row[1 + count + nt + sides.size + j] = problem.changes[j].side
+        row[at + j] = problem.changes[j].side

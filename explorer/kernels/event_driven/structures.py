@@ -32,6 +32,7 @@ from explorer.kernels.event_driven.records import (
     SurfaceRows,
     WatchRows,
 )
+from explorer.kernels.model.held_inputs import Drive
 from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
 
@@ -93,6 +94,8 @@ class Problem(NamedTuple):
     sides: SideRows  # (surfaces,)
     changes: ChangeRows  # (n_w,)
     links: LinkRows  # (constraints,)
+    drive: Drive  # where inputs change
+    active: Table  # (intervals, p) `wrt` in each interval of the inputs, or (0, p)
 
 
 class Automaton(NamedTuple):
@@ -102,6 +105,8 @@ class Automaton(NamedTuple):
     guards: GuardRows  # (guards,)
     branches: BranchRows
     last: LastRows  # (guards,)
+    starts: BranchRows  # the modes that may follow where inputs change, none: the same goes on
+    conditions: FunctionRows  # (1,) their conditions
 
 
 class Surfaces(NamedTuple):

@@ -25,6 +25,7 @@ from explorer.kernels.fesd.stage_complementarity import (
 from explorer.kernels.fesd.structures import Record
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.model.held_inputs import hold_at
 from explorer.kernels.structures import Vector
 
 __all__ = ["TALLY", "march"]
@@ -221,6 +222,7 @@ def march(step: Step, record: Record, t_end: float, h: float, cap: int, tally: T
     for e in range(steps):
         t = e * h
         length = (t_end if e == steps - 1 else (e + 1) * h) - t
+        hold_at(step.problem.drive, t, 1e-9 * h)
         status = SUCCESS
         for attempt in range(STARTS):
             predict(step, record, e, attempt)

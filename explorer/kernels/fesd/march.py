@@ -38,6 +38,7 @@ from explorer.kernels.fesd.structures import (
     Workspace,
 )
 from explorer.kernels.jit import kernel
+from explorer.kernels.model.held_inputs import hold_at
 from explorer.kernels.structures import Vector
 
 __all__ = ["march"]
@@ -290,6 +291,7 @@ def march(ws: Workspace, record: Record, phases: Phases, options: Options, tally
     for interval in range(intervals):
         t_next = t_end if interval == intervals - 1 else (interval + 1) * h
         close = 1e-12 * max(t_next, h)
+        hold_at(el.problem.drive, now.t, 1e-9 * h)
         now.begin = now.count
         now.wanted = 1
         now.back = -1

@@ -3,6 +3,7 @@
 from explorer.kernels.fesd.arrangement import arrange
 from explorer.kernels.fesd.structures import Element, Phases, Record
 from explorer.kernels.jit import kernel
+from explorer.kernels.model.held_inputs import hold_at
 
 __all__ = ["load", "restore"]
 
@@ -21,6 +22,7 @@ def load(el: Element, record: Record, phases: Phases, e: int, h: float) -> None:
     K, W, B = el.stages.K, el.stages.W, el.mode.B
     n, nsel = el.problem.n_x, el.problem.n_sel
     restore(el, phases, record.phase[e])
+    hold_at(el.problem.drive, record.begin[e], 1e-9 * record.length[e])
     for i in range(K.shape[0]):
         for k in range(n):
             K[i, k] = record.slopes[e, i * n + k]

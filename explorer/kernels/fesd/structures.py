@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numba import from_dtype
 
+from explorer.kernels.model.held_inputs import Drive
 from explorer.kernels.sliding.multiaffine import Bench, bench
 from explorer.kernels.structures import Integers, Matrix, Table, Vector
 
@@ -156,6 +157,7 @@ class Problem(NamedTuple):
     inp: Vector  # t, x, multipliers, rho
     out: Vector  # what f, or the cost, has written
     c: Vector  # what c has written
+    drive: Drive  # where inputs change
 
 
 class Tableau(NamedTuple):

@@ -22,6 +22,7 @@ from explorer.kernels.complementarity.box_lcp import LEMKE, PIVOTING, solve_box,
 from explorer.kernels.complementarity.structures import Sides
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.structures import Integers, Vector
 from explorer.kernels.time_stepping.euler_moreau_structures import (
     CONSTANT,
@@ -56,8 +57,16 @@ def place(flat: Vector, values: Vector, start: int, places: Integers) -> None:
 
 
 @kernel(inline=True)
-def begin(model: Model, record: Record, state: State, first: int) -> None:
-    """Set y of the first row, and f and r there."""
+def interval_from(method: Method, t: float, k: int) -> int:
+    """Return the interval of the inputs in which a step from time t lies, `k` or a later one."""
+    while k < method.drive.t.size and method.drive.t[k] <= t + 1e-9 * method.h:
+        k += 1
+    return k
+
+
+@kernel(inline=True)
+def begin(model: Model, record: Record, state: State, first: int, again: bool) -> None:
+    """Set y of the first row, and f and r there; `again`: the row is written, inputs change."""
     inp, out = model.inp, model.out
     n, m = record.x.shape[1], record.lam.shape[1]
     inp[0] = record.t[first]
@@ -69,7 +78,7 @@ def begin(model: Model, record: Record, state: State, first: int) -> None:
     for j in range(n):
         state.f0[j] = out[j]
     evaluate(model, RELATION)
-    for j in range(m):
+    for j in range(0 if again else m):
         record.y[first, j] = out[j]
     for j in range(n):
         state.r0[j] = out[m + j]
@@ -354,11 +363,17 @@ def run(
     """March from row `first` to the last one; return a status and the last row that holds."""
     last, factored_h = record.t.size - 1, 0.0
     work.block.kept[0].count = -1
-    begin(model, record, work.state, first)
+    k = interval_from(method, record.t[first], 0)
+    hold(method.drive, model.inp, k)
+    begin(model, record, work.state, first, False)
     for i in range(first, last):
         h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
         status, factored_h = newton(model, method, options, record, work, i, h, t1, factored_h)
         if status != SUCCESS:
             return status, i
         keep(model, method, record, work, i, t1)
+        if k < method.drive.t.size and interval_from(method, t1, k) > k:
+            k = interval_from(method, t1, k)
+            hold(method.drive, model.inp, k)
+            begin(model, record, work.state, i + 1, True)
     return SUCCESS, last

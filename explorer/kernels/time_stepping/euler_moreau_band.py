@@ -14,6 +14,7 @@ import numpy as np
 
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.banded_lu import band_factor, band_solve
+from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.structures import Flags, Vector
 from explorer.kernels.time_stepping.euler_moreau import (
     FORCE,
@@ -21,6 +22,7 @@ from explorer.kernels.time_stepping.euler_moreau import (
     RELATION,
     RELATION_X,
     evaluate,
+    interval_from,
 )
 from explorer.kernels.time_stepping.euler_moreau_structures import (
     LINEAR,
@@ -169,7 +171,10 @@ def march(model: Model, method: Method, options: Options, record: Record, band: 
     x, lam, s, rhs = record.x, record.lam, method.s, band.rhs
     n, m, last, assembled_h = x.shape[1], lam.shape[1], record.t.size - 1, 0.0
     band.kept[0].count = -1
+    present = 0
     for i in range(last):
+        present = interval_from(method, record.t[i], present)
+        hold(method.drive, model.inp, present)
         h, t1 = even_step(record.t[i], method.h, record.t[0], method.t_end, i, last)
         at = record.t[i] + s * (t1 - record.t[i]) if s < 1.0 else t1
         right_side(model, method, record, band, i, h, t1, at)

@@ -14,6 +14,7 @@ from explorer.kernels.complementarity.structures import (
     Sides,
     box_workspaces,
 )
+from explorer.kernels.model.held_inputs import NEVER, Drive
 from explorer.kernels.structures import Counts, FlagRows, Integers, Matrix, Table, Vector
 
 __all__ = [
@@ -62,6 +63,7 @@ class Method(NamedTuple):
     theta: float  # of f
     a: float  # of r
     s: float  # of the state in the relation
+    drive: Drive = NEVER  # where inputs change
 
 
 class Options(NamedTuple):

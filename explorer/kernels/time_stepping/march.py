@@ -13,15 +13,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from explorer.codes import SUCCESS
+from explorer.kernels.model.held_inputs import Drive, hold
+from explorer.kernels.references import kernel
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.time_grid import even_step, next_step
 
-__all__ = ["AGAIN", "FULL", "UNFACTORED", "Grid", "march"]
+__all__ = ["AGAIN", "BREAK", "FULL", "UNFACTORED", "Grid", "changes_at", "march"]
 
 # what is no end of a run, besides the statuses of `explorer.codes`
 FULL = -1  # the record is full: call again with a larger one
 UNFACTORED = -2  # factors for another step are wanted: make them and call again
 AGAIN = -3  # within the march: the step is taken again, with another h
+BREAK = -4  # inputs change at this row: correct what is carried and call again
 
 
 class Grid(NamedTuple):
@@ -30,6 +33,17 @@ class Grid(NamedTuple):
     t_end: float  # s
     steps: int  # how many there are; 0: as many as it takes
     even: bool  # whether all but the last are of one size
+    drive: Drive  # where inputs change
+    returns: bool  # whether the march ends there, with BREAK
+
+
+@kernel(inline=True)
+def changes_at(grid: Grid, t: float) -> bool:
+    """Whether inputs change at a time."""
+    found = False
+    for k in range(grid.drive.t.size):
+        found = found or abs(grid.drive.t[k] - t) <= 1e-12 * grid.t_end
+    return found
 
 
 @template
@@ -37,20 +51,32 @@ def march(begin: Any, step: Any, problem: Any, record: Any, work: Any) -> int:
     """March from row state.row to t_end; return a status, FULL or UNFACTORED."""
     t, state, grid = record.t, work.state, problem.grid
     t_end, steps, even = grid.t_end, grid.steps, grid.even
-    row = state[0].row
+    drive, row = grid.drive, state[0].row
+    breaks, k, close = drive.t, 0, 1e-9 * state[0].h
+    while k < breaks.size and breaks[k] <= t[row] + close:
+        k += 1
+    hold(drive, problem.bundles.inp, k)
     begin(problem, record, work, row)
     while t[row] < t_end:
         if row + 1 >= t.size:
             return FULL
         if steps > 0:
             h, t1 = even_step(t[row], state[0].h, t[0], t_end, row, steps)
-        else:
+        elif even or k == breaks.size:
             h, t1 = next_step(t[row], state[0].h, t[0], t_end, row, even)
+        else:
+            h, t1 = next_step(t[row], state[0].h, t[0], breaks[k], row, even)
         status = step(problem, record, work, row, h, t1)
         if status == SUCCESS:
             row += 1
             t[row] = t1
             state[0].row = row
+            if k < breaks.size and breaks[k] <= t1 + close:
+                k += 1
+                if grid.returns:
+                    return BREAK
+                hold(drive, problem.bundles.inp, k)
+                begin(problem, record, work, row)
         elif status != AGAIN:
             return status
     return SUCCESS

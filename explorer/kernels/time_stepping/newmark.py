@@ -27,7 +27,7 @@ from explorer.kernels.model.inputs import fill
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.bilinear_springs import bilinear
-from explorer.kernels.time_stepping.march import AGAIN, march
+from explorer.kernels.time_stepping.march import AGAIN, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
 from explorer.kernels.time_stepping.newmark_iteration import HALVINGS, forces, mass, newton
 from explorer.kernels.time_stepping.newmark_structures import Part, Problem, Record, Workspace
@@ -42,6 +42,8 @@ def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     for i in range(n):
         work.a_before[i] = record.a[max(row - 1, 0), i]
     state[0].before = t[row] - t[row - 1] if row > 0 else 0.0
+    if changes_at(problem.grid, t[row]):
+        state[0].before = 0.0
     if problem.method.interpolated:
         fill(problem.bundles.inp, t[row], record.q[row], record.v[row], n)
         forces(problem, work.F0)

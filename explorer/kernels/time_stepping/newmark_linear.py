@@ -19,7 +19,7 @@ from explorer.kernels.model.inputs import fill, force
 from explorer.kernels.model.structures import FORCE
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
-from explorer.kernels.time_stepping.march import AGAIN, UNFACTORED, march
+from explorer.kernels.time_stepping.march import AGAIN, UNFACTORED, changes_at, march
 from explorer.kernels.time_stepping.newmark_error import following, local_error, middle
 from explorer.kernels.time_stepping.newmark_structures import (
     LinearProblem,
@@ -139,7 +139,7 @@ def step_linear(
         state[0].factored = h
         return UNFACTORED
     a0 = a[row]
-    if am != af and row > 0:
+    if am != af and row > 0 and not changes_at(problem.grid, t[row]):
         before = t[row] - t[row - 1]
         if abs(h - before) > 1e-9 * before:
             for i in range(n):

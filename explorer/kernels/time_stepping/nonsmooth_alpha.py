@@ -74,7 +74,8 @@ def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     bundles, out, (ptr, col, val) = problem.bundles, problem.bundles.out, problem.contacts.G
     state, constant, n, nc = work.state, problem.options.constant, work.x.size, work.every.size
     state[0].span = state[0].span_jump = nc
-    state[0].factored = state[0].before = 0.0
+    state[0].factored = 0.0
+    state[0].before = record.t[row] - record.t[row - 1] if row > 0 else 0.0
     work.lcp.kept[0].count = work.lcp_jump.kept[0].count = -1
     state[0].below = state[0].above = n - 1
     if not problem.options.moves:

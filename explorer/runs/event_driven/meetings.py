@@ -57,7 +57,7 @@ def meetings(run: Run) -> dict[int, np.ndarray]:
     loose = max(1e-7, 100 * run.settings.rtol)
     for k in range(len(head)):
         apart = np.zeros(tau.shape[1], bool)
-        if head["how"][k] == CHAINED or not apart.size:
+        if head["how"][k] >= CHAINED or not apart.size:
             continue
         if run.flow.mechanical and head["together"][k] > 1:
             apart |= _moved_apart(run, k, loose)
@@ -120,7 +120,7 @@ def _constraints(run: Run, k: int, beside: bool = False, along: int = -1) -> tup
         part += _BESIDE * (1 + np.abs(part)) * np.random.default_rng(0).uniform(0.5, 1, len(part))
     if along >= 0:
         S = run.part("s_minus")[k].reshape(-1, flow.n_x + 1)[along, : flow.n_x]
-        own = run.wrt[along]
+        own = run.active_at(k, run.wrt)[along]
         step = _ASIDE / max(np.abs(S).max(initial=0.0), float(own >= 0))
         inp[1 : 1 + flow.n_x] += step * S
         if own >= 0:
@@ -187,7 +187,7 @@ def _moved_apart(run: Run, k: int, loose: float) -> np.ndarray:
     for c in _coupled(run, k) - {int(event["guard"])}:
         if gaps[c] > BAND or held[c]:
             continue
-        own = np.array([by_rho[c, w] if w >= 0 else 0.0 for w in run.wrt])
+        own = np.array([by_rho[c, w] if w >= 0 else 0.0 for w in run.active_at(k, run.wrt)])
         size = np.abs(G[c]) @ np.abs(S) + np.abs(own) + np.abs(speeds[c] * tau)
         apart |= np.abs(G[c] @ S + own + speeds[c] * tau) > loose * size + 1e-12
     return apart

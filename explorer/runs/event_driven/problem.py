@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Flow
+from explorer.compiled.held import breaks_of
 from explorer.kernels.event_driven.records import (
     BRANCH,
     CHANGE,
@@ -28,9 +29,10 @@ from explorer.kernels.event_driven.structures import (
     Sizes,
     Surfaces,
 )
+from explorer.runs.event_driven.columns import active_of, place_of
 from explorer.runs.event_driven.settings import Formulation
 
-__all__ = ["automaton", "problem", "set_formulation", "surfaces"]
+__all__ = ["automaton", "drive_key", "problem", "set_drive", "set_formulation", "surfaces"]
 
 
 def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
@@ -54,7 +56,7 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
             table, at["tlm"], at["guard"], at["guard_tlm"], at["reset"], cost, at["eliminated"]
         ),
         _sizes(flow),
-        np.array(wrt, np.int64),
+        np.array([place_of(k, flow.n_rho) for k in wrt], np.int64),
         _partners(flow),
         flow.resets.copy(),  # an impact marks the coordinates that it keeps
         np.tile(flow.input(0.0), many),
@@ -71,7 +73,23 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
         np.zeros(flow.rows, ROW),
         sides,
         *_changes(flow),
+        breaks_of(flow.system, 1 + flow.n_x, len(flow.input(0.0))),
+        active_of(flow.system, wrt),
     )
+
+
+def drive_key(flow: Flow) -> tuple[object, ...]:
+    """Return what problems of flows with inputs have in common that `set_drive` makes equal."""
+    drive = flow.system.drive
+    return () if drive is None else (len(drive.t), drive.names)
+
+
+def set_drive(problem: Problem, flow: Flow, wrt: tuple[int, ...]) -> None:
+    """Give a problem the inputs of a flow of the same `drive_key`."""
+    drive = flow.system.drive
+    if drive is not None and len(drive.t) > 2:
+        problem.drive.t[:], problem.drive.values[:] = drive.breaks, drive.values
+        problem.active[:] = active_of(flow.system, wrt)
 
 
 def _changes(flow: Flow) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +147,9 @@ def automaton(flow: Flow) -> Automaton:
     """Return the guards of all modes; none for a mechanical system."""
     if flow.mechanical:
         none = np.zeros(1, np.int64)
-        return Automaton(none, np.zeros(0, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST))
+        return Automaton(
+            none, np.zeros(0, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST), *_starts(flow)
+        )
     modes = len(flow.automaton.modes)  # type: ignore[union-attr]
     first = np.searchsorted([g.mode for g in flow.guards], range(modes + 1))
     zeros = {(g.mode, g.r, g.direction): k - first[g.mode] for k, g in enumerate(flow.guards)}
@@ -152,7 +172,22 @@ def automaton(flow: Flow) -> Automaton:
         np.array(guards, GUARD),
         np.array(branches, BRANCH),
         np.zeros(len(guards), LAST),
+        *_starts(flow),
     )
+
+
+def _starts(flow: Flow) -> tuple[np.ndarray, np.ndarray]:
+    """Return the modes that may begin at a state, and the function of their conditions."""
+    rows: list[tuple[int, int, int, int]] = []
+    function = np.zeros(1, FUNCTION)
+    starts = () if flow.automaton is None else flow.automaton.start_branches
+    if starts:
+        function[0] = flow.starts.address, flow.starts.data
+        condition = 0
+        for b in starts:
+            rows.append((b.to, -1, condition, condition + len(b.when)))
+            condition += len(b.when)
+    return np.array(rows, BRANCH), function
 
 
 def surfaces(flow: Flow) -> Surfaces:
@@ -167,7 +202,12 @@ def surfaces(flow: Flow) -> Surfaces:
         Functions(table, 0, 0, 0, 0, -1, -1),
         sizes,
         Automaton(
-            np.array([0, count]), np.zeros(count, GUARD), np.zeros(0, BRANCH), np.zeros(0, LAST)
+            np.array([0, count]),
+            np.zeros(count, GUARD),
+            np.zeros(0, BRANCH),
+            np.zeros(0, LAST),
+            np.zeros(0, BRANCH),
+            np.zeros(1, FUNCTION),
         ),
         np.zeros(1, STATE),
         np.zeros(count, WATCH),

@@ -42,6 +42,10 @@ def rows_of(run: Run, times: np.ndarray, exact: bool) -> tuple[dict[str, np.ndar
     flow, head, hits, step_state = run.flow, run.events.head, run.hits, run.steps.state
     n_x, n, nc, p = flow.n_x, flow.n, flow.n_c, len(run.wrt)
     block = n_x + 1
+    if flow.system.drive is not None:  # both sides of breaks
+        breaks = flow.system.drive.breaks
+        times = np.sort(np.concatenate([np.setdiff1d(times, breaks), breaks, breaks]))
+        times = times[times <= run.t_last]
     times = times[~np.isin(times, hits)]
     y, dy, which = run.sample(times, exact=exact)
     woven = _Weave(times, hits)
@@ -208,7 +212,7 @@ def events_of(
                 names[event["before"]],
                 names[event["after"]],
                 run.motion(k) if run.wrt else None,
-                int(event["how"]) == CHAINED,
+                int(event["how"]) >= CHAINED,
                 k in meetings,
                 float(margins[k]),
                 float(given[k]),

@@ -8,10 +8,12 @@ from typing import Self
 import numpy as np
 
 from explorer.compiled import Bundle, Flow
+from explorer.compiled.held import before_breaks, left_of_breaks
 from explorer.kernels.event_driven.butcher import Tableau
 from explorer.kernels.event_driven.records import CHAINED
 from explorer.kernels.event_driven.structures import Events, Parts, Steps
 from explorer.results.event import KINDS, Jump
+from explorer.runs.event_driven.columns import active_of
 from explorer.runs.event_driven.settings import Settings
 from explorer.runs.event_driven.workspace import Arguments, lend
 
@@ -129,6 +131,7 @@ class Run:
         from explorer.kernels.event_driven.dense_output import evaluate
 
         which = np.searchsorted(self.steps.t, times, side="right") - 1
+        which -= before_breaks(times)  # two rows where inputs change
         which = np.clip(which, 0, max(len(self.steps.t) - 1, 0))
         block = self.flow.n_x + 1
         size = len(self.y) if slopes else block
@@ -155,6 +158,11 @@ class Run:
         from explorer.kernels.model.along_rows import evaluate
 
         n, out = self.flow.n, np.empty((len(t), native.size))
+        if self.flow.system.drive is not None and (left := before_breaks(t)).any():
+            out[~left] = self.along(native, t[~left], x[~left])
+            with left_of_breaks(self.flow.system):
+                out[left] = self.along(native, t[left], x[left])
+            return out
         q, v = (np.ascontiguousarray(part, float) for part in (x[:, :n], x[:, n:]))
         evaluate(
             native.address,
@@ -211,8 +219,24 @@ class Run:
             part("h_x").reshape(n_x, n_x),
             part("h_t"),
             part("h_rho").reshape(n_x, -1),
-            int(head["how"]) == CHAINED,
+            int(head["how"]) >= CHAINED,
         )
+
+    @property
+    def at_start(self) -> tuple[int, ...]:
+        """The parameter of each column at t = 0, -1: a start, or none there."""
+        active = active_of(self.flow.system, self.wrt)
+        return tuple(active[0].tolist()) if len(active) else self.wrt
+
+    def active_at(self, k: int, places: tuple[int, ...]) -> list[int]:
+        """Return the parameter of each column at event `k`, -1: a start, or none there."""
+        if self.flow.system.drive is None or not len(self.flow.system.drive.breaks):
+            return list(places)
+        step = max(int(self.events.head["step"][k]) - 1, 0)
+        column = -1 - len(self.flow.changes)
+        interval = int(self.steps.state[step, column]) if len(self.steps.state) else 0
+        found: list[int] = active_of(self.flow.system, self.wrt)[interval].tolist()
+        return found
 
     def motion(self, k: int) -> np.ndarray:
         """Event-time sensitivity; of an accumulation, the limit of those of its impacts."""

@@ -44,7 +44,7 @@ class SwitchedMarch(March):
         if self.wrt and len(self.steps.t):
             n = self.flow.n_x
             first = self.steps.y[0].reshape(-1, n + 1)[:, :n]
-            check_start(self.compiled, self.rho, first[0], first[1:].T, self.wrt)
+            check_start(self.compiled, self.rho, first[0], first[1:].T, self.at_start)
 
     def start_mode(self, start: Reals | None) -> int:
         """Return the number of the mode in which it begins, picked where there are several."""

@@ -32,7 +32,14 @@ from explorer.kernels.event_driven.structures import (
     Workspace,
     newton_memory,
 )
-from explorer.runs.event_driven.problem import automaton, problem, set_formulation, surfaces
+from explorer.runs.event_driven.problem import (
+    automaton,
+    drive_key,
+    problem,
+    set_drive,
+    set_formulation,
+    surfaces,
+)
 from explorer.runs.event_driven.settings import Settings
 from explorer.types import Reals
 
@@ -162,6 +169,7 @@ def record_of(flow: Flow, at: Parts, p: int, steps: int, events: int, carried: i
     """Return room for so many steps and events; `carried` accelerations are kept of a step."""
     size = (flow.n_x + 1) * (p + 1)
     state = 1 + flow.rows + len(flow.rough) + len(flow.side_places) + len(flow.changes)
+    state += flow.system.drive is not None and len(flow.system.drive.breaks) > 0
     return Record(
         Steps(
             np.empty(steps),
@@ -247,7 +255,8 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     No two threads ever hold the same ones.
     """
     tableau = settings.tableau
-    key = tableau.code, settings.carries, wrt, settings.max_steps, settings.max_events
+    key: tuple[object, ...] = tableau.code, settings.carries, wrt, settings.max_steps
+    key += (settings.max_events, *drive_key(flow))
     kept: dict[tuple[object, ...], list[Arguments]] = flow.workspaces
     idle = kept.get(key)
     if idle is None:
@@ -263,6 +272,7 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     if (lent.method.rtol, lent.method.atol) != (settings.rtol, settings.atol):
         lent.method = lent.method._replace(rtol=settings.rtol, atol=settings.atol)
     lent.clear()
+    set_drive(lent.problem, flow, wrt)
     sizes = lent.problem.sizes
     lent.problem.inp[1 + sizes.n_x : sizes.rates] = rho
     if flow.n_phi:

@@ -8,6 +8,7 @@ import numpy as np
 
 from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
 from explorer.compiled import short
+from explorer.compiled.held import free_inputs
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import number, quantity
@@ -208,6 +209,7 @@ class Elements(Run):
 
             times = np.ascontiguousarray(t, float)
             within(self.workspace(), self.record, self.phases, times, which, x, multipliers)
+            free_inputs(self.compiled.system)
         return x, np.clip(multipliers, 0.0, 1.0), which
 
     def slopes_at(self, t: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Bundle, Switched
+from explorer.compiled.held import schedule_of
 from explorer.types import Reals
 
 __all__ = ["Formulas"]
@@ -27,11 +28,28 @@ class Formulas:
         """Number of states."""
         return self.compiled.n_x
 
-    def along(self, native: Bundle, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Return what a native function writes, (k, size), at states and multipliers."""
+    def along(
+        self,
+        native: Bundle,
+        t: np.ndarray,
+        x: np.ndarray,
+        chosen: np.ndarray,
+        begin: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return what a native function writes, (k, size), at states and multipliers.
+
+        Inputs are those of the intervals of the times `begin`, by default of t.
+        """
         from explorer.kernels.model.along_rows import evaluate
 
-        out = np.empty((len(t), native.size))
+        out, schedule = np.empty((len(t), native.size)), schedule_of(self.compiled.system)
+        if schedule is not None and begin is not None and len(t):
+            which = schedule.intervals(begin)
+            for k in np.unique(which):
+                rows = which == k
+                with schedule.holding(int(k)):
+                    out[rows] = self.along(native, t[rows], x[rows], chosen[rows])
+            return out
         parts = [np.ascontiguousarray(a, float) for a in (t, x, chosen)]
         evaluate(
             native.address,
@@ -43,13 +61,17 @@ class Formulas:
         )
         return out
 
-    def rates(self, t: np.ndarray, x: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-        """Return x' (k, n_x) at states and multipliers."""
-        return self.along(self.compiled.flow, t, x, chosen)[:, : self.compiled.n_x]
+    def rates(
+        self, t: np.ndarray, x: np.ndarray, chosen: np.ndarray, begin: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return x' (k, n_x) at states and multipliers; `begin` as for `along`."""
+        return self.along(self.compiled.flow, t, x, chosen, begin)[:, : self.compiled.n_x]
 
-    def functions(self, t: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def functions(
+        self, t: np.ndarray, x: np.ndarray, begin: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return c (k, n_c) and its gradient (k, n_c, n_x) at states."""
         n, nc = self.compiled.n_x, self.compiled.n_c
         none = np.zeros((len(t), self.compiled.n_sel))
-        out = self.along(self.compiled.switching, t, x, none)
+        out = self.along(self.compiled.switching, t, x, none, begin)
         return out[:, :nc], out[:, nc : nc + nc * n].reshape(len(t), nc, n)

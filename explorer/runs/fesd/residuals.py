@@ -27,14 +27,15 @@ def residual(run: Run) -> dict[str, float]:
     def flat(nodes: np.ndarray) -> np.ndarray:
         return np.asarray((t[:, None] + h[:, None] * nodes).ravel())
 
-    found = run.rates(flat(run.method.c), states(A).reshape(-1, n), run.mult.reshape(count * s, -1))
+    begin, mult = np.repeat(t, s), run.mult.reshape(count * s, -1)
+    found = run.rates(flat(run.method.c), states(A).reshape(-1, n), mult, begin)
     end = states(run.method.b[None])[:, 0]
     collocation = max(
         np.abs(found.reshape(count, s, n) - run.slopes).max(),
         np.abs(end - run.states[1:]).max(),
     )
-    first = run.functions(t, run.states[:-1])[0][:, None]
-    later = run.functions(flat(run.method.where), states(at).reshape(-1, n))[0]
+    first = run.functions(t, run.states[:-1], t)[0][:, None]
+    later = run.functions(flat(run.method.where), states(at).reshape(-1, n), begin)[0]
     c = np.concatenate([first, later.reshape(count, s, -1)], axis=1)  # (n_e, s + 1, n_c)
     lam, weight = run.compiled.pairs(c, run.mult)
     products = np.abs(lam[:, :, None] * weight[:, None])  # (n_e, s + 1, s, pairs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Switched
+from explorer.compiled.held import breaks_by_schedule
 from explorer.kernels.fesd.collocation import Collocation
 from explorer.kernels.fesd.structures import SUBSYSTEM, Native, Problem, Tableau
 from explorer.types import Reals
@@ -32,6 +33,7 @@ def problem(compiled: Switched, rho: Reals, *, tangents: bool = False) -> Proble
         compiled.input(rho),
         np.empty(max(b.size for b in bundles) + 1),
         np.empty(switching.size + 1),
+        breaks_by_schedule(compiled.system),
     )
 
 

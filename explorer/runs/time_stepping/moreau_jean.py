@@ -8,6 +8,7 @@ import numpy as np
 
 from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
+from explorer.compiled.held import breaks_of
 from explorer.compiled.ordering import ordering
 from explorer.kernels.entry import entry
 from explorer.runs.time_stepping.factors import (
@@ -142,7 +143,13 @@ class Run:
             UNUSED,
             saddle,
             inertia,
-            Grid(setup.t_end, len(self.record.t) - 1, True),
+            Grid(
+                setup.t_end,
+                len(self.record.t) - 1,
+                True,
+                breaks_of(compiled.system, 1 + 2 * compiled.n),
+                False,
+            ),
         )
 
     def _projected(self) -> int:

@@ -9,23 +9,27 @@ import numpy as np
 
 from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
+from explorer.compiled.held import breaks_of
 from explorer.kernels.entry import entry
 from explorer.kernels.model import structures as model
 from explorer.kernels.time_stepping import newmark, newmark_linear
 from explorer.kernels.time_stepping.bilinear_springs import springs_at_rest
-from explorer.kernels.time_stepping.march import FULL, UNFACTORED, Grid
+from explorer.kernels.time_stepping.march import BREAK, FULL, UNFACTORED, Grid
 from explorer.kernels.time_stepping.newmark_structures import (
     Bands,
     LinearProblem,
+    LinearWorkspace,
     Matrices,
     Method,
     Options,
     Places,
     Problem,
     Record,
+    Workspace,
     linear_workspace,
     workspace,
 )
+from explorer.runs.time_stepping.breaks import acceleration_jump, state_at
 from explorer.runs.time_stepping.factors import UNUSED, combined, factorise, rows_of
 from explorer.runs.time_stepping.motion_rows import Rows
 from explorer.types import Matrix
@@ -62,6 +66,15 @@ def _options(setup: Setup, analytic: bool, moves: bool, explicit: bool) -> Optio
     )
 
 
+def _jump(compiled: Compiled, setup: Setup, rows: Rows, work: Workspace | LinearWorkspace) -> None:
+    """Let the accelerations at the last row jump with the inputs."""
+    row = int(work.state["row"][0])
+    inp = state_at(setup.inp, rows.t[row], rows.q[row], rows.v[row])
+    jump = acceleration_jump(compiled, inp)[0]
+    rows.a[row] += jump
+    work.true0[:] += jump
+
+
 def march_linear(
     compiled: Compiled, setup: Setup, matrices: tuple[Matrix, ...], rows: Rows
 ) -> tuple[int, int]:
@@ -71,7 +84,10 @@ def march_linear(
     """
     run, (M, K, C) = entry(newmark_linear.run), matrices
     method, h, t_end, even = setup.method, setup.h, setup.t_end, setup.error_tol <= 0
-    options, grid = _options(setup, False, False, False), Grid(t_end, 0, even)
+    options, grid = (
+        _options(setup, False, False, False),
+        Grid(t_end, 0, even, breaks_of(compiled.system, 1 + 2 * compiled.n), True),
+    )
     c, am, af = np.array([method.c_d, method.c_v, method.c_a]), method.alpha_m, method.alpha_f
     powers = method.power - np.arange(3.0)
     bundles = model.Bundles(compiled.table, setup.inp, np.empty(compiled.most + 1))
@@ -94,6 +110,9 @@ def march_linear(
             factors = made
         problem = LinearProblem(bundles, linear, mass, factors, method, options, grid)
         code = run(problem, record, work)
+        while code == BREAK:
+            _jump(compiled, setup, rows, work)
+            code = run(problem, record, work)
         last, _, h, *_ = work.state.tolist()[0]
     return code, last
 
@@ -117,12 +136,22 @@ def march(
         springs_at_rest(kind.pattern, springs),
         setup.method,
         options,
-        Grid(setup.t_end, 0, setup.error_tol <= 0),
+        Grid(
+            setup.t_end,
+            0,
+            setup.error_tol <= 0,
+            breaks_of(compiled.system, 1 + 2 * compiled.n),
+            True,
+        ),
     )
     work, code, last = workspace(compiled.n, setup.h, setup.true), FULL, 0
     while code == FULL:
         if last > 0:
             work.state["row"] = rows.more(setup.error_tol, last)
-        code = run(problem, Record(*_record(rows)), work)
+        record = Record(*_record(rows))
+        code = run(problem, record, work)
+        while code == BREAK:
+            _jump(compiled, setup, rows, work)
+            code = run(problem, record, work)
         last = int(work.state["row"][0])
     return code, last

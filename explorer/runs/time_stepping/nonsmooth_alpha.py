@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from explorer.compiled import Compiled
+from explorer.compiled.held import breaks_of
 from explorer.kernels.complementarity.structures import LcpOptions
 from explorer.kernels.entry import entry
 from explorer.kernels.model import structures as model
 from explorer.kernels.time_stepping import nonsmooth_alpha
-from explorer.kernels.time_stepping.march import Grid
+from explorer.kernels.time_stepping.march import BREAK, Grid
 from explorer.kernels.time_stepping.newmark_structures import Matrices, Places
 from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Contacts,
@@ -23,6 +23,7 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Record,
     workspace,
 )
+from explorer.runs.time_stepping.breaks import acceleration_jump, state_at
 from explorer.types import Matrix, is_sparse
 
 __all__ = ["Setup", "march"]
@@ -60,8 +61,18 @@ def march(
         Contacts(model.Rows(compiled.gap_ptr, compiled.gap_col, G), setup.e),
         setup.method,
         Options(setup.newton_tol, setup.newton_max, constant, kind.moves, setup.lcp),
-        Grid(setup.t_end, len(rows["t"]) - 1, True),
+        Grid(setup.t_end, len(rows["t"]) - 1, True, breaks_of(compiled.system, 1 + 2 * n), True),
     )
     work = workspace(n, nc, setup.h)
-    call = functools.partial(entry(nonsmooth_alpha.run), problem, Record(**rows), work)
+    run, record = entry(nonsmooth_alpha.run), Record(**rows)
+
+    def call() -> int:
+        code = run(problem, record, work)
+        while code == BREAK:
+            row = int(work.state["row"][0])
+            at = state_at(setup.inp, record.t[row], record.q[row], record.v[row])
+            record.a[row] += acceleration_jump(compiled, at)[0]
+            code = run(problem, record, work)
+        return code
+
     return call, lambda: int(work.state["row"][0])

@@ -22,6 +22,7 @@ from explorer.memory import zeros
 from explorer.parameters import knob
 from explorer.quantities import quantity
 from explorer.results.solution import Solution
+from explorer.runs.steps import check_breaks
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
 from explorer.systems import LagrangianSystem, LinearMechanicalSystem, MechanicalSystem, System
@@ -94,6 +95,7 @@ class Capturing(Scheme):
             If the start is inconsistent.
         """
         n, nc, rough = compiled.n, compiled.nc, list(compiled.system.rough)
+        check_breaks(compiled.system, self.h)
         held = compiled.rows
         rows = 1 + self.steps(t_end, 3 * n + nc + 2 * (held + compiled.bound) + 4, n)
         unknown = unknowns(compiled.system)

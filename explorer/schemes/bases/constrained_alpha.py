@@ -15,6 +15,7 @@ from explorer.compiled.lost_rank import lost_rank
 from explorer.compiled.observe import observe
 from explorer.errors import BadValue
 from explorer.results.solution import Solution
+from explorer.runs.steps import check_breaks
 from explorer.schemes.bases.amplification import Coefficients
 from explorer.schemes.bases.scheme import Scheme
 from explorer.status import Status
@@ -122,6 +123,7 @@ def smooth_motion(
     if compiled.system.assembles is not None and not (q0 is None and v0 is None):
         inp[1 : 1 + 2 * n] = assembly(compiled.system)(rho, inp[1 : 1 + 2 * n])
     matrices = compiled.check(inp)
+    check_breaks(compiled.system, scheme.h)  # type: ignore[attr-defined]
     rows = 1 + scheme.steps(t_end, 3 * n + 4 * bound + 4, n)
     none = np.zeros((rows, 0))
     record: dict[str, np.ndarray] = {

@@ -24,6 +24,7 @@ from explorer.parameters import knob
 from explorer.quantities import number, quantity
 from explorer.recorder import PER_STEP, Selection
 from explorer.results.solution import Solution
+from explorer.runs.steps import check_breaks
 from explorer.runs.time_stepping.factors import solved
 from explorer.runs.time_stepping.motion_rows import Keeper, Rolling, Rows
 from explorer.schemes.bases.amplification import Coefficients, check_step
@@ -162,6 +163,8 @@ class Structural(Family):
         if constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         width = 3 * n + 6 if record is None else PER_STEP + record.width
+        if not self.error_tol > 0:
+            check_breaks(compiled.system, self.h)
         rows = 1 + self.steps(t_end, width, n, coordinates=3 * n)
         rows = 4096 if self.error_tol > 0 else rows
         rolled = Rows(rows, n, springs) if record is None else Rolling(rows, n, springs)

@@ -1,0 +1,309 @@
+"""Inputs along time: `Input`, the values of one input, and `Drive`, those of all in a run.
+
+An input is piecewise constant, u = u_k, or piecewise linear,
+u = u_k + (u_{k+1} - u_k) (t - t_k) / (t_{k+1} - t_k), on t_k <= t < t_{k+1}. The numbers that
+change from interval to interval are parameters, so a formula is smooth between breaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import sympy as sp
+
+from explorer.arguments import Checked
+from explorer.errors import BadValue, suggest
+from explorer.parameters import InputParam, number
+from explorer.quantities import quantity
+from explorer.systems.inputs import TakesInputs
+from explorer.types import Plain, Reals
+
+__all__ = ["Drive", "Input", "Inputs", "ramp", "schedule", "slots"]
+
+# inputs as `simulate` takes them: by name, or a row for each
+Inputs: TypeAlias = (
+    "Mapping[str, Input | float | Plain] | Sequence[object] | np.ndarray | Input | float"
+)
+
+_CLOSE = 1e-12  # of the time span: breaks that are one
+_ROUND = 1e-9  # beside a bound: round-off
+
+
+@dataclass(frozen=True, eq=False)
+class Input(metaclass=Checked):
+    """Values of an input along time; see `constant`, `linear` and `sampled`.
+
+    Parameters
+    ----------
+    grid : (k + 1,) float
+        Ends of the intervals in s, increasing.
+    values : (k,) or (k + 1,) float
+        One of each interval if constant, else one at each end.
+    kind : str
+        "constant" or "linear".
+
+    Raises
+    ------
+    BadValue
+        A grid that does not increase, numbers that are not finite, or counts that do not agree.
+    """
+
+    grid: Sequence[float] | np.ndarray
+    values: Sequence[float] | np.ndarray
+    kind: str = "constant"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("constant", "linear"):
+            raise BadValue(f"An input is 'constant' or 'linear' between breaks, not {self.kind!r}.")
+        grid, values = (_row(getattr(self, x), f"{x} of an input") for x in ("grid", "values"))
+        if len(grid) < 2 or not (np.diff(grid) > 0).all():
+            where = int(np.argmin(np.diff(grid))) if len(grid) > 1 else 0
+            raise BadValue(
+                "The grid of an input must increase: it has the ends of the intervals, two or more."
+                + (
+                    f" Entries {where} and {where + 1} are {grid[where]:g} and {grid[where + 1]:g}."
+                    if len(grid) > 1
+                    else ""
+                )
+            )
+        wanted = len(grid) - (self.kind == "constant")
+        if len(values) != wanted:
+            each = "interval" if self.kind == "constant" else "point of its grid"
+            raise BadValue(
+                f"An input with {len(grid) - 1} intervals needs {wanted} values, one of each "
+                f"{each}, but {len(values)} are given."
+            )
+        for name, x in (("grid", grid), ("values", values)):
+            x.flags.writeable = False
+            object.__setattr__(self, name, x)
+
+    @classmethod
+    def constant(cls, grid: Reals, values: Reals) -> Input:
+        """Return an input that is constant on each interval of a grid (k + 1,): values (k,)."""
+        return cls(grid, values, "constant")
+
+    @classmethod
+    def linear(cls, grid: Reals, values: Reals) -> Input:
+        """Return an input that is linear between the points of a grid (k,): values (k,)."""
+        return cls(grid, values, "linear")
+
+    @classmethod
+    def sampled(cls, dt: float, values: Reals) -> Input:
+        """Return an input with samples at t = 0, dt, 2 dt, ... in s, linear between them."""
+        step, many = number(dt, "dt of a sampled input", "s", positive=True), _row(values, "values")
+        return cls(step * np.arange(len(many)), many, "linear")
+
+    def __call__(self, t: float | Reals) -> np.ndarray:
+        """Return the values at times in s; at a break those behind it."""
+        grid, values = np.asarray(self.grid), np.asarray(self.values)
+        if self.kind == "linear":
+            return np.asarray(np.interp(t, grid, values))
+        k = np.clip(np.searchsorted(grid, t, side="right") - 1, 0, len(values) - 1)
+        return np.asarray(values[k])
+
+    def to_plain(self) -> Plain:
+        """Return plain data (JSON)."""
+        grid, values = np.asarray(self.grid), np.asarray(self.values)
+        return {"kind": self.kind, "grid": grid.tolist(), "values": values.tolist()}
+
+    def __repr__(self) -> str:
+        return f"Input.{self.kind}({len(self.grid) - 1} intervals up to {self.grid[-1]:g} s)"
+
+
+def _row(values: object, what: str) -> np.ndarray:
+    """Return a copy of a sequence of finite numbers."""
+    try:
+        if np.iscomplexobj(values):  # type: ignore[arg-type]
+            raise TypeError
+        row = np.array(values, float)
+    except (TypeError, ValueError):
+        raise BadValue(f"{what} must be a sequence of real numbers.") from None
+    if row.ndim != 1:
+        raise BadValue(f"{what} must be one sequence of numbers, but its shape is {row.shape}.")
+    bad = np.flatnonzero(~np.isfinite(row))
+    if bad.size:
+        raise BadValue(f"Entry {bad[0]} of {what} is {row[bad[0]]}; all must be finite.")
+    return row
+
+
+def slots(name: str, kind: str) -> tuple[str, ...]:
+    """Return the names of the parameters that hold an input of this kind in an interval."""
+    if kind == "constant":
+        return (name,)
+    return name, f"{name}_next", f"{name}_from", f"{name}_span"
+
+
+def ramp(name: str) -> sp.Expr:
+    """Return the formula of a linear input in its interval."""
+    now, following, begin, span = map(sp.Symbol, slots(name, "linear"))
+    return now + (following - now) * (sp.Symbol("t") - begin) / span
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """The inputs of a run.
+
+    Attributes
+    ----------
+    inputs : dict of str to Input
+    t : (k + 1,) ends of the intervals on which no value changes, s
+    names : names of the parameters that change, (m,)
+    values : (k, m) their values
+    which : dict of str to (k,) int
+        The interval of each input's own grid.
+    """
+
+    inputs: dict[str, Input]
+    t: np.ndarray
+    names: tuple[str, ...]
+    values: np.ndarray
+    which: dict[str, np.ndarray]
+
+    @property
+    def breaks(self) -> np.ndarray:
+        """Times at which values change, (k - 1,) in s."""
+        return np.array(self.t[1:-1])
+
+    @property
+    def first(self) -> dict[str, float]:
+        """The parameters that change, at t = 0."""
+        return dict(zip(self.names, self.values[0].tolist(), strict=True))
+
+    @property
+    def close(self) -> float:
+        """A time that is round-off, s."""
+        return _CLOSE * float(self.t[-1])
+
+    def places_in(self, system: TakesInputs) -> np.ndarray:
+        """Return the places in rho of the parameters that change, (m,) int64."""
+        names = list(system.parameters)
+        return np.array([names.index(name) for name in self.names], np.int64)
+
+    def __call__(self, t: float | Reals) -> np.ndarray:
+        """Return the values of the inputs at times in s, (..., n_u); behind a break."""
+        return np.stack([signal(t) for signal in self.inputs.values()], axis=-1)
+
+    def to_plain(self) -> Plain:
+        """Return plain data (JSON)."""
+        return {name: signal.to_plain() for name, signal in self.inputs.items()}
+
+
+def _signals(system: TakesInputs, u: object, t_end: float) -> dict[str, Input | float]:
+    """Return what is given for each input: values along time, or a number."""
+    names = system.input_names
+    if not names:
+        raise BadValue(
+            f"'{system.name}' has no inputs, so it takes no u. Declare them: system.inputs('u')."
+        )
+    if isinstance(u, Mapping):
+        for name in u:
+            if name not in names:
+                raise BadValue(f"'{system.name}' has no input {name!r}.{suggest(name, names)}")
+        return {name: _signal(x, name) for name, x in u.items()}
+    single = isinstance(u, Input) or np.ndim(u) == 0  # type: ignore[arg-type]
+    row = not single and len(names) == 1 and np.ndim(u) == 1  # type: ignore[arg-type]
+    if single or (row and not isinstance(u[0], Input)):  # type: ignore[index]
+        u = [u]
+    rows = list(u)  # type: ignore[call-overload]
+    if len(rows) != len(names):
+        raise BadValue(
+            f"u has {len(rows)} rows, but '{system.name}' has {len(names)} inputs "
+            f"({', '.join(names)}). Give one row of values for each input, or a dict by name."
+        )
+    found: dict[str, Input | float] = {}
+    for name, row in zip(names, rows, strict=True):
+        if isinstance(row, Input) or np.ndim(row) == 0:
+            found[name] = _signal(row, name)
+        else:
+            values = _row(row, f"u of {name!r}")
+            if not len(values):
+                raise BadValue(f"u of {name!r} is empty.")
+            found[name] = Input.constant(np.linspace(0, t_end, len(values) + 1), values)
+    return found
+
+
+def _signal(value: object, name: str) -> Input | float:
+    if isinstance(value, Input):
+        return value
+    if isinstance(value, Mapping):
+        return Input(value["grid"], value["values"], value["kind"])
+    if np.ndim(value) > 0:  # type: ignore[arg-type]
+        raise BadValue(
+            f"u of {name!r} needs times: Input.constant(grid, values), Input.linear(grid, values) "
+            "or Input.sampled(dt, values); or give u as an array (inputs, intervals)."
+        )
+    return number(value, f"u of {name!r}")
+
+
+def _check(name: str, param: InputParam, signal: Input, t_end: float) -> None:
+    """Refuse values outside the bounds, and a grid that does not cover the run."""
+    grid, values = np.asarray(signal.grid), np.asarray(signal.values)
+    if grid[0] > _CLOSE * t_end or grid[-1] < t_end * (1 - 1e-9):
+        raise BadValue(
+            f"The grid of the input {name!r} goes from {quantity(grid[0], 's')} to "
+            f"{quantity(grid[-1], 's')}, and does not cover the run from 0 to "
+            f"{quantity(t_end, 's')}."
+        )
+    low, high = param.bounds
+    slack = _ROUND * max(1.0, *(abs(b) for b in (low, high) if np.isfinite(b)), 0.0)
+    bad = np.flatnonzero((values < low - slack) | (values > high + slack))
+    if bad.size:
+        raise BadValue(
+            f"Value {bad[0]} of the input {name!r} is {quantity(values[bad[0]], param.unit)}, "
+            f"outside its bounds [{low:g}, {high:g}]."
+        )
+
+
+def schedule(system: TakesInputs, u: object, t_end: float) -> tuple[Drive | None, dict[str, float]]:
+    """Return what changes along a run, if anything does, and the inputs that are numbers.
+
+    Raises
+    ------
+    BadValue
+        Unknown names, wrong shapes, values outside their bounds, a grid that does not cover the
+        run.
+    """
+    given = _signals(system, u, t_end)
+    declared = system.declared_inputs
+    fixed: dict[str, float] = {}
+    moving: dict[str, Input] = {}
+    for name in [name for name in declared if name in given]:
+        signal = given[name]
+        if not isinstance(signal, Input):
+            _check(name, declared[name], Input.constant([0, t_end], [signal]), t_end)
+            fixed[name] = signal
+            continue
+        _check(name, declared[name], signal, t_end)
+        moving[name] = signal
+    if not moving:
+        return None, fixed
+    t = _breaks([np.asarray(s.grid) for s in moving.values()], t_end)
+    middle = (t[1:] + t[:-1]) / 2
+    names: list[str] = []
+    columns: list[np.ndarray] = []
+    which: dict[str, np.ndarray] = {}
+    for name, signal in moving.items():
+        grid, values = np.asarray(signal.grid), np.asarray(signal.values)
+        k = np.clip(np.searchsorted(grid, middle, side="right") - 1, 0, len(grid) - 2)
+        which[name] = k
+        names += slots(name, signal.kind)
+        columns.append(values[k])
+        if signal.kind == "linear":
+            columns += [values[k + 1], grid[k], grid[k + 1] - grid[k]]
+    return Drive(moving, t, tuple(names), np.array(columns).T.copy(), which), fixed
+
+
+def _breaks(grids: list[np.ndarray], t_end: float) -> np.ndarray:
+    """Return the times at which any input may change, with 0 and t_end, increasing."""
+    first = grids[0]
+    alike = all(grid is first or np.array_equal(grid, first) for grid in grids[1:])
+    if alike and first[0] == 0.0 and first[-1] == t_end:
+        return first
+    inside = np.unique(np.concatenate(grids))
+    close = _CLOSE * t_end
+    inside = inside[(inside > close) & (inside < t_end - close)]
+    inside = inside[np.append(True, np.diff(inside) > close)[: len(inside)]]
+    return np.concatenate([[0.0], inside, [t_end]])

@@ -1,0 +1,129 @@
+"""A system with its inputs along time: `driven`.
+
+Where an input is linear, its formula in an interval stands in all formulas for its symbol; so
+derivatives by t hold its slope.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import BadModel, BadValue
+from explorer.parameters import InputParam
+from explorer.systems.base import System
+from explorer.systems.drive import Input, ramp, schedule, slots
+from explorer.systems.lagrangian import LagrangianSystem
+
+__all__ = ["driven", "redriven", "undriven"]
+
+S = TypeVar("S", bound=System)
+T = TypeVar("T")
+_NO_FORMULAS = ("made", "parameters", "presets", "published", "sizes", "exact", "drive", "base")
+
+
+def driven(system: S, u: object, t_end: float) -> tuple[S, dict[str, float]]:
+    """Return the system with these inputs, as `explorer.simulate` takes them, and constant ones.
+
+    Raises
+    ------
+    BadModel
+        An input that jumps stands in a gap or a constraint.
+    BadValue
+        See `explorer.systems.drive.schedule`.
+    """
+    origin = undriven(system)
+    drive, fixed = schedule(origin, u, t_end)
+    if drive is None:
+        return origin, fixed
+    linear = tuple(k for k, signal in drive.inputs.items() if signal.kind == "linear")
+    _check_positions(origin, {*drive.inputs} - {*linear})
+    base = _ramped(origin, linear)
+    other = copy.copy(base)
+    other.made, other.exact = {}, None  # a closed form is that of constant inputs
+    other.drive, other.base = drive, base
+    return other, fixed
+
+
+def redriven(system: S, inputs: Mapping[str, Input]) -> S:
+    """Return a driven system with other values of the same inputs on the same grids."""
+    drive, origin = system.drive, undriven(system)
+    assert drive is not None
+    other: S = driven(origin, inputs, float(drive.t[-1]))[0]
+    return other
+
+
+def undriven(system: S) -> S:
+    """Return the system as it was declared, its inputs constant."""
+    while system.base is not None:
+        system = system.base  # type: ignore[assignment]
+    return system
+
+
+def _check_positions(system: System, jumping: set[str]) -> None:
+    """Refuse a gap or a constraint that would jump."""
+    if not isinstance(system, LagrangianSystem):
+        return
+    symbols = {sp.Symbol(name) for name in jumping}
+    places = [(f"gap of {c.name!r}", c.gap) for c in system.contacts]
+    places += [(f"constraint {c.name!r}", c.phi) for c in system.constraints]
+    for what, formula in places:
+        if found := sp.sympify(formula).free_symbols & symbols:
+            raise BadModel(
+                f"The {what} of '{system.name}' depends on the input {min(map(str, found))!r}, "
+                "which jumps from interval to interval, and a position cannot. Use Input.linear."
+            )
+
+
+def _ramped(system: S, linear: tuple[str, ...]) -> S:
+    """Return the system with the formulas of its linear inputs; made once for each change."""
+    if not linear:
+        return system
+    kept: dict[tuple[str, ...], S] = system.made.setdefault("ramped", {})
+    if linear not in kept:
+        more = [name for u in linear for name in slots(u, "linear")[1:]]
+        if taken := sorted({*more} & {*system.symbols()}):
+            raise BadValue(
+                f"'{system.name}' has a symbol {taken[0]!r}, a name that a linear input needs. "
+                "Rename it, or use Input.constant."
+            )
+        other = copy.copy(system)
+        other.made, other.base = {}, system
+        changes = {sp.Symbol(name): ramp(name) for name in linear}
+        for key, value in vars(system).items():
+            if key not in _NO_FORMULAS:
+                vars(other)[key] = _replaced(value, changes)
+        other.parameters = dict(system.parameters)
+        for name in more:
+            other.parameters[name] = InputParam(1.0 if name.endswith("_span") else 0.0)
+        kept[linear] = other
+    return kept[linear]
+
+
+def _replaced(value: T, changes: Mapping[sp.Symbol, sp.Expr]) -> T:
+    """Return formulas, or what holds them, with symbols replaced; else the same object."""
+    if isinstance(value, (sp.Basic, sp.MatrixBase)):
+        return value.xreplace(changes)  # type: ignore[no-any-return]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_replaced(x, changes) for x in value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_replaced(x, changes) for x in value)
+    if isinstance(value, dict):
+        return {k: _replaced(x, changes) for k, x in value.items()}  # type: ignore[return-value]
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        found = np.empty_like(value)
+        for k, x in enumerate(value.flat):
+            found.reshape(-1)[k] = _replaced(x, changes)
+        return found
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        other = copy.copy(value)
+        for field in dataclasses.fields(value):
+            x = _replaced(getattr(value, field.name), changes)
+            object.__setattr__(other, field.name, x)
+        return other
+    return value
