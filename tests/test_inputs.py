@@ -396,3 +396,33 @@ def test_a_parameter_called_u_stays_one():
     """A number for it is no input."""
     system = ex.MechanicalSystem("old", q="x", params={"u": 1.0}, mass=[[1]], force=["u"])
     assert end(ex.simulate(system, FINE, t_end=1, u=3.0)) == pytest.approx([1.5, 3])
+
+
+def test_the_pushed_block_comes_to_rest_at_its_goal():
+    """Least time over 1 m with |u| <= 5: pushed, braked, and then held by friction."""
+    from explorer.models.pushed_block import fastest
+
+    pushed, braked = fastest(1, 1, 5)
+    u = ex.Input.constant([0, pushed, pushed + braked, 2], [5, -5, 0])
+    asked = {"u": u, "v0": 0, "t_end": 2}
+    run = ex.simulate(ex.models.pushed_block(), FINE, **asked)
+    assert run.x[-1] == pytest.approx([1, 0], abs=1e-9)
+    middle = np.flatnonzero(run.t == pushed)[0]
+    assert run.x[middle] == pytest.approx([2 * pushed**2, 4 * pushed], abs=1e-9)
+
+
+def test_the_view_of_inputs_has_gaps_where_they_jump():
+    """Corners of constant and linear inputs; a constant one is a line."""
+    from explorer.views.inputs import corners
+
+    run = ex.simulate(ball(), FINE, u=ex.Input.constant(GRID, VALUES))
+    t, u, jumps = corners(run, "u")
+    assert t.tolist() == [0, 0.3, 0.3, 0.6, 0.6, 0.9, 0.9, 1.2]
+    assert u.tolist() == np.repeat(VALUES, 2).tolist()
+    assert jumps.tolist() == [2, 4, 6]
+    assert len(ex.views.inputs(run).data) >= 1
+    run = ex.simulate(ball(), FINE, u=ex.Input.linear(GRID, [*VALUES, 0]))
+    assert corners(run, "u")[1].tolist() == [*VALUES, 0]
+    assert corners(ex.simulate(ball(), FINE, u=2.0), "u")[1].tolist() == [2, 2]
+    with pytest.raises(ex.ExplorerError, match="inputs"):
+        ex.views.inputs(ex.simulate(ex.models.pendulum()))

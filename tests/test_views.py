@@ -69,6 +69,7 @@ def has(part: str, name: str, scheme: str = "") -> bool:
         "constraints": bool(getattr(system, "constraints", ())),
         "contacts": bool(system.contacts),
         "friction": name in ROUGH,
+        "inputs": bool(system.input_names),
         "located impacts": scheme == "EventDriven"
         and bool(system.contacts or getattr(system, "changes", ())),
         "modes": hybrid,

@@ -74,6 +74,7 @@ PARTS = {
         "friction of a mechanical system whose contacts have mu and slip, run by EventDriven or "
         "MoreauJean",
     ),
+    "inputs": Part(lambda s: s.has("inputs"), "inputs, declared by system.inputs(...)"),
     "located impacts": Part(
         _has_located_impacts,
         "contacts or constraints with a `when` of a mechanical system, run by EventDriven",
