@@ -19,7 +19,7 @@ ORDER = (
     "types", "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
-    "dispatch", "derivatives", "study", "optimise", "models", "views", "panels",
+    "dispatch", "derivatives", "study", "optimise", "transcription", "control", "models", "views", "panels",
     "citation",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")
@@ -30,7 +30,7 @@ HOMES = {  # package: layers that may import it
     "plotly": {"views", "panels"},
     "ipywidgets": {"panels"},
     "anywidget": {"panels"},
-    "casadi": set(),
+    "casadi": {"transcription"},
     "contourpy": {"views"},
 }
 SOURCES = sorted(EXPLORER.rglob("*.py"))
@@ -141,6 +141,7 @@ def test_every_layer_is_named():
         ("dispatch", "import plotly.graph_objects as go"),
         ("views", "import ipywidgets"),
         ("panels", "import casadi"),
+        ("control", "import casadi"),
         ("errors", "import importlib\nimportlib.import_module('explorer.schemes')"),
         ("registry", "import importlib\nimportlib.import_module(f'explorer.panels.{1}')"),
         ("status", "from . import errors"),

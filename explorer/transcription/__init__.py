@@ -1,0 +1,1 @@
+"""Transcription: an optimal control problem as a nonlinear program. Only this layer uses CasADi."""

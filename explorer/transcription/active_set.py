@@ -1,0 +1,260 @@
+"""Active sets of a program: read from a point, set as bounds, and points moved to other ones.
+
+With known active sets the complementarity conditions (16)-(18) of Nurkanovic, Frey, Pozharskiy and
+Diehl 2023 (doi:10.48550/arXiv.2303.18066) are equations: lam = 0 at the end of an element that a
+switch ends, alpha = 0 or 1 beside a surface, lam = 0 on it. What remains is a smooth program in
+which the lengths of the phases are free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from explorer.transcription.program import INF, Program
+from explorer.transcription.sequence import Phase, Sequence, counts
+from explorer.transcription.solver import Bounds
+
+__all__ = [
+    "Layout",
+    "bounds_of",
+    "ends",
+    "layout_of",
+    "lengths",
+    "moved",
+    "open_slacks",
+    "retimed",
+    "signs_of",
+    "stage_times",
+    "states_at",
+]
+
+
+def lengths(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return the lengths (N, E) of the elements in s."""
+    grid, of = program.grid, program.of
+    if grid.switching:
+        return np.asarray(w[of["h"]])
+    whole = w[of["lengths"]] if grid.free else np.full(grid.intervals, w[of["T"]] / grid.intervals)
+    return np.repeat(whole[:, None] / grid.elements, grid.elements, axis=1)
+
+
+def ends(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return the times (N + 1,) of the boundaries of the control intervals in s."""
+    return np.concatenate([[0.0], np.cumsum(lengths(program, w).sum(axis=1))])
+
+
+def stage_times(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return the times (N, E, s) of the stages in s."""
+    h = lengths(program, w)
+    begin = np.concatenate([[0.0], np.cumsum(h.ravel())[:-1]]).reshape(h.shape)
+    return np.asarray(begin[:, :, None] + h[:, :, None] * program.grid.method.c)
+
+
+def signs_of(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return the signs (N, E, n_c) of the switching functions at a point of the homotopy."""
+    f, of = program.formulas, program.of
+    m, lam = w[of["m"]], w[of["lam"]]
+    largest = lam.max(axis=2)  # over the stages, and the end of the element before
+    flat = largest.reshape(-1, largest.shape[-1]).copy()
+    last = lam[:, :, -1].reshape(flat.shape)
+    flat[1:] = np.maximum(flat[1:], last[:-1])
+    largest, mean = flat.reshape(largest.shape), m.mean(axis=2)
+    if f.cells is None:
+        n = f.n_c
+        scale = np.maximum(lam.reshape(-1, 2, n).max(axis=(0, 1), initial=0.0), 1e-12)
+        minus, plus = largest[..., :n] / scale, largest[..., n:] / scale
+        slide = np.minimum(mean, 1 - mean)
+        best = np.argmax(np.stack([slide, plus, minus]), axis=0)
+        return np.asarray(np.array([0, 1, -1])[best])
+    signs = np.zeros((*mean.shape[:2], f.n_c), int)
+    first = 0
+    for functions, patterns in f.cells:
+        part = slice(first, first + len(patterns))
+        first = part.stop
+        scale = max(float(lam[..., part].max(initial=0.0)), 1e-12)
+        here = mean[..., part] > np.minimum(largest[..., part] / scale, 0.5)
+        here |= mean[..., part] == mean[..., part].max(axis=-1, keepdims=True)
+        for j, function in enumerate(functions):
+            above = (here & (patterns[:, j] > 0)).any(axis=-1)
+            below = (here & (patterns[:, j] < 0)).any(axis=-1)
+            signs[..., function] = above.astype(int) - below.astype(int)
+    return signs
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which phase each element belongs to.
+
+    Attributes
+    ----------
+    signs : (N, E, n_c) int
+    phase : (N, E) int, the number of the phase in its interval
+    """
+
+    signs: np.ndarray
+    phase: np.ndarray
+
+
+def layout_of(program: Program, phases: list[list[Phase]]) -> Layout:
+    """Return how the elements of a program share the phases of a sequence."""
+    grid = program.grid
+    N, E, n_c = grid.intervals, grid.elements, program.formulas.n_c
+    signs, number = np.zeros((N, E, n_c), int), np.zeros((N, E), int)
+    for k, here in enumerate(phases):
+        n = 0
+        for i, count in enumerate(counts(here, E)):
+            signs[k, n : n + count] = here[i].signs
+            number[k, n : n + count] = i
+            n += count
+    return Layout(signs, number)
+
+
+def bounds_of(program: Program, layout: Layout) -> Bounds:
+    """Return the bounds of the smooth program on known active sets."""
+    grid, of, rows = program.grid, program.of, program.rows
+    N, E, n_c = grid.intervals, grid.elements, program.formulas.n_c
+    bounds = Bounds.of(program)
+    m, lam = of["m"], of["lam"]
+    minus, plus = lam[..., :n_c], lam[..., n_c:]
+    on = np.broadcast_to(layout.signs[:, :, None, :], m.shape)
+    bounds.low[m[on > 0]] = 1.0
+    bounds.high[m[on < 0]] = 0.0
+    bounds.high[minus[on >= 0]] = 0.0
+    bounds.high[plus[on <= 0]] = 0.0
+    flat = layout.signs.reshape(N * E, n_c)
+    for e, j in zip(*np.nonzero(flat[1:] != flat[:-1]), strict=True):
+        k, n = divmod(int(e), E)
+        if flat[e, j]:
+            bounds.high[(plus if flat[e, j] > 0 else minus)[k, n, -1, j]] = 0.0
+        elif n + 1 < E and (flat[e + 1] != flat[e]).sum() == 1:
+            # a slide ends where its multiplier reaches its bound, or with another change
+            side = float(flat[e + 1, j] > 0)
+            bounds.low[m[k, n, -1, j]] = bounds.high[m[k, n, -1, j]] = side
+    if grid.switching and E > 1:
+        same = layout.phase[:, 1:] == layout.phase[:, :-1]
+        bounds.row_low[rows["equal"][same]] = bounds.row_high[rows["equal"][same]] = 0.0
+    return bounds
+
+
+def retimed(program: Program, w: np.ndarray, sequence: Sequence, layout: Layout) -> Sequence:
+    """Return a sequence with the times that its changes have at a point."""
+    h, boundaries = lengths(program, w), ends(program, w)
+    changes, before = [], dict.fromkeys(range(program.grid.intervals), 0)
+    for change in sequence.changes:
+        k, between = divmod(change.place, 2)
+        t = float(boundaries[k + 1])
+        if not between:
+            here = layout.phase[k] <= before[k]
+            t = float(boundaries[k] + h[k][here].sum())
+            before[k] += 1
+        changes.append(replace(change, t=t))
+    return Sequence(sequence.first, tuple(changes))
+
+
+def moved(
+    source: Program,
+    w: np.ndarray,
+    program: Program,
+    sequence: Sequence,
+    p: np.ndarray,
+    least: float = 0.0,
+) -> tuple[np.ndarray, Layout]:
+    """Return a point of a program on a sequence, with the states of a point of another one.
+
+    Parameters
+    ----------
+    source, w :
+        A program and its point: states, controls, times.
+    program : Program
+        On the same control grid, in step form.
+    sequence : Sequence
+        Its changes have times.
+    p : float array
+        The parameters of both programs.
+    least : float
+        Part of an interval that each of its phases lasts at least.
+    """
+    grid, of, f = program.grid, program.of, program.formulas
+    N, E = grid.intervals, grid.elements
+    out = np.zeros(program.low.size)
+    out[of["T"]] = w[source.of["T"]]
+    out[of["u"]] = w[source.of["u"]]
+    boundaries = ends(source, w)
+    phases = sequence.phases(boundaries)
+    layout = layout_of(program, phases)
+    if grid.free:
+        out[of["lengths"]] = np.diff(boundaries)
+    for k, here in enumerate(phases):
+        shares = counts(here, E)
+        parts = np.array([q.length for q in here])
+        longer = np.maximum(parts, least * parts.sum())
+        longer *= parts.sum() / max(longer.sum(), 1e-300)
+        each = np.repeat(longer / shares, shares)
+        if grid.switching:
+            out[of["h"][k]] = each
+        begin = np.concatenate([[0.0], np.cumsum(each)[:-1]])
+        times = begin[:, None] + each[:, None] * grid.method.c
+        out[of["x"][k]] = states_at(source, w, p, k, times.ravel()).reshape(*times.shape, -1)
+    out[of["m"]] = 0.5 * (1 + layout.signs[:, :, None, :])
+    if f.n_c:
+        t = stage_times(program, out)
+        u = np.broadcast_to(out[of["u"]][:, None, None, :], (N, E, grid.stages, f.n_u))
+        points = t.size
+        rho = np.repeat(p[f.n_x : f.n_x + f.n_p, None], points, axis=1)
+        x = out[of["x"]].reshape(points, f.n_x).T
+        c = f.switching(t.reshape(1, points), x, u.reshape(points, f.n_u).T, rho)
+        c = np.asarray(c, float).T.reshape(N, E, grid.stages, f.n_c)
+        out[of["lam"]] = np.concatenate([np.maximum(-c, 0), np.maximum(c, 0)], axis=3)
+        _slide(program, out, layout, rho[:, 0], t)
+    return out, layout
+
+
+def _slide(program: Program, w: np.ndarray, layout: Layout, rho: np.ndarray, t: np.ndarray) -> None:
+    """Set alpha of the slides to what keeps the state on its surfaces, dc/dt = 0.
+
+    In a phase of no length any alpha satisfies the equations, but only this one lets it grow.
+    """
+    f, of = program.formulas, program.of
+    for k, n in np.argwhere((layout.signs == 0).any(axis=2)):
+        on = np.flatnonzero(layout.signs[k, n] == 0)
+        for q in range(program.grid.stages):
+            m = w[of["m"][k, n, q]].copy()
+            x, u = w[of["x"][k, n, q]], w[of["u"][k]]
+            for _ in range(8):
+                rate, slope = f.slide(t[k, n, q], x, m, u, rho)
+                rate, slope = np.asarray(rate).ravel()[on], np.asarray(slope)[np.ix_(on, on)]
+                step = np.linalg.lstsq(slope, -rate, rcond=1e-9)[0]
+                if not np.isfinite(step).all():
+                    break
+                m[on] = np.clip(m[on] + step, 0.0, 1.0)
+                if np.abs(step).max() < 1e-10:
+                    break
+            w[of["m"][k, n, q]] = m
+
+
+def states_at(program: Program, w: np.ndarray, p: np.ndarray, k: int, t: np.ndarray) -> np.ndarray:
+    """Return the states (n_t, n_x) at times `t` in s after the begin of interval `k`."""
+    grid, x, h = program.grid, w[program.of["x"]], lengths(program, w)[k]
+    first = x[k - 1, -1, -1] if k else p[: x.shape[-1]]
+    start = np.vstack([first, x[k, :-1, -1]])
+    begin = np.concatenate([[0.0], np.cumsum(h)[:-1]])
+    e = np.clip(np.searchsorted(begin, t, side="right") - 1, 0, grid.elements - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = np.where(h[e] > 0, np.clip((t - begin[e]) / h[e], 0.0, 1.0), 1.0)
+    nodes = np.concatenate([[0.0], grid.method.c])
+    values = np.concatenate([start[:, None], x[k]], axis=1)[e]  # (n_t, s + 1, n_x)
+    out = np.zeros((len(t), x.shape[-1]))
+    for i, node in enumerate(nodes):
+        others = np.delete(nodes, i)
+        weight = np.prod((at[:, None] - others) / (node - others), axis=1)
+        out += weight[:, None] * values[:, i]
+    return out
+
+
+def open_slacks(program: Program, bounds: Bounds) -> Bounds:
+    """Return bounds with all slacks allowed: switching functions, path and end."""
+    for name in ("loose", "path", "end"):
+        bounds.high[program.of[name]] = INF
+    return bounds

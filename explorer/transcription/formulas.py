@@ -1,0 +1,174 @@
+"""The formulas of an optimal control problem as CasADi functions.
+
+The system is x' = f(t, x, m, u, p) with the multipliers m of its switching functions c(t, x, u, p)
+(Nurkanovic, Frey, Pozharskiy and Diehl 2023, doi:10.48550/arXiv.2303.18066). In the step form, (9)
+and (10), m is alpha, one for each switching function. In Stewart's form, (13), m is theta, one for
+each pattern of signs of the functions of a subsystem.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import sympy as sp
+
+from explorer.errors import NotApplicable
+from explorer.systems import FilippovSystem, StepSystem
+from explorer.transcription.casadi_functions import casadi, function
+
+if TYPE_CHECKING:
+    from casadi import Function
+
+__all__ = ["Costs", "Formulas", "formulas"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a problem asks of a system, as SymPy formulas.
+
+    Attributes
+    ----------
+    running : formula of t, states, controls and parameters; its integral is a cost
+    terminal : formula of the final time t, the final state and parameters
+    path : tuple of formulas that are in a range at all times
+    end : tuple of formulas that are in a range at the final time
+    """
+
+    running: sp.Expr = field(default_factory=lambda: sp.Integer(0))
+    terminal: sp.Expr = field(default_factory=lambda: sp.Integer(0))
+    path: tuple[sp.Expr, ...] = ()
+    end: tuple[sp.Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Formulas:
+    """CasADi functions of a system and its costs.
+
+    Attributes
+    ----------
+    n_x, n_u, n_p, n_c : int
+        States, controls, parameters, switching functions.
+    flow : x' of (t, x, m, u, p)
+    switching : c of (t, x, u, p)
+    rates : dc/dt of (t, x, m, u, p)
+    slide : dc/dt and its derivative by m, of the same
+    running, path : of (t, x, u, p)
+    terminal, end : of (t, x, p)
+    cells : tuple of (indices, (n_cells, count) signs), or None
+        In Stewart's form, of each subsystem the switching functions and the signs of its cells.
+    moving : bool
+        Whether anything depends on t.
+    """
+
+    n_x: int
+    n_u: int
+    n_p: int
+    n_c: int
+    flow: Function
+    switching: Function
+    rates: Function
+    slide: Function
+    running: Function
+    path: Function
+    terminal: Function
+    end: Function
+    cells: tuple[tuple[np.ndarray, np.ndarray], ...] | None
+    moving: bool
+
+    @property
+    def n_m(self) -> int:
+        """Number of multipliers."""
+        return self.n_c if self.cells is None else sum(len(signs) for _, signs in self.cells)
+
+
+def formulas(
+    system: StepSystem, controls: Sequence[str], costs: Costs, stewart: bool = False
+) -> Formulas:
+    """Return the functions of a problem.
+
+    Parameters
+    ----------
+    system : StepSystem
+    controls : sequence of str
+        Parameters of the system that are controls.
+    costs : Costs
+    stewart : bool
+        Whether the multipliers are those of Stewart's form.
+
+    Raises
+    ------
+    NotApplicable
+        If CasADi is not installed, or a system without regions is asked for Stewart's form.
+    BadModel
+        If CasADi lacks a function that a formula uses.
+    """
+    if stewart and not isinstance(system, FilippovSystem):
+        raise NotApplicable(
+            f"Stewart's form combines the fields of regions, but '{system.name}' is a "
+            f"{system.kind} without regions. Use representation='step'."
+        )
+    t, x = [system.t], list(system.x)
+    u = [sp.Symbol(k) for k in controls]
+    p = [sp.Symbol(k) for k in system.parameters if k not in controls]
+    c = [s.c for s in system.switches]
+    cells = None
+    m, f = [s.alpha for s in system.switches], list(system.f)
+    if stewart and isinstance(system, FilippovSystem):
+        m, f, cells = _stewart(system)
+    at, end = [t, x, u, p], [t, x, p]
+    rates = [
+        g.diff(system.t) + sum((g.diff(a) * b for a, b in zip(x, f, strict=True)), sp.Integer(0))
+        for g in c
+    ]
+    everything = [*f, *c, costs.running, *costs.path]
+    return Formulas(
+        len(x),
+        len(u),
+        len(p),
+        len(c),
+        function("flow", [t, x, m, u, p], [f]),
+        function("switching", at, [c]),
+        by_rates := function("rates", [t, x, m, u, p], [rates]),
+        _with_slope(by_rates),
+        function("running", at, [[costs.running]]),
+        function("path", at, [costs.path]),
+        function("terminal", end, [[costs.terminal]]),
+        function("end", end, [costs.end]),
+        cells,
+        any(system.t in sp.sympify(g).free_symbols for g in everything),
+    )
+
+
+def _with_slope(rates: Function) -> Function:
+    """Return dc/dt together with its derivative by the multipliers."""
+    ca = casadi()
+    given = [ca.SX.sym(f"a{i}", rates.size1_in(i)) for i in range(rates.n_in())]
+    value = rates(*given)
+    return ca.Function("slide", given, [value, ca.jacobian(value, given[2])])
+
+
+def _stewart(
+    system: FilippovSystem,
+) -> tuple[list[sp.Symbol], list[sp.Expr], tuple[tuple[np.ndarray, np.ndarray], ...]]:
+    """Return theta, x', and the cells: all patterns of signs, since S must have no zero there."""
+    theta: list[sp.Symbol] = []
+    flow = [sp.Integer(0)] * system.n
+    cells = []
+    for subsystem in system.subsystems:
+        patterns = []
+        for corner in itertools.product((0, 1), repeat=subsystem.count):
+            region = subsystem.cells[sum(bit << j for j, bit in enumerate(corner))]
+            if region < 0:
+                continue
+            weight = sp.Symbol(f"_theta_{len(theta)}")
+            theta.append(weight)
+            patterns.append([2 * bit - 1 for bit in corner])
+            field = subsystem.regions[region].field
+            flow = [a + weight * g for a, g in zip(flow, field, strict=True)]
+        functions = np.arange(subsystem.first, subsystem.first + subsystem.count)
+        cells.append((functions, np.array(patterns)))
+    return theta, flow, tuple(cells)

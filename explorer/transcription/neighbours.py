@@ -1,0 +1,275 @@
+"""Biactive changes of a plan, and the sequences beside it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.transcription.active_set import ends, stage_times
+from explorer.transcription.polish import Polished
+from explorer.transcription.program import Program
+from explorer.transcription.sequence import Sequence
+
+__all__ = ["Biactive", "biactive", "neighbours", "shifted", "without_idle"]
+
+SHORT = 1e-6  # of a control interval: a phase of no length
+SMALL = 1e-7  # of its largest value: a function or a multiplier at its bound
+TOUCH = 1e-7  # what is left of a switching function that is touched
+MOST = 4  # changes that are moved in all combinations
+NEAR = 0.2  # of a control interval: changes that are tried on the other side of its boundary
+
+
+@dataclass(frozen=True)
+class Biactive:
+    """A place where the objective may have a kink.
+
+    Attributes
+    ----------
+    t : float, in s
+    function : int, the switching function
+    what : str, in words
+    change : int or None, the number of the change that can move
+    place : int, where it moves to
+    sequence : Sequence or None, the sequence beside it where no change moves
+    empty : bool, whether it is a phase of no length
+    """
+
+    t: float
+    function: int
+    what: str
+    change: int | None = None
+    place: int = 0
+    sequence: Sequence | None = None
+    empty: bool = False
+
+
+def _function(before: tuple[int, ...], after: tuple[int, ...]) -> int:
+    return next(j for j, (a, b) in enumerate(zip(before, after, strict=True)) if a != b)
+
+
+def biactive(plan: Polished) -> list[Biactive]:
+    """Return the biactive places of a solution."""
+    if not plan.program.formulas.n_c:
+        return []
+    return [*_on_boundaries(plan), *_empty(plan), *_double(plan), *_idle(plan), *_touching(plan)]
+
+
+def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
+    """Changes inside of an interval that have come to one of its ends."""
+    boundaries, sequence = ends(plan.program, plan.point.w), plan.sequence
+    N = len(boundaries) - 1
+    for i, change in enumerate(sequence.changes):
+        k, between = divmod(change.place, 2)
+        j = _function(sequence.before(i), change.after)
+        near = SHORT * (boundaries[-1] / N)
+        slides = not sequence.before(i)[j]
+        if between:
+            m = plan.point.w[plan.program.of["m"][k, -1, -1, j]]
+            if min(m, 1 - m) < SMALL:
+                yield Biactive(change.t, j, "a slide ends on a boundary", i, change.place - 1)
+            continue
+        if change.t > boundaries[k + 1] - near and k + 1 < N:
+            yield Biactive(
+                change.t, j, "a switch on the boundary of a control interval", i, 2 * k + 2
+            )
+            if slides:
+                yield Biactive(change.t, j, "a slide ends on a boundary", i, 2 * k + 1)
+        if change.t < boundaries[k] + near and k > 0:
+            yield Biactive(
+                change.t, j, "a switch on the boundary of a control interval", i, 2 * k - 2
+            )
+            if slides:
+                yield Biactive(change.t, j, "a slide ends on a boundary", i, 2 * k - 1)
+
+
+def _empty(plan: Polished) -> Iterator[Biactive]:
+    """Phases of no length between two changes, at the start or at the end."""
+    sequence, T = plan.sequence, float(ends(plan.program, plan.point.w)[-1])
+    times = [0.0, *(c.t for c in sequence.changes), T]
+    near = SHORT * T / plan.program.grid.intervals
+    for i, (begin, end) in enumerate(itertools.pairwise(times)):
+        if end - begin > near or not sequence.changes:
+            continue
+        if i == 0:
+            beside = Sequence(sequence.changes[0].after, sequence.changes[1:])
+            j = _function(sequence.first, sequence.changes[0].after)
+        else:
+            beside = sequence.without(i - 1)
+            j = _function(sequence.before(i - 1), sequence.changes[i - 1].after)
+        yield Biactive(begin, j, "a phase of no length", sequence=beside.simplified(), empty=True)
+
+
+def _double(plan: Polished) -> Iterator[Biactive]:
+    """Changes of several functions at once: one may be earlier than the other."""
+    for i, change in enumerate(plan.sequence.changes):
+        before = plan.sequence.before(i)
+        both = [j for j, (a, b) in enumerate(zip(before, change.after, strict=True)) if a != b]
+        for j in both if len(both) > 1 else ():
+            first = (*before[:j], change.after[j], *before[j + 1 :])
+            beside = plan.sequence.inserted(i, first)
+            yield Biactive(change.t, j, "two functions change at once", sequence=beside)
+
+
+def _idle(plan: Polished) -> Iterator[Biactive]:
+    """Slides during which the state would stay on the surface with the field of a side too."""
+    found = idle(plan.program, plan.point.w, plan.parameters, plan.sequence)
+    for i, j, side, t in found:
+        signs = plan.sequence.signs(i)
+        beside = plan.sequence.with_signs(i, (*signs[:j], side, *signs[j + 1 :]))
+        yield Biactive(t, j, "a slide that a side would keep", sequence=beside)
+
+
+def idle(
+    program: Program, w: np.ndarray, p: np.ndarray, sequence: Sequence, tol: float = 1e-6
+) -> Iterator[tuple[int, int, int, float]]:
+    """Yield phase, function, side and time of the slides that the field of a side keeps too."""
+    f, of = program.formulas, program.of
+    times = [0.0, *(c.t for c in sequence.changes), float(ends(program, w)[-1])]
+    t, x, u = stage_times(program, w), w[of["x"]], w[of["u"]]
+    rho = p[f.n_x : f.n_x + f.n_p]
+    scale = max(1.0, float(np.abs(w[of["lam"]]).max(initial=0.0)))
+    for i in range(len(times) - 1):
+        signs = sequence.signs(i)
+        inside = np.argwhere((t >= times[i]) & (t <= times[i + 1]))
+        for j in (j for j, s in enumerate(signs) if not s):
+            for side in (1, -1):
+                m = np.array([0.5 * (1 + s) for s in signs])
+                m[j] = 0.5 * (1 + side)
+                rates = [
+                    side * float(f.rates(t[k, n, q], x[k, n, q], m, u[k], rho)[j])
+                    for k, n, q in inside
+                ]
+                if rates and min(rates) > -tol * scale:
+                    yield i, j, side, times[i]
+
+
+def without_idle(program: Program, w: np.ndarray, p: np.ndarray, sequence: Sequence) -> Sequence:
+    """Return a sequence without slides that a side keeps too: there alpha is undetermined."""
+    for _ in range(len(sequence.changes) + 1):
+        found = next(idle(program, w, p, sequence, 1e-2), None)
+        if found is None:
+            return sequence
+        i, j, side, _t = found
+        signs = sequence.signs(i)
+        near = [sequence.signs(k)[j] for k in (i - 1, i + 1) if 0 <= k <= len(sequence.changes)]
+        side = next((s for s in near if s), side)
+        sequence = sequence.with_signs(i, (*signs[:j], side, *signs[j + 1 :]))
+    return sequence
+
+
+def _touching(plan: Polished) -> Iterator[Biactive]:
+    """Stretches inside of a phase on which a surface is touched: the other side may follow there.
+
+    A single point counts only where a multiplier says that the plan presses against the surface.
+    """
+    program, w, n_c = plan.program, plan.point.w, plan.program.formulas.n_c
+    lam = program.of["lam"]
+    t = stage_times(program, w).ravel()
+    places = 2 * np.repeat(np.arange(lam.shape[0]), t.size // lam.shape[0])
+    pull = -plan.point.w_multipliers
+    strong = 1e-6 * max(1.0, float(np.abs(plan.point.row_multipliers).max(initial=0.0)))
+    near = SHORT * float(ends(program, w)[-1]) / program.grid.intervals
+    changes = np.array([0.0, *(c.t for c in plan.sequence.changes)])
+    away = np.abs(t[:, None] - changes).min(axis=1) > near
+    for j in range(n_c):
+        signs = np.repeat(plan.layout.signs[..., j].ravel(), lam.shape[2])
+        own = (j + n_c * (plan.layout.signs[..., j] > 0))[:, :, None, None]
+        at = np.take_along_axis(lam, np.broadcast_to(own, (*lam.shape[:3], 1)), 3).ravel()
+        touched = away & (signs != 0) & (np.abs(w[at]) < TOUCH)
+        for first, last in _runs(touched, signs):
+            if first == last and not (plan.bounds.high[at[first]] > 0 and pull[at[first]] > strong):
+                continue
+            for begin, end in itertools.product(
+                _sides(plan, t, places, first, -1), _sides(plan, t, places, last, 1)
+            ):
+                beside = plan.sequence.replaced(begin, end, j, -int(signs[first]), near)
+                yield Biactive(float(t[first]), j, "a surface is touched", sequence=beside)
+
+
+def _runs(touched: np.ndarray, signs: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Yield the first and the last index of each run of True with the same sign."""
+    i = 0
+    while i < len(touched):
+        if touched[i]:
+            last = i
+            while last + 1 < len(touched) and touched[last + 1] and signs[last + 1] == signs[i]:
+                last += 1
+            yield i, last
+            i = last
+        i += 1
+
+
+def _sides(
+    plan: Polished, t: np.ndarray, places: np.ndarray, i: int, step: int
+) -> list[tuple[float, int]]:
+    """Return time and place where a stretch may begin (step -1) or end (step 1).
+
+    Beside stage `i`; if a change lies between it and the next stage, there; if a boundary of
+    intervals is near, on both sides of it.
+    """
+    beyond = i + step
+    if not 0 <= beyond < len(t):
+        return [(float(t[i]), int(places[i]))]
+    low, high = sorted((float(t[i]), float(t[beyond])))
+    tol = SHORT * float(t[-1]) / plan.program.grid.intervals
+    for change in plan.sequence.changes:
+        if low - tol <= change.t <= high + tol:
+            return [(change.t, change.place)]
+    sides = [(float(t[i]), int(places[i]))]
+    inner = i - step
+    for other in (beyond, inner):
+        if 0 <= other < len(t) and places[other] != places[i]:
+            sides.append((float(t[i]), int(places[other])))
+    return sides
+
+
+def neighbours(plan: Polished, places: list[Biactive]) -> Iterator[Sequence]:
+    """Yield the sequences beside a solution: all changes moved at once, then fewer of them."""
+    grid = plan.program.grid
+    moves: dict[int, list[int]] = {}
+    for place in places:
+        if place.change is not None:
+            moves.setdefault(place.change, []).append(place.place)
+    beside = [place.sequence for place in places if place.sequence is not None]
+    seen = {plan.sequence.key}
+    for sequence in itertools.chain(_moved(plan.sequence, moves), beside):
+        if sequence.key not in seen and sequence.fits(grid.intervals, grid.elements):
+            seen.add(sequence.key)
+            yield sequence
+
+
+def shifted(plan: Polished) -> Iterator[Sequence]:
+    """Yield sequences with a change near a boundary of intervals on the other side of it.
+
+    The plan is stationary without them; a better optimum may be close by.
+    """
+    boundaries, sequence = ends(plan.program, plan.point.w), plan.sequence
+    grid = plan.program.grid
+    for i, change in enumerate(sequence.changes):
+        k, between = divmod(change.place, 2)
+        steps = [-1, 1]
+        if not between:
+            part = (change.t - boundaries[k]) / max(boundaries[k + 1] - boundaries[k], 1e-300)
+            steps = [-2] * bool(part < NEAR) + [2] * bool(part > 1 - NEAR)
+        for step in steps:
+            other = sequence.with_place(i, change.place + step)
+            if other.fits(grid.intervals, grid.elements):
+                yield other
+
+
+def _moved(sequence: Sequence, moves: dict[int, list[int]]) -> Iterator[Sequence]:
+    """Yield the sequence with changes at other places, the most of them first."""
+    numbers = list(moves)
+    sizes = range(len(numbers), 0, -1)
+    if len(numbers) > MOST:
+        sizes = [len(numbers), 1]  # type: ignore[assignment]
+    for size in sizes:
+        for some in itertools.combinations(numbers, size):
+            for targets in itertools.product(*(moves[i] for i in some)):
+                other = sequence
+                for i, place in zip(some, targets, strict=True):
+                    other = other.with_place(i, place)
+                yield other

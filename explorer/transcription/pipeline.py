@@ -1,0 +1,289 @@
+"""From a guess to a plan: homotopy, active sets, smooth polish, neighbouring sequences.
+
+1. The homotopy of Scholtes (SIAM J. Optim. 11 (2001) 918, doi:10.1137/S1052623499361233) solves the
+   program with all products below sigma, for a falling sigma.
+2. Its point tells the sequence of active sets.
+3. On that sequence the program is smooth, and is solved to 1e-10; where it has no solution, slacks
+   tell what cannot hold (elastic mode: Anitescu, Tseng and Wright, *Math. Program.* 110 (2007) 337,
+   doi:10.1007/s10107-006-0005-4).
+4. Where the solution is biactive, the sequences beside it are solved too, until none is better.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from explorer.transcription.active_set import lengths, open_slacks, signs_of
+from explorer.transcription.neighbours import Biactive, biactive, neighbours, shifted, without_idle
+from explorer.transcription.polish import CLOSED, PENALTY, Polished, polish, ties
+from explorer.transcription.program import Grid, Program
+from explorer.transcription.sequence import Sequence, read
+from explorer.transcription.solver import Bounds, Point, Solver
+from explorer.types import Plain
+
+__all__ = ["Outcome", "Pipeline", "Settings"]
+
+BETTER = 1e-8  # relative: a lower objective
+SAME = 1e-6  # relative: what two discretisations of one solution may differ by
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits of a search.
+
+    Attributes
+    ----------
+    sigmas : tuple of float
+        The bounds of the products, in order.
+    even : float
+        Weight of unequal elements during the homotopy.
+    most : int
+        Neighbouring sequences that are solved at most.
+    """
+
+    sigmas: tuple[float, ...] = (1.0, 1e-2, 1e-4, 1e-6)
+    even: float = 1e-2
+    most: int = 60
+
+
+@dataclass
+class Outcome:
+    """What a search found.
+
+    Attributes
+    ----------
+    program, w, p : the program, its variables and parameters
+    status : str
+        "stationary": solved, and no neighbouring sequence is better. "at a kink": solved on its
+        sequence, but it is biactive, and not every sequence beside it could be shown not to be
+        better. "infeasible": constraints cannot hold together. "not converged": the last point of
+        the solver. "stopped": the best point before an interruption.
+    plan : Polished or None
+    point : Point
+    places : list of Biactive
+    message : str
+    log : list of dict
+    """
+
+    program: Program
+    w: np.ndarray
+    p: np.ndarray
+    status: str
+    plan: Polished | None
+    point: Point
+    places: list[Biactive]
+    message: str
+    log: list[Plain] = field(default_factory=list)
+
+
+class Pipeline:
+    """Solves one problem, for any start, parameters and guess.
+
+    Parameters
+    ----------
+    smooth : Solver
+        Of the program in step form.
+    homotopy : Solver or None
+        Of the program for the homotopy, if it is another one (Stewart's form).
+    settings : Settings
+    """
+
+    def __init__(self, smooth: Solver, homotopy: Solver | None, settings: Settings) -> None:
+        self.smooth, self.settings = smooth, settings
+        self.first = homotopy or smooth
+        self.log: list[Plain] = []
+        self.told: Callable[[int, str], None] = lambda done, name: None
+        self.begin = time.perf_counter()
+
+    def note(self, stage: str, point: Point, cost: float, **more: object) -> None:
+        """Append a line to the log."""
+        line = {"stage": stage, "objective": cost, "iterations": point.iterations}
+        line |= {"status": point.status, "seconds": time.perf_counter() - self.begin, **more}
+        self.log.append(line)
+        self.told(len(self.log), f"{stage}, {cost:.6g}")
+
+    def __call__(self, w: np.ndarray, p: np.ndarray) -> Outcome:
+        """Search from a guess `w` of the program of the homotopy; `p` are the parameters."""
+        self.log, self.begin = [], time.perf_counter()
+        program = self.first.program
+        point = self.homotopy(w, p)
+        if program.formulas.n_c == 0 or not program.grid.switching:
+            sequence = Sequence((0,) * program.formulas.n_c, ())
+            if program.formulas.n_c:
+                return self.standard(point, p)
+        else:
+            sequence = self.sequence(point.w, p)
+        return self.refine(program, point.w, sequence, p, point)
+
+    def again(self, before: Polished, p: np.ndarray) -> Outcome:
+        """Search from a solution with other parameters; its sequence is the first that is tried."""
+        self.log, self.begin = [], time.perf_counter()
+        return self.refine(before.program, before.point.w, before.sequence, p, before.point)
+
+    # -- 1: homotopy ----------------------------------------------------------------------------
+
+    def homotopy(self, w: np.ndarray, p: np.ndarray) -> Point:
+        """Return the point of the smallest sigma."""
+        program, solver = self.first.program, self.first
+        p = p.copy()
+        p[-2], p[-1] = self.settings.even, PENALTY
+        sigmas = self.settings.sigmas if program.formulas.n_c else self.settings.sigmas[:1]
+        elastic, point = False, None
+        for sigma in sigmas:
+            bounds = Bounds.of(program)
+            bounds.row_high[program.rows["product"]] = sigma
+            bounds.row_low[program.rows["tied"]] = bounds.row_high[program.rows["tied"]] = 0.0
+            if elastic:
+                bounds = _loosened(program, bounds)
+            point = solver("homotopy", w, p, bounds)
+            if not point.ok and not elastic:
+                elastic = True
+                point = solver("homotopy", w, p, _loosened(program, bounds))
+            w = point.w
+            slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
+            elastic = elastic and slack > CLOSED
+            self.note("homotopy", point, float(program.costs(w, p)), sigma=sigma, slack=slack)
+        assert point is not None
+        return point
+
+    def standard(self, point: Point, p: np.ndarray) -> Outcome:
+        """Return the outcome of a standard Runge-Kutta method: there is no sequence to polish."""
+        status = "stationary" if point.ok else "not converged"
+        text = f"complementarity to {self.settings.sigmas[-1]:.0e}; switches are not located"
+        return Outcome(self.first.program, point.w, p, status, None, point, [], text, self.log)
+
+    # -- 2: sequence ----------------------------------------------------------------------------
+
+    def sequence(self, w: np.ndarray, p: np.ndarray) -> Sequence:
+        """Return the sequence of a point of the homotopy."""
+        program, most = self.first.program, self.first.program.grid.elements
+        h = lengths(program, w)
+        short = 1e-3 * float(h.sum()) / len(h)
+        sequence = read(signs_of(program, w), h, short)
+        if program.formulas.cells is None:
+            sequence = without_idle(program, w, p, sequence)
+        single = sequence.single().inside(most)
+        return single if single.crowd() <= most else sequence
+
+    # -- 3 and 4 --------------------------------------------------------------------------------
+
+    def refine(
+        self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray, point: Point
+    ) -> Outcome:
+        """Solve on a sequence and on those beside it, as long as they are better."""
+        p = p.copy()
+        p[-2], p[-1] = 0.0, PENALTY
+        best = self.polished(source, w, sequence, p)
+        if not best.ok:
+            for other in _variants(sequence, source.grid):
+                tried = self.polished(source, w, other, p)
+                best = tried if tried.ok or _slack(tried) < _slack(best) else best
+                if best.ok:
+                    break
+        if not best.ok:
+            return self.failed(best, p)
+        best, places, open_ = self.descend(best, p)
+        final = self.polished(best.program, best.point.w, best.sequence, p)
+        if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
+            best = final
+            places = biactive(best)
+        status = "at a kink" if places and open_ else "stationary"
+        text = "no sequence beside it is better" if places else "solved"
+        if places and open_:
+            text = f"{open_} sequences beside it could not be judged"
+        return Outcome(
+            best.program, best.point.w, p, status, best, best.point, places, text, self.log
+        )
+
+    def polished(
+        self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray
+    ) -> Polished:
+        """Return the solution on a sequence; controls of free intervals are joined where equal."""
+        plan = polish(self.smooth, source, w, sequence, p)
+        self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
+        program = plan.program
+        for _ in range(4 * program.grid.free):
+            tied = ties(program, plan.point.w)
+            again = polish(self.smooth, program, plan.point.w, plan.sequence, p)
+            self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))
+            if not again.ok or again.cost > plan.cost + BETTER * (1 + abs(plan.cost)):
+                break
+            done = np.array_equal(tied, ties(program, again.point.w)) and again.cost >= plan.cost
+            plan = again
+            if done:
+                break
+        return plan
+
+    def descend(self, best: Polished, p: np.ndarray) -> tuple[Polished, list[Biactive], int]:
+        """Return the best plan, its biactive places, and how many sequences were not judged."""
+        seen, left = {best.sequence.key}, self.settings.most
+        opened: set[object] = set()
+        while True:
+            places, unknown, better = biactive(best), 0, None
+            candidates = [(one, True) for one in neighbours(best, places)]
+            if any(place.empty for place in places) and best.sequence.key not in opened:
+                # a slide of no length looks stationary with any multiplier: try to open it
+                opened.add(best.sequence.key)
+                candidates.insert(0, (best.sequence, True))
+                seen.discard(best.sequence.key)
+            candidates += [(one, False) for one in shifted(best)]
+            for sequence, beside in candidates:
+                if sequence.key in seen:
+                    continue
+                if left == 0:
+                    unknown += beside
+                    continue
+                seen.add(sequence.key)
+                left -= 1
+                other = self.beside(best, sequence, p)
+                unknown += beside and not other.ok
+                if other.ok and other.cost < best.cost - BETTER * (1 + abs(best.cost)):
+                    better = other
+                    break
+            if better is None:
+                return best, places, unknown
+            best = better
+
+    def beside(self, best: Polished, sequence: Sequence, p: np.ndarray) -> Polished:
+        """Return the solution on a sequence beside a plan."""
+        program, w = best.program, best.point.w
+        other = polish(self.smooth, program, w, sequence, p, kind="explore", elastic=False)
+        self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
+        if not other.ok and np.isfinite(other.cost) and other.point.violation < 1e-3:
+            w = other.point.w
+            other = polish(self.smooth, program, w, other.sequence, p, elastic=False)
+            self.note("neighbour", other.point, other.cost, changes=len(sequence.changes))
+        return other
+
+    def failed(self, best: Polished, p: np.ndarray) -> Outcome:
+        """Return the outcome where no sequence was solved."""
+        held = {k: v for k, v in best.slacks.items() if v > CLOSED and k in ("path", "end")}
+        status = "infeasible" if held and best.point.ok else "not converged"
+        text = "the constraints cannot hold together" if held else best.point.status
+        return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)
+
+
+def _loosened(program: Program, bounds: Bounds) -> Bounds:
+    """Return bounds with slacks of path and end; switching functions stay as they are."""
+    wide = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
+    wide.high[program.of["loose"]] = 0.0
+    return wide
+
+
+def _slack(plan: Polished) -> float:
+    return sum(plan.slacks.values()) if plan.point.ok else np.inf
+
+
+def _variants(sequence: Sequence, grid: Grid) -> list[Sequence]:
+    """Return other places of the changes, where the sequence as it is has no solution."""
+    out = []
+    for step in (2, -2):
+        for i, change in enumerate(sequence.changes):
+            other = sequence.with_place(i, change.place + step)
+            if other.fits(grid.intervals, grid.elements):
+                out.append(other)
+    return out[:12]

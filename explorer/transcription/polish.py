@@ -1,0 +1,125 @@
+"""The smooth program on a sequence of active sets, solved to 1e-10, and its neighbours.
+
+A solution on one sequence is a solution of the problem only if no neighbouring sequence is better.
+Neighbours exist where a plan is biactive: a phase has the length zero, or a surface is touched or
+slid on without need. There the objective has a kink, and each sequence alone looks stationary. So
+all biactive changes are moved, together and apart (the pieces of a mathematical program with
+complementarity constraints: Scheel and Scholtes, *Math. Oper. Res.* 25 (2000) 1,
+doi:10.1287/moor.25.1.1.15213).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.transcription.active_set import (
+    Layout,
+    bounds_of,
+    moved,
+    open_slacks,
+    retimed,
+)
+from explorer.transcription.program import Program
+from explorer.transcription.sequence import Sequence
+from explorer.transcription.solver import Bounds, Point, Solver
+
+__all__ = ["Polished", "polish", "ties"]
+
+PENALTY = 1e3  # of slacks, in units of the objective
+LEAST = 0.1  # of an interval: the phases with which a search beside a plan begins
+GONE = 1e-4  # of a mean length: a control interval of a free grid that has no length
+CLOSED = 1e-8  # slacks below are none
+
+
+@dataclass(frozen=True)
+class Polished:
+    """A solution on one sequence.
+
+    Attributes
+    ----------
+    program : Program
+    point : Point
+    sequence : Sequence, with its times
+    layout : Layout
+    bounds : Bounds
+    cost : float, the objective without penalties
+    slacks : dict of str to float, the largest of each kind
+    parameters : float array, of the program
+    """
+
+    program: Program
+    point: Point
+    sequence: Sequence
+    layout: Layout
+    bounds: Bounds
+    cost: float
+    slacks: dict[str, float]
+    parameters: np.ndarray
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is solved, and without slacks."""
+        return self.point.ok and max(self.slacks.values(), default=0.0) <= CLOSED
+
+
+def ties(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return which neighbouring intervals have the same controls, at their bounds: (N - 1,)."""
+    u = w[program.of["u"]]
+    low, high = program.low[program.of["u"]], program.high[program.of["u"]]
+    span = np.where(np.isfinite(high - low), high - low, 1.0)
+    at = (np.minimum(u - low, high - u) < 1e-3 * span).all(axis=1)
+    same = (np.abs(np.diff(u, axis=0)) < 1e-3 * span[1:]).all(axis=1)
+    return np.asarray(same & at[1:] & at[:-1])
+
+
+def polish(
+    solver: Solver,
+    source: Program,
+    w: np.ndarray,
+    sequence: Sequence,
+    p: np.ndarray,
+    *,
+    kind: str = "polish",
+    elastic: bool = True,
+) -> Polished:
+    """Solve the smooth program on a sequence.
+
+    Parameters
+    ----------
+    solver : Solver
+        Of a program in step form.
+    source, w :
+        The program and the point to start from.
+    sequence : Sequence
+    p : float array
+        Parameters; the last entry is the weight of slacks.
+    kind : str
+        "polish", or "explore" to leave the point.
+    elastic : bool
+        Whether to allow slacks where the program as it stands is not solved.
+    """
+    program = solver.program
+    least = LEAST if kind == "explore" else 0.0
+    start, layout = moved(source, w, program, sequence, p, least)
+    bounds = bounds_of(program, layout)
+    if program.grid.free and program.grid.intervals > 1:
+        tied = program.rows["tied"][ties(program, start)]
+        bounds.row_low[tied] = bounds.row_high[tied] = 0.0
+        parts = program.of["lengths"]
+        bounds.high[parts[start[parts] < GONE * start[parts].mean()]] = 0.0
+    point = solver(kind, start, p, bounds)
+    if not point.ok and elastic:
+        loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
+        wide = solver("explore", start, p, loose)
+        if wide.ok or not np.isfinite(point.f):
+            point, bounds = wide, loose
+            again = solver(kind, wide.w, p, bounds)
+            point = again if again.ok else wide
+    slacks = {
+        name: float(point.w[program.of[name]].max(initial=0.0)) for name in ("loose", "path", "end")
+    }
+    cost = float(program.costs(point.w, p))
+    timed = retimed(program, point.w, sequence, layout)
+    return Polished(program, point, timed, layout, bounds, cost, slacks, p)
