@@ -12,6 +12,7 @@ Explore        ex.explore("bouncing_ball") opens the live panel in a notebook;
                ex.explore_sensitivity, ex.explore_order, ex.explore_stability
 Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
                ex.minimize, ex.fit
+Control        ex.optimize(ex.OptimalControlProblem(system, ...)) plans a control; plan.replay()
 Study          ex.study.limit_cycle, ex.study.stability, ex.study.modes, ...
 Models         list(ex.models.models) lists the gallery; help(ex.models.chua)
 Schemes        ex.schemes_for(system) lists those that take a system; help(ex.MoreauJean)
@@ -88,6 +89,7 @@ _HOMES = {
     "derivatives": ("Cost", "Sensitivity", "Trust"),
     "derivatives.methods": ("sensitivity",),
     "optimise": ("fit", "minimize"),
+    "control": ("OptimalControlProblem", "Plan", "optimize"),
     "panels": _panels(),
     "models": (),
     "reformulations": (),

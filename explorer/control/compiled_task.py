@@ -1,0 +1,121 @@
+"""A problem as nonlinear programs, built once; guesses as points of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+
+from explorer.control.problem import OptimalControlProblem
+from explorer.control.ranges import Ranged
+from explorer.errors import BadValue, suggest
+from explorer.parameters import number
+from explorer.transcription.active_set import ends, stage_times
+from explorer.transcription.formulas import Costs, formulas
+from explorer.transcription.pipeline import Pipeline, Settings
+from explorer.transcription.program import Grid, Limits, Program, build
+from explorer.transcription.solver import Solver
+
+__all__ = ["pipeline", "point"]
+
+
+def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> Pipeline:
+    """Return what solves a problem; its programs are built once for each system and task."""
+    kept: dict[str, tuple[Solver, Solver | None]] = task.system.made.setdefault("control", {})
+    fields = {f.name: getattr(task, f.name) for f in dataclasses.fields(task) if f.name != "system"}
+    key = repr((sorted(fields.items()), max_iter))
+    if key not in kept:
+        running, terminal = task.costs
+        path, end = task.path_rules, task.end_rules
+        costs = Costs(running, terminal, tuple(r[0] for r in path), tuple(r[0] for r in end))
+        x, u = task.limits
+        limits = Limits(x, u, _ranges(path), _ranges(end))
+        switching = task.method == "fesd" and bool(task.system.switches)
+        grid = Grid(
+            task.intervals, task.elements, task.stages, task.times, task.grid == "free", switching
+        )
+        step = formulas(task.system, task.control_names, costs)
+        smooth = Solver(build(step, grid, limits), max_iter)
+        first = None
+        if task.representation == "stewart":
+            regions = formulas(task.system, task.control_names, costs, stewart=True)
+            first = Solver(build(regions, grid, limits), max_iter)
+        kept[key] = smooth, first
+    return Pipeline(*kept[key], settings)
+
+
+def _ranges(rules: list[Ranged]) -> np.ndarray:
+    return np.array([[low, high] for _, low, high, _ in rules], float).reshape(-1, 2)
+
+
+def point(
+    task: OptimalControlProblem, program: Program, x0: np.ndarray, guess: object
+) -> np.ndarray:
+    """Return the point of a program that a guess means.
+
+    Parameters
+    ----------
+    guess : None, (intervals + 1, n_x) float, or dict
+        States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u) and
+        "t_end". By default the states go straight to the target, where it is known.
+
+    Raises
+    ------
+    BadValue
+        A wrong shape, an unknown entry, a value that is not finite.
+    """
+    given = guess if isinstance(guess, Mapping) else {} if guess is None else {"x": guess}
+    known = ("x", "u", "t_end")
+    for name in given:
+        if name not in known:
+            raise BadValue(f"guess has no entry {name!r}.{suggest(name, known)}")
+    N, n_u = task.intervals, len(task.control_names)
+    grid, of = program.grid, program.of
+    w = np.zeros(program.low.size)
+    T = number(given["t_end"], "t_end of guess", positive=True) if "t_end" in given else grid.usual
+    w[of["T"]] = np.clip(T, *grid.t_end)
+    w[of["h"]] = w[of["lengths"]] = 0.0
+    w[of["h"]] = w[of["T"]] / N / grid.elements
+    w[of["lengths"]] = w[of["T"]] / N
+    low, high = (_finite(task.limits[1][:, k], s) for k, s in ((0, -1.0), (1, 1.0)))
+    middle = np.where(np.isfinite(task.limits[1]).all(axis=1), 0.5 * (low + high), 0.0)
+    middle = np.clip(middle, task.limits[1][:, 0], task.limits[1][:, 1])
+    w[of["u"]] = _shaped(given.get("u"), np.tile(middle, (N, 1)), "u", f"({N}, {n_u})")
+    straight = np.linspace(x0, _target(task, x0), N + 1)
+    n_x = task.system.n
+    states = _shaped(given.get("x"), straight, "x", f"({N + 1}, {n_x})")
+    t, at = stage_times(program, w), ends(program, w)
+    for i in range(n_x):
+        w[of["x"][..., i]] = np.interp(t, at, states[:, i])
+    w[of["m"]] = 0.5
+    w[of["lam"]] = 1.0
+    return np.clip(w, program.low, program.high)
+
+
+def _finite(values: np.ndarray, instead: float) -> np.ndarray:
+    return np.where(np.isfinite(values), values, instead)
+
+
+def _target(task: OptimalControlProblem, x0: np.ndarray) -> np.ndarray:
+    """Return the final state where constraints fix it, and the initial one elsewhere."""
+    out = x0.copy()
+    for formula, low, high, _ in task.end_rules:
+        for i, x in enumerate(task.system.x):
+            if formula == x:
+                out[i] = min(max(out[i], low), high)
+    return out
+
+
+def _shaped(value: object, default: np.ndarray, what: str, shape: str) -> np.ndarray:
+    if value is None:
+        return default
+    try:
+        array = np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise BadValue(f"{what} of guess must hold numbers, not {value!r}.") from None
+    if array.shape != default.shape:
+        raise BadValue(f"{what} of guess has the shape {array.shape}, but {shape} is needed.")
+    if not np.isfinite(array).all():
+        raise BadValue(f"{what} of guess is not finite.")
+    return array

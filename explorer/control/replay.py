@@ -1,0 +1,127 @@
+"""Exact replay of a plan: each control interval is simulated from the plan's own state.
+
+The defect of an interval is how far the simulation ends from the next state of the plan. It judges
+a plan by what nobody of its makers had a hand in: located events instead of collocation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from explorer.dispatch.simulate import simulate
+from explorer.errors import ModelWarning, SchemeWarning, StepFailed
+from explorer.quantities import quantity
+from explorer.reformulations.filippov import obstacle
+from explorer.schemes import Scheme
+from explorer.schemes.event_driven import EventDriven
+from explorer.schemes.fesd import FESD
+from explorer.systems import StepSystem
+
+__all__ = ["Replay", "replay"]
+
+
+@dataclass(frozen=True, repr=False)
+class Replay:
+    """Result of `Plan.replay`.
+
+    Attributes
+    ----------
+    t, x : (n_t,) and (n_t, n_x) float
+        The simulated states, interval behind interval; at the end of each they jump to the plan.
+    defects : (N, n_x) float
+        Simulated state minus state of the plan at the end of each interval; NaN where a run failed.
+    failed : dict of int to str
+        Intervals whose run failed, with the message.
+    scheme : Scheme
+    """
+
+    t: np.ndarray
+    x: np.ndarray
+    defects: np.ndarray
+    failed: dict[int, str]
+    scheme: Scheme
+
+    @property
+    def defect(self) -> float:
+        """The largest defect; infinite if a run failed."""
+        if self.failed:
+            return float("inf")
+        return float(np.abs(self.defects).max(initial=0.0))
+
+    def __repr__(self) -> str:
+        if self.failed:
+            k, why = next(iter(self.failed.items()))
+            return f"Replay({len(self.failed)} of {len(self.defects)} intervals failed; {k}: {why})"
+        return f"Replay({len(self.defects)} intervals, defect {quantity(self.defect)})"
+
+
+def held(system: StepSystem, shift: str) -> StepSystem:
+    """Return a copy whose controls are plain parameters, and whose time begins at a parameter."""
+    names = dict.fromkeys(system.parameters, 0.0) | {shift: 0.0}
+    copy = StepSystem(system.name, list(system.coordinates), params=names)
+    late = {system.t: system.t + sp.Symbol(shift)}
+    alphas = {}
+    for s in system.switches:
+        alphas[s.alpha] = copy.switch(s.c.xreplace(late), name=s.name)
+    copy.f = [f.xreplace(late | alphas) for f in system.f]
+    copy.start(x=[0] * system.n, t_end=system.t_end, h=system.h)
+    return copy
+
+
+def replay(
+    system: StepSystem,
+    times: np.ndarray,
+    states: np.ndarray,
+    controls: np.ndarray,
+    names: Sequence[str],
+    rho: Mapping[str, float],
+) -> Replay:
+    """Simulate each interval.
+
+    Parameters
+    ----------
+    system : StepSystem
+    times, states : (N + 1,) and (N + 1, n_x) float
+        Ends of the control intervals, and the states of the plan there.
+    controls : (N, n_u) float
+    names : sequence of str
+        The names of the controls.
+    rho : dict of str to float
+        The other parameters.
+    """
+    shift = "t_0"
+    while shift in system.symbols():
+        shift += "_"
+    key = f"held {shift}"
+    copy = system.made.setdefault(key, None) or held(system, shift)
+    system.made[key] = copy
+    span = float(times[-1] - times[0]) / max(len(controls), 1)
+    if obstacle(copy):
+        scheme: Scheme = FESD(h=max(span / 10, 1e-6), stages=4)
+    else:
+        scheme = EventDriven()
+    rows_t, rows_x, failed = [times[:1]], [states[:1]], {}
+    defects = np.full((len(controls), system.n), np.nan)
+    for k, u in enumerate(controls):
+        length = float(times[k + 1] - times[k])
+        if length <= 1e-12 * max(1.0, float(times[-1])):
+            defects[k] = states[k] - states[k + 1]
+            continue
+        values = dict(rho) | dict(zip(names, map(float, u), strict=True)) | {shift: times[k]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            warnings.simplefilter("ignore", SchemeWarning)
+            try:
+                run = simulate(copy, scheme, t_end=length, x0=states[k], rho=values)
+            except StepFailed as error:
+                failed[k] = str(error)
+                continue
+        rows_t.append(times[k] + run.t)
+        rows_x.append(run.x)
+        defects[k] = run.x[-1] - states[k + 1]
+    return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, scheme)

@@ -1,0 +1,356 @@
+"""Optimal control: closed forms from random starts, kinks, replays, refusals."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import explorer as ex
+from explorer.errors import BadArgument, BadModel, BadValue, NotApplicable
+from tests.loops import for_each
+
+XI = 0.44462356018593735  # Fuller 1963: sqrt((sqrt(33) - 1) / 24)
+
+
+# -- the car whose thrust triples at v = 10 -------------------------------------------------------
+
+
+@functools.cache
+def car(kind="step"):
+    """Return the car; u is its acceleration without turbo."""
+    if kind == "step":
+        system = ex.StepSystem("car", x="q v", params={"goal": 200.0})
+        system.inputs("u", low=-5, high=5)
+        system.switch("v - 10", name="turbo")
+        system.f = ["v", "u*(1 + 2*alpha_1)"]
+        return system
+    system = ex.FilippovSystem("car", x="q v", params={"goal": 200.0})
+    system.inputs("u", low=-5, high=5)
+    system.subsystem({"turbo": ["v", "3*u"], "plain": ["v", "u"]}, {"c": "v - 10"})
+    return system
+
+
+def drive(intervals, **more):
+    """Return the least time to q = goal, at rest."""
+    given = {"t_end": (1, 50), "intervals": intervals, "terminal": "t"} | more
+    given.setdefault("end", ["q == goal", "v == 0"])
+    return ex.OptimalControlProblem(car(), bounds={"v": (-20, 20)}, **given)
+
+
+def anywhere(intervals, seed):
+    """Return a random guess for the car."""
+    rng = np.random.default_rng(seed)
+    return {
+        "x": rng.uniform([0, -20], [200, 20], size=(intervals + 1, 2)),
+        "u": rng.uniform(-5, 5, (intervals, 1)),
+        "t_end": rng.uniform(8, 30),
+    }
+
+
+def least_time(intervals):
+    """Return the least time by a recursion: each interval takes the most thrust that v <= 20 lets.
+
+    The fastest profile from rest bounds every other one from above, and its mirror image does so
+    from the end; a grid on which both meet at v = 20 attains them.
+    """
+
+    def far(T):
+        length, v, way = T / intervals, 0.0, 0.0
+        for _ in range(intervals // 2):
+            if v < 10:
+                u = min(5.0, (10 - v + 10 / 3) / length)
+                slow = min((10 - v) / u, length)
+                peak = v + u * slow
+                end = peak + 3 * u * (length - slow)
+                way += slow * (v + peak) / 2 + (length - slow) * (peak + end) / 2
+            else:
+                end = v + 3 * min(5.0, (20 - v) / (3 * length)) * length
+                way += length * (v + end) / 2
+            v = end
+        assert v == pytest.approx(20)
+        return 2 * way + (intervals % 2) * 20 * length - 200
+
+    return brentq(far, 13, 30, xtol=1e-14)
+
+
+@for_each("intervals", [5, 10, 11])
+def test_the_car_takes_the_least_time_from_random_starts(intervals):
+    """The recursion to 1e-9; on 10 intervals v = 10 is on a boundary at T = 20, a kink."""
+    truth = least_time(intervals)
+    if intervals % 5 == 0:
+        assert truth == pytest.approx(40 / 3, abs=1e-12)
+    for seed in range(3):
+        plan = ex.optimize(drive(intervals), anywhere(intervals, seed), progress=False)
+        assert plan.ok, plan
+        assert plan.objective == pytest.approx(truth, abs=1e-9)
+        assert plan.switches[0] == pytest.approx(plan.t_end - plan.switches[1], abs=1e-8)
+        assert plan.defect < 1e-9
+        assert plan.complementarity < 1e-12
+        assert max(plan.residuals.values()) < 1e-9
+
+
+def test_a_kink_is_no_optimum():
+    """At T = 20 the switch is on a boundary, and each sequence alone looks stationary there."""
+    task = drive(10)
+    v = [0, *[10] * 9, 0]
+    q = np.concatenate([[0], np.cumsum([10, *[20] * 8, 10])])
+    plan = ex.optimize(task, {"x": np.column_stack([q, v]), "t_end": 20}, progress=False)
+    assert plan.objective == pytest.approx(40 / 3, abs=1e-9)
+
+
+def test_both_forms_find_the_same_plan():
+    """Stewart's form and the step form agree on one surface."""
+    step = ex.optimize(drive(5), progress=False)
+    task = ex.OptimalControlProblem(
+        car("regions"), t_end=(1, 50), intervals=5, terminal="t", bounds={"v": (-20, 20)},
+        end={"q": 200, "v": 0}, representation="stewart",
+    )  # fmt: skip
+    stewart = ex.optimize(task, progress=False)
+    assert stewart.ok
+    assert stewart.objective == pytest.approx(step.objective, abs=1e-9)
+    assert [part.name for part in stewart.sequence] == ["plain", "turbo", "plain"]
+
+
+def test_planning_again_needs_no_new_program():
+    """The plan follows a parameter; the multiplier is its derivative."""
+    plan = ex.optimize(drive(8), progress=False)
+    near, far = plan.again(goal=200.01), plan.again(goal=199.99)
+    assert near.ok
+    slope = (near.objective - far.objective) / 0.02
+    assert plan.multipliers["q = goal"] == pytest.approx(slope, abs=1e-6)
+    assert [line["stage"] for line in near.log if line["stage"] == "homotopy"] == []
+    other = plan.again(x0=[10, 5])
+    assert other.ok
+    assert other.objective < plan.objective - 1
+    np.testing.assert_allclose(other.x[0], [10, 5])
+
+
+def test_what_cannot_be_reached_is_named():
+    """No control drives 200 m in 5 s: the end constraint is missed, and the plan says so."""
+    plan = ex.optimize(drive(5, t_end=5), progress=False)
+    assert plan.status == "infeasible"
+    assert any("q" in name and miss > 1 for name, miss in plan.unmet.items())
+
+
+def test_at_a_limit_there_is_a_plan():
+    """A cap of the solver leaves the best point and its status."""
+    plan = ex.optimize(drive(5), max_iter=3, progress=False)
+    assert plan.status == "not converged"
+    assert np.isfinite(plan.objective)
+    assert not plan.ok
+
+
+def test_a_standard_method_smears_the_switch():
+    """Without switch detection the plan is inexact; with it, it is exact on the same grid."""
+    plan = ex.optimize(drive(4, method="standard"), progress=False)
+    exact = ex.optimize(drive(4), progress=False)
+    assert plan.defect > 1e-2 > 1e-9 > exact.defect
+    assert plan.status == "inexact"
+
+
+# -- sliding modes --------------------------------------------------------------------------------
+
+
+@functools.cache
+def two_surfaces():
+    """Return the system of two relays (Nurkanovic et al., Numer. Math. 156 (2024), section 6)."""
+    system = ex.StepSystem("two relays", x="x1 x2 v1 v2")
+    system.inputs("u1 u2", low=-10, high=10)
+    system.switch("x1 + 0.15*x2**2", name="c1")
+    system.switch("0.05*x1**3 + x2", name="c2")
+    system.f = ["v1 + 1 - 2*alpha_1", "v2 + 1 - 2*alpha_2", "u1", "u2"]
+    system.start(x=["2*pi/3", "pi/3", 0, 0], t_end=4)
+    return system
+
+
+@for_each(("intervals", "elements"), [(3, 3), (8, 3), (6, 4)])
+def test_random_starts_find_one_plan_with_sliding(intervals, elements):
+    """Entering, sliding on both surfaces and leaving: the same cost from each start."""
+    task = ex.OptimalControlProblem(
+        two_surfaces(), intervals=intervals, elements=elements,
+        running="u1**2 + u2**2 + v1**2 + v2**2", end={"x1": -np.pi / 6, "x2": -np.pi / 4},
+    )  # fmt: skip
+    costs = []
+    for seed in (0, 4):
+        rng = np.random.default_rng(seed)
+        guess = {
+            "x": rng.uniform(-2.5, 2.5, size=(intervals + 1, 4)),
+            "u": rng.uniform(-10, 10, (intervals, 2)),
+        }
+        plan = ex.optimize(task, guess, progress=False)
+        assert plan.ok, plan
+        assert plan.defect < 5e-6
+        assert [part.signs for part in plan.sequence] == [(1, 1), (1, 0), (0, 0), (0, -1), (-1, -1)]
+        costs.append(plan.objective)
+    assert np.ptp(costs) < 1e-7
+
+
+# -- closed forms on free grids -------------------------------------------------------------------
+
+
+def block(mu, v0):
+    """Return a block that u pushes against friction."""
+    system = ex.StepSystem("block", x="q v", params={"mu": mu})
+    system.inputs("u", low=-1, high=1)
+    system.f = ["v", "u - mu*sign(v)"] if mu else ["v", "u"]
+    system.start(x=[0, v0], t_end=5)
+    return system
+
+
+@for_each(("mu", "intervals", "elements"), [(0.0, 3, 1), (0.0, 4, 1), (0.3, 3, 3), (0.5, 4, 3)])
+def test_the_block_is_pushed_and_braked_in_the_least_time(mu, intervals, elements):
+    """Bang-bang: the switch of the control and the reversal by friction to 1e-8."""
+    v0 = -1.0 if mu else 0.0
+    task = ex.OptimalControlProblem(
+        block(mu, v0), t_end=(0.1, 20), intervals=intervals, terminal="t", grid="free",
+        elements=elements, end={"q": 1, "v": 0},
+    )  # fmt: skip
+    turn = -v0 / (1 + mu)
+    way = 1 + v0**2 / 2 / (1 + mu)
+    peak = np.sqrt(2 * way / (1 / (1 - mu) + 1 / (1 + mu)))
+    change, T = turn + peak / (1 - mu), turn + peak / (1 - mu) + peak / (1 + mu)
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        guess = {
+            "x": rng.uniform(-1, 1, (intervals + 1, 2)),
+            "u": rng.uniform(-1, 1, (intervals, 1)),
+            "t_end": 3,
+        }
+        plan = ex.optimize(task, guess, progress=False)
+        assert plan.ok, plan
+        assert plan.objective == pytest.approx(T, abs=1e-8)
+        assert np.abs(plan.t - change).min() < 1e-8
+        if mu:
+            assert plan.switches[0] == pytest.approx(turn, abs=1e-8)
+        assert plan.defect < 1e-7
+
+
+def fuller_cost():
+    """Return the cost of Fuller's control from (1, 0), arc by arc."""
+    lam = np.sqrt((0.5 - XI) / (0.5 + XI))
+    t = first = np.sqrt(1 / (0.5 + XI))
+    x, v, u, cost = 1.0, 0.0, -1.0, 0.0
+    for i in range(60):
+        square = np.polynomial.Polynomial([x, v, u / 2]) ** 2
+        cost += square.integ()(t)
+        x, v, u = x + v * t + u * t**2 / 2, v + u * t, -u
+        t = first * lam**i * (1 + lam)
+    return cost, first
+
+
+@for_each("intervals", [10, 11, 13])
+def test_fullers_problem(intervals):
+    """The chattering arcs: cost to 1e-6 and the first switch to 1e-8 of the closed form."""
+    cost, first = fuller_cost()
+    system = ex.StepSystem("cart", x="x1 x2", f=["x2", "u"], params={"u": 0.0})
+    system.start(x=[1, 0], t_end=4)
+    task = ex.OptimalControlProblem(
+        system, intervals=intervals, running="x1**2", controls="u", bounds={"u": (-1, 1)},
+        grid="free", elements=1, stages=3,
+    )  # fmt: skip
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        plan = ex.optimize(task, {"u": rng.uniform(-1, 1, (intervals, 1))}, progress=False)
+        assert plan.ok, plan
+        assert plan.objective == pytest.approx(cost, abs=1e-7)
+        assert np.abs(plan.t - first).min() < 1e-8
+        assert plan.defect < 1e-9
+
+
+def test_path_constraints_and_time():
+    """A speed limit makes it cruise, T = 2.5; formulas of t are replayed at their time."""
+    task = ex.OptimalControlProblem(
+        block(0.0, 0.0), t_end=(0.1, 20), intervals=3, terminal="t", grid="free", elements=1,
+        path=["2*v <= 1"], end={"q": 1, "v": 0},
+    )  # fmt: skip
+    plan = ex.optimize(task, progress=False)
+    assert plan.objective == pytest.approx(2.5, abs=1e-8)
+    np.testing.assert_allclose(plan.u.ravel(), [1, 0, -1], atol=1e-6)
+    system = ex.StepSystem("tide", x="x", f=["u + cos(3*t) - sign(x - t/4)"], params={"u": 0.0})
+    system.start(x=[0.5], t_end=3)
+    moving = ex.OptimalControlProblem(
+        system, intervals=6, running="x**2 + u**2/10", controls="u", elements=6, stages=3
+    )
+    plan = ex.optimize(moving, progress=False)
+    assert plan.ok, plan
+    assert plan.defect < 1e-4
+
+
+# -- the order of the method ---------------------------------------------------------------------
+
+
+def test_the_program_simulates_with_the_order_of_its_method():
+    """A fixed control is a simulation: errors through a switch and a slide fall with order 3."""
+    system = ex.StepSystem("spiral", x="a b", params={"u": 1.0})
+    system.f = ["-b + u*sign(a - 0.3)/2", "a - b/4 - b**3/3"]
+    system.start(x=[1, 0], t_end=2)
+    run = ex.simulate(system, ex.EventDriven(rtol=1e-12, atol=1e-12))
+    errors = []
+    for elements in (2, 4, 8):
+        task = ex.OptimalControlProblem(
+            system, intervals=2, elements=elements, controls="u", bounds={"u": (1, 1)},
+            terminal="a",
+        )  # fmt: skip
+        plan = ex.optimize(task)
+        assert plan.status in ("stationary", "inexact")
+        errors.append(np.abs(plan.x[-1] - run.x[-1]).max())
+        np.testing.assert_allclose(plan.switches, [e.t for e in run.events], atol=3 * errors[-1])
+    slopes = np.diff(np.log2(errors))
+    assert (slopes < -2.5).all(), errors
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+@for_each(
+    ("given", "error", "said"),
+    [
+        ({"system": None}, BadArgument, "not a system"),
+        ({"intervals": 0}, BadValue, "whole number from 1"),
+        ({"stages": 5}, BadValue, "1 to 4"),
+        ({"grid": "fre"}, BadValue, "'free'"),
+        ({"t_end": (5, 1)}, BadValue, "empty"),
+        ({"t_end": -1}, BadValue, "positive"),
+        ({"bounds": {"w": (0, 1)}}, BadValue, "no state or control 'w'"),
+        ({"bounds": {"v": (1, 0)}}, BadValue, "empty"),
+        ({"bounds": {"u": (None, 1)}}, BadValue, "no bounds"),
+        ({"controls": "w"}, BadValue, "no parameter 'w'"),
+        ({"running": "w"}, BadModel, "w"),
+        ({"terminal": "u"}, BadModel, "u"),
+        ({"path": ["v + 1"]}, BadModel, "no relation"),
+        ({"end": {"q": (2, 1)}}, BadValue, "empty"),
+        ({"horizon": 3}, BadArgument, "horizon"),
+    ],
+)
+def test_a_problem_that_makes_no_sense_is_refused(given, error, said):
+    """The message names what is wrong."""
+    with pytest.raises(error, match=said):
+        ex.OptimalControlProblem(**{"system": car(), "intervals": 3, "terminal": "t"} | given)
+
+
+def test_other_systems_and_guesses_are_refused():
+    """A system of another type, inputs that are missing, guesses and starts that do not fit."""
+    with pytest.raises(NotApplicable, match="step functions"):
+        ex.OptimalControlProblem(ex.models.bouncing_ball())
+    with pytest.raises(BadValue, match="no inputs"):
+        ex.OptimalControlProblem(ex.models.sliding_mode())
+    task = drive(3)
+    for guess, said in (
+        (np.zeros((3, 2)), r"\(4, 2\) is needed"),
+        ({"x": np.full((4, 2), np.nan)}, "not finite"),
+        ({"v": 3}, "no entry 'v'"),
+        ({"u": "all"}, "numbers"),
+    ):
+        with pytest.raises(BadValue, match=said):
+            ex.optimize(task, guess)
+    with pytest.raises(BadValue, match="outside of its bounds"):
+        ex.optimize(task, x0=[0, 30])
+    with pytest.raises(BadValue, match="2 states"):
+        ex.optimize(task, x0=[0])
+    with pytest.raises(BadValue, match="goal"):
+        ex.optimize(task, gaol=3)
+    with pytest.raises(BadValue, match="not finite at the guess"):
+        ex.optimize(drive(3, running="1/v"))
