@@ -279,6 +279,63 @@ def test_path_constraints_and_time():
     assert plan.defect < 1e-4
 
 
+# -- hybrid systems -------------------------------------------------------------------------------
+
+
+@functools.cache
+def turbo():
+    """Return the car whose turbo comes in at v = 15 and goes out at v = 10."""
+    system = ex.HybridSystem("turbo car", x="q v")
+    system.inputs("u", low=-5, high=5)
+    system.mode("plain", ["v", "u"])
+    system.mode("turbo", ["v", "3*u"])
+    system.guard("plain", "v - 15", direction=1, to="turbo", name="in")
+    system.guard("turbo", "v - 10", direction=-1, to="plain", name="out")
+    system.start(x=[0, 0], mode="plain", t_end=15)
+    return system
+
+
+@for_each("intervals", [4, 6])
+def test_the_car_with_hysteresis_takes_the_least_time(intervals):
+    """T = 3 + 2/3 + 82/15 + 1 + 2 s: push, push with turbo, cruise at 25, brake with it, brake."""
+    task = ex.OptimalControlProblem(
+        turbo(), t_end=(1, 60), intervals=intervals, terminal="t", bounds={"v": (-25, 25)},
+        end={"q": 200, "v": 0}, grid="free",
+    )  # fmt: skip
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        guess = {
+            "x": rng.uniform([0, -25], [200, 25], size=(intervals + 1, 2)),
+            "u": rng.uniform(-5, 5, (intervals, 1)),
+            "t_end": rng.uniform(8, 40),
+        }
+        plan = ex.optimize(task, guess, progress=False)
+        assert plan.ok, plan
+        assert plan.objective == pytest.approx(12 + 2 / 15, abs=1e-8)
+        np.testing.assert_allclose(plan.switches, [3, 10 + 2 / 15], atol=1e-8)
+        assert [part.name for part in plan.sequence] == ["plain", "turbo", "plain"]
+        assert plan.defect < 1e-8
+
+
+def test_a_reset_between_modes_is_part_of_the_plan():
+    """A stage that drops its mass: the jump of v is in the program, as in the simulation."""
+    system = ex.HybridSystem("rocket", x="h v", params={"boost": 2.0})
+    system.inputs("u", low=0, high=3)
+    system.mode("full", ["v", "u - 1"])
+    system.mode("light", ["v", "2*u - 1"])
+    system.guard("full", "h - 1", direction=1, to="light", reset={"v": "v + boost"}, name="drop")
+    system.start(x=[0, 0], mode="full", t_end=4)
+    task = ex.OptimalControlProblem(
+        system, t_end=(0.1, 9), intervals=4, terminal="t", end={"h": 5}, path=["h <= 5"]
+    )
+    plan = ex.optimize(task, progress=False)
+    # full thrust: h = t^2 to 1 in 1 s, then from v = 2 + boost with 5: 4 t + 2.5 t^2 = 4
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(1 + (-4 + np.sqrt(56)) / 5, abs=1e-8)
+    assert plan.switches[0] == pytest.approx(1, abs=1e-8)
+    assert plan.defect < 1e-8
+
+
 # -- the order of the method ---------------------------------------------------------------------
 
 
@@ -335,6 +392,8 @@ def test_other_systems_and_guesses_are_refused():
     """A system of another type, inputs that are missing, guesses and starts that do not fit."""
     with pytest.raises(NotApplicable, match="step functions"):
         ex.OptimalControlProblem(ex.models.bouncing_ball())
+    with pytest.raises(NotApplicable, match="leads from a mode to itself"):
+        ex.OptimalControlProblem(ex.models.rimless_wheel(), controls="gamma")
     with pytest.raises(BadValue, match="no inputs"):
         ex.OptimalControlProblem(ex.models.sliding_mode())
     task = drive(3)

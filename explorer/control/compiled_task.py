@@ -11,8 +11,10 @@ from explorer.control.problem import OptimalControlProblem
 from explorer.control.ranges import Ranged
 from explorer.errors import BadValue, suggest
 from explorer.parameters import number
+from explorer.systems import HybridSystem
 from explorer.transcription.active_set import ends, stage_times
 from explorer.transcription.formulas import Costs, formulas
+from explorer.transcription.modes import hybrid_formulas
 from explorer.transcription.pipeline import Pipeline, Settings
 from explorer.transcription.program import Grid, Limits, Program, build
 from explorer.transcription.solver import Solver
@@ -31,18 +33,27 @@ def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> 
         costs = Costs(running, terminal, tuple(r[0] for r in path), tuple(r[0] for r in end))
         x, u = task.limits
         limits = Limits(x, u, _ranges(path), _ranges(end))
-        switching = task.method == "fesd" and bool(task.system.switches)
+        system = task.system
+        if isinstance(system, HybridSystem):
+            switching = True
+        else:
+            switching = task.method == "fesd" and bool(system.switches)
         grid = Grid(
             task.intervals, task.elements, task.stages, task.times, task.grid == "free", switching
         )
-        step = formulas(task.system, task.control_names, costs)
+        if isinstance(system, HybridSystem):
+            step = hybrid_formulas(system, task.control_names, costs)
+        else:
+            step = formulas(system, task.control_names, costs)
         smooth = Solver(build(step, grid, limits), max_iter)
         first = None
-        if task.representation == "stewart":
-            regions = formulas(task.system, task.control_names, costs, stewart=True)
+        if task.representation == "stewart" and not isinstance(system, HybridSystem):
+            regions = formulas(system, task.control_names, costs, stewart=True)
             first = Solver(build(regions, grid, limits), max_iter)
         kept[key] = smooth, first
-    return Pipeline(*kept[key], settings)
+    search = Pipeline(*kept[key], settings)
+    search.start_mode = getattr(task.system, "start_mode", 0)
+    return search
 
 
 def _ranges(rules: list[Ranged]) -> np.ndarray:

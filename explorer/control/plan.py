@@ -15,6 +15,7 @@ from explorer.control.problem import OptimalControlProblem
 from explorer.control.replay import Replay, replay
 from explorer.errors import BadValue
 from explorer.quantities import quantity
+from explorer.systems import HybridSystem
 from explorer.transcription.active_set import ends, stage_times
 from explorer.transcription.pipeline import Outcome, Pipeline
 from explorer.types import Plain
@@ -119,7 +120,7 @@ class Plan:
         """Largest product of a multiplier lambda and its alpha or 1 - alpha (or theta)."""
         program, w = self.outcome.program, self.outcome.w
         m, lam, n = w[program.of["m"]], w[program.of["lam"]], program.formulas.n_c
-        if not lam.size:
+        if not lam.size or program.formulas.modes:
             return 0.0
         if program.formulas.cells is not None:
             return float(np.abs(lam * m).max())
@@ -128,14 +129,20 @@ class Plan:
     @property
     def sequence(self) -> list[Part]:
         """The active sets in order."""
-        if self.outcome.plan is None or not self.task.system.switches:
+        if self.outcome.plan is None or not self.outcome.program.formulas.n_c:
             return []
-        sequence, system = self.outcome.plan.sequence, self.task.system
+        sequence = self.outcome.plan.sequence
         times = [0.0, *(c.t for c in sequence.changes), self.t_end]
         return [
-            Part(begin, end, sequence.signs(i), system.mode_name(sequence.signs(i)))
+            Part(begin, end, sequence.signs(i), self._named(sequence.signs(i)))
             for i, (begin, end) in enumerate(itertools.pairwise(times))
         ]
+
+    def _named(self, signs: tuple[int, ...]) -> str:
+        system = self.task.system
+        if isinstance(system, HybridSystem):
+            return system.modes[signs[0]].name
+        return system.mode_name(signs)
 
     @property
     def switches(self) -> np.ndarray:
@@ -145,7 +152,10 @@ class Plan:
     @property
     def biactive(self) -> list[tuple[float, str, str]]:
         """Time, switching function and what is biactive: places where the cost has a kink."""
-        names = self.task.system.guard_names
+        system = self.task.system
+        names: Sequence[str] = system.guard_names
+        if isinstance(system, HybridSystem):
+            names = [guard.name for guard in system.guards]
         found = {(p.t, names[p.function], p.what): None for p in self.outcome.places}
         return list(found)
 
@@ -163,8 +173,12 @@ class Plan:
 
     @cached_property
     def _replay(self) -> Replay:
-        task = self.task
-        return replay(task.system, self.t, self.x, self.u, task.control_names, self.rho)
+        task, near = self.task, 1e-9 * self.t_end
+        modes = [
+            next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
+            for t in (self.t[:-1] if isinstance(task.system, HybridSystem) else ())
+        ]
+        return replay(task.system, self.t, self.x, self.u, task.control_names, self.rho, modes)
 
     def replay(self) -> Replay:
         """Simulate each control interval exactly, from the plan's own state."""

@@ -18,8 +18,9 @@ from explorer.arguments import Checked, a, mapping
 from explorer.control.ranges import Ranged, Rule, pair, rules
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
-from explorer.systems import StepSystem, System
+from explorer.systems import HybridSystem, StepSystem, System
 from explorer.systems.expressions import expression
+from explorer.transcription.modes import obstacle
 from explorer.types import Reals, Value
 
 __all__ = ["OptimalControlProblem"]
@@ -35,8 +36,8 @@ class OptimalControlProblem(metaclass=Checked):
 
     Parameters
     ----------
-    system : StepSystem or FilippovSystem
-        With inputs (`system.inputs`).
+    system : StepSystem, FilippovSystem or HybridSystem
+        With inputs (`system.inputs`). Guards of a hybrid system have a direction and one next mode.
     t_end : float or (float, float), optional
         Final time in s. A range makes it free. By default that of the system.
     intervals : int
@@ -81,7 +82,7 @@ class OptimalControlProblem(metaclass=Checked):
     OptimalControlProblem(block: 4 intervals of 3 elements, final time free)
     """
 
-    system: StepSystem
+    system: StepSystem | HybridSystem
     t_end: float | Sequence[float] | None = None
     intervals: int = 20
     running: Value = 0
@@ -98,11 +99,14 @@ class OptimalControlProblem(metaclass=Checked):
 
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
-        if not isinstance(self.system, StepSystem):
+        if not isinstance(self.system, (StepSystem, HybridSystem)):
             raise NotApplicable(
-                f"OptimalControlProblem takes systems with step functions and Filippov systems, "
-                f"but '{self.system.name}' is a {self.system.kind}."
+                "OptimalControlProblem takes systems with step functions, Filippov systems and "
+                f"hybrid systems, but '{self.system.name}' is a {self.system.kind}."
             )
+        why = obstacle(self.system) if isinstance(self.system, HybridSystem) else ""
+        if why:
+            raise NotApplicable(f"'{self.system.name}' cannot be optimised: {why}")
         for name, least in (("intervals", 1), ("elements", 1), ("stages", 1)):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:

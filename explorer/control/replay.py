@@ -20,7 +20,7 @@ from explorer.reformulations.filippov import obstacle
 from explorer.schemes import Scheme
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
-from explorer.systems import StepSystem
+from explorer.systems import HybridSystem, StepSystem
 
 __all__ = ["Replay", "replay"]
 
@@ -60,9 +60,11 @@ class Replay:
         return f"Replay({len(self.defects)} intervals, defect {quantity(self.defect)})"
 
 
-def held(system: StepSystem, shift: str) -> StepSystem:
+def held(system: StepSystem | HybridSystem, shift: str) -> StepSystem | HybridSystem:
     """Return a copy whose controls are plain parameters, and whose time begins at a parameter."""
     names = dict.fromkeys(system.parameters, 0.0) | {shift: 0.0}
+    if isinstance(system, HybridSystem):
+        return _held_modes(system, names, {system.t: system.t + sp.Symbol(shift)})
     copy = StepSystem(system.name, list(system.coordinates), params=names)
     late = {system.t: system.t + sp.Symbol(shift)}
     alphas = {}
@@ -73,13 +75,33 @@ def held(system: StepSystem, shift: str) -> StepSystem:
     return copy
 
 
+def _held_modes(
+    system: HybridSystem, names: dict[str, float], late: dict[sp.Symbol, sp.Expr]
+) -> HybridSystem:
+    copy = HybridSystem(system.name, list(system.coordinates), params=names)
+    for mode in system.modes:
+        copy.mode(mode.name, [f.xreplace(late) for f in mode.flow])
+    for guard in system.guards:
+        copy.guard(
+            system.modes[guard.mode].name,
+            guard.r.xreplace(late),
+            to=system.modes[guard.to].name,
+            direction=guard.direction,
+            reset=[x.xreplace(late) for x in guard.reset] if guard.jumps else None,
+            name=guard.name,
+        )
+    copy.start(x=[0] * system.n, t_end=system.t_end, h=system.h)
+    return copy
+
+
 def replay(
-    system: StepSystem,
+    system: StepSystem | HybridSystem,
     times: np.ndarray,
     states: np.ndarray,
     controls: np.ndarray,
     names: Sequence[str],
     rho: Mapping[str, float],
+    modes: Sequence[int] = (),
 ) -> Replay:
     """Simulate each interval.
 
@@ -93,6 +115,8 @@ def replay(
         The names of the controls.
     rho : dict of str to float
         The other parameters.
+    modes : sequence of int
+        Of a hybrid system, the mode at the start of each interval.
     """
     shift = "t_0"
     while shift in system.symbols():
@@ -101,7 +125,7 @@ def replay(
     copy = system.made.setdefault(key, None) or held(system, shift)
     system.made[key] = copy
     span = float(times[-1] - times[0]) / max(len(controls), 1)
-    if obstacle(copy):
+    if isinstance(copy, StepSystem) and obstacle(copy):
         scheme: Scheme = FESD(h=max(span / 10, 1e-6), stages=4)
     else:
         scheme = EventDriven()
@@ -117,7 +141,8 @@ def replay(
             warnings.simplefilter("ignore", ModelWarning)
             warnings.simplefilter("ignore", SchemeWarning)
             try:
-                run = simulate(copy, scheme, t_end=length, x0=states[k], rho=values)
+                mode = copy.modes[modes[k]] if isinstance(copy, HybridSystem) else None
+                run = simulate(copy, scheme, t_end=length, x0=states[k], mode0=mode, rho=values)
             except StepFailed as error:
                 failed[k] = str(error)
                 continue

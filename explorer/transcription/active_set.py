@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from explorer.transcription.modes import bounds_of_modes
 from explorer.transcription.program import INF, Program
 from explorer.transcription.sequence import Phase, Sequence, counts
 from explorer.transcription.solver import Bounds
@@ -100,8 +101,8 @@ class Layout:
 def layout_of(program: Program, phases: list[list[Phase]]) -> Layout:
     """Return how the elements of a program share the phases of a sequence."""
     grid = program.grid
-    N, E, n_c = grid.intervals, grid.elements, program.formulas.n_c
-    signs, number = np.zeros((N, E, n_c), int), np.zeros((N, E), int)
+    N, E, width = grid.intervals, grid.elements, program.formulas.n_signs
+    signs, number = np.zeros((N, E, width), int), np.zeros((N, E), int)
     for k, here in enumerate(phases):
         n = 0
         for i, count in enumerate(counts(here, E)):
@@ -113,6 +114,8 @@ def layout_of(program: Program, phases: list[list[Phase]]) -> Layout:
 
 def bounds_of(program: Program, layout: Layout) -> Bounds:
     """Return the bounds of the smooth program on known active sets."""
+    if program.formulas.modes:
+        return bounds_of_modes(program, layout.signs, layout.phase)
     grid, of, rows = program.grid, program.of, program.rows
     N, E, n_c = grid.intervals, grid.elements, program.formulas.n_c
     bounds = Bounds.of(program)
@@ -197,7 +200,10 @@ def moved(
         begin = np.concatenate([[0.0], np.cumsum(each)[:-1]])
         times = begin[:, None] + each[:, None] * grid.method.c
         out[of["x"][k]] = states_at(source, w, p, k, times.ravel()).reshape(*times.shape, -1)
-    out[of["m"]] = 0.5 * (1 + layout.signs[:, :, None, :])
+    if f.modes:
+        out[of["m"]] = layout.signs[:, :, None, :] == np.arange(f.modes)
+    else:
+        out[of["m"]] = 0.5 * (1 + layout.signs[:, :, None, :])
     if f.n_c:
         t = stage_times(program, out)
         u = np.broadcast_to(out[of["u"]][:, None, None, :], (N, E, grid.stages, f.n_u))
@@ -206,6 +212,9 @@ def moved(
         x = out[of["x"]].reshape(points, f.n_x).T
         c = f.switching(t.reshape(1, points), x, u.reshape(points, f.n_u).T, rho)
         c = np.asarray(c, float).T.reshape(N, E, grid.stages, f.n_c)
+        if f.modes:
+            out[of["lam"]] = -c
+            return out, layout
         out[of["lam"]] = np.concatenate([np.maximum(-c, 0), np.maximum(c, 0)], axis=3)
         _slide(program, out, layout, rho[:, 0], t)
     return out, layout

@@ -60,8 +60,13 @@ class Formulas:
     terminal, end : of (t, x, p)
     cells : tuple of (indices, (n_cells, count) signs), or None
         In Stewart's form, of each subsystem the switching functions and the signs of its cells.
-    moving : bool
-        Whether anything depends on t.
+    edges : tuple of (int, int)
+        Of a hybrid system, for each guard the mode before and after it; its functions c are those
+        that the guards keep negative. Empty for a system with step functions.
+    jumps : of (t, x, u, p), or None
+        The jumps (n_guards * n_x) of the state at the guards.
+    modes : int
+        Modes of a hybrid system.
     """
 
     n_x: int
@@ -77,11 +82,27 @@ class Formulas:
     terminal: Function
     end: Function
     cells: tuple[tuple[np.ndarray, np.ndarray], ...] | None
-    moving: bool
+    edges: tuple[tuple[int, int], ...] = ()
+    jumps: Function | None = None
+    modes: int = 0
+
+    @property
+    def n_signs(self) -> int:
+        """Numbers that tell an active set: the signs of all functions, or one mode."""
+        return 1 if self.modes else self.n_c
+
+    @property
+    def n_lam(self) -> int:
+        """Multipliers lambda of a stage."""
+        if self.modes:
+            return self.n_c
+        return 2 * self.n_c if self.cells is None else self.n_m
 
     @property
     def n_m(self) -> int:
-        """Number of multipliers."""
+        """Multipliers of the right-hand side: alpha, theta, or the weights of the modes."""
+        if self.modes:
+            return self.modes
         return self.n_c if self.cells is None else sum(len(signs) for _, signs in self.cells)
 
 
@@ -124,7 +145,6 @@ def formulas(
         g.diff(system.t) + sum((g.diff(a) * b for a, b in zip(x, f, strict=True)), sp.Integer(0))
         for g in c
     ]
-    everything = [*f, *c, costs.running, *costs.path]
     return Formulas(
         len(x),
         len(u),
@@ -139,7 +159,6 @@ def formulas(
         function("terminal", end, [[costs.terminal]]),
         function("end", end, [costs.end]),
         cells,
-        any(system.t in sp.sympify(g).free_symbols for g in everything),
     )
 
 

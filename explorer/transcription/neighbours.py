@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.transcription.active_set import ends, stage_times
+from explorer.transcription.modes import possible
 from explorer.transcription.polish import Polished
 from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
@@ -46,7 +47,11 @@ class Biactive:
     empty: bool = False
 
 
-def _function(before: tuple[int, ...], after: tuple[int, ...]) -> int:
+def _function(plan: Polished, before: tuple[int, ...], after: tuple[int, ...]) -> int:
+    """Return the switching function, or the guard, of a change."""
+    edges = plan.program.formulas.edges
+    if edges:
+        return edges.index((before[0], after[0]))
     return next(j for j, (a, b) in enumerate(zip(before, after, strict=True)) if a != b)
 
 
@@ -54,6 +59,8 @@ def biactive(plan: Polished) -> list[Biactive]:
     """Return the biactive places of a solution."""
     if not plan.program.formulas.n_c:
         return []
+    if plan.program.formulas.modes:
+        return [*_on_boundaries(plan), *_empty(plan), *_reaching(plan)]
     return [*_on_boundaries(plan), *_empty(plan), *_double(plan), *_idle(plan), *_touching(plan)]
 
 
@@ -63,9 +70,9 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
     N = len(boundaries) - 1
     for i, change in enumerate(sequence.changes):
         k, between = divmod(change.place, 2)
-        j = _function(sequence.before(i), change.after)
+        j = _function(plan, sequence.before(i), change.after)
         near = SHORT * (boundaries[-1] / N)
-        slides = not sequence.before(i)[j]
+        slides = not plan.program.formulas.modes and not sequence.before(i)[j]
         if between:
             m = plan.point.w[plan.program.of["m"][k, -1, -1, j]]
             if min(m, 1 - m) < SMALL:
@@ -95,10 +102,10 @@ def _empty(plan: Polished) -> Iterator[Biactive]:
             continue
         if i == 0:
             beside = Sequence(sequence.changes[0].after, sequence.changes[1:])
-            j = _function(sequence.first, sequence.changes[0].after)
+            j = _function(plan, sequence.first, sequence.changes[0].after)
         else:
             beside = sequence.without(i - 1)
-            j = _function(sequence.before(i - 1), sequence.changes[i - 1].after)
+            j = _function(plan, sequence.before(i - 1), sequence.changes[i - 1].after)
         yield Biactive(begin, j, "a phase of no length", sequence=beside.simplified(), empty=True)
 
 
@@ -189,6 +196,26 @@ def _touching(plan: Polished) -> Iterator[Biactive]:
                 yield Biactive(float(t[first]), j, "a surface is touched", sequence=beside)
 
 
+def _reaching(plan: Polished) -> Iterator[Biactive]:
+    """Stretches on which a hybrid system presses against a guard: its next mode may follow."""
+    program, w, f = plan.program, plan.point.w, plan.program.formulas
+    lam = program.of["lam"]
+    t = stage_times(program, w).ravel()
+    places = 2 * np.repeat(np.arange(lam.shape[0]), t.size // lam.shape[0])
+    mode = np.repeat(plan.layout.signs[..., 0].ravel(), lam.shape[2])
+    near = SHORT * float(ends(program, w)[-1]) / program.grid.intervals
+    changes = np.array([0.0, *(c.t for c in plan.sequence.changes)])
+    away = np.abs(t[:, None] - changes).min(axis=1) > near
+    for g, (before, after) in enumerate(f.edges):
+        reached = away & (mode == before) & (np.abs(w[lam[..., g].ravel()]) < TOUCH)
+        for first, last in _runs(reached, mode):
+            for begin, end in itertools.product(
+                _sides(plan, t, places, first, -1), [*_sides(plan, t, places, last, 1), (np.inf, 0)]
+            ):  # infinite: there may be no way back
+                beside = plan.sequence.replaced(begin, end, 0, after, near)
+                yield Biactive(float(t[first]), g, "a guard is touched", sequence=beside)
+
+
 def _runs(touched: np.ndarray, signs: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield the first and the last index of each run of True with the same sign."""
     i = 0
@@ -236,7 +263,10 @@ def neighbours(plan: Polished, places: list[Biactive]) -> Iterator[Sequence]:
     beside = [place.sequence for place in places if place.sequence is not None]
     seen = {plan.sequence.key}
     for sequence in itertools.chain(_moved(plan.sequence, moves), beside):
-        if sequence.key not in seen and sequence.fits(grid.intervals, grid.elements):
+        fits = sequence.fits(grid.intervals, grid.elements)
+        if fits and plan.program.formulas.modes:
+            fits = possible(plan.program.formulas, sequence)
+        if fits and sequence.key not in seen:
             seen.add(sequence.key)
             yield sequence
 

@@ -98,6 +98,8 @@ class Pipeline:
         self.log: list[Plain] = []
         self.told: Callable[[int, str], None] = lambda done, name: None
         self.begin = time.perf_counter()
+        self.start_mode = 0
+        self.modes: Sequence | None = None
 
     def note(self, stage: str, point: Point, cost: float, **more: object) -> None:
         """Append a line to the log."""
@@ -110,6 +112,8 @@ class Pipeline:
         """Search from a guess `w` of the program of the homotopy; `p` are the parameters."""
         self.log, self.begin = [], time.perf_counter()
         program = self.first.program
+        if program.formulas.modes:
+            return self.hybrid(w, p)
         point = self.homotopy(w, p)
         if program.formulas.n_c == 0 or not program.grid.switching:
             sequence = Sequence((0,) * program.formulas.n_c, ())
@@ -117,12 +121,22 @@ class Pipeline:
                 return self.standard(point, p)
         else:
             sequence = self.sequence(point.w, p)
-        return self.refine(program, point.w, sequence, p, point)
+        return self.refine(program, point.w, sequence, p)
 
     def again(self, before: Polished, p: np.ndarray) -> Outcome:
         """Search from a solution with other parameters; its sequence is the first that is tried."""
         self.log, self.begin = [], time.perf_counter()
-        return self.refine(before.program, before.point.w, before.sequence, p, before.point)
+        return self.refine(before.program, before.point.w, before.sequence, p)
+
+    def hybrid(self, w: np.ndarray, p: np.ndarray) -> Outcome:
+        """Search among sequences of modes, beginning with that of the guess or of the start."""
+        program = self.first.program
+        sequence = self.modes or Sequence((self.start_mode,), ())
+        p = p.copy()
+        p[-2], p[-1] = 0.0, PENALTY
+        first = polish(self.smooth, program, w, sequence, p, kind="homotopy", uniform=True)
+        self.note("first modes", first.point, first.cost, changes=len(sequence.changes))
+        return self.refine(program, first.point.w, first.sequence, p)
 
     # -- 1: homotopy ----------------------------------------------------------------------------
 
@@ -171,9 +185,7 @@ class Pipeline:
 
     # -- 3 and 4 --------------------------------------------------------------------------------
 
-    def refine(
-        self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray, point: Point
-    ) -> Outcome:
+    def refine(self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray) -> Outcome:
         """Solve on a sequence and on those beside it, as long as they are better."""
         p = p.copy()
         p[-2], p[-1] = 0.0, PENALTY
@@ -184,6 +196,8 @@ class Pipeline:
                 best = tried if tried.ok or _slack(tried) < _slack(best) else best
                 if best.ok:
                     break
+        if not best.ok and best.program.formulas.modes:
+            best = self.repaired(best, p)
         if not best.ok:
             return self.failed(best, p)
         best, places, open_ = self.descend(best, p)
@@ -198,6 +212,25 @@ class Pipeline:
         return Outcome(
             best.program, best.point.w, p, status, best, best.point, places, text, self.log
         )
+
+    def repaired(self, best: Polished, p: np.ndarray) -> Polished:
+        """Return a solution on a sequence beside one on which the constraints cannot hold."""
+        seen, left = {best.sequence.key}, self.settings.most
+        while not best.ok:
+            better = None
+            for sequence in neighbours(best, biactive(best)):
+                if sequence.key in seen or not left:
+                    continue
+                seen.add(sequence.key)
+                left -= 1
+                other = self.polished(best.program, best.point.w, sequence, p)
+                if other.ok or _slack(other) < 0.999 * _slack(best):
+                    better = other
+                    break
+            if better is None:
+                return best
+            best = better
+        return best
 
     def polished(
         self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray

@@ -83,6 +83,7 @@ def polish(
     *,
     kind: str = "polish",
     elastic: bool = True,
+    uniform: bool = False,
 ) -> Polished:
     """Solve the smooth program on a sequence.
 
@@ -99,13 +100,15 @@ def polish(
         "polish", or "explore" to leave the point.
     elastic : bool
         Whether to allow slacks where the program as it stands is not solved.
+    uniform : bool
+        Whether all control intervals have the same length, on a free grid too.
     """
     program = solver.program
     least = LEAST if kind == "explore" else 0.0
     start, layout = moved(source, w, program, sequence, p, least)
     bounds = bounds_of(program, layout)
     if program.grid.free and program.grid.intervals > 1:
-        tied = program.rows["tied"][ties(program, start)]
+        tied = program.rows["tied"][ties(program, start) | uniform]
         bounds.row_low[tied] = bounds.row_high[tied] = 0.0
         parts = program.of["lengths"]
         bounds.high[parts[start[parts] < GONE * start[parts].mean()]] = 0.0

@@ -102,6 +102,7 @@ class Program:
     of : dict of str to int array
         Where variables are: "T" (), "u" (N, n_u), "lengths" (N,) or empty, "h" (N, E),
         "x" (N, E, s, n_x), "m" (N, E, s, n_m), "lam" (N, E, s, n_lam), "mu" (N, E, s, n_sub),
+        "jump" (N, E, n_guards),
         "loose" (N, E, s, n_c, 2), "path" (N, E, s, n_path, 2), "end" (n_end, 2).
     rows : dict of str to int array
         Where rows are: "product" (N, E), "equal" (N, E - 1), "tied" (N - 1,), "path", "end",
@@ -224,7 +225,7 @@ class _Builder:
         ca, f = self.ca, self.f
         c = f.switching(0, self.x0, ca.SX(f.n_u, 1), self.rho)
         if f.cells is None:
-            return ca.vertcat(ca.fmax(-c, 0), ca.fmax(c, 0))
+            return ca.vertcat(ca.fmax(-c, 0), ca.fmax(c, 0))  # no part of it for a hybrid system
         parts = []
         for functions, signs in f.cells:
             g = -ca.DM(signs.astype(float)) @ c[functions.tolist()]
@@ -235,12 +236,11 @@ class _Builder:
         """Append an element; return its last state and multipliers lam."""
         ca, f, method = self.ca, self.f, self.grid.method
         s, limits = self.grid.stages, self.limits
-        n_lam = 2 * f.n_c if f.cells is None else f.n_m
         xs, ms, lams, slopes = [], [], [], []
         for j in range(s):
             x = self.variable("x", f.n_x, *limits.x.T)
             m = self.variable("m", f.n_m, 0.0, 1.0)
-            lam = self.variable("lam", n_lam, 0.0, INF)
+            lam = self.variable("lam", f.n_lam, 0.0, INF)
             when = t + method.c[j] * h
             xs.append(x)
             ms.append(m)
@@ -254,6 +254,8 @@ class _Builder:
         for j in range(s):
             moved = ca.mtimes(ca.horzcat(*slopes), method.A[j])
             self.row("collocation", xs[j] - x0 - h * moved)
+        if f.modes:
+            return self.jumped(t + h, xs[-1], u), lams[-1]
         if f.n_c and self.grid.switching:
             total, m = sum(lams, before), sum(ms[1:], ms[0])
             if f.cells is None:
@@ -273,6 +275,15 @@ class _Builder:
             self.row("product", sum(parts), -INF, INF)
         return xs[-1], lams[-1]
 
+    def jumped(self, t: SX, x: SX, u: SX) -> SX:
+        """Return the state after an element: at the guard that ends its mode, its reset."""
+        f = self.f
+        if f.jumps is None:
+            return x
+        taken = self.variable("jump", f.n_c, 0.0, 0.0)
+        jumps = self.ca.reshape(f.jumps(t, x, u, self.rho), f.n_x, f.n_c)
+        return x + self.ca.mtimes(jumps, taken)
+
     def switches(self, t: SX, x: SX, u: SX, m: SX, lam: SX) -> None:
         """Append c = lam_p - lam_n of a stage; in Stewart's form g = lam + mu and sum theta = 1."""
         ca, f = self.ca, self.f
@@ -280,6 +291,9 @@ class _Builder:
         if not f.n_c:
             return
         c = f.switching(t, x, u, self.rho) + slack
+        if f.modes:
+            self.row("switching", c + lam)
+            return
         if f.cells is None:
             self.row("switching", c - lam[f.n_c :] + lam[: f.n_c])
             return
@@ -305,7 +319,8 @@ class _Builder:
             "h": (-1, E),
             "x": (N, E, s, f.n_x),
             "m": (N, E, s, f.n_m),
-            "lam": (N, E, s, 2 * f.n_c if f.cells is None else f.n_m),
+            "lam": (N, E, s, f.n_lam),
+            "jump": (N, E, f.n_c if f.jumps is not None else 0),
             "mu": (N, E, s, -1),
             "loose": (N, E, s, f.n_c, 2),
             "path": (N, E, s, len(self.limits.path), 2),
