@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,9 +18,10 @@ from explorer.transcription.formulas import Costs, formulas
 from explorer.transcription.modes import hybrid_formulas
 from explorer.transcription.pipeline import Pipeline, Settings
 from explorer.transcription.program import Grid, Limits, Program, build
+from explorer.transcription.sequence import Change, Sequence
 from explorer.transcription.solver import Solver
 
-__all__ = ["pipeline", "point"]
+__all__ = ["guessed_modes", "pipeline", "point"]
 
 
 def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> Pipeline:
@@ -56,6 +58,42 @@ def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> 
     return search
 
 
+def guessed_modes(task: OptimalControlProblem, guess: object) -> Sequence | None:
+    """Return the sequence of the modes that a guess names, one for each control interval.
+
+    Raises
+    ------
+    BadValue
+        A wrong number, an unknown mode, or two that no guard connects.
+    """
+    system = task.system
+    if not isinstance(guess, Mapping) or "modes" not in guess:
+        return None
+    if not isinstance(system, HybridSystem):
+        raise BadValue(f"'{system.name}' is a {system.kind}: its guess has no modes.")
+    names = [mode.name for mode in system.modes]
+    given = list(guess["modes"])
+    if len(given) != task.intervals:
+        raise BadValue(f"modes of guess has {len(given)} names, not {task.intervals}.")
+    for name in given:
+        if name not in names:
+            raise BadValue(f"modes of guess: there is no mode {name!r}.{suggest(name, names)}")
+    numbers = [names.index(name) for name in given]
+    length = number(guess.get("t_end", task.times[0]), "t_end of guess") / task.intervals
+    changes = [
+        Change((mode,), 2 * (k - 1), k * length)
+        for k, mode in enumerate(numbers)
+        if k and mode != numbers[k - 1]
+    ]
+    edges = {(guard.mode, guard.to) for guard in system.guards}
+    for before, after in itertools.pairwise(numbers):
+        if before != after and (before, after) not in edges:
+            raise BadValue(
+                f"modes of guess: no guard leads from {names[before]!r} to {names[after]!r}."
+            )
+    return Sequence((numbers[0],), tuple(changes))
+
+
 def _ranges(rules: list[Ranged]) -> np.ndarray:
     return np.array([[low, high] for _, low, high, _ in rules], float).reshape(-1, 2)
 
@@ -69,7 +107,8 @@ def point(
     ----------
     guess : None, (intervals + 1, n_x) float, or dict
         States at the ends of the control intervals; or a dict of "x", "u" (intervals, n_u) and
-        "t_end". By default the states go straight to the target, where it is known.
+        "t_end", and of a hybrid system "modes", a name for each interval. By default the states go
+        straight to the target, where it is known.
 
     Raises
     ------
@@ -77,7 +116,7 @@ def point(
         A wrong shape, an unknown entry, a value that is not finite.
     """
     given = guess if isinstance(guess, Mapping) else {} if guess is None else {"x": guess}
-    known = ("x", "u", "t_end")
+    known = ("x", "u", "t_end", "modes")
     for name in given:
         if name not in known:
             raise BadValue(f"guess has no entry {name!r}.{suggest(name, known)}")

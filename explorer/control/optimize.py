@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from explorer.arguments import a, checked
-from explorer.control.compiled_task import pipeline, point
+from explorer.control.compiled_task import guessed_modes, pipeline, point
 from explorer.control.plan import Plan, finished
 from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
@@ -80,6 +80,7 @@ def optimize(
         raise BadValue(f"starts = {starts!r} must be a whole number from 1 on.")
     start, values = task.start(x0, {**(rho or {}), **parameters})
     search = pipeline(task, Settings(most=max_neighbours), max_iter)
+    search.modes = guessed_modes(task, guess)
     program = search.first.program
     p = program.parameters(start, np.array(list(values.values())))
     if isinstance(guess, Plan):

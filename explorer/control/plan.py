@@ -16,7 +16,7 @@ from explorer.control.replay import Replay, replay
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
-from explorer.transcription.active_set import ends, stage_times
+from explorer.transcription.active_set import ends, lengths, stage_times
 from explorer.transcription.pipeline import Outcome, Pipeline
 from explorer.types import Plain
 
@@ -178,7 +178,27 @@ class Plan:
             next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
             for t in (self.t[:-1] if isinstance(task.system, HybridSystem) else ())
         ]
-        return replay(task.system, self.t, self.x, self.u, task.control_names, self.rho, modes)
+        begin, goals = self._ends(near)
+        names = task.control_names
+        return replay(task.system, self.t, begin, goals, self.u, names, self.rho, modes)
+
+    def _ends(self, near: float) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the state with which each interval begins, and those in which it may end.
+
+        At a jump on a boundary of intervals there are several: before and after it.
+        """
+        program, w = self.outcome.program, self.outcome.w
+        E, h = program.grid.elements, lengths(program, w)
+        states = np.asarray(program.begun(w, self.outcome.p), float).T
+        last = w[program.of["x"]][:, :, -1]
+        real = [np.flatnonzero(one > near) for one in h]
+        spans = [(e[0], e[-1]) if e.size else (0, E - 1) for e in real]
+        firsts = [k * E + first for k, (first, _) in enumerate(spans)]
+        begin, goals = states[firsts], []
+        for k, (_, final) in enumerate(spans):
+            until = firsts[k + 1] if k + 1 < len(h) else len(states) - 1
+            goals.append(np.vstack([last[k, final], states[k * E + final + 1 : until + 1]]))
+        return begin, goals
 
     def replay(self) -> Replay:
         """Simulate each control interval exactly, from the plan's own state."""
@@ -253,7 +273,8 @@ def finished(
     objective = float(program.costs(w, outcome.p))
     if not np.isfinite(objective):
         raise BadValue("The costs are not finite along the plan. Check running and terminal.")
-    x = np.vstack([x0, w[program.of["x"]][:, -1, -1]])
+    begun = np.asarray(program.begun(w, outcome.p), float).T
+    x = np.vstack([x0, begun[program.grid.elements :: program.grid.elements]])
     plan = Plan(
         task,
         outcome.status,

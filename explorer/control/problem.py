@@ -18,7 +18,8 @@ from explorer.arguments import Checked, a, mapping
 from explorer.control.ranges import Ranged, Rule, pair, rules
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.parameters import number
-from explorer.systems import HybridSystem, StepSystem, System
+from explorer.reformulations.contact_modes import contact_modes
+from explorer.systems import HybridSystem, MechanicalSystem, StepSystem, System
 from explorer.systems.expressions import expression
 from explorer.transcription.modes import obstacle
 from explorer.types import Reals, Value
@@ -36,8 +37,9 @@ class OptimalControlProblem(metaclass=Checked):
 
     Parameters
     ----------
-    system : StepSystem, FilippovSystem or HybridSystem
+    system : StepSystem, FilippovSystem, HybridSystem or MechanicalSystem
         With inputs (`system.inputs`). Guards of a hybrid system have a direction and one next mode.
+        A mechanical system has at most one contact, with e = 0; its states are q and v.
     t_end : float or (float, float), optional
         Final time in s. A range makes it free. By default that of the system.
     intervals : int
@@ -99,10 +101,13 @@ class OptimalControlProblem(metaclass=Checked):
 
     def __post_init__(self) -> None:
         a(self.system, System, "a system", "OptimalControlProblem(ex.models.sliding_mode())")
+        given: System = self.system
+        if isinstance(given, MechanicalSystem):
+            object.__setattr__(self, "system", contact_modes(given))
         if not isinstance(self.system, (StepSystem, HybridSystem)):
             raise NotApplicable(
-                "OptimalControlProblem takes systems with step functions, Filippov systems and "
-                f"hybrid systems, but '{self.system.name}' is a {self.system.kind}."
+                "OptimalControlProblem takes systems with step functions, Filippov systems, hybrid "
+                f"and mechanical systems, but '{self.system.name}' is a {self.system.kind}."
             )
         why = obstacle(self.system) if isinstance(self.system, HybridSystem) else ""
         if why:

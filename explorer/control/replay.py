@@ -15,6 +15,7 @@ import sympy as sp
 
 from explorer.dispatch.simulate import simulate
 from explorer.errors import ModelWarning, SchemeWarning, StepFailed
+from explorer.parameters import Param
 from explorer.quantities import quantity
 from explorer.reformulations.filippov import obstacle
 from explorer.schemes import Scheme
@@ -62,8 +63,10 @@ class Replay:
 
 def held(system: StepSystem | HybridSystem, shift: str) -> StepSystem | HybridSystem:
     """Return a copy whose controls are plain parameters, and whose time begins at a parameter."""
-    names = dict.fromkeys(system.parameters, 0.0) | {shift: 0.0}
+    names: dict[str, Param | float] = {shift: 0.0}
+    names.update(dict.fromkeys(system.parameters, 0.0))
     if isinstance(system, HybridSystem):
+        names |= system.declared_inputs  # a guard may depend on them alone
         return _held_modes(system, names, {system.t: system.t + sp.Symbol(shift)})
     copy = StepSystem(system.name, list(system.coordinates), params=names)
     late = {system.t: system.t + sp.Symbol(shift)}
@@ -76,7 +79,7 @@ def held(system: StepSystem | HybridSystem, shift: str) -> StepSystem | HybridSy
 
 
 def _held_modes(
-    system: HybridSystem, names: dict[str, float], late: dict[sp.Symbol, sp.Expr]
+    system: HybridSystem, names: dict[str, Param | float], late: dict[sp.Symbol, sp.Expr]
 ) -> HybridSystem:
     copy = HybridSystem(system.name, list(system.coordinates), params=names)
     for mode in system.modes:
@@ -88,16 +91,24 @@ def _held_modes(
             to=system.modes[guard.to].name,
             direction=guard.direction,
             reset=[x.xreplace(late) for x in guard.reset] if guard.jumps else None,
+            when=None if guard.when is None else guard.when.xreplace(late),
             name=guard.name,
         )
     copy.start(x=[0] * system.n, t_end=system.t_end, h=system.h)
     return copy
 
 
+def _missed(x: np.ndarray, goals: np.ndarray) -> np.ndarray:
+    """Return how far a state is from the nearest one of several."""
+    away = x - goals
+    return np.asarray(away[np.abs(away).max(axis=1).argmin()])
+
+
 def replay(
     system: StepSystem | HybridSystem,
     times: np.ndarray,
     states: np.ndarray,
+    goals: Sequence[np.ndarray],
     controls: np.ndarray,
     names: Sequence[str],
     rho: Mapping[str, float],
@@ -108,8 +119,10 @@ def replay(
     Parameters
     ----------
     system : StepSystem
-    times, states : (N + 1,) and (N + 1, n_x) float
-        Ends of the control intervals, and the states of the plan there.
+    times, states : (N + 1,) and (N, n_x) float
+        Ends of the control intervals, and the states with which they begin.
+    goals : N arrays (n_goals, n_x) of float
+        The states of the plan at the end of each: before and after what jumps there.
     controls : (N, n_u) float
     names : sequence of str
         The names of the controls.
@@ -134,7 +147,7 @@ def replay(
     for k, u in enumerate(controls):
         length = float(times[k + 1] - times[k])
         if length <= 1e-12 * max(1.0, float(times[-1])):
-            defects[k] = states[k] - states[k + 1]
+            defects[k] = _missed(states[k], goals[k])
             continue
         values = dict(rho) | dict(zip(names, map(float, u), strict=True)) | {shift: times[k]}
         with warnings.catch_warnings():
@@ -148,5 +161,5 @@ def replay(
                 continue
         rows_t.append(times[k] + run.t)
         rows_x.append(run.x)
-        defects[k] = run.x[-1] - states[k + 1]
+        defects[k] = _missed(run.x[-1], goals[k])
     return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, scheme)

@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from explorer.errors import NoSuchName
+from explorer.reformulations.contact_modes import contact_modes
 from explorer.reformulations.filippov import ActiveSets, active_sets, filippov, obstacle
 from explorer.reformulations.hysteresis import hysteresis
 from explorer.reformulations.multipliers import relays, stewart
@@ -13,6 +14,7 @@ __all__ = [
     "ActiveSets",
     "FrozenSystem",
     "active_sets",
+    "contact_modes",
     "filippov",
     "hysteresis",
     "obstacle",
@@ -24,6 +26,7 @@ __all__ = [
 
 REFERENCES: dict[str, tuple[str, ...]] = {  # keys of `references.bib`
     "active_sets": ("filippov-1988", "dieci-lopez-2011"),
+    "contact_modes": ("acary-brogliato-2008",),
     "filippov": ("filippov-1988", "dieci-lopez-2012", "nurkanovic-2023"),
     "hysteresis": ("nurkanovic-diehl-2022",),
     "relays": ("acary-brogliato-2008", "nurkanovic-2023"),

@@ -194,7 +194,7 @@ class HybridSystem(StateSpaceSystem):
         watched = self._watched(mode, label)
         what = f"r of guard {label!r}"
         event = expression(r, self.symbols(), what)
-        if not event.free_symbols & {self.t, *self.x}:
+        if not {s.name for s in event.free_symbols} & {"t", *self.coordinates, *self.input_names}:
             raise BadModel(f"{what} = {event} depends neither on a state nor on t: no event.")
         if not isinstance(direction, numbers.Real) or direction not in (-1, 0, 1):
             raise BadModel(

@@ -67,6 +67,12 @@ class Formulas:
         The jumps (n_guards * n_x) of the state at the guards.
     modes : int
         Modes of a hybrid system.
+    conditions : of (t, x, u, p), or None
+        What must be positive for each guard to be taken.
+    jumping : tuple of bool
+        Of each guard, whether the state jumps there.
+    driven : tuple of bool
+        Of each guard, whether it depends on controls: then their jump may pass it.
     """
 
     n_x: int
@@ -85,6 +91,9 @@ class Formulas:
     edges: tuple[tuple[int, int], ...] = ()
     jumps: Function | None = None
     modes: int = 0
+    conditions: Function | None = None
+    driven: tuple[bool, ...] = ()
+    jumping: tuple[bool, ...] = ()
 
     @property
     def n_signs(self) -> int:

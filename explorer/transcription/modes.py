@@ -30,8 +30,8 @@ def obstacle(system: HybridSystem) -> str:
     """Return why a hybrid system cannot be optimised, in a sentence; empty if it can."""
     for guard in system.guards:
         what = f"its guard {guard.name!r}"
-        if guard.branches or guard.when is not None or guard.terminal:
-            return f"{what} has a condition, several next modes or an end of the run."
+        if guard.branches or guard.terminal:
+            return f"{what} has several next modes, or ends the run."
         if guard.mode == guard.to:
             return f"{what} leads from a mode to itself."
         if not guard.direction:
@@ -65,6 +65,7 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
     at, end = [t, x, u, p], [t, x, p]
     rates = [sp.S.Zero] * len(reached)  # of slides, which there are not
     by_rates = function("rates", [t, x, weights, u, p], [rates])
+    conditions = [guard.when for guard in system.guards]
     edges = tuple((guard.mode, guard.to) for guard in system.guards)
     return Formulas(
         len(x),
@@ -83,6 +84,11 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
         edges,
         function("jumps", at, [jumps]) if any(g.jumps for g in system.guards) else None,
         len(weights),
+        function("conditions", at, [[sp.S.One if w is None else w for w in conditions]])
+        if any(w is not None for w in conditions)
+        else None,
+        tuple(bool(set(u) & r.free_symbols) for r in reached),
+        tuple(guard.jumps for guard in system.guards),
     )
 
 
@@ -115,7 +121,12 @@ def bounds_of_modes(program: Program, signs: np.ndarray, phase: np.ndarray) -> B
     for e in np.flatnonzero(flat[1:] != flat[:-1]):
         k, n = divmod(int(e), E)
         g = f.edges.index((int(flat[e]), int(flat[e + 1])))
+        if n + 1 == E and f.driven[g]:  # the jump of a control passes the guard
+            bounds.row_low[rows["passed"][k, g]] = 0.0
+            continue
         bounds.low[of["lam"][k, n, -1, g]] = bounds.high[of["lam"][k, n, -1, g]] = 0.0
+        if rows["condition"].size:
+            bounds.row_low[rows["condition"][k, n, g]] = 0.0
         if of["jump"].size:
             bounds.low[of["jump"][k, n, g]] = bounds.high[of["jump"][k, n, g]] = 1.0
     if E > 1:

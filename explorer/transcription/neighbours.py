@@ -72,7 +72,11 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
         k, between = divmod(change.place, 2)
         j = _function(plan, sequence.before(i), change.after)
         near = SHORT * (boundaries[-1] / N)
-        slides = not plan.program.formulas.modes and not sequence.before(i)[j]
+        driven = plan.program.formulas.driven
+        slides = driven[j] if driven else not sequence.before(i)[j]
+        if between and driven:
+            yield from _passed(plan, i, k, j)
+            continue
         if between:
             m = plan.point.w[plan.program.of["m"][k, -1, -1, j]]
             if min(m, 1 - m) < SMALL:
@@ -92,6 +96,24 @@ def _on_boundaries(plan: Polished) -> Iterator[Biactive]:
                 yield Biactive(change.t, j, "a slide ends on a boundary", i, 2 * k - 1)
 
 
+def _jumps(plan: Polished, i: int) -> bool:
+    """Whether the state jumps at change `i`."""
+    f, sequence = plan.program.formulas, plan.sequence
+    if not f.modes or not 0 <= i < len(sequence.changes):
+        return False
+    return f.jumping[_function(plan, sequence.before(i), sequence.changes[i].after)]
+
+
+def _passed(plan: Polished, i: int, k: int, g: int) -> Iterator[Biactive]:
+    """A guard that a control passes by its jump, and that is zero on one side of it already."""
+    change, program = plan.sequence.changes[i], plan.program
+    what = "a guard is reached on the boundary of a control interval"
+    if abs(plan.point.w[program.of["lam"][k, -1, -1, g]]) < TOUCH:
+        yield Biactive(change.t, g, what, i, 2 * k)
+    if abs(plan.point.rows[program.rows["passed"][k, g]]) < TOUCH:
+        yield Biactive(change.t, g, what, i, 2 * k + 2)
+
+
 def _empty(plan: Polished) -> Iterator[Biactive]:
     """Phases of no length between two changes, at the start or at the end."""
     sequence, T = plan.sequence, float(ends(plan.program, plan.point.w)[-1])
@@ -106,6 +128,8 @@ def _empty(plan: Polished) -> Iterator[Biactive]:
         else:
             beside = sequence.without(i - 1)
             j = _function(plan, sequence.before(i - 1), sequence.changes[i - 1].after)
+        if any(_jumps(plan, c) for c in (i - 1, i)):
+            continue  # a jump has no length, and leaving it out is no small change
         yield Biactive(begin, j, "a phase of no length", sequence=beside.simplified(), empty=True)
 
 
@@ -250,6 +274,8 @@ def _sides(
     for other in (beyond, inner):
         if 0 <= other < len(t) and places[other] != places[i]:
             sides.append((float(t[i]), int(places[other])))
+            if any(plan.program.formulas.driven):
+                sides.append((float(t[i]), int(places[other] + places[i]) // 2))
     return sides
 
 

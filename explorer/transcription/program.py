@@ -109,6 +109,9 @@ class Program:
         "switching" (N, E, s, n_c).
     costs : casadi.Function
         The objective without penalties, of (w, p).
+    begun : casadi.Function
+        The states (n_x, N E + 1) with which elements begin, after jumps, and the last one; of
+        (w, p).
     """
 
     formulas: Formulas
@@ -121,6 +124,7 @@ class Program:
     of: dict[str, np.ndarray]
     rows: dict[str, np.ndarray]
     costs: Function
+    begun: Function
 
     def parameters(
         self, x0: np.ndarray, rho: np.ndarray, even: float = 0.0, penalty: float = 0.0
@@ -156,6 +160,7 @@ class _Builder:
         self.x0 = ca.SX.sym("x0", formulas.n_x)
         self.rho = ca.SX.sym("rho", formulas.n_p)
         self.even, self.penalty = ca.SX.sym("even"), ca.SX.sym("penalty")
+        self.begun: list[SX] = []
         self.integral, self.unequal, self.slack = ca.SX(0), ca.SX(0), ca.SX(0)
 
     def variable(
@@ -198,6 +203,8 @@ class _Builder:
                     self.row("tied", length - lengths[-1], -INF, INF)
                 lengths.append(length)
             u = self.variable("u", f.n_u, *self.limits.u.T)
+            if any(f.driven) and len(self.of["u"]) > 1:
+                self.row("passed", f.switching(t, x, u, self.rho), -INF, INF)
             steps: list[SX] = []
             begin = t
             for n in range(grid.elements):
@@ -209,12 +216,14 @@ class _Builder:
                 else:
                     h = length / grid.elements
                 steps.append(h)
+                self.begun.append(x)
                 x, before = self.element(t, x, u, h, before)
                 t = t + h if n + 1 < grid.elements else begin + length
             if grid.switching:
                 self.row("sum", sum(steps) - length)
         if grid.free:
             self.row("total", sum(lengths) - T)
+        self.begun.append(x)
         slack = self.slacks("end", len(self.limits.end))
         self.row("end", f.end(T, x, self.rho) + slack, *self.limits.end.T)
         cost = self.integral + f.terminal(T, x, self.rho)
@@ -278,6 +287,8 @@ class _Builder:
     def jumped(self, t: SX, x: SX, u: SX) -> SX:
         """Return the state after an element: at the guard that ends its mode, its reset."""
         f = self.f
+        if f.conditions is not None:
+            self.row("condition", f.conditions(t, x, u, self.rho), -INF, INF)
         if f.jumps is None:
             return x
         taken = self.variable("jump", f.n_c, 0.0, 0.0)
@@ -332,6 +343,8 @@ class _Builder:
             "equal": (-1, max(E - 1, 1)),
             "tied": (-1,),
             "end": (-1,),
+            "passed": (N - 1, f.n_c if any(f.driven) else 0),
+            "condition": (N, E, f.n_c if f.conditions is not None else 0),
             "path": (N, E, s, len(self.limits.path)),
             "switching": (N, E, s, f.n_c),
         }
@@ -347,6 +360,7 @@ class _Builder:
             of,
             rows,
             ca.Function("costs", [w, p], [cost]),
+            ca.Function("begun", [w, p], [ca.horzcat(*self.begun)]),
         )
 
 
