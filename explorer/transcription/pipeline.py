@@ -126,7 +126,7 @@ class Pipeline:
     def again(self, before: Polished, p: np.ndarray) -> Outcome:
         """Search from a solution with other parameters; its sequence is the first that is tried."""
         self.log, self.begin = [], time.perf_counter()
-        return self.refine(before.program, before.point.w, before.sequence, p)
+        return self.refine(before.program, before.point.w, before.sequence, p, wide=False)
 
     def hybrid(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences of modes, beginning with that of the guess or of the start."""
@@ -185,7 +185,9 @@ class Pipeline:
 
     # -- 3 and 4 --------------------------------------------------------------------------------
 
-    def refine(self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray) -> Outcome:
+    def refine(
+        self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray, wide: bool = True
+    ) -> Outcome:
         """Solve on a sequence and on those beside it, as long as they are better."""
         p = p.copy()
         p[-2], p[-1] = 0.0, PENALTY
@@ -200,11 +202,13 @@ class Pipeline:
             best = self.repaired(best, p)
         if not best.ok:
             return self.failed(best, p)
-        best, places, open_ = self.descend(best, p)
-        final = self.polished(best.program, best.point.w, best.sequence, p)
-        if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
-            best = final
-            places = biactive(best)
+        first = best
+        best, places, open_ = self.descend(best, p, wide)
+        if best is not first:  # a search beside a plan does not go to the last digits
+            final = self.polished(best.program, best.point.w, best.sequence, p)
+            if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
+                best = final
+                places = biactive(best)
         status = "at a kink" if places and open_ else "stationary"
         text = "no sequence beside it is better" if places else "solved"
         if places and open_:
@@ -251,8 +255,13 @@ class Pipeline:
                 break
         return plan
 
-    def descend(self, best: Polished, p: np.ndarray) -> tuple[Polished, list[Biactive], int]:
-        """Return the best plan, its biactive places, and how many sequences were not judged."""
+    def descend(
+        self, best: Polished, p: np.ndarray, wide: bool
+    ) -> tuple[Polished, list[Biactive], int]:
+        """Return the best plan, its biactive places, and how many sequences were not judged.
+
+        With `wide`, changes near the ends of intervals are moved too, not only those at the ends.
+        """
         seen, left = {best.sequence.key}, self.settings.most
         opened: set[object] = set()
         while True:
@@ -263,7 +272,7 @@ class Pipeline:
                 opened.add(best.sequence.key)
                 candidates.insert(0, (best.sequence, True))
                 seen.discard(best.sequence.key)
-            candidates += [(one, False) for one in shifted(best)]
+            candidates += [(one, False) for one in (shifted(best) if wide else ())]
             for sequence, beside in candidates:
                 if sequence.key in seen:
                     continue
