@@ -408,6 +408,35 @@ def test_the_box_is_stopped_by_its_touchdown():
     assert plan.objective < 80
 
 
+def test_the_hopper_jumps():
+    """A leg with a foot (Nurkanovic et al. 2023, eq. (23), corrected): stance, liftoff, flight."""
+    hopper = ex.MechanicalSystem("hopper", q="q1 q2 psi l", params={"g": 9.81, "mu": 0.45})
+    hopper.inputs("u1 u2", low=-50, high=50)
+    hopper.mass = [[1.25, 0, 0, 0], [0, 1.25, 0, 0], [0, 0, 0.275, 0], [0, 0, 0, 0.25]]
+    hopper.force = ["-sin(psi)*u2", "cos(psi)*u2 - 1.25*g", "u1", "u2"]
+    slip = "v_q1 + l*cos(psi)*v_psi + sin(psi)*v_l"  # the gradient of q1 + l sin(psi)
+    hopper.contact(ex.Contact("q2 - l*cos(psi)", e=0, mu="mu", slip=slip, name="foot"))
+    hopper.start(q=[0.1, 0.5, 0, 0.5], v=[0, 0, 0, 0], t_end=1)
+    goal = {"q1": "0.1 + 0.98*t", "q2": "0.65 + 0.075*(1 - cos(2*pi*t))", "psi": "0", "l": "0.4"}
+    miss = [f"({k} - ({x}))**2" for k, x in goal.items()]
+    slow = "0.1*(v_q1**2 + v_q2**2 + v_psi**2 + v_l**2)"
+    task = ex.OptimalControlProblem(
+        hopper, intervals=10, elements=2,
+        running="100*{} + 100*{} + 20*{} + 20*{}".format(*miss) + f" + {slow} + 0.01*(u1**2 + u2**2)",
+        terminal="300*({} + {} + {} + {})".format(*miss) + f" + {slow}",
+        bounds={"q2": (0, 1.5), "l": (0.1, 0.5), "v_l": (-5, 5), "v_psi": (-5, 5)},
+    )  # fmt: skip
+    guess = {"x": np.zeros((11, 8)), "modes": ["stick"] * 4 + ["open"] * 6}
+    guess["x"][:, 0], guess["x"][:, 1], guess["x"][:, 3] = np.linspace(0.1, 1.08, 11), 0.65, 0.4
+    plan = ex.optimize(task, guess, max_neighbours=0, progress=False)
+    assert plan.status in ("stationary", "at a kink"), plan
+    defects = np.abs(plan.replay().defects)
+    assert defects[:, :4].max() < 1e-3
+    assert defects[:, 4:].max() < 5e-3
+    assert [part.name for part in plan.sequence] == ["stick", "open"]
+    assert plan.x[-1, 0] > 0.9
+
+
 # -- the order of the method ---------------------------------------------------------------------
 
 

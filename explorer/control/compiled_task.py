@@ -80,17 +80,19 @@ def guessed_modes(task: OptimalControlProblem, guess: object) -> Sequence | None
             raise BadValue(f"modes of guess: there is no mode {name!r}.{suggest(name, names)}")
     numbers = [names.index(name) for name in given]
     length = number(guess.get("t_end", task.times[0]), "t_end of guess") / task.intervals
-    changes = [
-        Change((mode,), 2 * (k - 1), k * length)
-        for k, mode in enumerate(numbers)
-        if k and mode != numbers[k - 1]
-    ]
-    edges = {(guard.mode, guard.to) for guard in system.guards}
-    for before, after in itertools.pairwise(numbers):
-        if before != after and (before, after) not in edges:
+    guards = {(guard.mode, guard.to): guard for guard in system.guards}
+    changes = []
+    for k, (before, after) in enumerate(itertools.pairwise(numbers), 1):
+        if before == after:
+            continue
+        if (before, after) not in guards:
             raise BadValue(
                 f"modes of guess: no guard leads from {names[before]!r} to {names[after]!r}."
             )
+        symbols = {s.name for s in guards[before, after].r.free_symbols}
+        # a control that jumps may pass the guard; another one is reached inside of an interval
+        passes = bool(symbols & set(task.control_names))
+        changes.append(Change((after,), 2 * (k - 1) + passes, k * length))
     return Sequence((numbers[0],), tuple(changes))
 
 

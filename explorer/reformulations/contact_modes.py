@@ -91,11 +91,13 @@ def contact_modes(system: MechanicalSystem) -> HybridSystem:
     return modes
 
 
-def _watch(hybrid: HybridSystem, mode: str, r: sp.Expr, to: str, name: str) -> None:
+def _watch(
+    hybrid: HybridSystem, mode: str, r: sp.Expr, to: str, name: str, leaves: str = ""
+) -> None:
     """Add a guard, unless nothing that it depends on ever changes."""
     moving = {"t", *hybrid.coordinates, *hybrid.input_names}
     if moving & {s.name for s in r.free_symbols}:
-        hybrid.guard(mode, r, to=to, name=name)
+        hybrid.guard(mode, r, to=to, name=name, leaves=leaves)
 
 
 def _build(system: MechanicalSystem) -> HybridSystem:
@@ -158,7 +160,9 @@ def _build(system: MechanicalSystem) -> HybridSystem:
                 name=f"touchdown, {name}",
                 when=way * slid,
             )
-            _watch(hybrid, "stick", mu * lam + way * lam_t, name, f"slips {name}")
+            # slip and its rate are zero where it begins to slide: that is no end of the slide
+            slips = mu * lam + way * lam_t
+            _watch(hybrid, "stick", slips, name, f"slips {name}", f"sticks, {name}")
             _watch(hybrid, name, lam_s, "open", f"liftoff, {name}")
             hybrid.guard(name, way * slip, to="stick", name=f"sticks, {name}")
     hybrid.start(x=start, mode="open", t_end=system.t_end, h=system.h)
