@@ -196,7 +196,7 @@ def test_contacts_that_take_part_from_the_start_of_a_step(level, row):
 
 @for_each("seed", range(4))
 def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch, seed):
-    """With straight ones each correction asks for the gap and for phi = 0 at its own end."""
+    """With straight ones each correction asks for the gap and for phi = 0 at its own end, less what is known of forces."""
     rng, n, nc, by = np.random.default_rng(seed), 5, 2, 2
     slope, level, d = rng.normal(size=(nc + by, n)), rng.normal(size=nc + by), rng.normal(size=n)
     W = np.zeros((n + by, n + by))
@@ -214,6 +214,7 @@ def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch
         assert [*work.act[:nc]] == [0, 1]
         np.testing.assert_allclose(work.w[:nc], (level + slope @ (d + free[:n]))[:nc], atol=1e-12)
         np.testing.assert_allclose((level + slope @ (d + free[:n]))[nc:], 0.0, atol=1e-12)
+        np.testing.assert_allclose(W[:n] @ free, -0.005 * slope[:nc].T @ work.pull, atol=1e-12)
         push = np.linalg.solve(W, np.append(slope[:nc].T @ [0.3, 0.2], np.zeros(by)))
         free[:] += push
         tried.append(free[:n].copy())
@@ -225,6 +226,7 @@ def test_gaps_and_constraints_of_a_position_are_those_where_it_leads(monkeypatch
         monkeypatch.setitem(space, name, stand_in)
     work = SimpleNamespace(
         shift=np.full(n, np.nan), dx=np.full(n + by, np.nan), zero=np.zeros(n), d=d.copy(), v=np.zeros(n),
+        pull=rng.uniform(0, 9, nc),
         act=np.zeros(nc, int), w=np.full(nc, np.nan),
     )  # fmt: skip
     problem = SimpleNamespace(
