@@ -67,7 +67,8 @@ class Copy:
         failed = re.findall(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", ran.stdout, re.MULTILINE)
         if ran.returncode in (0, 5):
             return ""
-        return failed[0] if failed else ran.stdout.strip().splitlines()[-1]
+        said = ran.stdout.strip().splitlines() if ran.returncode > 0 else []
+        return failed[0] if failed else said[-1] if said else f"it ends with {ran.returncode}"
 
 
 class Served:
