@@ -154,4 +154,4 @@ def test_a_run_is_called_good_when_it_was_checked_and_not_in_a_drag():
     assert status["level"] == "unchecked"
     assert "checks" not in status
     status = answer.pull({"rho.e": 0.7}, False)["status"]
-    assert (status["level"], status["checks"]["text"]) == ("ok", "5 checks hold")
+    assert (status["level"], status["checks"]["text"]) == ("ok", "6 checks hold")

@@ -225,13 +225,13 @@ def test_a_small_number_has_the_prefix_of_its_unit(stage):
 @pytest.mark.parametrize("dark", [False, True])
 def test_what_was_checked_stands_beside_the_status(stage, dark):
     checks = stage.page.locator(".nsx-checks")
-    assert checks.inner_text() == "5 checks hold"
+    assert checks.inner_text() == "6 checks hold"
     typed(stage, "knob.h", "0.1")
     assert level(stage) == "warn"
     assert said(stage).startswith("'floor' is penetrated by")
-    assert checks.inner_text() == "1 of 5 checks does not hold"
+    assert checks.inner_text() == "1 of 6 checks does not hold"
     title = checks.get_attribute("title")
-    assert len(title.split("\n")) == 5
+    assert len(title.split("\n")) == 6
     assert "penetration" in title
     assert title in checks.get_attribute("aria-label")
     if dark:
@@ -244,7 +244,7 @@ def test_what_was_checked_stands_beside_the_status(stage, dark):
     assert inside
     typed(stage, "knob.h", "0.002")
     assert level(stage) == "ok"
-    assert checks.inner_text() == "5 checks hold"
+    assert checks.inner_text() == "6 checks hold"
 
 
 @pytest.mark.parametrize("between", ["clicks", "press and release"])
