@@ -265,7 +265,7 @@ def test_errors_of_a_sweep_are_those_of_the_pair(times):
     assert sweep.errors[p] == before
 
 
-def test_every_fourth_step_counts_and_those_beside_an_event():
+def test_one_step_in_eight_counts_and_those_beside_an_event():
     kinds = [adjoint.STEP_ROW] * 12
     kinds[5] = adjoint.STEP_ROW + 1
     walk = [SimpleNamespace(kind=k) for k in kinds]
@@ -274,4 +274,4 @@ def test_every_fourth_step_counts_and_those_beside_an_event():
         size = 12
 
     counts = [adjoint.counted(Rows(walk), r) for r in range(12)]
-    assert counts == [4, 0, 0, 0, 1, 0, 1, 0, 4, 0, 0, 0]
+    assert counts == [8, 0, 0, 0, 1, 0, 1, 0, 8, 0, 0, 0]

@@ -150,7 +150,9 @@ def simulate(
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
     given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
-    solution = _run(chosen, compiled, values, span, given)
+    solution = chosen.run(compiled, values, span, **given)
+    if solution.system.drive is not None:
+        free_inputs(solution.system)  # the time decides again in which interval they are
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
@@ -159,15 +161,6 @@ def simulate(
     solution = solution.concluded(status, tuple(said), _asked(system, span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
-    return solution
-
-
-def _run(
-    chosen: Scheme, compiled: C, rho: list[float], t_end: float, given: dict[str, np.ndarray]
-) -> Solution:
-    """Run a scheme; behind it the time decides again in which interval inputs are."""
-    solution = chosen.run(compiled, rho, t_end, **given)
-    free_inputs(solution.system)
     return solution
 
 

@@ -48,8 +48,10 @@ def active_of(system: System, columns: Iterable[int]) -> np.ndarray:
     return active
 
 
-def compiled_for(system: System, columns: Iterable[int]) -> set[int]:
+def compiled_for(system: System, columns: tuple[int, ...]) -> Iterable[int]:
     """Return the parameters by which formulas are to be differentiated for these columns."""
+    if system.drive is None:
+        return columns
     wanted = list(columns)
     active = active_of(system, wanted)
     plain = {k for k in wanted if 0 <= k < len(system.parameters)}

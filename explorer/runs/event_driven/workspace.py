@@ -256,7 +256,10 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     """
     tableau = settings.tableau
     key: tuple[object, ...] = tableau.code, settings.carries, wrt, settings.max_steps
-    key += (settings.max_events, *drive_key(flow))
+    key += (settings.max_events,)
+    driven = flow.system.drive is not None
+    if driven:
+        key += drive_key(flow)
     kept: dict[tuple[object, ...], list[Arguments]] = flow.workspaces
     idle = kept.get(key)
     if idle is None:
@@ -272,7 +275,8 @@ def lend(flow: Flow, settings: Settings, wrt: tuple[int, ...], rho: Reals) -> Ar
     if (lent.method.rtol, lent.method.atol) != (settings.rtol, settings.atol):
         lent.method = lent.method._replace(rtol=settings.rtol, atol=settings.atol)
     lent.clear()
-    set_drive(lent.problem, flow, wrt)
+    if driven:
+        set_drive(lent.problem, flow, wrt)
     sizes = lent.problem.sizes
     lent.problem.inp[1 + sizes.n_x : sizes.rates] = rho
     if flow.n_phi:
