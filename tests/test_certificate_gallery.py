@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from kinds import cautioned
-from loops import for_each
 
 import explorer as ex
 from explorer.models import models
 
 
-@for_each("name", list(models))
+@pytest.mark.gallery
+@pytest.mark.parametrize("name", list(models))
 def test_no_scheme_is_cautioned_of_where_a_model_is_as_it_was_made(name):
     system = models[name]()
     for scheme in ex.schemes_for(system):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from kinds import SYSTEMS
 from loops import for_each
 from plain import opened, plain
 
@@ -47,7 +48,7 @@ def prepared(system, seed=0, moved=0.1, less=0.0):
 @for_each(["name", "less"], [(name, less) for name in NAMES for less in (0.0, 1e-5)])
 def test_factors_and_solution_are_those_of_the_saddle_matrix(name, less):
     for seed in range(5):
-        problem, W, right = prepared(models[name](), seed, less=less)
+        problem, W, right = prepared(SYSTEMS[name], seed, less=less)
         saddle, order = problem.saddle, len(W)
         assert eliminate(problem)
         factors = saddle.W[:order, :order]

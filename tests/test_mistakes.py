@@ -8,7 +8,6 @@ import warnings
 import numpy as np
 import pytest
 import sympy as sp
-from loops import for_each
 
 import explorer as ex
 from explorer.dispatch import mistakes
@@ -93,7 +92,8 @@ def test_a_default_outside_its_own_range():
     ex.Param(20, 1, 20)
 
 
-@for_each("name", models)
+@pytest.mark.gallery
+@pytest.mark.parametrize("name", models)
 def test_the_gallery_is_left_in_peace(name):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

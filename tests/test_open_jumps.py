@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kinds import FIRST, KINDS
-from loops import for_each
 from seen import crossed
 
 import explorer as ex
@@ -49,7 +48,8 @@ def through(found) -> list[tuple[str, list[int]]]:
     return said
 
 
-@for_each(("name", "scheme"), RUNS)
+@pytest.mark.gallery
+@pytest.mark.parametrize(("name", "scheme"), RUNS)
 def test_no_curve_is_drawn_through_a_jump_that_is_seen(name, scheme, curves):
     solution = ex.simulate(models[name](), schemes[scheme](), throw=False)
     curves.clear()  # the cases of a property share what they ask for

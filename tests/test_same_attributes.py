@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kinds import SYSTEMS
-from loops import for_each
 
 import explorer as ex
 from explorer.errors import NoSuchName
@@ -55,7 +54,8 @@ def test_the_same_model_has_the_same_attributes(name):
     assert all(found == {*system.coordinates} for found in rows.values())
 
 
-@for_each("name", SYSTEMS)
+@pytest.mark.gallery
+@pytest.mark.parametrize("name", SYSTEMS)
 def test_all_runs_of_a_model_have_the_same_parts(name):
     """Parts, and what each of them answers, depend on the model and not on the scheme."""
     system, answers = SYSTEMS[name], {}

@@ -9,7 +9,6 @@ import time
 import numpy as np
 import pytest
 from hybrids import HYBRIDS
-from loops import for_each
 from scipy.optimize import brentq
 from test_panels import Wire, size
 
@@ -251,7 +250,8 @@ def test_a_plain_session_gives_its_model_and_parameters():
     assert not panel.session.can_undo
 
 
-@for_each("model", sorted(filter(offered, models)))
+@pytest.mark.gallery
+@pytest.mark.parametrize("model", sorted(filter(offered, models)))
 def test_a_picture_is_small_on_every_model(model):
     wire = opened(model)
     key = next(k for k in wire.controls() if k.startswith("rho."))

@@ -11,7 +11,6 @@ import nbformat
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from loops import for_each
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from playwright.sync_api import sync_playwright
@@ -37,7 +36,8 @@ def points(path: str) -> np.ndarray:
 # -- what is drawn --------------------------------------------------------------------------------
 
 
-@for_each("name", sorted(models))
+@pytest.mark.gallery
+@pytest.mark.parametrize("name", sorted(models))
 def test_every_model_has_a_light_still(name):
     picture = ex.views.explore(ex.simulate(models[name](), throw=False))
     drawn = still(picture)

@@ -93,7 +93,7 @@ def test_the_cost_of_a_chain_grows_almost_linearly(monkeypatch):
     Of this thread: those of the checks before, which wait actively, run on beside the kernel.
     """
     monkeypatch.setattr(time, "perf_counter", time.thread_time)
-    scheme, few, many = ex.MoreauJean(h=1e-3), rods(100), rods(400)
+    scheme, few, many = ex.MoreauJean(h=1e-3), rods(50), rods(200)
     times = [[per_step(s, scheme, {}, 1) for s in (few, many)] for _ in range(7)]
     best = np.min(times, axis=0)
     assert best[1] < 4**1.2 * best[0]
