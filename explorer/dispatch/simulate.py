@@ -150,9 +150,7 @@ def simulate(
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
     given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
-    solution = chosen.run(compiled, values, span, **given)
-    if solution.system.drive is not None:
-        free_inputs(solution.system)  # the time decides again in which interval they are
+    solution = _freed(chosen.run(compiled, values, span, **given))
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
@@ -161,6 +159,13 @@ def simulate(
     solution = solution.concluded(status, tuple(said), _asked(system, span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
+    return solution
+
+
+def _freed(solution: Solution) -> Solution:
+    """Return a solution behind whose run the time decides again in which interval inputs are."""
+    if solution.system.drive is not None:
+        free_inputs(solution.system)
     return solution
 
 
