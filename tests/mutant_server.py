@@ -46,6 +46,7 @@ def exchange(path: str, source: str) -> set[CodeType]:
     every, done = [*codes(compile(source, path, "exec"))], set()
     count = Counter(map(key, every))
     new = {key(one): one for one in every if count[key(one)] == 1}  # not two lambdas of one line
+    gc.unfreeze()  # what the collection of the tests has frozen is not listed
     for function in gc.get_objects():
         if isinstance(function, FunctionType) and function.__code__.co_filename == path:
             code = new.get(key(function.__code__))
