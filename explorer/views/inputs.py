@@ -46,5 +46,5 @@ def inputs(solution: Solution) -> Picture:
             hovertemplate=f"{label(name)} = %{{y:.4g}}<extra></extra>",
         )
         text = f"{label(name)} ({param.unit})" if param.unit else label(name)
-        plots.append([Plot([line], f"t ({unit})", text, (0.0, float(t[-1])), extent(values))])
+        plots.append([Plot([line], f"time t ({unit})", text, (0.0, float(t[-1])), extent(values))])
     return compose(plots, [1] * len(plots))
