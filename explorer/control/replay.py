@@ -126,7 +126,7 @@ def replay(
 
     Parameters
     ----------
-    system : StepSystem
+    system : StepSystem or HybridSystem
     times, states : (N + 1,) and (N, n_x) float
         Ends of the control intervals, and the states with which they begin.
     goals : N arrays (n_goals, n_x) of float
@@ -143,8 +143,9 @@ def replay(
     while shift in system.symbols():
         shift += "_"
     key = f"held {shift}"
-    copy = system.made.setdefault(key, None) or held(system, shift)
-    system.made[key] = copy
+    if key not in system.made:
+        system.made[key] = held(system, shift)
+    copy: StepSystem | HybridSystem = system.made[key]
     span = float(times[-1] - times[0]) / max(len(controls), 1)
     if isinstance(copy, StepSystem) and obstacle(copy):
         scheme: Scheme = FESD(h=max(span / 10, 1e-6), stages=4)
