@@ -3,7 +3,8 @@
 The tests of a file are those that take it uncompiled (tests/plain.py), those that bear its name or
 that of its folder, those that import it or say the name of something public in it, then those of
 the other files in its folder, first of those that import it; where there are few, and for kernels,
-those of the files that import it, and so on.
+those of the files that import it, and so on. A test file that runs through whole folders names them,
+in `COVERS`: it comes first for each file in them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 KERNELS = "explorer.kernels."
+COVERS = re.compile(r"^COVERS = (\(.*?\))", re.MULTILINE | re.DOTALL)
 FEW = 8  # test files that concern a file by what they import and name
 
 
@@ -80,7 +82,8 @@ class Rooms:
         folder = own.rpartition(".")[0] + "."
         room = {name for name in self.files if name.startswith(folder)}
         near = {name for name in self.users.get(own, ()) if name.startswith(folder)}
-        seen, found = {own}, self.uncompiled(own)
+        seen, found = {own}, self.covering(file)
+        found += [path for path in self.uncompiled(own) if path not in found]
         found += [path for path in self.called(own) if path not in found]
         found += [path for path in self.ordered({own}) if path not in found]
         for others in (near, set() if folder.startswith(KERNELS) else room):
@@ -91,6 +94,14 @@ class Rooms:
             found += [path for path in self.ordered(level) if path not in found]
             level = {user for name in level for user in self.users.get(name, ())} - seen
         return found
+
+    def covering(self, file: str) -> list[Path]:
+        """Return the test files that say that they run through the folder of a file."""
+        return sorted(
+            path for path, (text, _) in self.tests.items()
+            if (said := COVERS.search(text))
+            and any(file.startswith(f"{name}/") for name in ast.literal_eval(said[1]))
+        )  # fmt: skip
 
     def uncompiled(self, module: str) -> list[Path]:
         """Return the test files that take a kernel as Python runs it, which is quick."""
