@@ -7,6 +7,7 @@ test that never calls what is changed is not run for it, and what found mutants 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import json
@@ -25,8 +26,9 @@ import pytest
 
 import explorer
 
-QUICK = 15.0  # seconds in which a test that ends at all has ended, in units of what it took before
-PATIENCE = 60.0  # seconds at least
+LONG = 60.0  # seconds in which a test that ends at all has ended
+FOREVER = 1e6  # seconds for a single test, which has a limit of its own
+SURE = 4.0  # times faster it ends as the project stands
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -94,7 +96,10 @@ class Child:
             self.outcome, self.why = "skipped", str(report.longrepr)
 
     def say(self, **what: object) -> None:
-        os.write(self.channel, (json.dumps(what) + "\n").encode())
+        """Send a line whole: a signal can interrupt a write halfway."""
+        left = (json.dumps(what) + "\n").encode()
+        while left:
+            left = left[os.write(self.channel, left) :]
 
     def run(self) -> None:
         """Run the tests up to the first that fails."""
@@ -112,6 +117,21 @@ class Child:
             self.why = ""
             if self.outcome == "failed":
                 return
+
+
+def heard(channel: int, end: float, limit: list[float]) -> Iterator[dict]:
+    """Yield what is said line by line, up to the last line, the end of the process or a time."""
+    rest, said = b"", {}
+    while "all" not in said:
+        left = max(0.0, min(end, *limit) - time.monotonic())
+        data = os.read(channel, 1 << 20) if select.select([channel], [], [], left)[0] else b""
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            with contextlib.suppress(ValueError):  # what a process that ends has not said whole
+                said = json.loads(line)
+                yield said
 
 
 class Known:
@@ -158,7 +178,9 @@ class Server:
     def __init__(self, session, folder: str) -> None:
         self.session, self.folder, self.known = session, folder, Known()
 
-    def tried(self, items: list, path: str, source: str, seconds: float) -> dict:
+    def tried(
+        self, items: list, path: str, source: str, seconds: float, long: float = LONG
+    ) -> dict:
         """Run tests on a mutant in a child; return how that ends and which functions differ."""
         receive, send = os.pipe()
         child = os.fork()
@@ -166,37 +188,27 @@ class Server:
             os.close(receive)
             self.in_child(items, path, source, send)
         os.close(send)
-        answer = {"killer": "", "why": "", "functions": [], "swapped": False}
-        test, rest, end = "", b"", time.monotonic() + seconds
-        limit = time.monotonic() + PATIENCE
-        while True:
-            ready = select.select([receive], [], [], max(0.0, min(end, limit) - time.monotonic()))[
-                0
-            ]
-            data = os.read(receive, 1 << 20) if ready else b""
-            *lines, rest = (rest + data).split(b"\n")
-            for said in map(json.loads, lines):
-                if "functions" in said:
-                    answer |= said
-                elif "begins" in said:
-                    test = said["begins"]
-                    limit = time.monotonic() + max(
-                        PATIENCE, QUICK * self.known.seconds.get(test, 0)
-                    )
-                else:
-                    if said["outcome"] == "failed":
-                        answer |= {"killer": test, "why": "it fails"}
-                    if not said["hit"] and said["outcome"] != "failed":
-                        self.known.note(said)
-                    test = ""
-            if not data:
-                break
-        if not ready:
+        answer = {"killer": "", "why": "", "functions": [], "all": False}
+        test, end = "", time.monotonic() + seconds
+        limit = [time.monotonic() + long]  # of the test that is run
+        for said in heard(receive, end, limit):
+            if "begins" in said:
+                test, limit[0] = said["begins"], time.monotonic() + long
+            elif "test" in said:
+                if said["outcome"] == "failed":
+                    answer |= {"killer": test, "why": "it fails"}
+                elif not said["hit"]:
+                    self.known.note(said)
+                test = ""
+            else:
+                answer |= said
+        lasts = not answer["all"] and time.monotonic() >= min(end, *limit)
+        with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         os.close(receive)
-        if test and not answer["killer"] and (ready or time.monotonic() < end):
-            answer |= {"killer": test, "why": "it ends the process" if ready else "it does not end"}
+        if test and not (lasts and end < limit[0]):
+            answer |= {"killer": test, "why": "it does not end" if lasts else "it ends the process"}
         return answer
 
     def in_child(self, items: list, path: str, source: str, channel: int) -> None:
@@ -207,10 +219,11 @@ class Server:
             gc.enable()
             child = Child(items, channel, Watch(self.folder, done))
             named = sorted({name(one) for one in done})
-            child.say(functions=named, swapped=bool(done))
+            child.say(functions=named)
             if done or not path:
                 self.session.config.pluginmanager.register(child)
                 child.run()
+            child.say(all=True)
         finally:
             os._exit(0)
 
@@ -226,15 +239,26 @@ class Server:
             left = self.known.ordered(items, functions)
             answer = self.tried(left, path, asked["source"], max(1.0, end - time.monotonic()))
             killer = answer["killer"]
-            if not killer:
-                break
-            item = [one for one in items if one.nodeid == killer]
-            alone = self.tried(item, path, asked["source"], asked["seconds"])["killer"]
-            if alone and not self.tried(item, "", "", asked["seconds"])["killer"]:
-                self.known.kills[killer] = self.known.kills.get(killer, 0) + 1
-                break
+            if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
+                return answer | {"left": self.known.unsure(items, functions)}
+            items = [one for one in items if one.nodeid != killer]
+
+    def sure(self, item: list, answer: dict, asked: dict) -> bool:
+        """Whether a test does not pass once more, alone, and passes as the project stands.
+
+        One that does not end passes then well within the time that the mutant has had.
+        """
+        path, killer = str(Path(self.folder) / asked["file"]), answer["killer"]
+        again = self.tried(item, path, asked["source"], FOREVER)
+        if not again["killer"]:
+            return False
+        long = LONG / SURE if again["why"] == "it does not end" else LONG
+        if self.tried(item, "", "", FOREVER, long)["killer"]:
             self.known.broken.add(killer)
-        return answer | {"left": self.known.unsure(items, functions)}
+            return False
+        answer["why"] = again["why"]
+        self.known.kills[killer] = self.known.kills.get(killer, 0) + 1
+        return True
 
 
 @pytest.hookimpl(tryfirst=True)
