@@ -127,7 +127,7 @@ def point(
     w = np.zeros(program.low.size)
     T = number(given["t_end"], "t_end of guess", positive=True) if "t_end" in given else grid.usual
     w[of["T"]] = np.clip(T, *grid.t_end)
-    w[of["h"]] = w[of["lengths"]] = 0.0
+    w[of["part"]] = 1 / N
     w[of["h"]] = w[of["T"]] / N / grid.elements
     w[of["lengths"]] = w[of["T"]] / N
     low, high = (_finite(task.limits[1][:, k], s) for k, s in ((0, -1.0), (1, 1.0)))

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from explorer.control.again import SOLVED, checked_begin, later, replanned
 from explorer.control.compiled_task import point
 from explorer.control.problem import OptimalControlProblem
 from explorer.control.replay import Replay, replay
-from explorer.errors import BadValue
+from explorer.errors import BadValue, suggest
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
 from explorer.transcription.active_set import ends, lengths, stage_times
+from explorer.transcription.horizon import over
 from explorer.transcription.pipeline import Outcome, Pipeline
-from explorer.types import Plain
+from explorer.transcription.sequence import Sequence
+from explorer.types import Plain, Reals
 
 __all__ = ["Part", "Plan"]
 
-SOLVED = ("stationary", "at a kink")
 INEXACT = 1e-3  # of the states: a defect that a plan must not have
 
 
@@ -90,7 +93,7 @@ class Plan:
         program, w = self.outcome.program, self.outcome.w
         t = stage_times(program, w).ravel()
         x = w[program.of["x"]].reshape(t.size, -1)
-        return np.append(0.0, t), np.vstack([self.x[:1], x])
+        return np.append(self.t[0], t), np.vstack([self.x[:1], x])
 
     @cached_property
     def multipliers(self) -> dict[str, float]:
@@ -132,7 +135,7 @@ class Plan:
         if self.outcome.plan is None or not self.outcome.program.formulas.n_c:
             return []
         sequence = self.outcome.plan.sequence
-        times = [0.0, *(c.t for c in sequence.changes), self.t_end]
+        times = [float(self.t[0]), *(c.t for c in sequence.changes), self.t_end]
         return [
             Part(begin, end, sequence.signs(i), self._named(sequence.signs(i)))
             for i, (begin, end) in enumerate(itertools.pairwise(times))
@@ -153,7 +156,7 @@ class Plan:
     def biactive(self) -> list[tuple[float, str, str]]:
         """Time, switching function and what is biactive: places where the cost has a kink."""
         system = self.task.system
-        names: Sequence[str] = system.guard_names
+        names: Several[str] = system.guard_names
         if isinstance(system, HybridSystem):
             names = [guard.name for guard in system.guards]
         found = {(p.t, names[p.function], p.what): None for p in self.outcome.places}
@@ -173,14 +176,10 @@ class Plan:
 
     @cached_property
     def _replay(self) -> Replay:
-        task, near = self.task, 1e-9 * self.t_end
-        modes = [
-            next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
-            for t in (self.t[:-1] if isinstance(task.system, HybridSystem) else ())
-        ]
-        begin, goals = self._ends(near)
+        task = self.task
+        begin, goals = self._ends(1e-9 * self.t_end)
         names = task.control_names
-        return replay(task.system, self.t, begin, goals, self.u, names, self.rho, modes)
+        return replay(task.system, self.t, begin, goals, self.u, names, self.rho, self.modes)
 
     def _ends(self, near: float) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the state with which each interval begins, and those in which it may end.
@@ -211,12 +210,20 @@ class Plan:
 
     def again(
         self,
-        x0: Sequence[float] | None = None,
+        x0: Reals | None = None,
         rho: Mapping[str, float] | None = None,
+        *,
+        mode0: str | None = None,
+        begin: int | None = None,
+        max_neighbours: int = 20,
         judged: bool = True,
         **parameters: float,
     ) -> Plan:
         """Plan again with another start or other parameters, from this plan and its sequence.
+
+        Nothing is compiled. Where the sequence has to change, those beside it are searched, then a
+        path of plans from the old numbers to the new ones, then all from the beginning; the message
+        of the new plan says which of them found it.
 
         Parameters
         ----------
@@ -224,27 +231,63 @@ class Plan:
             The new start; by default that of this plan.
         rho, **parameters
             Parameters by name; the others keep their values.
+        mode0 : str, optional
+            Of a hybrid system the mode of the start; by default that of this plan.
+        begin : int, optional
+            The control interval with which the new plan begins, at its time: what is before it is
+            over. By default the first one that is left.
+        max_neighbours : int
+            Sequences beside a plan that are solved at most; 0 tries the own sequence alone.
         judged : bool
             Whether the exact replay judges the new plan, which takes a simulation.
 
         Raises
         ------
         BadValue
-            As for `optimize`.
+            As for `optimize`; an interval that this plan does not have.
         """
+        own = self.outcome.plan
+        first = over(self.outcome.program, self.outcome.w)
+        k = first if begin is None else checked_begin(begin, self.task.intervals, first)
         start, values = self.task.start(
-            self.x[0] if x0 is None else x0, {**self.rho, **(rho or {}), **parameters}
+            self.x[k] if x0 is None else x0, {**self.rho, **(rho or {}), **parameters}
         )
-        program = self.outcome.program
-        p = program.parameters(start, np.array(list(values.values())))
-        if self.outcome.plan is not None and self.status in SOLVED:
-            outcome = self.pipeline.again(self.outcome.plan, p)
-            if outcome.status in SOLVED:
-                return finished(self.task, outcome, self.pipeline, start, values, judged)
+        p = self.outcome.program.parameters(start, np.array(list(values.values())))
+        mode = self._mode(mode0, k)
+        if own is not None and self.status in SOLVED:
+            left = later(own, k, start, float(self.t[k]), mode)
+            outcome, how = replanned(self.pipeline, own, left, p, max_neighbours)
+            if outcome.status in SOLVED or not max_neighbours or k:
+                return finished(self.task, outcome, self.pipeline, start, values, judged, how)
         guess = {"x": self.x, "u": self.u, "t_end": self.t_end}
-        first = self.pipeline.first.program
-        outcome = self.pipeline(point(self.task, first, start, guess), p)
-        return finished(self.task, outcome, self.pipeline, start, values, judged)
+        self.pipeline.modes = None if mode is None else Sequence((mode,), ())
+        found = self.pipeline(point(self.task, self.pipeline.first.program, start, guess), p)
+        return finished(self.task, found, self.pipeline, start, values, judged, "searched anew")
+
+    def _mode(self, name: str | None, k: int) -> int | None:
+        """Return the number of a mode; by default of that with which interval `k` begins."""
+        system = self.task.system
+        if not isinstance(system, HybridSystem):
+            if name is not None:
+                raise BadValue(f"'{system.name}' is a {system.kind}: it has no modes to start in.")
+            return None
+        names = [mode.name for mode in system.modes]
+        if name is None:
+            return self.modes[k]
+        if name not in names:
+            raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
+        return names.index(name)
+
+    @cached_property
+    def modes(self) -> tuple[int, ...]:
+        """Of a hybrid system, the mode with which each control interval begins."""
+        near = 1e-9 * self.t_end
+        if not isinstance(self.task.system, HybridSystem):
+            return ()
+        return tuple(
+            next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
+            for t in self.t[:-1]
+        )
 
     def __repr__(self) -> str:
         cost = quantity(self.objective, "", 7)
@@ -261,8 +304,9 @@ def finished(
     x0: np.ndarray,
     rho: dict[str, float],
     judged: bool = True,
+    how: str = "",
 ) -> Plan:
-    """Return the plan of an outcome; its replay judges it if `judged`.
+    """Return the plan of an outcome; its replay judges it if `judged`. `how` it was found.
 
     Raises
     ------
@@ -278,7 +322,7 @@ def finished(
     plan = Plan(
         task,
         outcome.status,
-        outcome.message,
+        f"{outcome.message}; {how}" if how else outcome.message,
         objective,
         ends(program, w),
         x,

@@ -37,19 +37,21 @@ def lengths(program: Program, w: np.ndarray) -> np.ndarray:
     grid, of = program.grid, program.of
     if grid.switching:
         return np.asarray(w[of["h"]])
-    whole = w[of["lengths"]] if grid.free else np.full(grid.intervals, w[of["T"]] / grid.intervals)
+    whole = w[of["lengths"]] if grid.free else (w[of["T"]] - w[of["t_0"]]) * w[of["part"]]
     return np.repeat(whole[:, None] / grid.elements, grid.elements, axis=1)
 
 
 def ends(program: Program, w: np.ndarray) -> np.ndarray:
     """Return the times (N + 1,) of the boundaries of the control intervals in s."""
-    return np.concatenate([[0.0], np.cumsum(lengths(program, w).sum(axis=1))])
+    begin = w[program.of["t_0"]]
+    return np.concatenate([[begin], begin + np.cumsum(lengths(program, w).sum(axis=1))])
 
 
 def stage_times(program: Program, w: np.ndarray) -> np.ndarray:
     """Return the times (N, E, s) of the stages in s."""
     h = lengths(program, w)
     begin = np.concatenate([[0.0], np.cumsum(h.ravel())[:-1]]).reshape(h.shape)
+    begin += w[program.of["t_0"]]
     return np.asarray(begin[:, :, None] + h[:, :, None] * program.grid.method.c)
 
 
@@ -182,7 +184,8 @@ def moved(
     grid, of, f = program.grid, program.of, program.formulas
     N, E = grid.intervals, grid.elements
     out = np.zeros(program.low.size)
-    out[of["T"]] = w[source.of["T"]]
+    for name in ("T", "t_0", "part"):
+        out[of[name]] = w[source.of[name]]
     out[of["u"]] = w[source.of["u"]]
     boundaries = ends(source, w)
     phases = sequence.phases(boundaries)

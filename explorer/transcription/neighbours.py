@@ -116,9 +116,9 @@ def _passed(plan: Polished, i: int, k: int, g: int) -> Iterator[Biactive]:
 
 def _empty(plan: Polished) -> Iterator[Biactive]:
     """Phases of no length between two changes, at the start or at the end."""
-    sequence, T = plan.sequence, float(ends(plan.program, plan.point.w)[-1])
-    times = [0.0, *(c.t for c in sequence.changes), T]
-    near = SHORT * T / plan.program.grid.intervals
+    sequence, boundaries = plan.sequence, ends(plan.program, plan.point.w)
+    times = [boundaries[0], *(c.t for c in sequence.changes), boundaries[-1]]
+    near = SHORT * boundaries[-1] / plan.program.grid.intervals
     for i, (begin, end) in enumerate(itertools.pairwise(times)):
         if end - begin > near or not sequence.changes:
             continue
@@ -158,7 +158,8 @@ def idle(
 ) -> Iterator[tuple[int, int, int, float]]:
     """Yield phase, function, side and time of the slides that the field of a side keeps too."""
     f, of = program.formulas, program.of
-    times = [0.0, *(c.t for c in sequence.changes), float(ends(program, w)[-1])]
+    boundaries = ends(program, w)
+    times = [boundaries[0], *(c.t for c in sequence.changes), boundaries[-1]]
     t, x, u = stage_times(program, w), w[of["x"]], w[of["u"]]
     rho = p[f.n_x : f.n_x + f.n_p]
     scale = max(1.0, float(np.abs(w[of["lam"]]).max(initial=0.0)))
@@ -203,7 +204,7 @@ def _touching(plan: Polished) -> Iterator[Biactive]:
     pull = -plan.point.w_multipliers
     strong = 1e-6 * max(1.0, float(np.abs(plan.point.row_multipliers).max(initial=0.0)))
     near = SHORT * float(ends(program, w)[-1]) / program.grid.intervals
-    changes = np.array([0.0, *(c.t for c in plan.sequence.changes)])
+    changes = np.array([w[program.of["t_0"]], *(c.t for c in plan.sequence.changes)])
     away = np.abs(t[:, None] - changes).min(axis=1) > near
     for j in range(n_c):
         signs = np.repeat(plan.layout.signs[..., j].ravel(), lam.shape[2])
@@ -228,7 +229,7 @@ def _reaching(plan: Polished) -> Iterator[Biactive]:
     places = 2 * np.repeat(np.arange(lam.shape[0]), t.size // lam.shape[0])
     mode = np.repeat(plan.layout.signs[..., 0].ravel(), lam.shape[2])
     near = SHORT * float(ends(program, w)[-1]) / program.grid.intervals
-    changes = np.array([0.0, *(c.t for c in plan.sequence.changes)])
+    changes = np.array([w[program.of["t_0"]], *(c.t for c in plan.sequence.changes)])
     away = np.abs(t[:, None] - changes).min(axis=1) > near
     for g, (before, after) in enumerate(f.edges):
         reached = away & (mode == before) & (np.abs(w[lam[..., g].ravel()]) < TOUCH)

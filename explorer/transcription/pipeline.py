@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from explorer.transcription.active_set import lengths, open_slacks, signs_of
+from explorer.transcription.horizon import restrict
 from explorer.transcription.neighbours import Biactive, biactive, neighbours, shifted, without_idle
 from explorer.transcription.polish import CLOSED, PENALTY, Polished, polish, ties
 from explorer.transcription.program import Grid, Program
@@ -123,10 +124,27 @@ class Pipeline:
             sequence = self.sequence(point.w, p)
         return self.refine(program, point.w, sequence, p)
 
-    def again(self, before: Polished, p: np.ndarray) -> Outcome:
-        """Search from a solution with other parameters; its sequence is the first that is tried."""
+    def again(
+        self, before: Polished, p: np.ndarray, w: np.ndarray, sequence: Sequence, most: int
+    ) -> Outcome:
+        """Search from a solution with other parameters; its sequence is the first that is tried.
+
+        Parameters
+        ----------
+        before : Polished
+        p : float array
+            The new parameters.
+        w, sequence :
+            Its point and sequence, or those of a later start.
+        most : int
+            Sequences beside it that are solved at most.
+        """
+        settings, self.settings = self.settings, replace(self.settings, most=most)
         self.log, self.begin = [], time.perf_counter()
-        return self.refine(before.program, before.point.w, before.sequence, p, wide=False)
+        try:
+            return self.refine(before.program, w, sequence, p, wide=False)
+        finally:
+            self.settings = settings
 
     def hybrid(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search among sequences of modes, beginning with that of the guess or of the start."""
@@ -153,10 +171,11 @@ class Pipeline:
             bounds.row_low[program.rows["tied"]] = bounds.row_high[program.rows["tied"]] = 0.0
             if elastic:
                 bounds = _loosened(program, bounds)
+            restrict(program, bounds, w)
             point = solver("homotopy", w, p, bounds)
             if not point.ok and not elastic:
                 elastic = True
-                point = solver("homotopy", w, p, _loosened(program, bounds))
+                point = solver("homotopy", w, p, restrict(program, _loosened(program, bounds), w))
             w = point.w
             slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
             elastic = elastic and slack > CLOSED
@@ -177,7 +196,7 @@ class Pipeline:
         program, most = self.first.program, self.first.program.grid.elements
         h = lengths(program, w)
         short = 1e-3 * float(h.sum()) / len(h)
-        sequence = read(signs_of(program, w), h, short)
+        sequence = read(signs_of(program, w), h, short, float(w[program.of["t_0"]]))
         if program.formulas.cells is None:
             sequence = without_idle(program, w, p, sequence)
         single = sequence.single().inside(most)

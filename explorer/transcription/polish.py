@@ -21,6 +21,7 @@ from explorer.transcription.active_set import (
     open_slacks,
     retimed,
 )
+from explorer.transcription.horizon import restrict
 from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
 from explorer.transcription.solver import Bounds, Point, Solver
@@ -112,9 +113,11 @@ def polish(
         bounds.row_low[tied] = bounds.row_high[tied] = 0.0
         parts = program.of["lengths"]
         bounds.high[parts[start[parts] < GONE * start[parts].mean()]] = 0.0
+    restrict(program, bounds, start)
     point = solver(kind, start, p, bounds)
     if not point.ok and elastic:
         loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
+        loose = restrict(program, loose, start)
         wide = solver("explore", start, p, loose)
         if wide.ok or not np.isfinite(point.f):
             point, bounds = wide, loose

@@ -100,13 +100,16 @@ class Program:
     low, high, row_low, row_high : float arrays
         Bounds while nothing is known of the active sets and sigma is infinite.
     of : dict of str to int array
-        Where variables are: "T" (), "u" (N, n_u), "lengths" (N,) or empty, "h" (N, E),
+        Where variables are: "T" (), "t_0" (), "part" (N,), "u" (N, n_u), "lengths" (N,) or empty,
+        "h" (N, E),
         "x" (N, E, s, n_x), "m" (N, E, s, n_m), "lam" (N, E, s, n_lam), "mu" (N, E, s, n_sub),
         "jump" (N, E, n_guards),
         "loose" (N, E, s, n_c, 2), "path" (N, E, s, n_path, 2), "end" (n_end, 2).
     rows : dict of str to int array
         Where rows are: "product" (N, E), "equal" (N, E - 1), "tied" (N - 1,), "path", "end",
         "switching" (N, E, s, n_c).
+    spans : (2, N, 2) int
+        The first variable and the one behind the last of each control interval; the same of rows.
     costs : casadi.Function
         The objective without penalties, of (w, p).
     begun : casadi.Function
@@ -123,6 +126,7 @@ class Program:
     row_high: np.ndarray
     of: dict[str, np.ndarray]
     rows: dict[str, np.ndarray]
+    spans: np.ndarray
     costs: Function
     begun: Function
 
@@ -161,6 +165,7 @@ class _Builder:
         self.rho = ca.SX.sym("rho", formulas.n_p)
         self.even, self.penalty = ca.SX.sym("even"), ca.SX.sym("penalty")
         self.begun: list[SX] = []
+        self.spans: list[tuple[int, int]] = []
         self.integral, self.unequal, self.slack = ca.SX(0), ca.SX(0), ca.SX(0)
 
     def variable(
@@ -190,13 +195,16 @@ class _Builder:
         return pair[:count] - pair[count:]
 
     def build(self) -> Program:
-        ca, f, grid = self.ca, self.f, self.grid
+        f, grid = self.f, self.grid
         T = self.variable("T", 1, *grid.t_end)
-        t, x = ca.SX(0), self.x0
-        before = self.start_multipliers()
+        t = self.variable("t_0", 1, 0.0, 0.0)
+        span, x = T - t, self.x0
+        parts = self.variable("part", grid.intervals, *[1 / grid.intervals] * 2)
+        before = self.start_multipliers(t)
         lengths: list[SX] = []
-        for _k in range(grid.intervals):
-            length = T / grid.intervals
+        for k in range(grid.intervals):
+            self.spans.append((len(self.w.low), len(self.g.low)))
+            length = span * parts[k]
             if grid.free:
                 length = self.variable("lengths", 1, 0.0, grid.t_end[1])
                 if lengths:
@@ -221,18 +229,19 @@ class _Builder:
                 t = t + h if n + 1 < grid.elements else begin + length
             if grid.switching:
                 self.row("sum", sum(steps) - length)
+        self.spans.append((len(self.w.low), len(self.g.low)))
         if grid.free:
-            self.row("total", sum(lengths) - T)
+            self.row("total", sum(lengths) - span)
         self.begun.append(x)
         slack = self.slacks("end", len(self.limits.end))
         self.row("end", f.end(T, x, self.rho) + slack, *self.limits.end.T)
         cost = self.integral + f.terminal(T, x, self.rho)
         return self.finished(cost)
 
-    def start_multipliers(self) -> SX:
+    def start_multipliers(self, t: SX) -> SX:
         """Return the multipliers lam at the start: parts of c(x0), a constant of a run."""
         ca, f = self.ca, self.f
-        c = f.switching(0, self.x0, ca.SX(f.n_u, 1), self.rho)
+        c = f.switching(t, self.x0, ca.SX(f.n_u, 1), self.rho)
         if f.cells is None:
             return ca.vertcat(ca.fmax(-c, 0), ca.fmax(c, 0))  # no part of it for a hybrid system
         parts = []
@@ -325,6 +334,8 @@ class _Builder:
         N, E, s = grid.intervals, grid.elements, grid.stages
         shapes = {
             "T": (),
+            "t_0": (),
+            "part": (N,),
             "u": (N, f.n_u),
             "lengths": (-1,),
             "h": (-1, E),
@@ -349,6 +360,7 @@ class _Builder:
             "switching": (N, E, s, f.n_c),
         }
         rows = {k: _stacked(self.at.get(k), shape) for k, shape in row_shapes.items()}
+        first = np.array(self.spans)
         return Program(
             f,
             grid,
@@ -359,6 +371,7 @@ class _Builder:
             np.array(self.g.high),
             of,
             rows,
+            np.stack([first[:-1], first[1:]], axis=2).swapaxes(0, 1),
             ca.Function("costs", [w, p], [cost]),
             ca.Function("begun", [w, p], [ca.horzcat(*self.begun)]),
         )

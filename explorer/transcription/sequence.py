@@ -191,7 +191,7 @@ class Sequence:
         return out
 
 
-def read(signs: np.ndarray, h: np.ndarray, short: float) -> Sequence:
+def read(signs: np.ndarray, h: np.ndarray, short: float, begin: float = 0.0) -> Sequence:
     """Return the sequence of elements.
 
     Parameters
@@ -201,9 +201,11 @@ def read(signs: np.ndarray, h: np.ndarray, short: float) -> Sequence:
         Lengths of the elements in s.
     short : float
         Phases that are shorter are left out where that concerns one switching function.
+    begin : float
+        Time of the start in s.
     """
     N, E = h.shape
-    ends = np.concatenate([[0.0], np.cumsum(h.sum(axis=1))])
+    ends = begin + np.concatenate([[0.0], np.cumsum(h.sum(axis=1))])
     changes: list[Change] = []
     first = now = tuple(int(s) for s in signs[0, 0])
     for k in range(N):
@@ -215,13 +217,13 @@ def read(signs: np.ndarray, h: np.ndarray, short: float) -> Sequence:
                 now = here
             t += float(h[k, n])
     sequence = Sequence(first, tuple(changes))
-    return _longer(sequence, short, float(ends[-1]))
+    return _longer(sequence, short, begin, float(ends[-1]))
 
 
-def _longer(sequence: Sequence, short: float, end: float) -> Sequence:
+def _longer(sequence: Sequence, short: float, begin: float, end: float) -> Sequence:
     """Return a sequence without its short phases."""
     while True:
-        times = [0.0, *(c.t for c in sequence.changes), end]
+        times = [begin, *(c.t for c in sequence.changes), end]
         lengths = np.diff(times)
         for i in np.argsort(lengths):
             if lengths[i] >= short or not sequence.changes:
