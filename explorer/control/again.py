@@ -87,13 +87,15 @@ def later(plan: Polished, k: int, x0: np.ndarray, t_0: float, mode: int | None) 
     return Begin(begun_at(program, w, k, t_0, x0), sequence)
 
 
-def shifted(plan: Polished, mode: int | None) -> Begin:
-    """Return the begin one interval later, with a horizon of the same length."""
+def shifted(plan: Polished, count: int, mode: int | None) -> Begin:
+    """Return the begin `count` intervals later, with a horizon of the same length."""
     program, w = plan.program, plan.point.w
-    t_0 = float(ends(program, w)[1])
-    left = resumed(plan.sequence, t_0, 2, mode)
-    changes = tuple(replace(c, place=c.place - 2) for c in left.changes)
-    return Begin(shifted_by_one(program, w, t_0), Sequence(left.first, changes))
+    times = ends(program, w)
+    left = resumed(plan.sequence, float(times[count]), 2 * count, mode)
+    changes = tuple(replace(c, place=c.place - 2 * count) for c in left.changes)
+    for t_0 in times[1 : count + 1]:
+        w = shifted_by_one(program, w, float(t_0))
+    return Begin(w, Sequence(left.first, changes))
 
 
 def replanned(

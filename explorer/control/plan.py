@@ -1,46 +1,37 @@
-"""`Plan`: what `optimize` returns: controls, states, the sequence, and what is known of them."""
+"""`Plan`: what `optimize` returns; planned again, followed with feedback, carried out."""
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Mapping
-from collections.abc import Sequence as Several
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from explorer.control.again import SOLVED, checked_begin, later, replanned
+from explorer.control.again import SOLVED, checked_begin, later, replanned, shifted
 from explorer.control.compiled_task import point
+from explorer.control.course import Course
+from explorer.control.disturbance import Disturbance
+from explorer.control.feedback import Feedback, Weights, feedback
+from explorer.control.follow import Controller, follow
+from explorer.control.plant import Plant
 from explorer.control.problem import OptimalControlProblem
-from explorer.control.replay import Replay, replay
+from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
 from explorer.quantities import quantity
 from explorer.systems import HybridSystem
-from explorer.transcription.active_set import ends, lengths, stage_times
-from explorer.transcription.horizon import over
+from explorer.transcription.active_set import ends
 from explorer.transcription.pipeline import Outcome, Pipeline
 from explorer.transcription.sequence import Sequence
-from explorer.types import Plain, Reals
+from explorer.types import Reals
 
 __all__ = ["Part", "Plan"]
 
 INEXACT = 1e-3  # of the states: a defect that a plan must not have
 
 
-@dataclass(frozen=True)
-class Part:
-    """An active set of a plan: from `begin` to `end` in s, the signs, and its name."""
-
-    begin: float
-    end: float
-    signs: tuple[int, ...]
-    name: str
-
-
 @dataclass(frozen=True, repr=False)
-class Plan:
+class Plan(Solved):
     """Result of `optimize`.
 
     Attributes
@@ -64,149 +55,6 @@ class Plan:
     log : list of dict
         One entry for each solve: stage, objective, iterations, status, seconds.
     """
-
-    task: OptimalControlProblem
-    status: str
-    message: str
-    objective: float
-    t: np.ndarray
-    x: np.ndarray
-    u: np.ndarray
-    rho: dict[str, float]
-    log: list[Plain]
-    outcome: Outcome
-    pipeline: Pipeline
-
-    @property
-    def ok(self) -> bool:
-        """Whether the plan is a first-order optimum of its problem."""
-        return self.status == "stationary"
-
-    @property
-    def t_end(self) -> float:
-        """The final time in s."""
-        return float(self.t[-1])
-
-    @cached_property
-    def trajectory(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times (n_t,) and states (n_t, n_x) at the start and at all stages."""
-        program, w = self.outcome.program, self.outcome.w
-        t = stage_times(program, w).ravel()
-        x = w[program.of["x"]].reshape(t.size, -1)
-        return np.append(self.t[0], t), np.vstack([self.x[:1], x])
-
-    @cached_property
-    def multipliers(self) -> dict[str, float]:
-        """Multipliers of the end constraints, by their text, and of the bounds of T ("t_end").
-
-        The derivative of the objective by the value that the constraint asks for.
-        """
-        program, solved = self.outcome.program, self.outcome.point
-        ends_ = zip(self.task.end_rules, program.rows["end"], strict=True)
-        found = {rule[3]: -float(solved.row_multipliers[row]) for rule, row in ends_}
-        if self.task.times[0] == self.task.times[1]:
-            found["t_end"] = -float(solved.w_multipliers[program.of["T"]])
-        return found
-
-    @property
-    def residuals(self) -> dict[str, float]:
-        """Largest violation of a row or bound, of the gradient of the Lagrangian, of products."""
-        solved = self.outcome.point
-        return {
-            "violation": solved.violation,
-            "stationarity": solved.stationarity,
-            "complementarity": self.complementarity,
-        }
-
-    @property
-    def complementarity(self) -> float:
-        """Largest product of a multiplier lambda and its alpha or 1 - alpha (or theta)."""
-        program, w = self.outcome.program, self.outcome.w
-        m, lam, n = w[program.of["m"]], w[program.of["lam"]], program.formulas.n_c
-        if not lam.size or program.formulas.modes:
-            return 0.0
-        if program.formulas.cells is not None:
-            return float(np.abs(lam * m).max())
-        return float(max(np.abs(lam[..., :n] * m).max(), np.abs(lam[..., n:] * (1 - m)).max()))
-
-    @property
-    def sequence(self) -> list[Part]:
-        """The active sets in order."""
-        if self.outcome.plan is None or not self.outcome.program.formulas.n_c:
-            return []
-        sequence = self.outcome.plan.sequence
-        times = [float(self.t[0]), *(c.t for c in sequence.changes), self.t_end]
-        return [
-            Part(begin, end, sequence.signs(i), self._named(sequence.signs(i)))
-            for i, (begin, end) in enumerate(itertools.pairwise(times))
-        ]
-
-    def _named(self, signs: tuple[int, ...]) -> str:
-        system = self.task.system
-        if isinstance(system, HybridSystem):
-            return system.modes[signs[0]].name
-        return system.mode_name(signs)
-
-    @property
-    def switches(self) -> np.ndarray:
-        """The times of the changes of the active set in s."""
-        return np.array([part.begin for part in self.sequence[1:]])
-
-    @property
-    def biactive(self) -> list[tuple[float, str, str]]:
-        """Time, switching function and what is biactive: places where the cost has a kink."""
-        system = self.task.system
-        names: Several[str] = system.guard_names
-        if isinstance(system, HybridSystem):
-            names = [guard.name for guard in system.guards]
-        found = {(p.t, names[p.function], p.what): None for p in self.outcome.places}
-        return list(found)
-
-    @property
-    def unmet(self) -> dict[str, float]:
-        """The end and path constraints that cannot hold, and by how much they are missed."""
-        program, w = self.outcome.program, self.outcome.w
-        found = {}
-        for rule, pair in zip(self.task.end_rules, w[program.of["end"]], strict=True):
-            found[f"end: {rule[3]}"] = float(np.max(pair))
-        path = w[program.of["path"]]
-        for i, rule in enumerate(self.task.path_rules):
-            found[f"path: {rule[3]}"] = float(path[..., i, :].max())
-        return {k: v for k, v in found.items() if v > 1e-8}
-
-    @cached_property
-    def _replay(self) -> Replay:
-        task = self.task
-        begin, goals = self._ends(1e-9 * self.t_end)
-        names = task.control_names
-        return replay(task.system, self.t, begin, goals, self.u, names, self.rho, self.modes)
-
-    def _ends(self, near: float) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the state with which each interval begins, and those in which it may end.
-
-        At a jump on a boundary of intervals there are several: before and after it.
-        """
-        program, w = self.outcome.program, self.outcome.w
-        E, h = program.grid.elements, lengths(program, w)
-        states = np.asarray(program.begun(w, self.outcome.p), float).T
-        last = w[program.of["x"]][:, :, -1]
-        real = [np.flatnonzero(one > near) for one in h]
-        spans = [(e[0], e[-1]) if e.size else (0, E - 1) for e in real]
-        firsts = [k * E + first for k, (first, _) in enumerate(spans)]
-        begin, goals = states[firsts], []
-        for k, (_, final) in enumerate(spans):
-            until = firsts[k + 1] if k + 1 < len(h) else len(states) - 1
-            goals.append(np.vstack([last[k, final], states[k * E + final + 1 : until + 1]]))
-        return begin, goals
-
-    def replay(self) -> Replay:
-        """Simulate each control interval exactly, from the plan's own state."""
-        return self._replay
-
-    @property
-    def defect(self) -> float:
-        """The largest defect of the exact replay."""
-        return self.replay().defect
 
     def again(
         self,
@@ -246,26 +94,61 @@ class Plan:
         BadValue
             As for `optimize`; an interval that this plan does not have.
         """
-        own = self.outcome.plan
-        first = over(self.outcome.program, self.outcome.w)
-        k = first if begin is None else checked_begin(begin, self.task.intervals, first)
+        k = self.first
+        if begin is not None:
+            k = checked_begin(begin, self.task.intervals, k)
         start, values = self.task.start(
             self.x[k] if x0 is None else x0, {**self.rho, **(rho or {}), **parameters}
         )
-        p = self.outcome.program.parameters(start, np.array(list(values.values())))
-        mode = self._mode(mode0, k)
+        mode = self._mode(mode0)
+        if x0 is not None and mode is None:
+            start, mode = self._closed_or_open(start, values, k)
+        return self._again(start, values, mode, k, 0, max_neighbours, judged)
+
+    def resumed(
+        self, x: np.ndarray, mode: int | None, begin: int, shift: int, max_neighbours: int
+    ) -> Plan:
+        """Return the plan from a measured state on, which may be outside of its bounds.
+
+        From interval `begin` on; or `shift` intervals later, with a horizon of the same length.
+        """
+        return self._again(x, self.rho, mode, begin, shift, max_neighbours, False)
+
+    def _again(
+        self,
+        start: np.ndarray,
+        rho: dict[str, float],
+        mode: int | None,
+        k: int,
+        shift: int,
+        most: int,
+        judged: bool,
+    ) -> Plan:
+        own, task = self.outcome.plan, self.task
+        p = self.outcome.program.parameters(start, np.array(list(rho.values())))
         if own is not None and self.status in SOLVED:
-            left = later(own, k, start, float(self.t[k]), mode)
-            outcome, how = replanned(self.pipeline, own, left, p, max_neighbours)
-            if outcome.status in SOLVED or not max_neighbours or k:
-                return finished(self.task, outcome, self.pipeline, start, values, judged, how)
+            t_0 = float(self.t[k])
+            left = shifted(own, shift, mode) if shift else later(own, k, start, t_0, mode)
+            outcome, how = replanned(self.pipeline, own, left, p, most)
+            if outcome.status in SOLVED or not most or k or shift:
+                return finished(task, outcome, self.pipeline, start, rho, judged, how)
         guess = {"x": self.x, "u": self.u, "t_end": self.t_end}
         self.pipeline.modes = None if mode is None else Sequence((mode,), ())
-        found = self.pipeline(point(self.task, self.pipeline.first.program, start, guess), p)
-        return finished(self.task, found, self.pipeline, start, values, judged, "searched anew")
+        found = self.pipeline(point(task, self.pipeline.first.program, start, guess), p)
+        return finished(task, found, self.pipeline, start, rho, judged, "searched anew")
 
-    def _mode(self, name: str | None, k: int) -> int | None:
-        """Return the number of a mode; by default of that with which interval `k` begins."""
+    def _closed_or_open(
+        self, x: np.ndarray, rho: dict[str, float], k: int
+    ) -> tuple[np.ndarray, int | None]:
+        """Return state and mode of a contact at a start, where the modes are those of a contact."""
+        task = self.task
+        if not isinstance(task.system, HybridSystem) or task.system.contact is None:
+            return x, None
+        plant = Plant(task.system, task.control_names, rho, self.t_end)
+        return plant.settled(float(self.t[k]), x, None, self.u[k])[:2]
+
+    def _mode(self, name: str | None) -> int | None:
+        """Return the number of a mode; None: the mode of this plan."""
         system = self.task.system
         if not isinstance(system, HybridSystem):
             if name is not None:
@@ -273,21 +156,70 @@ class Plan:
             return None
         names = [mode.name for mode in system.modes]
         if name is None:
-            return self.modes[k]
+            return None
         if name not in names:
             raise BadValue(f"'{system.name}' has no mode {name!r}.{suggest(name, names)}")
         return names.index(name)
 
-    @cached_property
-    def modes(self) -> tuple[int, ...]:
-        """Of a hybrid system, the mode with which each control interval begins."""
-        near = 1e-9 * self.t_end
-        if not isinstance(self.task.system, HybridSystem):
-            return ()
-        return tuple(
-            next(p.signs[0] for p in reversed(self.sequence) if p.begin <= t + near)
-            for t in self.t[:-1]
-        )
+    def follow(
+        self,
+        controller: Controller | None = None,
+        *,
+        x0: Reals | None = None,
+        mode0: str | None = None,
+        disturbance: Disturbance | None = None,
+        t_end: float | None = None,
+    ) -> Course:
+        """Carry the plan out on the true system, which is simulated exactly.
+
+        Parameters
+        ----------
+        controller : Feedback or PredictiveControl, optional
+            What decides the controls of an interval from the state measured at its begin; without
+            one the controls are those of the plan.
+        x0 : (n_x,) float, optional
+            The true start; by default that of the plan. `mode0` is its mode.
+        disturbance : Disturbance, optional
+            Pushes, and other parameters of the true system.
+        t_end : float, optional
+            End of the run in s; by default that of the plan.
+
+        Raises
+        ------
+        BadValue
+            A start, push or end that does not fit.
+
+        Examples
+        --------
+        >>> import explorer as ex
+        >>> cart = ex.StepSystem("cart", x="q v", f=["v", "u"], params={"u": 0.0})
+        >>> task = ex.OptimalControlProblem(cart, t_end=1, intervals=5, controls="u",
+        ...                                 running="u**2", end={"q": 1, "v": 0})
+        >>> plan = ex.optimize(task)
+        >>> push = ex.Disturbance([ex.Push(0.3, {"v": 0.2})])
+        >>> plan.follow(plan.feedback(), disturbance=push).failed
+        ''
+        """
+        return follow(self, controller, x0, mode0, disturbance, t_end)
+
+    def feedback(
+        self, Q: Weights | None = None, R: Weights | None = None, Qf: Weights | None = None
+    ) -> Feedback:
+        """Return a linear-quadratic feedback along the plan, through its impacts and switches.
+
+        Parameters
+        ----------
+        Q, R, Qf : float, (n,) or (n, n) float, optional
+            Weights of deviations: of the states at the control instants, of the controls, and of
+            the final states. By default the inverse squares of the ranges that the plan uses
+            (Bryson's rule); Qf is 10 Q.
+
+        Raises
+        ------
+        BadValue
+            A weight of a wrong shape, or that is not positive.
+        """
+        return feedback(self, Q, R, Qf)
 
     def __repr__(self) -> str:
         cost = quantity(self.objective, "", 7)

@@ -25,7 +25,7 @@ from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
 from explorer.systems import HybridSystem, StepSystem
 
-__all__ = ["Replay", "replay"]
+__all__ = ["NEARLY", "Exact", "Replay", "replay"]
 
 # of an interval: what a run may lack at its end, where a plan comes to the border of a mode and
 # events accumulate there; its defect tells what the missing time is worth
@@ -106,6 +106,60 @@ def _held_modes(
     return copy
 
 
+class Exact:
+    """Simulation of a system from any time on, with located events.
+
+    Parameters
+    ----------
+    system : StepSystem or HybridSystem
+    span : float
+        A usual length of a run in s.
+
+    Attributes
+    ----------
+    copy : the system whose time begins at the parameter `shift`, its controls plain parameters
+    scheme : Scheme
+    """
+
+    def __init__(self, system: StepSystem | HybridSystem, span: float) -> None:
+        self.shift = "t_0"
+        while self.shift in system.symbols():
+            self.shift += "_"
+        key = f"held {self.shift}"
+        if key not in system.made:
+            system.made[key] = held(system, self.shift)
+        self.copy: StepSystem | HybridSystem = system.made[key]
+        self.scheme: Scheme = EventDriven()
+        if isinstance(self.copy, StepSystem) and obstacle(self.copy):
+            self.scheme = FESD(h=max(span / 10, 1e-6), stages=4)
+
+    def __call__(
+        self, t: float, length: float, x: np.ndarray, mode: int | None, values: Mapping[str, float]
+    ) -> tuple[Solution, str]:
+        """Return the run from `t` on, and why it stopped early; empty: it did not.
+
+        Parameters
+        ----------
+        t, length : float
+            In s.
+        x : (n_x,) float
+        mode : int, optional
+            Of a hybrid system.
+        values : mapping of str to float
+            Parameters and controls.
+        """
+        copy = self.copy
+        start = copy.modes[mode] if isinstance(copy, HybridSystem) and mode is not None else None
+        rho = dict(values) | {self.shift: t}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ModelWarning)
+            warnings.simplefilter("ignore", SchemeWarning)
+            try:
+                return simulate(copy, self.scheme, t_end=length, x0=x, mode0=start, rho=rho), ""
+            except StepFailed as error:
+                return cast(Solution, error.solution), str(error)
+
+
 def _missed(x: np.ndarray, goals: np.ndarray) -> np.ndarray:
     """Return how far a state is from the nearest one of several."""
     away = x - goals
@@ -139,18 +193,8 @@ def replay(
     modes : sequence of int
         Of a hybrid system, the mode at the start of each interval.
     """
-    shift = "t_0"
-    while shift in system.symbols():
-        shift += "_"
-    key = f"held {shift}"
-    if key not in system.made:
-        system.made[key] = held(system, shift)
-    copy: StepSystem | HybridSystem = system.made[key]
     span = float(times[-1] - times[0]) / max(len(controls), 1)
-    if isinstance(copy, StepSystem) and obstacle(copy):
-        scheme: Scheme = FESD(h=max(span / 10, 1e-6), stages=4)
-    else:
-        scheme = EventDriven()
+    exact = Exact(system, span)
     rows_t, rows_x, failed = [times[:1]], [states[:1]], {}
     defects = np.full((len(controls), system.n), np.nan)
     for k, u in enumerate(controls):
@@ -158,19 +202,12 @@ def replay(
         if length <= 1e-12 * max(1.0, float(times[-1])):
             defects[k] = _missed(states[k], goals[k])
             continue
-        values = dict(rho) | dict(zip(names, map(float, u), strict=True)) | {shift: times[k]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ModelWarning)
-            warnings.simplefilter("ignore", SchemeWarning)
-            try:
-                mode = copy.modes[modes[k]] if isinstance(copy, HybridSystem) else None
-                run = simulate(copy, scheme, t_end=length, x0=states[k], mode0=mode, rho=values)
-            except StepFailed as error:
-                run = cast(Solution, error.solution)
-                if run.t[-1] < (1 - NEARLY) * length:
-                    failed[k] = str(error)
-                    continue
+        values = dict(rho) | dict(zip(names, map(float, u), strict=True))
+        run, why = exact(times[k], length, states[k], modes[k] if len(modes) else None, values)
+        if run.t[-1] < (1 - NEARLY) * length:
+            failed[k] = why
+            continue
         rows_t.append(times[k] + run.t)
         rows_x.append(run.x)
         defects[k] = _missed(run.x[-1], goals[k])
-    return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, scheme)
+    return Replay(np.concatenate(rows_t), np.vstack(rows_x), defects, failed, exact.scheme)

@@ -166,4 +166,8 @@ def _build(system: MechanicalSystem) -> HybridSystem:
             _watch(hybrid, name, lam_s, "open", f"liftoff, {name}")
             hybrid.guard(name, way * slip, to="stick", name=f"sticks, {name}")
     hybrid.start(x=start, mode="open", t_end=system.t_end, h=system.h)
+    for contact in system.contacts:
+        gap = sp.sympify(contact.gap)
+        slip = None if contact.slip is None else sp.sympify(contact.slip)
+        hybrid.contact = gap, rate(gap), slip
     return hybrid

@@ -12,6 +12,8 @@ import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+import sympy as sp
+
 from explorer.arguments import entries, items, mapping
 from explorer.errors import BadModel, suggest
 from explorer.parameters import Param
@@ -62,6 +64,8 @@ class HybridSystem(StateSpaceSystem):
     start_mode : int
     start_branches : tuple of Branch
         The modes in which it may start, where the state decides.
+    contact : (Expr, Expr, Expr or None), optional
+        Where the modes are those of a contact: its gap, the rate of the gap, and its slip.
 
     Raises
     ------
@@ -97,6 +101,7 @@ class HybridSystem(StateSpaceSystem):
         self.guards: tuple[Guard, ...] = ()
         self.start_mode = 0
         self.start_branches: tuple[Branch, ...] = ()
+        self.contact: tuple[sp.Expr, sp.Expr, sp.Expr | None] | None = None
         self.params(**self._parameters(params))
         for label, flow in mapping(modes, f"modes of '{name}'", '{"on": ["1 - x"]}').items():
             self.mode(label, flow)

@@ -114,10 +114,12 @@ def polish(
         parts = program.of["lengths"]
         bounds.high[parts[start[parts] < GONE * start[parts].mean()]] = 0.0
     restrict(program, bounds, start)
+    loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
+    restrict(program, loose, start)
+    if bounds.free < 0:  # more equations than variables: only slacks can tell whether they agree
+        bounds = loose
     point = solver(kind, start, p, bounds)
     if not point.ok and elastic:
-        loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
-        loose = restrict(program, loose, start)
         wide = solver("explore", start, p, loose)
         if wide.ok or not np.isfinite(point.f):
             point, bounds = wide, loose

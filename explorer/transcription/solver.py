@@ -71,6 +71,12 @@ class Bounds:
     row_low: np.ndarray
     row_high: np.ndarray
 
+    @property
+    def free(self) -> int:
+        """How many variables are left by fixed ones and equations."""
+        fixed = np.count_nonzero(self.low == self.high)
+        return self.low.size - fixed - np.count_nonzero(self.row_low == self.row_high)
+
     @staticmethod
     def of(program: Program) -> Bounds:
         """Return a copy of the bounds of a program."""
