@@ -102,6 +102,13 @@ def test_a_kink_is_no_optimum():
     assert plan.objective == pytest.approx(40 / 3, abs=1e-9)
 
 
+def test_biactive_switches_move_together():
+    """From here a plan of 20 s has seven phases at v = 10, and no change alone makes it better."""
+    plan = ex.optimize(drive(25), anywhere(25, 102), progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(40 / 3, abs=1e-9)
+
+
 def test_both_forms_find_the_same_plan():
     """Stewart's form and the step form agree on one surface."""
     step = ex.optimize(drive(5), progress=False)
@@ -187,6 +194,38 @@ def test_random_starts_find_one_plan_with_sliding(intervals, elements):
         assert [part.signs for part in plan.sequence] == [(1, 1), (1, 0), (0, 0), (0, -1), (-1, -1)]
         costs.append(plan.objective)
     assert np.ptp(costs) < 1e-7
+
+
+@for_each(
+    ("intervals", "start", "goal", "seed"),
+    [(8, [1], [1], 50), (16, [1], [0.5], 51), (8, [1, 0.6], [0.5, 0.8], 55)],
+)
+def test_a_slide_is_left_at_the_best_boundary(intervals, start, goal, seed):
+    """x' = u - sgn x, int u^2: coast to 0, slide, leave a boundary s before the end, s + 2d + d^2/s.
+
+    The slide ends where u jumps below -1, so each boundary is a local optimum of its own.
+    """
+    axes, T = range(len(start)), 4
+    system = ex.StepSystem("relays", x=[f"x{i}" for i in axes])
+    system.inputs([f"u{i}" for i in axes], low=-10, high=10)
+    system.f = [f"u{i} - sign(x{i})" for i in axes]
+    system.start(x=start, t_end=T)
+    task = ex.OptimalControlProblem(
+        system, intervals=intervals, running=" + ".join(f"u{i}**2" for i in axes),
+        end={f"x{i}": -goal[i] for i in axes},
+    )  # fmt: skip
+    left = T / intervals * np.arange(1, intervals)
+    truth = sum(
+        (left + 2 * d + d**2 / left)[left <= T - x].min() for x, d in zip(start, goal, strict=True)
+    )
+    rng = np.random.default_rng(seed)
+    guess = {
+        "x": rng.uniform(-2, 2, (intervals + 1, len(start))),
+        "u": rng.uniform(-10, 10, (intervals, len(start))),
+    }
+    plan = ex.optimize(task, guess, progress=False)
+    assert plan.ok, plan
+    assert plan.objective == pytest.approx(truth, abs=1e-9)
 
 
 # -- closed forms on free grids -------------------------------------------------------------------

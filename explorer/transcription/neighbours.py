@@ -307,12 +307,12 @@ def shifted(plan: Polished) -> Iterator[Sequence]:
     grid = plan.program.grid
     for i, change in enumerate(sequence.changes):
         k, between = divmod(change.place, 2)
-        steps = [-1, 1]
+        steps = [-2, 2, -1, 1]  # the jump of a control at another boundary comes first
         if not between:
             part = (change.t - boundaries[k]) / max(boundaries[k + 1] - boundaries[k], 1e-300)
             steps = [-2] * bool(part < NEAR) + [2] * bool(part > 1 - NEAR)
         for step in steps:
-            other = sequence.with_place(i, change.place + step)
+            other = sequence.displaced(i, change.place + step)
             if other.fits(grid.intervals, grid.elements):
                 yield other
 

@@ -19,7 +19,14 @@ import numpy as np
 
 from explorer.transcription.active_set import lengths, open_slacks, signs_of
 from explorer.transcription.horizon import restrict
-from explorer.transcription.neighbours import Biactive, biactive, neighbours, shifted, without_idle
+from explorer.transcription.neighbours import (
+    MOST,
+    Biactive,
+    biactive,
+    neighbours,
+    shifted,
+    without_idle,
+)
 from explorer.transcription.polish import CLOSED, PENALTY, Polished, polish, ties
 from explorer.transcription.program import Grid, Program
 from explorer.transcription.sequence import Sequence, read
@@ -158,12 +165,15 @@ class Pipeline:
 
     # -- 1: homotopy ----------------------------------------------------------------------------
 
-    def homotopy(self, w: np.ndarray, p: np.ndarray) -> Point:
+    def homotopy(
+        self, w: np.ndarray, p: np.ndarray, sigmas: tuple[float, ...] | None = None
+    ) -> Point:
         """Return the point of the smallest sigma."""
         program, solver = self.first.program, self.first
         p = p.copy()
         p[-2], p[-1] = self.settings.even, PENALTY
-        sigmas = self.settings.sigmas if program.formulas.n_c else self.settings.sigmas[:1]
+        sigmas = sigmas or self.settings.sigmas
+        sigmas = sigmas if program.formulas.n_c else sigmas[:1]
         elastic, point = False, None
         for sigma in sigmas:
             bounds = Bounds.of(program)
@@ -223,6 +233,8 @@ class Pipeline:
             return self.failed(best, p)
         first = best
         best, places, open_ = self.descend(best, p, wide)
+        if wide and (open_ or len(places) > MOST):
+            best, places, open_ = self.loosened(best, places, open_, p)
         if best is not first:  # a search beside a plan does not go to the last digits
             final = self.polished(best.program, best.point.w, best.sequence, p)
             if final.ok and final.cost <= best.cost + SAME * (1 + abs(best.cost)):
@@ -308,6 +320,21 @@ class Pipeline:
             if better is None:
                 return best, places, unknown
             best = better
+
+    def loosened(
+        self, best: Polished, places: list[Biactive], open_: int, p: np.ndarray
+    ) -> tuple[Polished, list[Biactive], int]:
+        """Return what the end of the homotopy makes of a plan at a kink, if that is better.
+
+        Its products are small there and none is zero, so all biactive changes move together.
+        """
+        if best.program is not self.first.program or best.program.formulas.modes:
+            return best, places, open_
+        point = self.homotopy(best.point.w, p, self.settings.sigmas[1:])
+        other = self.polished(best.program, point.w, self.sequence(point.w, p), p)
+        if not other.ok or other.cost > best.cost - BETTER * (1 + abs(best.cost)):
+            return best, places, open_
+        return self.descend(other, p, wide=True)
 
     def beside(self, best: Polished, sequence: Sequence, p: np.ndarray) -> Polished:
         """Return the solution on a sequence beside a plan."""

@@ -106,6 +106,26 @@ class Sequence:
         moved = replace(self.changes[i], place=place)
         return Sequence(self.first, (*self.changes[:i], moved, *self.changes[i + 1 :]))
 
+    def displaced(self, i: int, place: int) -> Sequence:
+        """Return the sequence with change `i` at another place, past changes of other functions."""
+        out, step = self, 1 if place > self.changes[i].place else -1
+        while 0 <= i + step < len(self.changes):
+            beyond = out.changes[i + step]
+            low, high = sorted((i, i + step))
+            first, both = out.before(low), out.changes[high].after
+            passed = step * (place - beyond.place) > 0
+            other = out.changes[low].after
+            mine = [j for j, (a, b) in enumerate(zip(first, other, strict=True)) if a != b]
+            theirs = [j for j, (a, b) in enumerate(zip(other, both, strict=True)) if a != b]
+            if not passed or set(mine) & set(theirs):
+                break
+            between = tuple(both[j] if j in theirs else s for j, s in enumerate(first))
+            early = replace(out.changes[high], after=between)
+            late = replace(out.changes[low], after=both)
+            out = Sequence(out.first, (*out.changes[:low], early, late, *out.changes[high + 1 :]))
+            i += step
+        return out.with_place(i, place)
+
     def with_signs(self, i: int, signs: Signs) -> Sequence:
         """Return the sequence with another active set in phase `i`, 0 for the first one."""
         if i == 0:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "Point", "Solver"]
 
+EXPLORED = 300  # iterations beside a plan at most
 _QUIET = {
     "print_time": False,
     "ipopt.print_level": 0,
@@ -136,7 +137,8 @@ class Solver:
 
     def _solver(self, kind: str) -> Function:
         if kind not in self.kept:
-            options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": self.max_iter}
+            most = min(self.max_iter, EXPLORED) if kind == "explore" else self.max_iter
+            options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
             for other in self.kept.values():  # the derivatives are formed once
                 options |= {
                     name: other.get_function(function)
