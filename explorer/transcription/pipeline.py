@@ -27,7 +27,15 @@ from explorer.transcription.neighbours import (
     shifted,
     without_idle,
 )
-from explorer.transcription.polish import CLOSED, PENALTY, Polished, polish, ties
+from explorer.transcription.polish import (
+    CLOSED,
+    PENALTY,
+    Polished,
+    at_bounds,
+    polish,
+    pressed,
+    ties,
+)
 from explorer.transcription.program import Grid, Program
 from explorer.transcription.sequence import Sequence, read
 from explorer.transcription.solver import Bounds, Point, Solver
@@ -284,6 +292,13 @@ class Pipeline:
             plan = again
             if done:
                 break
+        held = at_bounds(program, plan.point.w)
+        if program.grid.free and plan.ok and held.any():
+            # an interior point stays away from bounds that hardly press, which displaces switches
+            again = polish(self.smooth, program, plan.point.w, plan.sequence, p, held=held)
+            self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))
+            if again.ok and pressed(again, held):
+                plan = again
         return plan
 
     def descend(

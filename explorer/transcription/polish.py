@@ -26,11 +26,12 @@ from explorer.transcription.program import Program
 from explorer.transcription.sequence import Sequence
 from explorer.transcription.solver import Bounds, Point, Solver
 
-__all__ = ["Polished", "polish", "ties"]
+__all__ = ["Polished", "at_bounds", "polish", "pressed", "ties"]
 
 PENALTY = 1e3  # of slacks, in units of the objective
 LEAST = 0.1  # of an interval: the phases with which a search beside a plan begins
 GONE = 1e-4  # of a mean length: a control interval of a free grid that has no length
+PRESSED = 1e-10  # a multiplier of a bound that may have the wrong sign
 CLOSED = 1e-8  # slacks below are none
 
 
@@ -75,6 +76,20 @@ def ties(program: Program, w: np.ndarray) -> np.ndarray:
     return np.asarray(same & at[1:] & at[:-1])
 
 
+def at_bounds(program: Program, w: np.ndarray) -> np.ndarray:
+    """Return the controls that are nearly at a bound: (N, n_u), -1 at the lower one, 1, or 0."""
+    u = program.of["u"]
+    low, high = program.low[u], program.high[u]
+    near = 1e-3 * np.where(np.isfinite(high - low), high - low, 0.0)
+    return np.asarray((high - w[u] < near).astype(int) - (w[u] - low < near))
+
+
+def pressed(plan: Polished, held: np.ndarray) -> bool:
+    """Whether all controls that were fixed at bounds press against them."""
+    u = plan.program.of["u"]
+    return bool((held * plan.point.w_multipliers[u] >= -PRESSED).all())
+
+
 def polish(
     solver: Solver,
     source: Program,
@@ -85,6 +100,7 @@ def polish(
     kind: str = "polish",
     elastic: bool = True,
     uniform: bool = False,
+    held: np.ndarray | None = None,
 ) -> Polished:
     """Solve the smooth program on a sequence.
 
@@ -103,6 +119,8 @@ def polish(
         Whether to allow slacks where the program as it stands is not solved.
     uniform : bool
         Whether all control intervals have the same length, on a free grid too.
+    held : (N, n_u) int, optional
+        Controls that are fixed at their lower bound, -1, or upper one, 1.
     """
     program = solver.program
     least = LEAST if kind == "explore" else 0.0
@@ -113,6 +131,10 @@ def polish(
         bounds.row_low[tied] = bounds.row_high[tied] = 0.0
         parts = program.of["lengths"]
         bounds.high[parts[start[parts] < GONE * start[parts].mean()]] = 0.0
+    if held is not None:
+        u = program.of["u"]
+        bounds.high[u[held < 0]] = bounds.low[u[held < 0]]
+        bounds.low[u[held > 0]] = bounds.high[u[held > 0]]
     restrict(program, bounds, start)
     loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
     restrict(program, loose, start)

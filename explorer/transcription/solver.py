@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "Point", "Solver"]
 
-EXPLORED = 300  # iterations beside a plan at most
+LIMITS = {"explore": 300, "polish": 250}  # iterations; without them a solve has gone astray
 _QUIET = {
     "print_time": False,
     "ipopt.print_level": 0,
@@ -137,7 +137,7 @@ class Solver:
 
     def _solver(self, kind: str) -> Function:
         if kind not in self.kept:
-            most = min(self.max_iter, EXPLORED) if kind == "explore" else self.max_iter
+            most = min(self.max_iter, LIMITS.get(kind, self.max_iter))
             options: Plain = _QUIET | _KINDS[kind] | {"ipopt.max_iter": most}
             for other in self.kept.values():  # the derivatives are formed once
                 options |= {
