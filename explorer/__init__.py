@@ -103,15 +103,16 @@ _HOMES = {
     "models": (),
     "reformulations": (),
     "study": (),
+    "tasks": (),
     "views": (),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [*_HOME, "models", "reformulations", "schemes", "study", "views"]
+__all__ = [*_HOME, "models", "reformulations", "schemes", "study", "tasks", "views"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("models", "panels", "reformulations", "schemes", "study", "views"):
+    if name in ("models", "panels", "reformulations", "schemes", "study", "tasks", "views"):
         return importlib.import_module(f"explorer.{name}")
     if name in _HOME:
         public = getattr(importlib.import_module(f"explorer.{_HOME[name]}"), name)

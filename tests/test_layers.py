@@ -19,7 +19,7 @@ ORDER = (
     "types", "errors", "arguments", "memory", "quantities", "registry", "references", "parameters", "cache", "progress",
     "codes", "status", "moved", "certificate", "recorder",
     "systems", "reformulations", "results", "kernels", "compiled", "verification", "runs", "schemes",
-    "dispatch", "derivatives", "study", "optimise", "transcription", "control", "models", "views", "panels",
+    "dispatch", "derivatives", "study", "optimise", "transcription", "control", "models", "tasks", "views", "panels",
     "citation",
 )  # fmt: skip
 TOP = ("server", "app", "__main__", "__init__")

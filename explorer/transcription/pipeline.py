@@ -116,6 +116,7 @@ class Pipeline:
         self.begin = time.perf_counter()
         self.start_mode = 0
         self.modes: Sequence | None = None
+        self.reached = False  # whether the homotopy met all constraints
 
     def note(self, stage: str, point: Point, cost: float, **more: object) -> None:
         """Append a line to the log."""
@@ -126,7 +127,7 @@ class Pipeline:
 
     def __call__(self, w: np.ndarray, p: np.ndarray) -> Outcome:
         """Search from a guess `w` of the program of the homotopy; `p` are the parameters."""
-        self.log, self.begin = [], time.perf_counter()
+        self.log, self.begin, self.reached = [], time.perf_counter(), False
         program = self.first.program
         if program.formulas.modes:
             return self.hybrid(w, p)
@@ -155,7 +156,7 @@ class Pipeline:
             Sequences beside it that are solved at most.
         """
         settings, self.settings = self.settings, replace(self.settings, most=most)
-        self.log, self.begin = [], time.perf_counter()
+        self.log, self.begin, self.reached = [], time.perf_counter(), False
         try:
             return self.refine(before.program, w, sequence, p, wide=False)
         finally:
@@ -197,6 +198,7 @@ class Pipeline:
             w = point.w
             slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
             elastic = elastic and slack > CLOSED
+            self.reached = point.ok and not slack > CLOSED
             self.note("homotopy", point, float(program.costs(w, p)), sigma=sigma, slack=slack)
         assert point is not None
         return point
@@ -365,8 +367,12 @@ class Pipeline:
     def failed(self, best: Polished, p: np.ndarray) -> Outcome:
         """Return the outcome where no sequence was solved."""
         held = {k: v for k, v in best.slacks.items() if v > CLOSED and k in ("path", "end")}
-        status = "infeasible" if held and best.point.ok else "not converged"
-        text = "the constraints cannot hold together" if held else best.point.status
+        status, text = "not converged", best.point.status
+        if held and self.reached:
+            text = "no sequence of active sets that was tried meets the constraints"
+        elif held:
+            status = "infeasible" if best.point.ok else "not converged"
+            text = "the constraints cannot hold together"
         return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)
 
 

@@ -1,0 +1,53 @@
+"""Every task: its plan has the cost that is known, and an exact simulation follows it."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import explorer as ex
+from explorer.references import library
+from explorer.tasks import tasks
+from explorer.tasks.fuller import FIRST
+from explorer.tasks.relay_regulator import times
+from explorer.tasks.rough_block import switches
+
+
+@functools.cache
+def plan(name):
+    """Return the plan of a task, made once."""
+    return ex.optimize(tasks[name](), tasks[name].guess, progress=False)
+
+
+@pytest.mark.parametrize("name", tasks)
+def test_a_plan_is_what_the_task_says(name):
+    """Stationary, with the known cost, replayed within its bound, and with a source."""
+    task = tasks[name]
+    assert plan(name).ok, plan(name)
+    assert max(plan(name).residuals.values()) < 1e-7
+    assert plan(name).defect < task.defect
+    if task.objective:
+        value, tolerance = task.objective.value, task.objective.tolerance
+        assert plan(name).objective == pytest.approx(value, abs=tolerance)
+    assert task.references
+    assert set(task.references) <= set(library())
+    assert task.references[0] in task().system.references
+    assert name in ex.tasks._repr_html_()
+    assert task.__doc__.startswith("Return")
+
+
+def test_controls_switch_at_the_times_of_the_closed_forms():
+    """To 1e-8: reversal by friction, and what the control does."""
+    turn, brake, _ = switches()
+    assert plan("rough_block").switches[0] == pytest.approx(turn, abs=1e-8)
+    for name, t in (("rough_block", brake), ("relay_regulator", times()[0]), ("fuller", FIRST)):
+        assert np.abs(plan(name).t - t).min() < 1e-8, name
+
+
+def test_a_task_that_does_not_exist_is_refused():
+    with pytest.raises(AttributeError, match="Did you mean 'turbo_car'"):
+        _ = ex.tasks.turbo_cra
+    assert "turbo_car" in dir(ex.tasks)
+    assert "objective 12.1333333" in repr(ex.tasks.turbo_car)
