@@ -6,7 +6,9 @@ times slower, so a test that takes more than UNCOMPILED_SECONDS of the processor
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import importlib
 import os
 import signal
 
@@ -62,8 +64,26 @@ def opened(structure):
     return structure
 
 
+class Address:
+    """What numba says of a function that compiled code calls by its address."""
+
+    llvm_cfunc_wrapper_name = ""
+
+    def __init__(self, function):
+        self.fndesc = self.library = self
+        numbers, words = (ctypes.POINTER(kind) for kind in (ctypes.c_double, ctypes.c_int64))
+        self.called = ctypes.CFUNCTYPE(None, numbers, numbers, words)(function)
+        self.overloads = {None: self}
+
+    def get_pointer_to_function(self, _):
+        """Return the address."""
+        return ctypes.cast(self.called, ctypes.c_void_p).value
+
+
 def kernel(function=None, /, *, inner=False, inline=False):
     """Leave a function as it is written; one that Python calls opens its structures."""
+    if isinstance(function, str) and function.startswith("void(CPointer"):
+        return Address
     if not callable(function):
         return functools.partial(kernel, inner=inner, inline=inline)
     if inner or inline:
@@ -93,6 +113,21 @@ for module in (jit, references, templates, stored):
     for name, stand_in in (plain.STAND_INS | {"store": store, "stored": keep}).items():
         if hasattr(module, name):
             setattr(module, name, kernel if name == "kernel" else stand_in)
+
+
+def number(word):
+    """Return the real number with the bits of a word."""
+    return np.int64(word).view(np.float64)
+
+
+def forward(address, data, out, inp):
+    """Call the C function at an address with two pointers and its data."""
+    pointers = (ctypes.cast(one, ctypes.c_void_p) for one in (out, inp))
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(int(address))(*pointers, int(data))
+
+
+sampled_forcing = importlib.import_module("explorer.kernels.model.sampled_forcing")
+sampled_forcing.number, sampled_forcing.forward = number, forward
 
 
 def too_long(*_):
