@@ -103,6 +103,16 @@ class Rooms:
             and any(file.startswith(f"{name}/") for name in ast.literal_eval(said[1]))
         )  # fmt: skip
 
+    @functools.cache  # noqa: B019
+    def schemes(self, file: str) -> list[str]:
+        """Return the modules of schemes that import a file, at any depth."""
+        own = module_of(ROOT / "explorer" / file)
+        seen, level = {own}, {own}
+        while level:
+            level = {user for name in level for user in self.users.get(name, ())} - seen
+            seen |= level
+        return sorted(name for name in seen if name.startswith("explorer.schemes."))
+
     def uncompiled(self, module: str) -> list[Path]:
         """Return the test files that take a kernel as Python runs it, which is quick."""
         said = f'plain("{module.removeprefix(KERNELS)}")'

@@ -13,6 +13,7 @@ import importlib
 import json
 import os
 import pkgutil
+import resource
 import select
 import signal
 import sys
@@ -26,9 +27,11 @@ import pytest
 
 import explorer
 
-LONG = 60.0  # seconds in which a test that ends at all has ended
-FOREVER = 1e6  # seconds for a single test, which has a limit of its own
+LONG = 30.0  # seconds of the processor in which a test that ends at all has ended
 SURE = 4.0  # times faster it ends as the project stands
+ASLEEP = 600.0  # seconds in which nothing is said, of a process that waits for what never comes
+TRIES = 5  # tests that may fail by chance, or fail anyway, for one mutant
+TWICE = 2  # mutants for which a test was too slow, so that it is not tried for another
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -43,18 +46,32 @@ def key(code: CodeType) -> tuple[str, int]:
     return code.co_name, code.co_firstlineno
 
 
-def exchange(path: str, source: str) -> set[CodeType]:
-    """Give functions of a file the code that they have in a changed source; return what is new."""
-    every, done = [*codes(compile(source, path, "exec"))], set()
-    count = Counter(map(key, every))
-    new = {key(one): one for one in every if count[key(one)] == 1}  # not two lambdas of one line
+def functions_of(folder: str) -> dict[str, list[FunctionType]]:
+    """Return all functions of a package there are, by the path of their file."""
+    found: dict[str, list[FunctionType]] = {}
     gc.unfreeze()  # what the collection of the tests has frozen is not listed
-    for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__.co_filename == path:
-            code = new.get(key(function.__code__))
-            if code is not None and code != function.__code__:
-                function.__code__ = code
-                done |= {code, *codes(code)}
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(folder):
+            found.setdefault(one.__code__.co_filename, []).append(one)
+    gc.freeze()
+    return found
+
+
+def singles(path: str, source: str) -> dict[tuple[str, int], CodeType]:
+    """Return the code of each function of a file, but not of two lambdas of one line."""
+    every = [*codes(compile(source, path, "exec"))]
+    count = Counter(map(key, every))
+    return {key(one): one for one in every if count[key(one)] == 1}
+
+
+def exchange(functions: list[FunctionType], path: str, source: str) -> set[CodeType]:
+    """Give functions of a file the code that they have in a changed source; return what is new."""
+    new, done = singles(path, source), set()
+    for function in functions:
+        code = new.get(key(function.__code__))
+        if code is not None and code != function.__code__:
+            function.__code__ = code
+            done |= {code, *codes(code)}
     return done
 
 
@@ -101,30 +118,34 @@ class Child:
         while left:
             left = left[os.write(self.channel, left) :]
 
-    def run(self) -> None:
-        """Run the tests up to the first that fails."""
+    def run(self, long: float) -> None:
+        """Run the tests up to the first that fails, each for so many seconds at most."""
         for item, following in zip(self.items, [*self.items[1:], None], strict=True):
             self.say(begins=item.nodeid)
-            self.outcome, began = "passed", time.perf_counter()
+            self.outcome, began = "passed", time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, long)  # it ends the process
             sys.settrace(self.watch)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             sys.settrace(None)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             called, hit = self.watch.take()
             self.say(
                 test=item.nodeid, outcome=self.outcome, called=called, hit=hit,
-                slow="too slow" in self.why, seconds=time.perf_counter() - began,
+                slow="too slow" in self.why, seconds=time.process_time() - began,
             )  # fmt: skip
             self.why = ""
             if self.outcome == "failed":
                 return
 
 
-def heard(channel: int, end: float, limit: list[float]) -> Iterator[dict]:
-    """Yield what is said line by line, up to the last line, the end of the process or a time."""
+def heard(channel: int) -> Iterator[dict]:
+    """Yield what is said line by line, up to the end of the process, or that it says no more."""
     rest, said = b"", {}
     while "all" not in said:
-        left = max(0.0, min(end, *limit) - time.monotonic())
-        data = os.read(channel, 1 << 20) if select.select([channel], [], [], left)[0] else b""
+        if not select.select([channel], [], [], ASLEEP)[0]:
+            yield {"asleep": True}
+            return
+        data = os.read(channel, 1 << 20)
         if not data:
             return
         *lines, rest = (rest + data).split(b"\n")
@@ -141,6 +162,8 @@ class Known:
         self.calls: dict[str, set[str]] = {}
         self.seconds: dict[str, float] = {}
         self.slow: set[str] = set()
+        self.late: Counter[str] = Counter()
+        self.sound: set[str] = set()  # passes as the project stands, and soon
         self.broken: set[str] = set()
         self.kills: dict[str, int] = {}
 
@@ -149,8 +172,16 @@ class Known:
         test = said["test"]
         if said["slow"]:
             self.slow.add(test)
+        elif said["outcome"] == "passed" and said["seconds"] < LONG / SURE:
+            self.sound.add(test)
         self.calls[test] = set(said["called"])
         self.seconds[test] = said["seconds"]
+
+    def note_slow(self, test: str) -> None:
+        """Take in that a test was too slow for a mutant."""
+        self.late[test] += 1
+        if self.late[test] >= TWICE:
+            self.slow.add(test)
 
     def ordered(self, items: list, functions: set[str]) -> list:
         """Return the tests that may call one of some functions, in the order to try them in."""
@@ -177,55 +208,62 @@ class Server:
 
     def __init__(self, session, folder: str) -> None:
         self.session, self.folder, self.known = session, folder, Known()
+        self.functions = functions_of(folder)
 
-    def tried(
-        self, items: list, path: str, source: str, seconds: float, long: float = LONG
-    ) -> dict:
-        """Run tests on a mutant in a child; return how that ends and which functions differ."""
+    def tried(self, items: list, path: str, source: str, seconds: int, long: float = LONG) -> dict:
+        """Run tests on a mutant in a child; return which does not pass, and how it ends."""
         receive, send = os.pipe()
         child = os.fork()
         if not child:
             os.close(receive)
-            self.in_child(items, path, source, send)
+            self.in_child(items, path, source, send, seconds, long)
         os.close(send)
-        answer = {"killer": "", "why": "", "functions": [], "all": False}
-        test, end = "", time.monotonic() + seconds
-        limit = [time.monotonic() + long]  # of the test that is run
-        for said in heard(receive, end, limit):
+        answer, test = {"killer": "", "why": ""}, ""
+        for said in heard(receive):
             if "begins" in said:
-                test, limit[0] = said["begins"], time.monotonic() + long
+                test = said["begins"]
             elif "test" in said:
                 if said["outcome"] == "failed":
-                    answer |= {"killer": test, "why": "it fails"}
+                    answer = {"killer": test, "why": "it fails"}
                 elif not said["hit"]:
                     self.known.note(said)
+                elif said["slow"]:
+                    self.known.note_slow(test)
                 test = ""
-            else:
-                answer |= said
-        lasts = not answer["all"] and time.monotonic() >= min(end, *limit)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+            elif "asleep" in said:
+                os.kill(child, signal.SIGKILL)
         os.close(receive)
-        if test and not (lasts and end < limit[0]):
-            answer |= {"killer": test, "why": "it does not end" if lasts else "it ends the process"}
+        ended = os.WTERMSIG(os.waitpid(child, 0)[1])
+        if test and ended != signal.SIGXCPU:  # which says that the time for all of them is over
+            lasts = ended in (signal.SIGPROF, signal.SIGKILL)
+            answer = {"killer": test, "why": "it does not end" if lasts else "it ends the process"}
         return answer
 
-    def in_child(self, items: list, path: str, source: str, channel: int) -> None:
+    def in_child(
+        self, items: list, path: str, source: str, channel: int, seconds: int, long: float
+    ) -> None:
         """Exchange the code, run the tests, and leave."""
         try:
-            gc.disable()
-            done = exchange(path, source) if path else set()
-            gc.enable()
+            signal.signal(signal.SIGPROF, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+            done = exchange(self.functions.get(path, []), path, source) if path else set()
             child = Child(items, channel, Watch(self.folder, done))
-            named = sorted({name(one) for one in done})
-            child.say(functions=named)
             if done or not path:
                 self.session.config.pluginmanager.register(child)
-                child.run()
+                child.run(long)
             child.say(all=True)
         finally:
             os._exit(0)
+
+    def differing(self, path: str, source: str) -> set[str]:
+        """Return the names of the functions whose code another source changes."""
+        new = singles(path, source)
+        return {
+            name(one.__code__)
+            for one in self.functions.get(path, [])
+            if new.get(key(one.__code__), one.__code__) != one.__code__
+        }
 
     def answer(self, asked: dict) -> dict:
         """Try a mutant on the tests of some files that may find it."""
@@ -233,15 +271,17 @@ class Server:
         items = [
             i for n in asked["names"] for i in self.session.items if i.nodeid.startswith(f"{n}::")
         ]
-        functions = set(self.tried([], path, asked["source"], asked["seconds"])["functions"])
-        end = time.monotonic() + asked["seconds"]
-        while True:
+        functions = self.differing(path, asked["source"])
+        answer = {"killer": "", "why": ""}
+        for _ in range(TRIES) if functions else ():
             left = self.known.ordered(items, functions)
-            answer = self.tried(left, path, asked["source"], max(1.0, end - time.monotonic()))
+            answer = self.tried(left, path, asked["source"], asked["seconds"])
             killer = answer["killer"]
             if not killer or self.sure([i for i in items if i.nodeid == killer], answer, asked):
-                return answer | {"left": self.known.unsure(items, functions)}
+                break
+            answer = {"killer": "", "why": ""}
             items = [one for one in items if one.nodeid != killer]
+        return answer | {"left": self.known.unsure(items, functions)}
 
     def sure(self, item: list, answer: dict, asked: dict) -> bool:
         """Whether a test does not pass once more, alone, and passes as the project stands.
@@ -249,13 +289,14 @@ class Server:
         One that does not end passes then well within the time that the mutant has had.
         """
         path, killer = str(Path(self.folder) / asked["file"]), answer["killer"]
-        again = self.tried(item, path, asked["source"], FOREVER)
+        again = self.tried(item, path, asked["source"], asked["seconds"])
         if not again["killer"]:
             return False
-        long = LONG / SURE if again["why"] == "it does not end" else LONG
-        if self.tried(item, "", "", FOREVER, long)["killer"]:
-            self.known.broken.add(killer)
-            return False
+        if killer not in self.known.sound:
+            if self.tried(item, "", "", asked["seconds"], LONG / SURE)["killer"]:
+                self.known.broken.add(killer)
+                return False
+            self.known.sound.add(killer)
         answer["why"] = again["why"]
         self.known.kills[killer] = self.known.kills.get(killer, 0) + 1
         return True

@@ -23,7 +23,7 @@ from explorer import cache
 ROOT = Path(__file__).parents[1]
 MARKS = ("-m", "not browser and not quiet", "-p", "no:cacheprovider", "-q")
 SHORT = "0.5"  # seconds of the processor for a test of which nothing is compiled
-QUICK = 90.0  # seconds in which a mutant is tried where all is imported
+QUICK = 15  # seconds of the processor in which a mutant is tried where all is imported
 SILENT = 900.0  # seconds after which a server that has not answered is given up
 LONG = 60.0  # seconds of the processor, beside those of compiling, in which a test has ended
 SURE = 4.0  # times faster it ends as the project stands
@@ -81,6 +81,16 @@ class Copy:
         said = ran.stdout.strip().splitlines()
         return Found(failed[0] if failed else said[-1] if said else "pytest", "it fails")
 
+    def recorded(self, schemes: list[str], seconds: float) -> dict[str, dict[str, str]]:
+        """Return digests of what runs of the gallery record, as far as they come in time."""
+        said = self.folder.parent / "runs.jsonl"
+        with said.open("w") as out, contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                [sys.executable, "tests/mutant_runs.py", *schemes], cwd=self.folder, stdout=out,
+                stderr=subprocess.DEVNULL, timeout=seconds, env=self.environment(),
+            )  # fmt: skip
+        return dict(map(json.loads, said.read_text("utf-8").splitlines()))
+
 
 class Served:
     """A process that has imported everything, asked about one mutant after the other."""
@@ -97,7 +107,7 @@ class Served:
         os.close(there), os.close(back)
         self.write = os.fdopen(write, "w")
 
-    def ask(self, mutant: Mutant, names: list[str], seconds: float) -> dict | None:
+    def ask(self, mutant: Mutant, names: list[str], seconds: int) -> dict | None:
         """Return which test fails, and which tests have not been run; None if no answer comes."""
         asked = {"file": mutant.file, "source": mutant.source, "names": names, "seconds": seconds}
         answer, end = b"", time.monotonic() + SILENT
@@ -157,6 +167,7 @@ class Trial:
     def __init__(self, copy: Copy, drawn: dict[Mutant, list[str]], seconds: float) -> None:
         self.copy, self.drawn, self.seconds = copy, drawn, seconds
         self.served: dict[bool, Served] = {}
+        self.runs: dict[str, dict[str, dict[str, str]]] = {}  # by schemes, of each run
         self.sound: dict[tuple[str, float], bool] = {}
 
     def server(self, compiled: bool) -> Served:
@@ -200,6 +211,23 @@ class Trial:
             if found.why and self.passes(found.test, found.why):
                 return found
             without.append(found.test)
+
+    def same(self, mutant: Mutant, schemes: list[str]) -> str:
+        """Return how many arrays of runs are the same to the last bit, or the first that differs."""
+        asked = " ".join(schemes)
+        if asked not in self.runs:
+            self.runs[asked] = self.copy.recorded(schemes, self.seconds)
+        with made(self.copy, mutant):
+            found = self.copy.recorded(schemes, self.seconds)
+        for run, arrays in self.runs[asked].items():
+            theirs = found.get(run)
+            if theirs is None:
+                return f"no result of {run}"
+            for name in arrays.keys() | theirs.keys():
+                if arrays.get(name) != theirs.get(name):
+                    return f"another {name} of {run}"
+        count = sum(map(len, self.runs[asked].values()))
+        return f"run: {count} arrays of {len(found)} runs bitwise equal"
 
     def passes(self, test: str, why: str) -> bool:
         """Whether a test passes as the project stands, and well within the time of a mutant."""

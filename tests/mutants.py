@@ -106,6 +106,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="a file for a JSON line of each")
     parser.add_argument("--again", action="store_true", help="try what survived in that file again")
     parser.add_argument("--stage", choices=("quick", "room"), help="only one of the two")
+    parser.add_argument(
+        "--equivalence", action="store_true",
+        help="compare what runs of the gallery record with and without what has survived",
+    )  # fmt: skip
     asked = parser.parse_args(arguments)
     files = sorted(
         path for room in asked.rooms for base in [ROOT / "explorer" / room]
@@ -127,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     log = Log(asked.out, asked.again)
     with tempfile.TemporaryDirectory(dir=cache.directory().parent) as folder:
         trial = Trial(Copy(Path(folder)), tests, asked.seconds)
-        for mutant in drawn if asked.stage != "room" else ():
+        for mutant in drawn if asked.stage != "room" and not asked.equivalence else ():
             if log.of(mutant):
                 continue
             began = time.monotonic()
@@ -136,6 +140,11 @@ def main(arguments: list[str] | None = None) -> int:
             more = {} if found.test else {"left": left}
             log.add(mutant, result, found, stage="child", seconds=time.monotonic() - began, **more)
         trial.close()
+        for mutant in drawn if asked.equivalence else ():
+            if (log.of(mutant) or {"result": OPEN})["result"] in (OPEN, "survived", "equivalent"):
+                print(f"{mutant}  {trial.same(mutant, rooms.schemes(mutant.file))}", flush=True)
+        if asked.equivalence:
+            return 0
         for mutant in drawn if asked.stage != "quick" else ():
             known = log.of(mutant)
             if known and known["result"] != OPEN:
