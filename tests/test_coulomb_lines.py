@@ -197,6 +197,35 @@ def test_what_one_way_does_not_solve_another_does():
         space.update(real)
 
 
+@for_each("unit", [1e-6, 1.0, 1e6])
+def test_a_residual_is_judged_by_what_is_given(unit):
+    """Impulses that are off by a millionth are not taken, nor exact ones refused, in any unit."""
+    space, log = lines.along_lines.__globals__, []
+    real = {name: space[name] for name in ("exchange", "complementarity")}
+    try:
+        for error in (0.0, 1e-6):
+
+            def first(*given, error=error):
+                status = real["exchange"](*given)
+                given[0].P[:] *= 1 + error
+                return status
+
+            space["exchange"] = first
+            space["complementarity"] = lambda *given: (
+                log.append(1) or real["complementarity"](*given)
+            )
+            case = Case(1)
+            exact = unit * case.exact()
+            case.c.q[:] *= unit
+            log.clear()
+            status, off = lines.along_lines(case.c, options(tol=1e-9), case.work)
+            assert (status, bool(log)) == (SUCCESS, error > 0)
+            assert off <= 1e-9 * abs(case.c.q).max()
+            np.testing.assert_allclose(case.c.P, exact, rtol=1e-8, atol=1e-9 * unit)
+    finally:
+        space.update(real)
+
+
 def test_sweeps_end_where_they_should():
     case = Case(2)
     c = case.c
