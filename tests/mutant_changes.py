@@ -39,16 +39,27 @@ _LAYOUT = re.compile(r"^\w+ = Annotated\[np\.ndarray, \w+\[(?::, )*::2\]\]$")
 
 
 @functools.cache
-def reasons() -> dict[tuple[str, str], str]:
-    """Return why no test can kill a mutant, by its file and its line as it becomes."""
-    return {(one["file"], one["line"]): one["why"] for one in json.loads(KNOWN.read_text("utf-8"))}
+def known() -> dict[tuple[str, str], list[dict[str, str]]]:
+    """Return what no test can kill, by its file and its line as it becomes, with how it was shown.
+
+    "shown" says what has been run and compared ("run: ...") or only thought ("argued"), "why" the
+    reason, and "in" the function, if the same line stands in others.
+    """
+    found: dict[tuple[str, str], list[dict[str, str]]] = {}
+    for one in json.loads(KNOWN.read_text("utf-8")):
+        found.setdefault((one["file"], one["line"]), []).append(one)
+    return found
 
 
-def equivalent(file: str, line: str) -> bool:
-    """Whether no test can kill the mutant of a file that has this line."""
-    place = file.startswith("kernels/friction/") and _PLACE.search(line) is not None
+def equivalent(mutant: Mutant) -> bool:
+    """Whether no test can kill a mutant."""
+    line = mutant.text
+    place = mutant.file.startswith("kernels/friction/") and _PLACE.search(line) is not None
     alike = any(one.search(line) for one in (_BAND, _NOTHING, _LAYOUT))
-    return place or alike or (file, line) in reasons()
+    entries = known().get((mutant.file, line), ())
+    return (
+        place or alike or any(one.get("in", mutant.function) == mutant.function for one in entries)
+    )
 
 
 class Mutant(NamedTuple):
@@ -62,6 +73,20 @@ class Mutant(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.before}  ->  {self.after}"
+
+    @property
+    def text(self) -> str:
+        """The line that is changed, as it becomes."""
+        return self.source.splitlines()[self.line - 1].strip()
+
+    @property
+    def function(self) -> str:
+        """The innermost function that the line stands in; an empty text for none."""
+        around = [
+            node for node in ast.walk(ast.parse(self.source))
+            if isinstance(node, ast.FunctionDef) and node.lineno <= self.line <= (node.end_lineno or 0)
+        ]  # fmt: skip
+        return max(around, key=lambda node: node.lineno).name if around else ""
 
 
 def named(target: ast.expr) -> bool:

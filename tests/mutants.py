@@ -50,12 +50,12 @@ class Log:
 
     def of(self, mutant: Mutant) -> dict:
         """Return what is known of a mutant; nothing if that is empty."""
-        return self.rows.get((mutant.file, mutant.line, mutant.before, text(mutant)), {})
+        return self.rows.get((mutant.file, mutant.line, mutant.before, mutant.text), {})
 
     def add(self, mutant: Mutant, result: str, found: Found, **more: object) -> None:
         """Write down and print what has been found."""
         row = {k: v for k, v in mutant._asdict().items() if k != "source"}
-        row |= {"text": text(mutant), "result": result, "killer": found.test, "why": found.why}
+        row |= {"text": mutant.text, "result": result, "killer": found.test, "why": found.why}
         row |= more
         self.rows[mutant.file, mutant.line, mutant.before, row["text"]] = row
         print(f"{result:12} {mutant}  {found.test} {found.why}".rstrip(), flush=True)
@@ -64,16 +64,11 @@ class Log:
                 file.write(json.dumps(row) + "\n")
 
 
-def text(mutant: Mutant) -> str:
-    """Return the line that is changed, as it becomes."""
-    return mutant.source.splitlines()[mutant.line - 1].strip()
-
-
 def result_of(found: Found, mutant: Mutant) -> str:
     """Return the class that a mutant belongs to when its tests have been run."""
     if found.test:
         return "does not end" if found.why == "it does not end" else "killed"
-    return "equivalent" if equivalent(mutant.file, text(mutant)) else "survived"
+    return "equivalent" if equivalent(mutant) else "survived"
 
 
 def summary(results: list[tuple[str, str]]) -> str:

@@ -78,13 +78,12 @@ def furthest(ws: Workspace, record: Record, tally: Tally, first: int, t: float, 
     ``start`` holds w and x' there. ``ending`` and ``tally[0].made``: as behind a phase.
     """
     el, ending, states = ws.element, ws.ending, record.states
-    most = len(record.begin)
+    behind = min(first + GRADED, len(record.begin) - 1)
     room = rest
     made = 0
-    while made < GRADED and first + made + 1 < most:
-        e = first + made
+    for e in range(first, behind):
         length = longest(ws, t, states[e], states[e + 1], room)
-        last = length <= CLOSE * rest or made == GRADED - 1 or e + 2 >= most
+        last = length <= CLOSE * rest or e == behind - 1
         room = length
         length = length if last else 0.5 * length
         if not (length > 0.0 and solved(ws, t, states[e], states[e + 1], length)):

@@ -1,0 +1,144 @@
+"""Where the march of FESD stands between two active sets, as Python runs its kernels."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from loops import for_each
+from plain import plain
+
+from explorer.codes import NO_ACTIVE_SET, NOT_FINITE
+from explorer.kernels.fesd.structures import FOLD, SURFACE
+
+entering, folding = plain("fesd.enter"), plain("fesd.fold")
+
+
+class State:
+    """Functions of a state: c and its slopes, x' and its slopes by the multipliers."""
+
+    def __init__(self, monkeypatch, seed: int, n: int = 3, n_c: int = 4, n_sel: int = 2):
+        rng = np.random.default_rng(seed)
+        self.x, self.rate, self.by_sel = (
+            rng.normal(size=n),
+            rng.normal(size=n),
+            rng.normal(size=(n, n_sel)),
+        )
+        self.c, self.by_x, self.by_t = (
+            rng.normal(size=n_c),
+            rng.normal(size=(n_c, n)),
+            rng.normal(size=n_c),
+        )
+        problem = SimpleNamespace(
+            n_x=n, n_c=n_c, n_sel=n_sel, inp=np.full(1 + n + n_sel, np.nan), out=np.full(99, np.nan),
+            c=np.full(n_c * (2 + n), np.nan),
+        )  # fmt: skip
+        mode = SimpleNamespace(sign=np.full(n_c, 1, np.int8))
+        self.ws = SimpleNamespace(
+            element=SimpleNamespace(problem=problem, mode=mode), end=rng.normal(size=n_sel),
+            pattern=SimpleNamespace(near=np.full(n_c, -1)),
+            start=SimpleNamespace(c=np.full(n_c, np.nan), tolerance=np.full(n_c, np.nan)),
+        )  # fmt: skip
+        self.phases = SimpleNamespace(
+            t=np.zeros(2), slope=np.full(2, np.nan), x=np.zeros((2, n)), before=np.zeros((2, n))
+        )
+
+        def switching(problem):
+            assert problem.inp.tolist() == [self.t, *self.x, *self.ws.end]
+            problem.c[:] = np.concatenate([self.c, self.by_x.ravel(), self.by_t])
+
+        def flow(problem):
+            told = [self.rate, np.full(n * n, np.nan), self.by_sel.ravel()]
+            problem.out[: n + n * n + n * n_sel] = np.concatenate(told)
+
+        space = entering.look.__globals__
+        monkeypatch.setitem(space, "switching", switching)
+        monkeypatch.setitem(space, "flow", flow)
+
+    def look(self, kind=0, which=-1, t=2.0, h=0.1) -> int:
+        self.t = t
+        return entering.look(self.ws, t, self.x, h, kind, which, self.phases, 1)
+
+    def sizes(self, t=2.0, h=0.1) -> np.ndarray:
+        """Return what each c may come to within h, and what t rounds to."""
+        moves = np.abs(self.x) + h * (np.abs(self.rate) + np.abs(self.by_sel).sum(axis=1))
+        return (h + 1e-3 * t) * np.abs(self.by_t) + np.abs(self.by_x) @ moves
+
+
+@for_each("seed", range(4))
+def test_functions_that_are_zero_beside_what_they_may_come_to_are_listed(monkeypatch, seed):
+    state = State(monkeypatch, seed)
+    size = state.sizes()
+    state.c[:2] = 0.9 * entering.ZERO * size[0], -1.1 * entering.ZERO * size[1]
+    assert state.look() == 1
+    start, near = state.ws.start, state.ws.pattern.near
+    np.testing.assert_allclose(start.tolerance, entering.TOLERANCE * size)
+    assert (near[0], start.c[0]) == (0, 0)
+    assert start.c[1:].tolist() == state.c[1:].tolist()
+    assert state.ws.element.mode.sign.tolist() == [1, *np.sign(state.c[1:])]
+    assert state.phases.t[1] == 2.0
+    assert state.phases.x[1].tolist() == state.x.tolist()
+    assert state.phases.before[1].tolist() == state.rate.tolist()
+    assert np.isnan(state.phases.slope[1])
+
+
+@for_each("seed", range(4))
+def test_a_surface_that_is_met_or_slid_on_is_among_them_whatever_its_value(monkeypatch, seed):
+    state = State(monkeypatch, seed)
+    state.ws.element.mode.sign[:] = [1, 0, -1, 1]
+    assert state.look(SURFACE, 2) == 2
+    assert state.ws.pattern.near[:2].tolist() == [1, 2]
+    assert state.ws.start.c.tolist() == [state.c[0], 0, 0, state.c[3]]
+    assert state.ws.element.mode.sign.tolist() == [1, 0, -1, 1], "those of before"
+    slope = state.by_t[2] + state.by_x[2] @ state.rate
+    assert state.phases.slope[1] == pytest.approx(slope)
+    state.c[0] = np.inf
+    assert state.look() == -NOT_FINITE
+
+
+def test_more_zeros_than_can_be_told_apart_are_refused(monkeypatch):
+    most = entering.look.__globals__["MOST"]
+    for n_c, expected in ((most, most), (most + 1, -NO_ACTIVE_SET)):
+        state = State(monkeypatch, 0, n_c=n_c)
+        state.c[:] = 0.0
+        assert state.look() == expected
+
+
+@for_each("entries", [3, 4, 8, 99])
+def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries):
+    """Each has half of the length that is left, and the last, of no length, the whole of it."""
+    space, first, t0, fold = folding.furthest.__globals__, 1, 3.0, 3.7
+    written = []
+    ws = SimpleNamespace(
+        element=SimpleNamespace(mode=SimpleNamespace(zeros=[5])), ending=[SimpleNamespace()]
+    )
+    record = SimpleNamespace(states=np.arange(entries + 1), begin=np.zeros(entries))
+    tally = [SimpleNamespace(made=-1)]
+    spans = []
+
+    def solved(_, t, x, end, length):
+        assert end == x + 1
+        spans.append(length)
+        return int(t + length <= fold)
+
+    monkeypatch.setitem(space, "solved", solved)
+    monkeypatch.setitem(space, "write", lambda _, record, e, t: written.append((e, t, spans[-1])))
+    monkeypatch.setitem(space, "follow", lambda _: None)
+    assert folding.furthest(ws, record, tally, first, t0, 1.0) == 1
+    made = len(written)
+    assert tally[0].made == made
+    assert (ws.ending[0].kind, ws.ending[0].which, ws.ending[0].bound) == (FOLD, 5, 0)
+    assert [e for e, *_ in written] == [*range(first, first + made)]
+    assert made <= entries - 1 - first
+    reached = t0
+    for _, t, length in written[:-1]:
+        assert t == pytest.approx(reached)
+        assert length == pytest.approx((fold - t) / 2, rel=2e-3)
+        reached = t + length
+    _, t, length = written[-1]
+    assert t == pytest.approx(reached)
+    assert t + length == pytest.approx(fold, abs=1e-3 * (fold - t))
+    assert made == entries - 1 - first or length <= folding.CLOSE or made == folding.GRADED
+    assert folding.furthest(ws, record, tally, entries - 1, t0, 1.0) == 0
+    assert folding.furthest(ws, record, tally, first, fold + 1e-9, 1.0) == 0
