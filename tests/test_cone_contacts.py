@@ -388,6 +388,24 @@ def test_contacts_that_do_not_feel_each_other_take_one_step(seed):
     case.law(P)
 
 
+def test_a_step_of_newtons_method_does_not_feel_what_its_matrix_held():
+    """Contacts in a row, of which each feels its neighbours: a narrow band of a wide matrix."""
+    for seed, reach in ((0, 0), (3, 0), (0, 1), (3, 1)):
+        case = Case(seed, m=8)
+        k = np.arange(24) // 3
+        near = abs(np.subtract.outer(k, k)) <= reach
+        at = case.contacts.act[case.place3.ravel()]  # three rows each, where seed % 3 == 0
+        case.contacts.D[np.ix_(at, at)] *= near
+        found = []
+        for held in (0.0, np.nan):
+            case.laid_out(np.full(24, 0.3))
+            blocks.residual(case.cones, 0.1)
+            case.work.A[:] = held
+            assert newton.newton(case.cones, 0.1)
+            found.append(case.work.vec[blocks.P, :24].tolist())
+        assert found[0] == found[1]
+
+
 def test_newtons_method_is_tried_the_rarer_the_more_sweeps_have_not_sufficed():
     """After 1, 3, 7, 15, ... sweeps, with patience 1, 2, 4, 8, ...; then by its two ways round."""
     case = Case(3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import json
 import re
@@ -20,7 +21,7 @@ from explorer.models import models
 from explorer.panels import panels
 from explorer.panels.sensitivity.state import SensitivitySession, constraint_names
 from explorer.parameters import knobs_of
-from explorer.quantities import unit
+from explorer.quantities import number, unit
 from explorer.systems.units import constraint_units
 from explorer.verification.constraint_rates import constraint_drifts, constraint_rates
 from explorer.views.twins import pair
@@ -119,7 +120,9 @@ def test_formulations_are_compared_and_the_penalty_falls_as_one_over_alpha():
         assert one.phi == np.abs(one.run.phi).max()
     figure = ex.views.formulations(found)
     assert {"index1", "projected", "penalty", "error at the end"} <= {t.name for t in figure.data}
+    timed = dataclasses.replace(found, runs=(dataclasses.replace(found.runs[0], seconds=0.25),))
     assert "projected" in repr(found)
+    assert repr(timed).split()[-1] == number(250.0, 2), "in ms"
     assert "projected" in found._repr_html_()
     with pytest.raises(ex.NotApplicable, match="declares no constraints"):
         ex.study.formulations(ex.models.bouncing_ball())

@@ -13,6 +13,7 @@ from explorer.codes import NO_ACTIVE_SET, NOT_FINITE
 from explorer.kernels.fesd.structures import FOLD, SURFACE
 
 entering, folding = plain("fesd.enter"), plain("fesd.fold")
+marching, recorded = plain("fesd.march"), plain("fesd.recorded")
 
 
 class State:
@@ -142,3 +143,43 @@ def test_elements_get_shorter_towards_a_fold_and_end_there(monkeypatch, entries)
     assert made == entries - 1 - first or length <= folding.CLOSE or made == folding.GRADED
     assert folding.furthest(ws, record, tally, entries - 1, t0, 1.0) == 0
     assert folding.furthest(ws, record, tally, first, fold + 1e-9, 1.0) == 0
+
+
+def test_the_last_phase_begins_again_as_it_began(monkeypatch):
+    space, told = marching.resume.__globals__, []
+    monkeypatch.setitem(space, "restore", lambda el, phases, p: told.append((el, phases, p)))
+    monkeypatch.setitem(space, "copy", lambda source, target: told.append((source, target)))
+    element = SimpleNamespace(solver=SimpleNamespace(newton=[SimpleNamespace(factored=1.0)]))
+    kept = SimpleNamespace(before="start of the phase")
+    march = [SimpleNamespace(phases=3)]
+    marching.resume(
+        SimpleNamespace(element=element, kept=kept, start="start", march=march), "phases"
+    )
+    assert told == [(element, "phases", 2), ("start of the phase", "start")]
+    assert element.solver.newton[0].factored == 0
+
+
+def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
+    """K as it is recorded; of the multipliers those that slide, each in its own column."""
+    space, told, rng = recorded.load.__globals__, [], np.random.default_rng(0)
+    monkeypatch.setitem(space, "restore", lambda el, phases, p: told.append(p))
+    monkeypatch.setitem(space, "hold_at", lambda drive, t, near: told.append((t, near)))
+    stages, n, n_sel, slide = 2, 3, 4, [3, 1]
+    B = np.zeros((n_sel, len(slide)))
+    B[slide, range(len(slide))] = 1.0
+    B[0] = -1.0
+    el = SimpleNamespace(
+        stages=SimpleNamespace(K=np.full((stages, n), np.nan), W=np.full((stages, 2), np.nan)),
+        mode=SimpleNamespace(B=B, active=[SimpleNamespace(sliding=2)]),
+        problem=SimpleNamespace(n_x=n, n_sel=n_sel, drive=None),
+        solver=SimpleNamespace(newton=[SimpleNamespace(h=0.0, factored=1.0)]),
+    )
+    record = SimpleNamespace(
+        phase=[7, 8, 9], begin=[0.0, 1.0, 2.0], length=[1.0, 1.0, 0.5],
+        slopes=rng.normal(size=(3, stages * n)), mult=rng.normal(size=(3, stages * n_sel)),
+    )  # fmt: skip
+    recorded.load(el, record, None, 2, 0.25)
+    assert told == [9, (2.0, 0.5e-9)]
+    assert el.stages.K.tolist() == record.slopes[2].reshape(stages, n).tolist()
+    assert el.stages.W.tolist() == record.mult[2].reshape(stages, n_sel)[:, slide].tolist()
+    assert (el.solver.newton[0].h, el.solver.newton[0].factored) == (0.25, 0)

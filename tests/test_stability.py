@@ -329,6 +329,13 @@ def test_a_question_that_makes_no_sense_is_refused_in_a_sentence(arguments, said
     assert str(refusal.value).endswith(".")
 
 
+def test_roots_that_are_real_have_no_period_and_no_damping():
+    """The central difference beyond its limit omega h = 2."""
+    found = stability("central difference", omega_h=[1.9, 2.1])
+    assert np.isfinite(found.damping).tolist() == [True, False]
+    assert np.isfinite(found.period_error).tolist() == [True, False]
+
+
 def test_what_does_not_oscillate_has_no_period():
     found = stability("average acceleration", 1.5)
     assert np.isnan(found.period_error).all()
