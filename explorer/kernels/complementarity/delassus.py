@@ -37,6 +37,7 @@ __all__ = [
     "jump",
     "push",
     "respond",
+    "solve_with",
 ]
 
 # what is factored: A, M, M + c C; what x, w and the jump of v are per unit of each z

@@ -33,8 +33,9 @@ from explorer.kernels.complementarity.delassus import along, push
 from explorer.kernels.complementarity.lcp import solve
 from explorer.kernels.complementarity.structures import Lcp
 from explorer.kernels.linear_algebra.saddle_point import solve_step
-from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force
-from explorer.kernels.model.structures import FORCE, GAP
+from explorer.kernels.model.held_inputs import hold
+from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force, scatter
+from explorer.kernels.model.structures import FORCE, GAP, MASS
 from explorer.kernels.references import kernel, refer
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
@@ -296,6 +297,43 @@ def start(problem: Problem, record: Record, shared: Shared, row: int) -> None:
     all_forces(shared.task.problem, shared.task.record, shared.task.work, row)
 
 
+@kernel(inner=True)
+def next_interval(problem: Problem, record: Record, work: Workspace, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs; return whether it could: the equations are regular.
+
+    Accelerations and multipliers jump: M a - G' lam = F+ - F-, G a = 0.
+    """
+    bundles, matrices, n, jump = problem.bundles, problem.matrices, problem.sizes.n, work.dx
+    look(problem, record, work, row)
+    for i in range(work.rows.size):
+        work.rows[i] = problem.G.val[i]
+    evaluate(bundles, MASS)
+    scatter(matrices.M_flat, 1.0, bundles.out, 0, matrices.places.M)
+    force(bundles, FORCE, problem.linear, jump)
+    hold(problem.grid.drive, bundles.inp, k)
+    force(bundles, FORCE, problem.linear, work.F)
+    if not factor(problem, work, 0.0, work.none):
+        return False
+    for j in range(n):
+        jump[j] = work.F[j] - jump[j]
+    for c in range(problem.sizes.constraints):
+        jump[n + c] = 0.0
+    solve_step(problem.saddle, jump)
+    for j in range(n):
+        record.a[row, j] += jump[j]
+    for c in range(problem.sizes.constraints):
+        record.lam[row, c] += jump[n + c]
+    look(problem, record, work, row)
+    all_forces(problem, record, work, row)
+    return True
+
+
+@template
+def cross(problem: Problem, record: Record, shared: Shared, row: int, k: int) -> bool:
+    """Do `next_interval`."""
+    return next_interval(shared.task.problem, shared.task.record, shared.task.work, row, k)
+
+
 @template
 def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float, t1: float) -> int:
     """Take a step and write row + 1; return a status."""
@@ -310,4 +348,4 @@ def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float
 def run(problem: Problem, record: Record, work: Workspace) -> int:
     """March from row state.row to the last one; return a status of `explorer.codes`."""
     shared = Shared(work.state, refer(Task(problem, record, work)))
-    return march(start, advance, refer(problem), refer(record), shared)
+    return march(start, cross, advance, refer(problem), refer(record), shared)

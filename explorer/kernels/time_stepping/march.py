@@ -1,7 +1,8 @@
 """The march of a one-step scheme: rows are taken one by one until t_end.
 
-A scheme is a `begin`, which is done at the row where the march begins, and a `step`. It hands both
-over, so the loop stands once, and nothing of it costs. Both take the scheme's own structures:
+A scheme is a `begin`, which is done at the row where the march begins, a `cross`, which goes on to
+the next interval of the inputs, and a `step`. It hands them over, so the loop stands once, and
+nothing of it costs. They take the scheme's own structures:
 
     problem.grid    a `Grid`
     record.t        (n_t,) s; the row where the march begins is given
@@ -24,7 +25,7 @@ __all__ = ["AGAIN", "BREAK", "FULL", "UNFACTORED", "Grid", "changes_at", "march"
 FULL = -1  # the record is full: call again with a larger one
 UNFACTORED = -2  # factors for another step are wanted: make them and call again
 AGAIN = -3  # within the march: the step is taken again, with another h
-BREAK = -4  # inputs change at this row: correct what is carried and call again
+BREAK = -4  # inputs change at this row, and `cross` cannot: correct what is carried and call again
 
 
 class Grid(NamedTuple):
@@ -34,21 +35,18 @@ class Grid(NamedTuple):
     steps: int  # how many there are; 0: as many as it takes
     even: bool  # whether all but the last are of one size
     drive: Drive  # where inputs change
-    returns: bool  # whether the march ends there, with BREAK
 
 
 @kernel(inline=True)
 def changes_at(grid: Grid, t: float) -> bool:
-    """Whether inputs change at a time."""
-    found = False
-    for k in range(grid.drive.t.size):
-        found = found or abs(grid.drive.t[k] - t) <= 1e-12 * grid.t_end
-    return found
+    """Whether the present interval of the inputs begins at a time."""
+    k = grid.drive.now[0]
+    return k > 0 and abs(grid.drive.t[k - 1] - t) <= 1e-12 * grid.t_end
 
 
 @template
-def march(begin: Any, step: Any, problem: Any, record: Any, work: Any) -> int:
-    """March from row state.row to t_end; return a status, FULL or UNFACTORED."""
+def march(begin: Any, cross: Any, step: Any, problem: Any, record: Any, work: Any) -> int:
+    """March from row state.row to t_end; return a status, FULL, UNFACTORED or BREAK."""
     t, state, grid = record.t, work.state, problem.grid
     t_end, steps, even = grid.t_end, grid.steps, grid.even
     drive, row = grid.drive, state[0].row
@@ -72,11 +70,10 @@ def march(begin: Any, step: Any, problem: Any, record: Any, work: Any) -> int:
             t[row] = t1
             state[0].row = row
             if k < breaks.size and breaks[k] <= t1 + close:
-                k += 1
-                if grid.returns:
+                while k < breaks.size and breaks[k] <= t1 + close:
+                    k += 1
+                if not cross(problem, record, work, row, k):
                     return BREAK
-                hold(drive, problem.bundles.inp, k)
-                begin(problem, record, work, row)
         elif status != AGAIN:
             return status
     return SUCCESS

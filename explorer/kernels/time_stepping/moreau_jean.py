@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from explorer.codes import SUCCESS
 from explorer.kernels.friction.coulomb import STICK
+from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import ROUND, fill, force
 from explorer.kernels.model.structures import FORCE
 from explorer.kernels.references import kernel, refer, value_of
@@ -138,6 +139,14 @@ def start(problem: Problem, record: Record, shared: Shared, row: int) -> None:
 
 
 @template
+def cross(problem: Problem, record: Record, shared: Shared, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs; return whether it could."""
+    hold(problem.grid.drive, problem.bundles.inp, k)
+    begin(shared.task.problem, shared.task.record, shared.task.work, row)
+    return True
+
+
+@template
 def advance(problem: Problem, record: Record, shared: Shared, row: int, h: float, t1: float) -> int:
     """Take a step and write row + 1; return a status."""
     work, task = shared.work, shared.task
@@ -178,4 +187,4 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
     Return a status, or `march.UNFACTORED`: factors for the step state.factored are wanted.
     """
     shared = Shared(work.state, refer(work), refer(Task(problem, record, work)))
-    return march(start, advance, refer(problem), refer(record), shared)
+    return march(start, cross, advance, refer(problem), refer(record), shared)

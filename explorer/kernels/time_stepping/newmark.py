@@ -22,8 +22,10 @@ a_0 += (alpha_m - alpha_f) (h - h_before) (a_0 - a_before) / h_before, else orde
 
 from explorer.codes import SUCCESS
 from explorer.kernels.jit import kernel
-from explorer.kernels.linear_algebra.dense_lu import lu_solve
-from explorer.kernels.model.inputs import fill
+from explorer.kernels.linear_algebra.dense_lu import lu_factor, lu_solve
+from explorer.kernels.model.held_inputs import hold
+from explorer.kernels.model.inputs import evaluate, fill
+from explorer.kernels.model.structures import FORCE
 from explorer.kernels.structures import Vector
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.bilinear_springs import bilinear
@@ -47,6 +49,43 @@ def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     if problem.method.interpolated:
         fill(problem.bundles.inp, t[row], record.q[row], record.v[row], n)
         forces(problem, work.F0)
+
+
+@kernel(inline=True)
+def cross(problem: Problem, record: Record, work: Workspace, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs: accelerations jump by M^-1 (F+ - F-).
+
+    Return whether it could: M is regular.
+    """
+    bundles, bands, M, W, n = (
+        problem.bundles,
+        problem.bands,
+        problem.matrices.M,
+        work.W,
+        work.x.size,
+    )
+    below, above, jump = bands.mass_below, bands.mass_above, work.r
+    fill(bundles.inp, record.t[row], record.q[row], record.v[row], n)
+    if problem.options.moves:
+        mass(problem)
+    for i in range(n):
+        for j in range(max(0, i - below), min(n, i + above + below + 1)):
+            W[i, j] = M[i, j] if j <= i + above else 0.0
+    if lu_factor(W, n, below, above, work.pivots) != 0:
+        return False
+    evaluate(bundles, FORCE)  # springs do not jump
+    for i in range(n):
+        jump[i] = -bundles.out[i]
+    hold(problem.grid.drive, bundles.inp, k)
+    evaluate(bundles, FORCE)
+    for i in range(n):
+        jump[i] += bundles.out[i]
+    lu_solve(W, n, below, above, work.pivots, jump)
+    for i in range(n):
+        record.a[row, i] += jump[i]
+        work.true0[i] += jump[i]
+    begin(problem, record, work, row)
+    return True
 
 
 @kernel(inline=True)
@@ -205,9 +244,9 @@ def step(problem: Problem, record: Record, work: Workspace, row: int, h: float, 
 
 @kernel()
 def run(problem: Problem, record: Record, work: Workspace) -> int:
-    """March from row state.row to t_end; return a status of `explorer.codes`, or FULL.
+    """March from row state.row to t_end; return a status of `explorer.codes`, FULL or BREAK.
 
     NEWTON_CAP, SINGULAR, NOT_FINITE: a step failed, also in 2^HALVINGS parts; record.residual tells
     |r| in the row behind the last.
     """
-    return march(begin, step, problem, record, work)
+    return march(begin, cross, step, problem, record, work)

@@ -15,6 +15,7 @@ import numpy as np
 from explorer.codes import NOT_FINITE, SUCCESS
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.factored_solve import solve_factored
+from explorer.kernels.model.held_inputs import hold
 from explorer.kernels.model.inputs import fill, force
 from explorer.kernels.model.structures import FORCE
 from explorer.kernels.structures import Vector
@@ -41,6 +42,30 @@ def begin_linear(problem: LinearProblem, record: Record, work: LinearWorkspace, 
     if method.interpolated:
         fill(problem.bundles.inp, record.t[row], record.q[row], record.v[row], n)
         force(problem.bundles, FORCE, problem.linear, work.F0)
+
+
+@kernel(inline=True)
+def cross_linear(
+    problem: LinearProblem, record: Record, work: LinearWorkspace, row: int, k: int
+) -> bool:
+    """Go on to interval `k` of the inputs: accelerations jump by M^-1 (F+ - F-).
+
+    Return whether it could: the factors of M are there.
+    """
+    bundles, linear, jump, n = problem.bundles, problem.linear, work.F, work.x.size
+    if problem.inertia.inverse.size == 0:
+        return False
+    fill(bundles.inp, record.t[row], record.q[row], record.v[row], n)
+    force(bundles, FORCE, linear, work.centre)
+    hold(problem.grid.drive, bundles.inp, k)
+    force(bundles, FORCE, linear, work.F0)
+    for i in range(n):
+        jump[i] = work.F0[i] - work.centre[i]
+    solve_factored(problem.inertia, n, jump)
+    for i in range(n):
+        record.a[row, i] += jump[i]
+        work.true0[i] += jump[i]
+    return True
 
 
 @kernel(inline=True)
@@ -139,9 +164,9 @@ def step_linear(
         state[0].factored = h
         return UNFACTORED
     a0 = a[row]
-    if am != af and row > 0 and not changes_at(problem.grid, t[row]):
+    if am != af and row > 0:
         before = t[row] - t[row - 1]
-        if abs(h - before) > 1e-9 * before:
+        if abs(h - before) > 1e-9 * before and not changes_at(problem.grid, t[row]):
             for i in range(n):
                 work.a_moved[i] = a0[i] + (am - af) * (h - before) / before * (
                     a0[i] - a[row - 1, i]
@@ -169,9 +194,9 @@ def step_linear(
 
 @kernel()
 def run(problem: LinearProblem, record: Record, work: LinearWorkspace) -> int:
-    """March from row state.row to t_end; return a status of `explorer.codes`, FULL or UNFACTORED.
+    """March from row state.row to t_end; return a status of `explorer.codes`, or of `march`.
 
     NOT_FINITE: the row behind the last is not. UNFACTORED: the factors for the step state.factored
-    are wanted.
+    are wanted. BREAK: M is singular.
     """
-    return march(begin_linear, step_linear, problem, record, work)
+    return march(begin_linear, cross_linear, step_linear, problem, record, work)

@@ -45,12 +45,15 @@ from explorer.kernels.complementarity.delassus import (
     factor,
     jump,
     respond,
+    solve_with,
 )
 from explorer.kernels.complementarity.delassus import Matrices as System
 from explorer.kernels.jit import kernel
 from explorer.kernels.linear_algebra.dense_lu import bandwidth
-from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force
+from explorer.kernels.model.held_inputs import hold
+from explorer.kernels.model.inputs import TOUCH, evaluate, fill, force, scatter
 from explorer.kernels.model.structures import FORCE, GAP
+from explorer.kernels.model.structures import MASS as MASS_ENTRIES
 from explorer.kernels.templates import template
 from explorer.kernels.time_stepping.march import march
 from explorer.kernels.time_stepping.nonsmooth_alpha_iteration import newton
@@ -69,10 +72,21 @@ __all__ = ["run"]
 
 
 @kernel(inline=True)
+def write_gaps(problem: Problem, record: Record, row: int) -> None:
+    """Write gaps and their velocities at a row, where they were evaluated last."""
+    out, (ptr, col, val), nc = problem.bundles.out, problem.contacts.G, problem.contacts.e.size
+    for c in range(nc):
+        record.gap[row, c] = out[c]
+        for k in range(ptr[c], ptr[c + 1]):
+            if not problem.options.constant:
+                val[k] = out[2 * nc + k]
+        record.gap_dot[row, c] = out[nc + c] + along(ptr, col, val, c, record.v[row])
+
+
+@kernel(inline=True)
 def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
     """Set gaps and F at the start; forget what was factored."""
-    bundles, out, (ptr, col, val) = problem.bundles, problem.bundles.out, problem.contacts.G
-    state, constant, n, nc = work.state, problem.options.constant, work.x.size, work.every.size
+    bundles, state, n, nc = problem.bundles, work.state, work.x.size, work.every.size
     state[0].span = state[0].span_jump = nc
     state[0].factored = 0.0
     state[0].before = record.t[row] - record.t[row - 1] if row > 0 else 0.0
@@ -82,16 +96,41 @@ def begin(problem: Problem, record: Record, work: Workspace, row: int) -> None:
         below, above = bandwidth(problem.matrices.M, n)
         work.responses.band[MASS, BELOW], work.responses.band[MASS, ABOVE] = below, above
         state[0].below, state[0].above = below, above
+    for c in range(nc):
+        work.force_before[c] = 0.0
     fill(bundles.inp, record.t[row], record.q[row], record.v[row], n)
     force(bundles, FORCE, problem.linear, work.F0)
     evaluate(bundles, GAP)
-    for c in range(nc):
-        work.force_before[c] = 0.0
-        record.gap[row, c] = out[c]
-        for k in range(ptr[c], ptr[c + 1]):
-            if not constant:
-                val[k] = out[2 * nc + k]
-        record.gap_dot[row, c] = out[nc + c] + along(ptr, col, val, c, record.v[row])
+    write_gaps(problem, record, row)
+
+
+@kernel(inline=True)
+def cross(problem: Problem, record: Record, work: Workspace, row: int, k: int) -> bool:
+    """Go on to interval `k` of the inputs: accelerations jump by M^-1 (F+ - F-).
+
+    Return whether it could: M is regular.
+    """
+    bundles, M, n, nc = problem.bundles, problem.matrices, work.x.size, work.every.size
+    system, change = System(M.M, M.C, M.K), work.r
+    fill(bundles.inp, record.t[row], record.q[row], record.v[row], n)
+    if problem.options.moves:
+        evaluate(bundles, MASS_ENTRIES)
+        scatter(M.M_flat, 1.0, bundles.out, 0, problem.places.M)
+    there = problem.options.constant and nc > 0  # the factors of M
+    if not there and factor(system, 1.0, 0.0, 0.0, work.responses, MASS) != SUCCESS:
+        return False
+    force(bundles, FORCE, problem.linear, change)
+    hold(problem.grid.drive, bundles.inp, k)
+    force(bundles, FORCE, problem.linear, work.F0)
+    for j in range(n):
+        change[j] = work.F0[j] - change[j]
+    solve_with(work.responses, MASS, change)
+    for j in range(n):
+        record.a[row, j] += change[j]
+    if nc > 0:  # what moves by itself has another speed
+        evaluate(bundles, GAP)
+        write_gaps(problem, record, row)
+    return True
 
 
 @kernel(inline=True)
@@ -269,4 +308,4 @@ def run(problem: Problem, record: Record, work: Workspace) -> int:
     NEWTON_CAP, NOT_FINITE, SINGULAR, INDEFINITE (of M), or what `complement` returns: of the step
     behind the last row, whose residuals the record holds.
     """
-    return march(begin, step_alpha, problem, record, work)
+    return march(begin, cross, step_alpha, problem, record, work)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
 from explorer.compiled.constrained_start import consistent_start
 from explorer.compiled.held import breaks_of
 from explorer.compiled.ordering import ordering
 from explorer.kernels.entry import entry
-from explorer.runs.time_stepping.breaks import acceleration_jump, state_at
 from explorer.runs.time_stepping.factors import changing
 from explorer.types import Matrix
 
@@ -111,7 +111,6 @@ class Run:
                 len(self.record.t) - 1,
                 True,
                 breaks_of(compiled.system, 1 + 2 * compiled.n),
-                True,
             ),
         )
 
@@ -120,15 +119,9 @@ class Run:
         from explorer.kernels.time_stepping.constrained_alpha import run
         from explorer.kernels.time_stepping.march import BREAK
 
-        code, record = BREAK, self.record
-        while code == BREAK:
-            code = int(entry(run)(self.problem, record, self.work))
-            if code == BREAK:
-                row = int(self.work.state["row"][0])
-                inp = state_at(self.setup.inp, record.t[row], record.q[row], record.v[row])
-                a, lam = acceleration_jump(self.compiled, inp)
-                record.a[row] += a
-                record.lam[row] += lam
+        code = int(entry(run)(self.problem, self.record, self.work))
+        if code == BREAK:
+            code = SINGULAR
         self.p_phi[:] = -self._impulses()
         for part in (self.record.lam, self.record.jump):
             np.negative(part, out=part)  # the kernel's act by + phi_q'

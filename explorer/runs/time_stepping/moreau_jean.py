@@ -148,7 +148,6 @@ class Run:
                 len(self.record.t) - 1,
                 True,
                 breaks_of(compiled.system, 1 + 2 * compiled.n),
-                False,
             ),
         )
 

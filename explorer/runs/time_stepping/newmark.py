@@ -29,7 +29,7 @@ from explorer.kernels.time_stepping.newmark_structures import (
     linear_workspace,
     workspace,
 )
-from explorer.runs.time_stepping.breaks import acceleration_jump, state_at
+from explorer.runs.time_stepping.breaks import acceleration_jump
 from explorer.runs.time_stepping.factors import UNUSED, combined, factorise, rows_of
 from explorer.runs.time_stepping.motion_rows import Rows
 from explorer.types import Matrix
@@ -67,10 +67,9 @@ def _options(setup: Setup, analytic: bool, moves: bool, explicit: bool) -> Optio
 
 
 def _jump(compiled: Compiled, setup: Setup, rows: Rows, work: Workspace | LinearWorkspace) -> None:
-    """Let the accelerations at the last row jump with the inputs."""
+    """Let the accelerations at the last row jump with the inputs; M is singular."""
     row = int(work.state["row"][0])
-    inp = state_at(setup.inp, rows.t[row], rows.q[row], rows.v[row])
-    jump = acceleration_jump(compiled, inp)[0]
+    jump = acceleration_jump(compiled, setup.inp, rows.t[row], rows.q[row], rows.v[row])
     rows.a[row] += jump
     work.true0[:] += jump
 
@@ -86,7 +85,7 @@ def march_linear(
     method, h, t_end, even = setup.method, setup.h, setup.t_end, setup.error_tol <= 0
     options, grid = (
         _options(setup, False, False, False),
-        Grid(t_end, 0, even, breaks_of(compiled.system, 1 + 2 * compiled.n), True),
+        Grid(t_end, 0, even, breaks_of(compiled.system, 1 + 2 * compiled.n)),
     )
     c, am, af = np.array([method.c_d, method.c_v, method.c_a]), method.alpha_m, method.alpha_f
     powers = method.power - np.arange(3.0)
@@ -96,6 +95,7 @@ def march_linear(
     work = linear_workspace(compiled.n, h, setup.true)
     record = Record(*_record(rows))
     factors: Any = UNUSED
+    inertia = (factorise(M) or UNUSED) if grid.drive.t.size else UNUSED
     most, code, last = np.inf if even else _STEPS, UNFACTORED, 0
     while code in (UNFACTORED, FULL):
         if code == FULL:
@@ -108,7 +108,7 @@ def march_linear(
             if made is None:
                 return SINGULAR, last
             factors = made
-        problem = LinearProblem(bundles, linear, mass, factors, method, options, grid)
+        problem = LinearProblem(bundles, linear, mass, factors, inertia, method, options, grid)
         code = run(problem, record, work)
         while code == BREAK:
             _jump(compiled, setup, rows, work)
@@ -141,7 +141,6 @@ def march(
             0,
             setup.error_tol <= 0,
             breaks_of(compiled.system, 1 + 2 * compiled.n),
-            True,
         ),
     )
     work, code, last = workspace(compiled.n, setup.h, setup.true), FULL, 0

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
 from explorer.compiled.held import breaks_of
 from explorer.kernels.complementarity.structures import LcpOptions
@@ -23,7 +24,6 @@ from explorer.kernels.time_stepping.nonsmooth_alpha_structures import (
     Record,
     workspace,
 )
-from explorer.runs.time_stepping.breaks import acceleration_jump, state_at
 from explorer.types import Matrix, is_sparse
 
 __all__ = ["Setup", "march"]
@@ -61,18 +61,13 @@ def march(
         Contacts(model.Rows(compiled.gap_ptr, compiled.gap_col, G), setup.e),
         setup.method,
         Options(setup.newton_tol, setup.newton_max, constant, kind.moves, setup.lcp),
-        Grid(setup.t_end, len(rows["t"]) - 1, True, breaks_of(compiled.system, 1 + 2 * n), True),
+        Grid(setup.t_end, len(rows["t"]) - 1, True, breaks_of(compiled.system, 1 + 2 * n)),
     )
     work = workspace(n, nc, setup.h)
     run, record = entry(nonsmooth_alpha.run), Record(**rows)
 
     def call() -> int:
-        code = run(problem, record, work)
-        while code == BREAK:
-            row = int(work.state["row"][0])
-            at = state_at(setup.inp, record.t[row], record.q[row], record.v[row])
-            record.a[row] += acceleration_jump(compiled, at)[0]
-            code = run(problem, record, work)
-        return code
+        code = int(run(problem, record, work))
+        return SINGULAR if code == BREAK else code
 
     return call, lambda: int(work.state["row"][0])
