@@ -33,7 +33,7 @@ def directions(compiled: Compiled, inp: np.ndarray, M: Matrix) -> Massless | Non
     BadModel
         The motion is not determined there.
     """
-    system, made = compiled.system, compiled.system.made
+    made = compiled.system.lasting
     key = "directions without mass"
     if has_mass(M):
         return None
@@ -41,7 +41,7 @@ def directions(compiled: Compiled, inp: np.ndarray, M: Matrix) -> Massless | Non
         return _at(compiled, inp)
     if key not in made:
         made[key] = _at(compiled, inp)
-    directions: Massless | None = system.made[key]
+    directions: Massless | None = made[key]
     return directions
 
 

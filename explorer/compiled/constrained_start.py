@@ -18,7 +18,7 @@ __all__ = ["accelerations", "consistent_start"]
 
 def _curvature(compiled: Compiled) -> Bundle:
     """Return the native function of gamma."""
-    made = compiled.system.made
+    made = compiled.system.lasting
     if "curvature" not in made:
         n, t = compiled.n, se.Symbol("t")
         pairs = list(zip(compiled.args[1 : 1 + n], compiled.args[1 + n : 1 + 2 * n], strict=True))

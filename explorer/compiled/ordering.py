@@ -58,7 +58,7 @@ class Ordering:
 
 def ordering(compiled: Compiled, matrices: Sequence[Matrix]) -> Ordering:
     """Return the order of a compiled mechanical system; M, K, C of a linear one are `matrices`."""
-    made = compiled.system.made
+    made = compiled.system.lasting
     if "ordering" not in made:
         made["ordering"] = _made(compiled, matrices)
     ordering: Ordering = made["ordering"]

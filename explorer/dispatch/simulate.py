@@ -156,7 +156,7 @@ def simulate(
     status = _status(system, solution)
     if status.ok and (suspect := mistakes.after(system, solution, bool(given))):
         _warn(said, ModelWarning, *(f"'{system.name}': {found}" for found in suspect))
-    solution = solution.concluded(status, tuple(said), _asked(system, span, given, record))
+    solution = solution.concluded(status, tuple(said), _asked(span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
     return solution
@@ -169,14 +169,12 @@ def _freed(solution: Solution) -> Solution:
     return solution
 
 
-def _asked(system: System, t_end: float, given: Settings, record: Recorder | None) -> Plain:
+def _asked(t_end: float, given: Settings, record: Recorder | None) -> Plain:
     """Return what was asked for besides parameters and start, as plain data."""
     asked: Plain = {"t_end": t_end}
     asked |= {k: given[k].tolist() for k in ("t_eval",) if k in given}
     if record is not None:
         asked["record"] = record.to_plain()
-    if system.drive is not None:
-        asked["u"] = system.drive.to_plain()
     return asked
 
 

@@ -140,10 +140,15 @@ class System(TakesInputs, metaclass=Made):
     @property
     def features(self) -> frozenset[str]:
         """The features that a scheme must handle besides the smooth equations."""
-        if "features" not in self.made:
-            self.made["features"] = self._features()
-        features: frozenset[str] = self.made["features"]
+        if "features" not in self.lasting:
+            self.lasting["features"] = self._features()
+        features: frozenset[str] = self.lasting["features"]
         return features
+
+    @property
+    def lasting(self) -> dict[str, Any]:
+        """What was `made` of its equations without regard to the values of inputs."""
+        return self.made if self.base is None or self.drive is None else self.base.made
 
     def _features(self) -> frozenset[str]:
         here = {

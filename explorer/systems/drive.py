@@ -7,7 +7,8 @@ change from interval to interval are parameters, so a formula is smooth between 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -21,7 +22,7 @@ from explorer.quantities import quantity
 from explorer.systems.inputs import TakesInputs
 from explorer.types import Plain, Reals
 
-__all__ = ["Drive", "Input", "Inputs", "ramp", "schedule", "slots"]
+__all__ = ["Drive", "Input", "Inputs", "Layout", "laid_out", "ramp", "schedule", "slots"]
 
 # inputs as `simulate` takes them: by name, or a row for each
 Inputs: TypeAlias = (
@@ -104,6 +105,11 @@ class Input(metaclass=Checked):
         k = np.clip(np.searchsorted(grid, t, side="right") - 1, 0, len(values) - 1)
         return np.asarray(values[k])
 
+    @functools.cached_property
+    def steps(self) -> tuple[str, bytes]:
+        """What inputs of one kind on the same grid have in common."""
+        return self.kind, np.asarray(self.grid).tobytes()
+
     def to_plain(self) -> Plain:
         """Return plain data (JSON)."""
         grid, values = np.asarray(self.grid), np.asarray(self.values)
@@ -143,24 +149,66 @@ def ramp(name: str) -> sp.Expr:
 
 
 @dataclass(frozen=True, eq=False)
+class Layout:
+    """What runs with inputs on the same grids have in common.
+
+    Attributes
+    ----------
+    t : (k + 1,) ends of the intervals on which no value changes, s
+    names : names of the parameters that change, (m,)
+    fixed : (k, m) what they are; of those that hold values, nothing yet
+    columns, gather : (j,) columns of values, and (k, j) which of all values, one input behind the
+        other, they are
+    which : dict of str to (k,) int
+        The interval of each input's own grid.
+    places : dict of the parameters of a system to places of the names among them
+    """
+
+    t: np.ndarray
+    names: tuple[str, ...]
+    fixed: np.ndarray
+    columns: np.ndarray
+    gather: np.ndarray
+    which: dict[str, np.ndarray]
+    places: dict[tuple[str, ...], np.ndarray]
+
+    def filled(self, signals: Iterable[Input]) -> np.ndarray:
+        """Return the values of the parameters in each interval, (k, m)."""
+        rows = [np.asarray(signal.values) for signal in signals]
+        found = self.fixed.copy()
+        found[:, self.columns] = (rows[0] if len(rows) == 1 else np.concatenate(rows))[self.gather]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class Drive:
     """The inputs of a run.
 
     Attributes
     ----------
     inputs : dict of str to Input
-    t : (k + 1,) ends of the intervals on which no value changes, s
-    names : names of the parameters that change, (m,)
-    values : (k, m) their values
-    which : dict of str to (k,) int
-        The interval of each input's own grid.
+    layout : Layout
+    values : (k, m) of the parameters that change
     """
 
     inputs: dict[str, Input]
-    t: np.ndarray
-    names: tuple[str, ...]
+    layout: Layout
     values: np.ndarray
-    which: dict[str, np.ndarray]
+
+    @property
+    def t(self) -> np.ndarray:
+        """Ends of the intervals on which no value changes, (k + 1,) in s."""
+        return self.layout.t
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters that change, (m,)."""
+        return self.layout.names
+
+    @property
+    def which(self) -> dict[str, np.ndarray]:
+        """The interval of each input's own grid, (k,)."""
+        return self.layout.which
 
     @property
     def breaks(self) -> np.ndarray:
@@ -179,8 +227,10 @@ class Drive:
 
     def places_in(self, system: TakesInputs) -> np.ndarray:
         """Return the places in rho of the parameters that change, (m,) int64."""
-        names = list(system.parameters)
-        return np.array([names.index(name) for name in self.names], np.int64)
+        names, kept = tuple(system.parameters), self.layout.places
+        if names not in kept:
+            kept[names] = np.array([names.index(name) for name in self.names], np.int64)
+        return kept[names]
 
     def __call__(self, t: float | Reals) -> np.ndarray:
         """Return the values of the inputs at times in s, (..., n_u); behind a break."""
@@ -238,62 +288,89 @@ def _signal(value: object, name: str) -> Input | float:
     return number(value, f"u of {name!r}")
 
 
-def _check(name: str, param: InputParam, signal: Input, t_end: float) -> None:
-    """Refuse values outside the bounds, and a grid that does not cover the run."""
-    grid, values = np.asarray(signal.grid), np.asarray(signal.values)
+def _check_grid(name: str, grid: np.ndarray, t_end: float) -> None:
+    """Refuse a grid that does not cover the run."""
     if grid[0] > _CLOSE * t_end or grid[-1] < t_end * (1 - 1e-9):
         raise BadValue(
             f"The grid of the input {name!r} goes from {quantity(grid[0], 's')} to "
             f"{quantity(grid[-1], 's')}, and does not cover the run from 0 to "
             f"{quantity(t_end, 's')}."
         )
+
+
+def _check_values(name: str, param: InputParam, values: np.ndarray) -> None:
+    """Refuse values outside the bounds."""
     low, high = param.bounds
-    slack = _ROUND * max(1.0, *(abs(b) for b in (low, high) if np.isfinite(b)), 0.0)
-    bad = np.flatnonzero((values < low - slack) | (values > high + slack))
-    if bad.size:
+    finite = [abs(b) for b in (low, high) if np.isfinite(b)]
+    if not finite:
+        return
+    slack = _ROUND * max(1.0, *finite)
+    if values.min() < low - slack or values.max() > high + slack:
+        bad = np.flatnonzero((values < low - slack) | (values > high + slack))
         raise BadValue(
             f"Value {bad[0]} of the input {name!r} is {quantity(values[bad[0]], param.unit)}, "
             f"outside its bounds [{low:g}, {high:g}]."
         )
 
 
-def schedule(system: TakesInputs, u: object, t_end: float) -> tuple[Drive | None, dict[str, float]]:
-    """Return what changes along a run, if anything does, and the inputs that are numbers.
+def schedule(
+    system: TakesInputs, u: object, t_end: float
+) -> tuple[dict[str, Input], dict[str, float]]:
+    """Return the inputs that change along a run, and those that are numbers.
 
     Raises
     ------
     BadValue
-        Unknown names, wrong shapes, values outside their bounds, a grid that does not cover the
-        run.
+        Unknown names, wrong shapes, values outside their bounds.
     """
     given = _signals(system, u, t_end)
-    declared = system.declared_inputs
     fixed: dict[str, float] = {}
     moving: dict[str, Input] = {}
-    for name in [name for name in declared if name in given]:
-        signal = given[name]
-        if not isinstance(signal, Input):
-            _check(name, declared[name], Input.constant([0, t_end], [signal]), t_end)
-            fixed[name] = signal
+    for name, param in system.declared_inputs.items():
+        if name not in given:
             continue
-        _check(name, declared[name], signal, t_end)
-        moving[name] = signal
-    if not moving:
-        return None, fixed
+        signal = given[name]
+        if isinstance(signal, Input):
+            _check_values(name, param, np.asarray(signal.values))
+            moving[name] = signal
+        else:
+            _check_values(name, param, np.array([signal]))
+            fixed[name] = signal
+    return moving, fixed
+
+
+def laid_out(moving: Mapping[str, Input], t_end: float) -> Layout:
+    """Return the layout of inputs on their grids.
+
+    Raises
+    ------
+    BadValue
+        A grid that does not cover the run.
+    """
+    for name, signal in moving.items():
+        _check_grid(name, np.asarray(signal.grid), t_end)
     t = _breaks([np.asarray(s.grid) for s in moving.values()], t_end)
-    middle = (t[1:] + t[:-1]) / 2
+    middle, first = (t[1:] + t[:-1]) / 2, 0
     names: list[str] = []
-    columns: list[np.ndarray] = []
+    fixed: list[np.ndarray] = []
+    columns: list[int] = []
+    gather: list[np.ndarray] = []
     which: dict[str, np.ndarray] = {}
     for name, signal in moving.items():
-        grid, values = np.asarray(signal.grid), np.asarray(signal.values)
+        grid = np.asarray(signal.grid)
         k = np.clip(np.searchsorted(grid, middle, side="right") - 1, 0, len(grid) - 2)
         which[name] = k
+        here, linear = len(names), signal.kind == "linear"
         names += slots(name, signal.kind)
-        columns.append(values[k])
-        if signal.kind == "linear":
-            columns += [values[k + 1], grid[k], grid[k + 1] - grid[k]]
-    return Drive(moving, t, tuple(names), np.array(columns).T.copy(), which), fixed
+        columns += [here, here + 1][: 1 + linear]
+        gather += [first + k, first + k + 1][: 1 + linear]
+        fixed += [0.0 * middle] * (1 + linear)
+        if linear:
+            fixed += [grid[k], grid[k + 1] - grid[k]]
+        first += len(signal.values)
+    return Layout(
+        t, tuple(names), np.stack(fixed, 1), np.array(columns), np.stack(gather, 1), which, {}
+    )
 
 
 def _breaks(grids: list[np.ndarray], t_end: float) -> np.ndarray:

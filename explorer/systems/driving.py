@@ -17,7 +17,7 @@ import sympy as sp
 from explorer.errors import BadModel, BadValue
 from explorer.parameters import InputParam
 from explorer.systems.base import System
-from explorer.systems.drive import Input, ramp, schedule, slots
+from explorer.systems.drive import Drive, Input, Layout, laid_out, ramp, schedule, slots
 from explorer.systems.lagrangian import LagrangianSystem
 
 __all__ = ["driven", "redriven", "undriven"]
@@ -25,6 +25,7 @@ __all__ = ["driven", "redriven", "undriven"]
 S = TypeVar("S", bound=System)
 T = TypeVar("T")
 _NO_FORMULAS = ("made", "parameters", "presets", "published", "sizes", "exact", "drive", "base")
+_MOST = 16  # layouts that are kept
 
 
 def driven(system: S, u: object, t_end: float) -> tuple[S, dict[str, float]]:
@@ -38,16 +39,37 @@ def driven(system: S, u: object, t_end: float) -> tuple[S, dict[str, float]]:
         See `explorer.systems.drive.schedule`.
     """
     origin = undriven(system)
-    drive, fixed = schedule(origin, u, t_end)
-    if drive is None:
+    moving, fixed = schedule(origin, u, t_end)
+    if not moving:
         return origin, fixed
-    linear = tuple(k for k, signal in drive.inputs.items() if signal.kind == "linear")
-    _check_positions(origin, {*drive.inputs} - {*linear})
-    base = _ramped(origin, linear)
-    other = copy.copy(base)
-    other.made, other.exact = {}, None  # a closed form is that of constant inputs
-    other.drive, other.base = drive, base
-    return other, fixed
+    base, layout = _laid_out(origin, moving, t_end)
+    drive = Drive(moving, layout, layout.filled(moving.values()))
+    # a closed form is that of constant inputs
+    return _copied(base, made={}, exact=None, drive=drive, base=base), fixed
+
+
+def _laid_out(system: S, moving: Mapping[str, Input], t_end: float) -> tuple[S, Layout]:
+    """Return the system with the formulas of its linear inputs, and the layout of all.
+
+    Kept for runs with other values on the same grids.
+    """
+    kept: dict[object, tuple[S, Layout]] = system.made.setdefault("layouts", {})
+    key = t_end, *((name, signal.steps) for name, signal in moving.items())
+    if key not in kept:
+        linear = tuple(k for k, signal in moving.items() if signal.kind == "linear")
+        _check_positions(system, {*moving} - {*linear})
+        found = _ramped(system, linear), laid_out(moving, t_end)
+        if len(kept) >= _MOST:
+            kept.clear()
+        kept[key] = found
+    return kept[key]
+
+
+def _copied(system: S, **changes: object) -> S:
+    """Return a copy with other attributes."""
+    other: S = object.__new__(type(system))
+    vars(other).update(vars(system), **changes)
+    return other
 
 
 def redriven(system: S, inputs: Mapping[str, Input]) -> S:
@@ -92,8 +114,7 @@ def _ramped(system: S, linear: tuple[str, ...]) -> S:
                 f"'{system.name}' has a symbol {taken[0]!r}, a name that a linear input needs. "
                 "Rename it, or use Input.constant."
             )
-        other = copy.copy(system)
-        other.made, other.base = {}, system
+        other = _copied(system, made={}, base=system)
         changes = {sp.Symbol(name): ramp(name) for name in linear}
         for key, value in vars(system).items():
             if key not in _NO_FORMULAS:

@@ -154,7 +154,7 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
 
     Where a contact is released, or slips, r is a force; where it sticks or turns, its slip in m/s.
     """
-    if "guard units" not in system.made:
+    if "guard units" not in system.lasting:
         units = symbol_units(system)
         functions = {c.name: c.gap for c in system.contacts}
         functions |= {g.name: g.r for g in getattr(system, "guards", ())}
@@ -163,8 +163,8 @@ def event_unit(system: System, kind: str, name: str) -> str | None:
         functions |= {c.name: sp.sympify(c.when) for c in changing}
         forces = zip(system.constraints, constraint_units(system), strict=True)
         units |= {force_name(c.name): u for c, (_, u) in forces if u is not None}
-        system.made["guard units"] = {k: measured(r, units) for k, r in functions.items()}
-    unit: str | None = system.made["guard units"].get(name)
+        system.lasting["guard units"] = {k: measured(r, units) for k, r in functions.items()}
+    unit: str | None = system.lasting["guard units"].get(name)
     contact = name in [c.name for c in system.contacts]
     if contact and kind not in ("impact", "closed"):
         r = {"released": "N", "slips": "N", "sticks": "m/s", "turns": "m/s"}.get(kind)
@@ -180,15 +180,15 @@ def constraint_units(system: System) -> list[tuple[str | None, str | None]]:
     The virtual work lam phi is one in J: a phi in m has a force in N, a pure number one in N m. A
     constraint that declares its `units` has these.
     """
-    if "constraint units" not in system.made:
+    if "constraint units" not in system.lasting:
         units = symbol_units(system)
         own = {*map(_bare, getattr(system, "units", ())), ""}
         found = [
             _seen(sp.sympify(c.phi), units, own) if c.units is None else c.units
             for c in system.constraints
         ]
-        system.made["constraint units"] = [(u, None if u is None else _force(u)) for u in found]
-    both: list[tuple[str | None, str | None]] = system.made["constraint units"]
+        system.lasting["constraint units"] = [(u, None if u is None else _force(u)) for u in found]
+    both: list[tuple[str | None, str | None]] = system.lasting["constraint units"]
     return both
 
 
