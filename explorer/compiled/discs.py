@@ -35,6 +35,7 @@ class CompiledDiscs(Compiled):
         radii, walls = values[1 : 1 + count], values[1 + count :].reshape(-1, 3)
         pairs = Neighbours(radii, walls, values[0], _REACH * radii.max())
         new = copy.copy(self)
+        new._undriven = None
         new.bundles, new._native = self.bundles | {"gap": pairs}, self._native | {"gap": pairs}
         new.table = np.array([[b.address, b.data] for b in new._native.values()])
         new.gap_col, new.partners = pairs.columns, pairs.partners

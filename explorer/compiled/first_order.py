@@ -15,7 +15,7 @@ import symengine as se
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.checks import short
-from explorer.compiled.held import HeldDict, schedule_of
+from explorer.compiled.held import HeldDict, schedule_of, shared
 from explorer.compiled.ordering import Joint, joint
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
@@ -41,6 +41,8 @@ class FirstOrder:
     kind : int
         0 nonlinear, 1 linear in x and lam, 2 linear and its Jacobians independent of t.
     """
+
+    _undriven: FirstOrder | None = None  # of a system with a drive: without its inputs
 
     def __init__(self, system: FirstOrderSystem) -> None:
         system.check()
@@ -78,19 +80,27 @@ class FirstOrder:
             bundle = schedule.bundle(bundle, len(self.args) - self.n_rho)
         return bundle
 
+    @property
+    def at_start(self) -> FirstOrder:
+        """The same without inputs along time; it gives the same numbers at t = 0."""
+        return self if self._undriven is None else self._undriven
+
     def behind_inputs(self, given: StateSpaceSystem) -> FirstOrder:
         """Return the same functions behind the inputs of a system with a drive."""
         other, first = copy.copy(self), len(self.args) - self.n_rho
-        other.given = given
-        other.system = copy.copy(self.system)
-        other.system.drive = given.drive
-        other.system.made = given.made  # with its schedule
-        other.system.parameters = given.parameters
+        other.given, other._undriven = given, self
+        other.system = object.__new__(type(self.system))
+        vars(other.system).update(vars(self.system))
+        vars(other.system).update(
+            drive=given.drive,
+            made=given.made,
+            parameters=given.parameters,  # with its schedule
+        )
         other.bundles = HeldDict(self.bundles, other.system, first)
         vars(other).pop("outputs", None)
         return other
 
-    @cached_property
+    @shared
     def joint(self) -> Joint:
         """States and multipliers in one band, if they are linear and sparse."""
         return joint(self)

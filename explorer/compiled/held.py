@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,10 +30,24 @@ __all__ = [
     "held",
     "left_of_breaks",
     "schedule_of",
+    "shared",
 ]
 
 B = TypeVar("B", bound="Bundle | None")
 C = TypeVar("C")
+T = TypeVar("T")
+
+
+class shared(functools.cached_property[T]):  # noqa: N801 (a decorator)
+    """A property that a compiled system with a drive takes from the one without."""
+
+    def __get__(self, compiled: object, owner: type | None = None) -> T:  # type: ignore[override]
+        plain = None if compiled is None else vars(compiled).get("_undriven")
+        if plain is None:
+            return super().__get__(compiled, owner)  # type: ignore[return-value]
+        assert self.attrname is not None
+        found: T = getattr(plain, self.attrname)
+        return found
 
 
 class HeldBundle(Bundle):
@@ -92,7 +105,7 @@ def behind_inputs(compiled: C, system: System, first: int, **changes: object) ->
     Its kernels hold the inputs themselves; bundles that Python asks for stand behind them. rho
     begins at `first` in the input vector. `changes` are further attributes.
     """
-    other = copy.copy(compiled)
+    other = _copied(compiled)
     own = vars(other)
     own.pop("structural", None)
     for name in ("bundles", "_native"):
@@ -101,6 +114,13 @@ def behind_inputs(compiled: C, system: System, first: int, **changes: object) ->
         elif bundles is not None:
             own[name] = HeldList(bundles, system, first)
     own.update(system=system, _undriven=compiled, **changes)
+    return other
+
+
+def _copied(compiled: C) -> C:
+    """Return a shallow copy."""
+    other: C = object.__new__(type(compiled))
+    vars(other).update(vars(compiled))
     return other
 
 
@@ -121,19 +141,20 @@ class Schedule:
     ----------
     system : System
         One with a `drive`.
-
-    Attributes
-    ----------
-    memory : words, the first of which is the present interval
     """
 
     def __init__(self, system: System, drive: Drive) -> None:
+        self.drive = drive
+        self._places = drive.places_in(system)
+        self._held: dict[tuple[int, int, int], HeldBundle] = {}
+
+    @functools.cached_property
+    def memory(self) -> np.ndarray:
+        """Words, the first of which is the present interval."""
         from explorer.kernels.model.held_inputs import memory_of
 
-        self.drive = drive
-        places = drive.places_in(system)
-        self.memory = memory_of(drive.t, places, drive.values, drive.close)
-        self._held: dict[tuple[int, int, int], HeldBundle] = {}
+        drive = self.drive
+        return memory_of(drive.t, self._places, drive.values, drive.close)
 
     def bundle(self, bundle: B, first: int) -> B:
         """Return a bundle behind the inputs; rho begins at `first` in the input vector."""
@@ -167,7 +188,8 @@ class Schedule:
 
     def free(self) -> None:
         """Let the time decide again."""
-        self.memory[0] = -1
+        if "memory" in vars(self):
+            self.memory[0] = -1
 
 
 def before_breaks(t: np.ndarray) -> np.ndarray:

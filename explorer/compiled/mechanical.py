@@ -8,7 +8,6 @@ outputs; their places in the matrices are integer arrays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 import symengine as se
@@ -19,6 +18,7 @@ from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, Recorded, Values, smooth
 from explorer.compiled.compliance import Compliance
 from explorer.compiled.entries import matrix
+from explorer.compiled.held import shared
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
@@ -137,14 +137,19 @@ class Compiled:
         self.most = max(b.size for b in self.bundles.values())
         self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
 
+    @property
+    def at_start(self) -> Compiled:
+        """The same without inputs along time; it gives the same numbers at t = 0."""
+        return self if self._undriven is None else self._undriven
+
     def bundle(self, outputs: Sequence[Expr]) -> Bundle:
         """Compile outputs of the input vector."""
         return Bundle(self.args, outputs)
 
-    @cached_property
+    @shared
     def structural(self) -> Structural:
         """Further functions for the Newmark family, compiled at the first access."""
-        return structural(self) if self._undriven is None else self._undriven.structural
+        return structural(self)
 
     def _lazy(self, M: dict[tuple[int, int], Expr], v: list[Expr]) -> None:
         """Compile the bundles for sketches and energies, which the time loop does not use."""
@@ -173,7 +178,7 @@ class Compiled:
                     places.append(i * len(variables) + j)
         return entries, np.array(places, np.int64)
 
-    @cached_property
+    @shared
     def _given(self) -> tuple[Matrix, Matrix, Matrix]:
         """M, K, C of a linear system; sparse if they were, or if most entries are zero."""
         given = self.system.M, self.system.K, self.system.C  # type: ignore[attr-defined]
@@ -185,7 +190,7 @@ class Compiled:
 
         return tuple(map(csr_array, given))
 
-    @cached_property
+    @shared
     def fixed(self) -> np.ndarray:
         """The entries of f that are numbers, (n,), which no bundle returns; zeros if not linear."""
         f = self.system.f if self.linear else ()  # type: ignore[attr-defined]
@@ -250,7 +255,7 @@ class Compiled:
         """Return the tangential restitutions where there is friction."""
         return self._start(inp)[2 * self.n + self.nc :]
 
-    @cached_property
+    @shared
     def compliance(self) -> Compliance:
         """The compliance of the contacts."""
         return Compliance(self.system, [*self.args, *[se.Symbol("_one")] * self.linear])
@@ -381,7 +386,7 @@ class Compiled:
             checks.check_constraints(system, phi, self.constrained(G), phi_t, v)
         return matrices
 
-    @cached_property
+    @shared
     def growth(self) -> float:
         """-omega^2 in 1/s2 of a mode of a linear system that grows by itself, or 0."""
         M, K, C = self._given
@@ -389,12 +394,12 @@ class Compiled:
         symmetric = abs(K - K.T).max() <= 1e-9 * abs(K).max()
         return -lowest_square(M, K) if symmetric else 0.0
 
-    @cached_property
+    @shared
     def driven(self) -> float:
         """Rate in 1/s at which C, or a K that is not symmetric, lets a linear system grow, or 0."""
         return driven_growth(*self._given)
 
-    @cached_property
+    @shared
     def highest(self) -> tuple[np.ndarray, np.ndarray]:
         """omega^2 and shapes of the three highest modes of a linear system."""
         return natural_modes(*self._given[:2], 3, highest=True)

@@ -49,9 +49,11 @@ def check_breaks(system: System, h: float) -> None:
     BadValue
         The message has the next smaller step that does, if there is one.
     """
-    if system.drive is None or not len(breaks := system.drive.breaks):
+    if system.drive is None or system.drive.layout.fits.get(h):
         return
+    breaks = system.drive.breaks
     off = np.abs(breaks / h - np.round(breaks / h)) > 1e-6
+    system.drive.layout.fits[h] = not off.any()
     if not off.any():
         return
     least = float(np.diff(system.drive.t).min())

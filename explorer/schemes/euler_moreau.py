@@ -165,7 +165,8 @@ class EulerMoreau(Scheme):
 
         n, m = compiled.n_x, compiled.m
         rows = 1 + self.steps(t_end, n + 2 * m + 4, n)
-        start, M, bounds = compiled.start(rho)
+        first = compiled.at_start
+        start, M, bounds = first.start(rho)
         record = Record(
             t=np.zeros(rows),
             x=np.zeros((rows, n)),
@@ -179,12 +180,12 @@ class EulerMoreau(Scheme):
         record.lam[0] = np.clip(0.0, *bounds)
         inp = compiled.input(rho)
         inp[1 : 1 + n + m] = *record.x[0], *record.lam[0]
-        if wrong := compiled.culprit(inp):
+        if wrong := first.culprit(inp):
             raise BadModel(
                 f"'{compiled.system.name}':{wrong} Typical causes are a division by zero and a "
                 "root or logarithm of a negative number."
             )
-        record.side[0] = compiled.sides(inp)
+        record.side[0] = first.sides(inp)
         on_r = self.gamma_on == "r"
         a, s = (self.gamma, 1.0) if on_r else (1.0, self.gamma)
         model = Model(

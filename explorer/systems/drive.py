@@ -8,6 +8,7 @@ change from interval to interval are parameters, so a formula is smooth between 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -157,26 +158,31 @@ class Layout:
     t : (k + 1,) ends of the intervals on which no value changes, s
     names : names of the parameters that change, (m,)
     fixed : (k, m) what they are; of those that hold values, nothing yet
-    columns, gather : (j,) columns of values, and (k, j) which of all values, one input behind the
-        other, they are
+    columns, gather : columns of values, and (k, j) which of all values, one input behind the other,
+        they are
     which : dict of str to (k,) int
         The interval of each input's own grid.
     places : dict of the parameters of a system to places of the names among them
+    fits : dict of steps h to whether they end at all t
     """
 
     t: np.ndarray
     names: tuple[str, ...]
     fixed: np.ndarray
-    columns: np.ndarray
+    columns: np.ndarray | slice
     gather: np.ndarray
     which: dict[str, np.ndarray]
     places: dict[tuple[str, ...], np.ndarray]
+    fits: dict[float, bool]
 
     def filled(self, signals: Iterable[Input]) -> np.ndarray:
         """Return the values of the parameters in each interval, (k, m)."""
         rows = [np.asarray(signal.values) for signal in signals]
+        values = (rows[0] if len(rows) == 1 else np.concatenate(rows))[self.gather]
+        if values.shape == self.fixed.shape:
+            return values
         found = self.fixed.copy()
-        found[:, self.columns] = (rows[0] if len(rows) == 1 else np.concatenate(rows))[self.gather]
+        found[:, self.columns] = values
         return found
 
 
@@ -241,9 +247,10 @@ class Drive:
         return {name: signal.to_plain() for name, signal in self.inputs.items()}
 
 
-def _signals(system: TakesInputs, u: object, t_end: float) -> dict[str, Input | float]:
+def _signals(
+    system: TakesInputs, names: Sequence[str], u: object, t_end: float
+) -> dict[str, Input | float]:
     """Return what is given for each input: values along time, or a number."""
-    names = system.input_names
     if not names:
         raise BadValue(
             f"'{system.name}' has no inputs, so it takes no u. Declare them: system.inputs('u')."
@@ -301,7 +308,7 @@ def _check_grid(name: str, grid: np.ndarray, t_end: float) -> None:
 def _check_values(name: str, param: InputParam, values: np.ndarray) -> None:
     """Refuse values outside the bounds."""
     low, high = param.bounds
-    finite = [abs(b) for b in (low, high) if np.isfinite(b)]
+    finite = [abs(b) for b in (low, high) if math.isfinite(b)]
     if not finite:
         return
     slack = _ROUND * max(1.0, *finite)
@@ -323,10 +330,11 @@ def schedule(
     BadValue
         Unknown names, wrong shapes, values outside their bounds.
     """
-    given = _signals(system, u, t_end)
+    declared = system.declared_inputs
+    given = _signals(system, (*declared,), u, t_end)
     fixed: dict[str, float] = {}
     moving: dict[str, Input] = {}
-    for name, param in system.declared_inputs.items():
+    for name, param in declared.items():
         if name not in given:
             continue
         signal = given[name]
@@ -368,9 +376,8 @@ def laid_out(moving: Mapping[str, Input], t_end: float) -> Layout:
         if linear:
             fixed += [grid[k], grid[k + 1] - grid[k]]
         first += len(signal.values)
-    return Layout(
-        t, tuple(names), np.stack(fixed, 1), np.array(columns), np.stack(gather, 1), which, {}
-    )
+    some = slice(len(columns)) if columns == [*range(len(columns))] else np.array(columns)
+    return Layout(t, tuple(names), np.stack(fixed, 1), some, np.stack(gather, 1), which, {}, {})
 
 
 def _breaks(grids: list[np.ndarray], t_end: float) -> np.ndarray:

@@ -105,15 +105,15 @@ class Capturing(Scheme):
                 f"{', three unknowns for each that has friction' if rough else ''}; "
                 "use lcp='lemke'."
             )
-        start_q, start_v, e = compiled.start(rho)
+        start_q, start_v, e = compiled.at_start.start(rho)
         inp = compiled.input(rho)
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
         if compiled.system.assembles is not None and not (q0 is None and v0 is None):
             inp[1 : 1 + 2 * n] = assembly(compiled.system)(rho, inp[1 : 1 + 2 * n])
         compiled = compiled.begun(inp)
-        matrices = compiled.check(inp, singular=self.massless)
-        bare = directions(compiled, inp, matrices[0])
+        matrices = compiled.at_start.check(inp, singular=self.massless)
+        bare = directions(compiled.at_start, inp, matrices[0])
         if bare is not None:
             self.check_massless(compiled, bare, matrices[3])
             consistent(compiled, bare, inp)

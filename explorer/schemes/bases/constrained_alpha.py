@@ -116,13 +116,13 @@ def smooth_motion(
 ) -> Solution:
     """Integrate a system with constraints and without contacts; see `Scheme.run`."""
     n, bound = compiled.n, compiled.bound
-    start_q, start_v, _ = compiled.start(rho)
+    start_q, start_v, _ = compiled.at_start.start(rho)
     inp = compiled.input(rho)
     inp[1 : 1 + n] = start_q if q0 is None else q0
     inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
     if compiled.system.assembles is not None and not (q0 is None and v0 is None):
         inp[1 : 1 + 2 * n] = assembly(compiled.system)(rho, inp[1 : 1 + 2 * n])
-    matrices = compiled.check(inp)
+    matrices = compiled.at_start.check(inp)
     check_breaks(compiled.system, scheme.h)  # type: ignore[attr-defined]
     rows = 1 + scheme.steps(t_end, 3 * n + 4 * bound + 4, n)
     none = np.zeros((rows, 0))

@@ -150,16 +150,17 @@ class Structural(Family):
         from explorer.runs.time_stepping.newmark import Setup, march, march_linear
 
         n, springs = compiled.n, len(compiled.system.springs)
-        start_q, start_v, _ = compiled.start(rho)
+        first = compiled.at_start
+        start_q, start_v, _ = first.start(rho)
         inp = np.concatenate([compiled.input(rho), np.zeros(n)])
         inp[1 : 1 + n] = start_q if q0 is None else q0
         inp[1 + n : 1 + 2 * n] = start_v if v0 is None else v0
-        M, K, C, _ = compiled.check(inp[:-n], singular=True)
+        M, K, C, _ = first.check(inp[:-n], singular=True)
         constant = compiled.constant and not springs
-        bare = directions(compiled, inp[:-n], M)
+        bare = directions(first, inp[:-n], M)
         if bare is not None:
             self._check_massless(compiled)
-            true = consistent(compiled, bare, inp[:-n])
+            true = consistent(first, bare, inp[:-n])
         if constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         width = 3 * n + 6 if record is None else PER_STEP + record.width
@@ -170,7 +171,7 @@ class Structural(Family):
         rolled = Rows(rows, n, springs) if record is None else Rolling(rows, n, springs)
         rolled.q[0], rolled.v[0] = inp[1 : 1 + n], inp[1 + n : 1 + 2 * n]
         if bare is None:
-            true = solved(M, compiled.forces(inp))
+            true = solved(M, first.forces(inp))
         rolled.a[0] = true if self.a0 == "consistent" else 0.0
         made = functools.partial(self._motion, compiled, rho, bare, rolled)
         keeper = None if record is None else Keeper(self, record, made)
