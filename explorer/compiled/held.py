@@ -23,10 +23,8 @@ __all__ = [
     "Schedule",
     "before_breaks",
     "behind_inputs",
-    "breaks_by_schedule",
     "breaks_of",
     "driven_flow",
-    "free_inputs",
     "held",
     "left_of_breaks",
     "schedule_of",
@@ -186,11 +184,6 @@ class Schedule:
         finally:
             self.memory[0] = before
 
-    def free(self) -> None:
-        """Let the time decide again."""
-        if "memory" in vars(self):
-            self.memory[0] = -1
-
 
 def before_breaks(t: np.ndarray) -> np.ndarray:
     """Return which of increasing times are the first of two that are equal, bool."""
@@ -220,23 +213,6 @@ def breaks_of(system: System, first: int, stride: int = 1_000_000_000) -> Held:
         return NEVER
     now = np.zeros(1, np.int64)
     return Drive(drive.breaks, now, first + drive.places_in(system), drive.values.copy(), stride)
-
-
-def breaks_by_schedule(system: System) -> Held:
-    """Return the breaks for kernels whose functions stand behind the inputs themselves."""
-    from explorer.kernels.model.held_inputs import NEVER, Drive
-
-    schedule = schedule_of(system)
-    if schedule is None:
-        return NEVER
-    nowhere = np.zeros((len(schedule.drive.t) - 1, 0))
-    return Drive(schedule.drive.breaks, schedule.memory, np.zeros(0, np.int64), nowhere, 1)
-
-
-def free_inputs(system: System) -> None:
-    """Let the time decide again in which interval formulas are evaluated."""
-    if "schedule" in system.made:
-        system.made["schedule"].free()
 
 
 @contextmanager

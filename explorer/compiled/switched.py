@@ -15,7 +15,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
-from explorer.compiled.held import schedule_of
+from explorer.compiled.held import held, shared
 from explorer.compiled.remade import Recipe, Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
@@ -49,6 +49,8 @@ class Switched(Remade):
         Stewart's form of a system without regions.
     """
 
+    _undriven: Switched | None = None  # of a system with a drive: without its inputs
+
     def __init__(self, system: StepSystem, stewart: bool = False) -> None:
         if stewart and not isinstance(system, FilippovSystem):
             raise NotApplicable(
@@ -81,40 +83,54 @@ class Switched(Remade):
             [*f, *_jacobian(f, x), *_jacobian(f, chosen), *_jacobian(f, [t])],
             [*c, *_jacobian(c, x), *_jacobian(c, [t])],
         )
-        self.flow, self.switching = (self._bundle(part) for part in self._outputs)
+        self._native = tuple(self._bundle(part) for part in self._outputs)
         start = [smooth(s) for s in system.start_x]
         self._start = Bundle(self._args, [*start, *_jacobian(start, rho)])
 
     def _bundle(self, outputs: Sequence[Expr]) -> Bundle:
-        bundle, schedule = Bundle(self._args, outputs), schedule_of(self.system)
-        if schedule is not None:
-            bundle = schedule.bundle(bundle, len(self._args) - self.n_rho)
-        return bundle
+        return self._held(Bundle(self._args, outputs))
+
+    def _held(self, bundle: Bundle) -> Bundle:
+        """Return a bundle behind the inputs, if there are any along time."""
+        return held(bundle, self.system, len(self._args) - self.n_rho)
+
+    @property
+    def at_start(self) -> Switched:
+        """The same without inputs along time; it gives the same numbers at t = 0."""
+        return self if self._undriven is None else self._undriven
 
     def behind_inputs(self, system: StepSystem) -> Switched:
         """Return the same functions behind the inputs of a system with a drive."""
-        schedule, first = schedule_of(system), len(self._args) - self.n_rho
-        assert schedule is not None
-        other = copy.copy(self)
-        other.system = system
-        for name in ("flow", "switching", "cost", "surface_rates"):
-            if name in vars(self):
-                vars(other)[name] = schedule.bundle(vars(self)[name], first)
-        for name in ("tangents", "plain"):
-            if name in vars(self):
-                vars(other)[name] = tuple(schedule.bundles(vars(self)[name], first))
+        other: Switched = object.__new__(type(self))
+        vars(other).update(vars(self), system=system, _undriven=self)
+        for name in ("tangents", "plain", "surface_rates"):
+            vars(other).pop(name, None)
+        if self.cost is not None:
+            other.cost = other._held(self.cost)
         return other
+
+    @property
+    def flow(self) -> Bundle:
+        """f, f_x, f by the multipliers, f_t."""
+        return self._held(self._native[0])
+
+    @property
+    def switching(self) -> Bundle:
+        """c, c_x, c_t."""
+        return self._held(self._native[1])
 
     @functools.cached_property
     def tangents(self) -> tuple[Bundle, Bundle]:
         """f and c with the derivatives that the march needs, then those by rho."""
+        if self._undriven is not None:
+            return tuple(map(self._held, self._undriven.tangents))  # type: ignore[return-value]
         counts = self.n_x, self.n_c
         return tuple(  # type: ignore[return-value]
             self._bundle([*part, *_jacobian(part[:count], self._rho)])
             for part, count in zip(self._outputs, counts, strict=True)
         )
 
-    @functools.cached_property
+    @shared
     def _rates(self) -> list[Expr]:
         n, nc = self.n_x, self.n_c
         f, c = self._outputs[0][:n], self._outputs[1]
@@ -126,11 +142,15 @@ class Switched(Remade):
     @functools.cached_property
     def plain(self) -> tuple[Bundle, Bundle]:
         """f and dc/dt, without derivatives."""
+        if self._undriven is not None:
+            return tuple(map(self._held, self._undriven.plain))  # type: ignore[return-value]
         return self._bundle(self._outputs[0][: self.n_x]), self._bundle(self._rates)
 
     @functools.cached_property
     def surface_rates(self) -> Bundle:
         """dc/dt (n_c,), and its derivatives by t, x, multipliers and parameters."""
+        if self._undriven is not None:
+            return self._held(self._undriven.surface_rates)
         n, rates = self.n_x, self._rates
         t, x = self._args[:1], self._args[1 : 1 + n]
         chosen = self._args[1 + n : 1 + n + self.n_sel]
@@ -143,6 +163,8 @@ class Switched(Remade):
 
     def with_cost(self, g: sp.Expr) -> Switched:
         """Return the same system with a running cost g(t, x, x', rho)."""
+        if self._undriven is not None:
+            return self._undriven.with_cost(g).behind_inputs(self.system)
         x_dot = zip(map(se.sympify, self.rates), self._outputs[0], strict=False)
         cost = [smooth(g).subs(dict(x_dot))]
         other = copy.copy(self)
@@ -181,7 +203,7 @@ class Switched(Remade):
             region += len(s.regions)
         return each, cells
 
-    @functools.cached_property
+    @shared
     def affine(self) -> bool:
         """Whether f is affine in each alpha; False for Stewart's form, affine in theta."""
         if self.stewart:
@@ -190,7 +212,7 @@ class Switched(Remade):
         flow = [f for f in map(sp.sympify, self.system.f) if f.free_symbols & set(alphas)]
         return not any(a in sp.expand_mul(f.diff(a)).free_symbols for f in flow for a in alphas)
 
-    @functools.cached_property
+    @shared
     def groups(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Multipliers that add up to 1 in groups, as
         `explorer.kernels.fesd.stage_complementarity` takes them.
@@ -215,7 +237,7 @@ class Switched(Remade):
 
     # -- complementarity ----------------------------------------------------------------------
 
-    @functools.cached_property
+    @shared
     def _sides(self) -> list[tuple[slice, np.ndarray, slice, np.ndarray]]:
         """Of each subsystem: functions, signs of the cells (k, n), regions, cell in region."""
         sides, region = [], 0

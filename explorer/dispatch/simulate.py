@@ -13,7 +13,6 @@ import numpy as np
 from explorer.arguments import a, mapping
 from explorer.codes import CHATTERING, NEWTON_CAP, STEP_CAP, STIFF
 from explorer.compiled import Compiled, paradox
-from explorer.compiled.held import free_inputs
 from explorer.dispatch import mistakes
 from explorer.dispatch.choose import applicability, choose, numbers_of, schemes_for
 from explorer.errors import (
@@ -150,7 +149,7 @@ def simulate(
     check_span(system.records, span)
     compiled, begun = begin(chosen, system, chosen.compile(system), start)
     given = begun | _rows_asked(chosen, compiled.system.coordinates, t_eval, record)
-    solution = _freed(chosen.run(compiled, values, span, **given))
+    solution = chosen.run(compiled, values, span, **given)
     for kind, sentence in _seen(system, compiled, values, solution):
         _warn(said, kind, f"'{system.name}': {sentence}")
     status = _status(system, solution)
@@ -159,13 +158,6 @@ def simulate(
     solution = solution.concluded(status, tuple(said), _asked(span, given, record))
     if throw and not solution.status.ok:
         raise StepFailed(f"'{system.name}': {solution.status.message}", solution)
-    return solution
-
-
-def _freed(solution: Solution) -> Solution:
-    """Return a solution behind whose run the time decides again in which interval inputs are."""
-    if solution.system.drive is not None:
-        free_inputs(solution.system)
     return solution
 
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import sympy as sp
 
 from explorer.certificate import Check
 from explorer.codes import SUCCESS
@@ -35,7 +34,6 @@ from explorer.runs.fesd.elements import Elements
 from explorer.runs.fesd.options import Options
 from explorer.runs.fesd.tangents import Tangents
 from explorer.runs.picks import Picks
-from explorer.runs.steps import check_breaks
 from explorer.runs.time_freezing.impacts import Impacts
 from explorer.runs.time_freezing.modes import Modes
 from explorer.schemes import schemes
@@ -234,7 +232,6 @@ class FESD(Picks, Scheme):
             frozen.go(start)
             return frozen.trajectory(t_eval)
         row = (self.stages + 1) * (compiled.n_x + compiled.n_sel)
-        _check_inputs(compiled, self.h, wrt)
         intervals = self.steps(t_end, self.elements * row, compiled.n_x)
         run = Elements(compiled, self.options, rho, t_end, intervals, scheme=self)
         run.go(x0)
@@ -250,25 +247,4 @@ def _check_frozen(system: System) -> None:
         raise NotApplicable(
             f"FESD integrates '{system.name}' in a time that stands still at events, and takes no "
             "inputs that change there. Use EventDriven, or a constant input."
-        )
-
-
-def _check_inputs(compiled: Switched, h: float, wrt: tuple[int, ...] | None) -> None:
-    """Refuse inputs that change within an interval, or that let a surface jump."""
-    system, drive = compiled.system, compiled.system.drive
-    if drive is None or not len(drive.breaks):
-        return
-    check_breaks(system, h)
-    jumping = {sp.Symbol(k) for k, signal in drive.inputs.items() if signal.kind == "constant"}
-    for switch in system.switches:
-        if found := switch.c.free_symbols & jumping:
-            raise NotApplicable(
-                f"The switching function {switch.name!r} of '{system.name}' jumps with the input "
-                f"{min(map(str, found))!r}, and FESD takes it to be continuous. Use EventDriven, "
-                "or Input.linear."
-            )
-    if wrt is not None:
-        raise NotApplicable(
-            f"FESD does not differentiate runs of '{system.name}' whose inputs change along time. "
-            "Use EventDriven."
         )

@@ -283,6 +283,6 @@ def make_step(
         status = CONTRADICTORY if problem.state[0].fault >= 0 else SUCCESS
     if status != SUCCESS or reach.guard >= 0:
         return status, reach.guard
-    run[0].h = next_h
+    run[0].h = max(next_h, run[0].h) if final else next_h  # only the end of the interval cut it
     status = go_on(problem, automaton, surfaces, method, options, work, reach.turned, whole)
     return status, NONE

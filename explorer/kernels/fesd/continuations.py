@@ -6,6 +6,7 @@ from explorer.kernels.fesd.enter import enter
 from explorer.kernels.fesd.recorded import restore
 from explorer.kernels.fesd.structures import Mode, Phases, Problem, Workspace
 from explorer.kernels.jit import kernel
+from explorer.kernels.model.held_inputs import hold_at
 from explorer.kernels.structures import Vector
 
 __all__ = ["PICK", "arranged", "examine"]
@@ -26,7 +27,8 @@ def examine(
     ``ws.end`` holds the multipliers before. Sets phase 0 of `found` as `enter` does, and returns
     its status.
     """
-    switch, mode = phases.switches[p], ws.element.mode
+    switch, mode, problem = phases.switches[p], ws.element.mode, ws.element.problem
+    hold_at(problem.drive, problem.inp, t, 1e-9 * h)
     if switch.kind > 0:
         restore(ws.element, phases, p - 1)
     mode.active[0].choice = phases.switches[max(p - 1, 0)].choice

@@ -222,7 +222,7 @@ def march(step: Step, record: Record, t_end: float, h: float, cap: int, tally: T
     for e in range(steps):
         t = e * h
         length = (t_end if e == steps - 1 else (e + 1) * h) - t
-        hold_at(step.problem.drive, t, 1e-9 * h)
+        hold_at(step.problem.drive, step.problem.inp, t, 1e-9 * h)
         status = SUCCESS
         for attempt in range(STARTS):
             predict(step, record, e, attempt)

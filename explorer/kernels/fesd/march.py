@@ -12,8 +12,6 @@ again at once. So where a phase has no solution another active set is tried at i
 phase before is solved again by shorter elements, then a fold is looked for, then an accumulation.
 """
 
-import numpy as np
-
 from explorer.codes import (
     ACCUMULATION,
     MORE_SWITCHES,
@@ -131,6 +129,13 @@ def carry_on(ws: Workspace, record: Record) -> None:
         start.multipliers[k] = ws.end[k]
     for j in range(problem.n_c):
         start.c[j] = stages.C[s - 1, j]
+
+
+@kernel(inline=True)
+def anew(ws: Workspace) -> None:
+    """Let the active set be chosen as at the start: switching functions have jumped."""
+    now = ws.march[0]
+    now.due, now.kind, now.which, now.slope, now.other, now.again = 1, 0, -1, 0.0, 0, 0
 
 
 @kernel(inline=True)
@@ -277,21 +282,21 @@ def rewind(ws: Workspace, phases: Phases) -> None:
 
 @kernel()
 def march(ws: Workspace, record: Record, phases: Phases, options: Options, tally: Tally) -> int:
-    """March from ``states[0]`` over [0, t_end] in intervals of length h; return how it ended.
+    """March from ``states[0]`` over the intervals; return how it ended.
 
     SUCCESS; ACCUMULATION at ``tally[0].reached``; MORE_SWITCHES: an interval has too few elements,
     and is not split; SWITCH_CAP and ELEMENT_CAP: no room is left in the phases or in the record;
     NO_ACTIVE_SET, NEWTON_CAP, NOT_FINITE: it finds no way on.
     """
-    h, t_end = options.h, options.t_end
-    intervals = int(np.ceil(t_end / h - 1e-9))
+    h, intervals = options.h, options.ends.size
     now, el = ws.march[0], ws.element
     rewind(ws, phases)
     tally[0].reached = 0.0
     for interval in range(intervals):
-        t_next = t_end if interval == intervals - 1 else (interval + 1) * h
+        t_next = options.ends[interval]
         close = 1e-12 * max(t_next, h)
-        hold_at(el.problem.drive, now.t, 1e-9 * h)
+        if hold_at(el.problem.drive, el.problem.inp, now.t, close) and options.jumps:
+            anew(ws)
         now.begin = now.count
         now.wanted = 1
         now.back = -1

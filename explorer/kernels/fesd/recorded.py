@@ -22,7 +22,8 @@ def load(el: Element, record: Record, phases: Phases, e: int, h: float) -> None:
     K, W, B = el.stages.K, el.stages.W, el.mode.B
     n, nsel = el.problem.n_x, el.problem.n_sel
     restore(el, phases, record.phase[e])
-    hold_at(el.problem.drive, record.begin[e], 1e-9 * record.length[e])
+    close = 1e-9 * record.length[e]
+    hold_at(el.problem.drive, el.problem.inp, record.begin[e], close)
     for i in range(K.shape[0]):
         for k in range(n):
             K[i, k] = record.slopes[e, i * n + k]

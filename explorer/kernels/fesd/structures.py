@@ -265,12 +265,13 @@ class Workspace(NamedTuple):
 class Options(NamedTuple):
     """The numbers of a march."""
 
-    t_end: float  # s
-    h: float  # length of an interval in s
+    ends: Vector  # (intervals,) s, of the intervals
+    h: float  # their usual length, s
     elements: int  # of an interval
     split: int  # whether an interval gets more of them where there are more switches
     rule: int  # 1 prefers positive signs, -1 negative ones, 0 slides
     picks: Integers  # (k,) what is picked instead where several continuations are; -1: nothing
+    jumps: int  # whether switching functions jump with the inputs
 
 
 class Record(NamedTuple):

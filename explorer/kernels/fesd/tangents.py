@@ -24,7 +24,7 @@ from explorer.kernels.fesd.recorded import load
 from explorer.kernels.fesd.structures import SURFACE, Element, Phases, Problem, Record, Workspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_solve
-from explorer.kernels.structures import Integers, Matrix, Stack, Vector
+from explorer.kernels.structures import Integers, Matrix, Stack, Table, Vector
 
 __all__ = ["Asked", "Derivatives", "asked", "differentiate", "tangents"]
 
@@ -34,7 +34,8 @@ UNEVEN = 1e-6  # beside their length: elements of a phase that differ by more we
 class Asked(NamedTuple):
     """What is differentiated by, and memory for it; p parameters."""
 
-    wrt: Integers  # (p,) places of the parameters, -1: a start value
+    wrt: Integers  # (p,) places of the parameters, -1: none, or a start value
+    active: Table  # (intervals of inputs, p) the same in each
     rhs: Matrix  # (p + 2, s (n_x + n_c)) right-hand sides, then d(K, w); the last by the length
     stage: Vector  # (n_x + n_sel,) d X and d multipliers of a stage
     behind: Matrix  # (p + 1, n_x + 2) derivatives behind an element, as `before`
@@ -49,16 +50,25 @@ class Derivatives(NamedTuple):
     cost: Vector  # (n_e + 1,) z
 
 
-def asked(el: Element, wrt: np.ndarray) -> Asked:
-    """Return the memory for derivatives by the parameters `wrt`."""
-    n, p, s = el.problem.n_x, len(wrt), len(el.tableau.b)
+def asked(el: Element, active: np.ndarray) -> Asked:
+    """Return the memory for derivatives; `active` are the parameters in each interval of inputs."""
+    n, p, s = el.problem.n_x, active.shape[1], len(el.tableau.b)
     return Asked(
-        wrt=wrt,
+        wrt=active[0].copy(),
+        active=active,
         rhs=np.empty((p + 2, s * (n + el.problem.n_c))),
         stage=np.empty(n + el.problem.n_sel),
         behind=np.empty((p + 1, n + 2)),
         own=np.empty(n + 2),
     )
+
+
+@kernel(inline=True)
+def take(ws: Workspace, asked: Asked) -> None:
+    """Let columns be those of the present interval of the inputs."""
+    k = ws.element.problem.drive.now[0]
+    for j in range(len(asked.wrt)):
+        asked.wrt[j] = asked.active[k, j]
 
 
 @kernel(inline=True)
@@ -320,12 +330,15 @@ def differentiate(
             first = e
             last = last_of(record, e)
             switched = (
-                phase + 1 < len(phases.switches) and phases.switches[phase + 1].element == last + 1
+                phase + 1 < len(phases.switches)
+                and phases.switches[phase + 1].element == last + 1
+                and phases.switches[phase + 1].kind != 0  # inputs have changed
             )
             uneven = switched and abs(length[last] - length[e]) > UNEVEN * length[e]
             for k in range(n + 2):
                 moved[e, p, k] = 0.0
         load(ws.element, record, phases, e, length[e])
+        take(ws, asked)
         spent = tangent(ws, asked, begin[e], record.states[e], moved[e], moved[e + 1], own[e])
         if not abs(spent) < float("inf"):
             return NO_ACTIVE_SET
@@ -379,6 +392,7 @@ def tangents(
         if not h > 0.0:
             continue
         load(ws.element, record, phases, e, min(h, record.length[e]))
+        take(ws, asked)
         status = SUCCESS
         if h < record.length[e]:
             status = element(ws.element, begin, record.states[e], stage, 0, 0, 0.0)

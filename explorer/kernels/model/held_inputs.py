@@ -96,13 +96,22 @@ def hold(drive: Drive, inp: Vector, k: int) -> None:
 
 
 @by_reference(inline=True)
-def hold_at(drive: Drive, t: float, close: float) -> None:
-    """Say that the present interval is that of time t; at a break, the one behind it."""
-    if drive.t.size > 0:
-        k = 0
-        while k < drive.t.size and drive.t[k] <= t + close:
-            k += 1
-        drive.now[0] = k
+def hold_at(drive: Drive, inp: Vector, t: float, close: float) -> bool:
+    """Let the present interval be that of time t, at a break the one behind it.
+
+    Return whether it is another one than before.
+    """
+    if drive.t.size == 0:
+        return False
+    k = drive.now[0]
+    while k < drive.t.size and drive.t[k] <= t + close:
+        k += 1
+    while k > 0 and drive.t[k - 1] > t + close:
+        k -= 1
+    if k == drive.now[0]:
+        return False
+    hold(drive, inp, k)
+    return True
 
 
 def memory_of(t: np.ndarray, places: np.ndarray, values: np.ndarray, close: float) -> np.ndarray:

@@ -45,23 +45,37 @@ def begin_linear(problem: LinearProblem, record: Record, work: LinearWorkspace, 
 
 
 @kernel(inline=True)
+def divide(problem: LinearProblem, F: Vector) -> bool:
+    """Overwrite F by M^-1 F; return whether M is regular."""
+    ptr, col, val, n = problem.mass.ptr, problem.mass.col, problem.mass.val, F.size
+    if problem.inertia.inverse.size > 0:
+        solve_factored(problem.inertia, n, F)
+        return True
+    for i in range(n):  # of a diagonal M no factors are made
+        if ptr[i + 1] - ptr[i] != 1 or col[ptr[i]] != i or val[ptr[i]] == 0.0:
+            return False
+    for i in range(n):
+        F[i] /= val[ptr[i]]
+    return True
+
+
+@kernel(inline=True)
 def cross_linear(
     problem: LinearProblem, record: Record, work: LinearWorkspace, row: int, k: int
 ) -> bool:
     """Go on to interval `k` of the inputs: accelerations jump by M^-1 (F+ - F-).
 
-    Return whether it could: the factors of M are there.
+    Return whether it could: M is regular.
     """
     bundles, linear, jump, n = problem.bundles, problem.linear, work.F, work.x.size
-    if problem.inertia.inverse.size == 0:
-        return False
     fill(bundles.inp, record.t[row], record.q[row], record.v[row], n)
     force(bundles, FORCE, linear, work.centre)
     hold(problem.grid.drive, bundles.inp, k)
     force(bundles, FORCE, linear, work.F0)
     for i in range(n):
         jump[i] = work.F0[i] - work.centre[i]
-    solve_factored(problem.inertia, n, jump)
+    if not divide(problem, jump):
+        return False
     for i in range(n):
         record.a[row, i] += jump[i]
         work.true0[i] += jump[i]

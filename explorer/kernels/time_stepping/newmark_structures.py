@@ -164,7 +164,7 @@ class LinearProblem(NamedTuple):
     linear: Rows  # (n, 2 n + p) added to F, times (q, v, rho)
     mass: Rows  # M
     factors: Factors  # of A
-    inertia: Factors  # of M, where inputs change; empty if M is singular
+    inertia: Factors  # of M, where inputs change; none if it is diagonal, or singular
     method: Method
     options: Options
     grid: Grid

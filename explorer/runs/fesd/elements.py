@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import sympy as sp
 
 from explorer.codes import ACCUMULATION, MORE_SWITCHES, NEWTON_CAP, NO_ACTIVE_SET
 from explorer.compiled import short
-from explorer.compiled.held import free_inputs
 from explorer.compiled.observe import observe
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import number, quantity
@@ -69,7 +69,7 @@ class Elements(Run):
         compiled, options = self.compiled, self.options
         n, nsel, s = compiled.n_x, compiled.n_sel, options.stages
         x0 = self.begin(start)
-        most = self.intervals * options.elements + options.max_switches * (options.elements + 1)
+        most = len(self.ends) * options.elements + options.max_switches * (options.elements + 1)
         most = min(most, max(options.max_elements, options.elements)) + options.elements + 2
         record = kernel.Record(
             np.empty((most + 1, n)),
@@ -80,12 +80,13 @@ class Elements(Run):
         )
         phases = kernel.phases(options.max_switches + 1, n, compiled.n_c, nsel)
         numbers = kernel.Options(
-            self.t_end,
+            self.ends,
             options.h,
             options.elements,
             int(options.split),
             _RULES[options.rule],
             np.array(options.picked, np.int64),
+            int(self.jumps),
         )
         tally = np.zeros(1, kernel.TALLY)
         record.states[0] = x0
@@ -154,6 +155,15 @@ class Elements(Run):
         return f" {names[k]} = {number(x[k], 3)} doubles within {within} there: it may blow up."
 
     @property
+    def jumps(self) -> bool:
+        """Whether switching functions jump where inputs change."""
+        system, drive = self.compiled.system, self.compiled.system.drive
+        if drive is None:
+            return False
+        jumping = {sp.Symbol(k) for k, signal in drive.inputs.items() if signal.kind == "constant"}
+        return any(switch.c.free_symbols & jumping for switch in system.switches)
+
+    @property
     def graded(self) -> np.ndarray:
         """Those of phases that end at a fold, (n_e,) bool: there they get ever shorter."""
         return np.isin(self.places[:, 1], np.flatnonzero(self.phases.switches["kind"][1:] == _FOLD))
@@ -209,7 +219,6 @@ class Elements(Run):
 
             times = np.ascontiguousarray(t, float)
             within(self.workspace(), self.record, self.phases, times, which, x, multipliers)
-            free_inputs(self.compiled.system)
         return x, np.clip(multipliers, 0.0, 1.0), which
 
     def slopes_at(self, t: np.ndarray) -> np.ndarray:

@@ -54,7 +54,7 @@ def residual(run: Run) -> dict[str, float]:
     switched = ((side[1:] != side[:-1]) | ~known[1:] | ~known[:-1]).any(axis=1)
     even = (np.diff(run.places[:, 0]) == 0) & ~switched & ~run.graded[1:]
     interval = run.places[:, 0]
-    spans = np.minimum(run.options.h, run.t_end - run.options.h * np.arange(interval[-1] + 1))
+    spans = np.diff(run.ends, prepend=0.0)[: interval[-1] + 1]
     sums = np.bincount(interval, h)
     if run.times[-1].sum() < run.t_end * (1 - 1e-9):  # unfinished
         spans, sums = spans[:-1], sums[:-1]

@@ -10,6 +10,7 @@ from explorer.compiled import Switched
 from explorer.kernels.fesd.collocation import Collocation, collocation
 from explorer.runs.fesd.formulas import Formulas
 from explorer.runs.fesd.options import Options
+from explorer.systems import System
 from explorer.types import Reals
 
 if TYPE_CHECKING:
@@ -17,10 +18,22 @@ if TYPE_CHECKING:
 
 __all__ = ["Run", "taken"]
 
+_NEAR = 1e-6  # of h: a break so close to a multiple of it stands for it
+
 
 def taken(phases: Phases, which: slice | np.ndarray) -> Phases:
     """Return some of the phases."""
     return type(phases)(*(part[which] for part in phases))
+
+
+def _ends(system: System, h: float, t_end: float, intervals: int) -> np.ndarray:
+    """Return the ends of the intervals, multiples of h and where inputs change, (intervals,)."""
+    ends = h * np.arange(1, intervals + 1)
+    ends[-1] = t_end
+    if system.drive is None or not len(breaks := system.drive.breaks):
+        return ends
+    apart = np.abs(ends[:-1, None] - breaks).min(axis=1) > _NEAR * h
+    return np.sort(np.concatenate([ends[:-1][apart], breaks, ends[-1:]]))
 
 
 class Run(Formulas):
@@ -34,6 +47,7 @@ class Run(Formulas):
     t_end : float
         In s.
     intervals : int
+        How many of length h, the last one maybe shorter. Those in which inputs change are cut.
     scheme : optional
         What a result names as its scheme; a run does not read it.
 
@@ -51,6 +65,8 @@ class Run(Formulas):
         What begins each phase, the first at t = 0: see `explorer.kernels.fesd.structures`.
     polished : (n_p,) bool
         Whether the time of the switch is that of the end of a slide, found anew.
+    ends : (intervals,)
+        Of the intervals, s.
     taus : (n_p,)
         By how much it lies behind the end of the last element of the slide, s.
     """
@@ -64,6 +80,7 @@ class Run(Formulas):
     phases: Phases
     polished: np.ndarray = np.zeros(0, bool)
     taus: np.ndarray
+    ends: np.ndarray
 
     def __init__(
         self,
@@ -79,6 +96,7 @@ class Run(Formulas):
         self.options, self.scheme, self.t_end = options, scheme, t_end
         self.method = collocation(options.tableau, options.stages)
         self.intervals = intervals
+        self.ends = _ends(compiled.system, options.h, t_end, intervals)
 
     def workspace(self) -> Workspace:
         """Return the leading argument of the kernels."""

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.compiled import Switched
+from explorer.compiled.held import schedule_of
 from explorer.errors import BadValue
 from explorer.quantities import quantity
 from explorer.results.event import Jump
+from explorer.runs.event_driven.columns import active_of
 from explorer.runs.fesd.run import Run
 from explorer.runs.fesd.slide_ends import slide_end
 from explorer.types import Reals
@@ -69,7 +71,8 @@ class Tangents:
     Parameters
     ----------
     run : Run
-    wrt : places of the parameters in rho; -1 for a start value
+    wrt : places of the parameters in rho; -1 for a start value; columns of values of inputs, see
+        `explorer.runs.event_driven.columns`
     seeds : (n_x, p) derivative of the start, by default the model's own
 
     Attributes
@@ -90,16 +93,19 @@ class Tangents:
     def __init__(self, run: Run, wrt: tuple[int, ...], seeds: np.ndarray | None = None) -> None:
         from explorer.kernels.fesd.tangents import differentiate
 
-        self.run, self.wrt = run, np.array(wrt, np.int64)
+        self.run, self.active = run, active_of(run.compiled.system, wrt)
+        if not len(self.active):
+            self.active = np.array([wrt], np.int64).reshape(1, len(wrt))
+        self.wrt = self.active[0]
         n, count, p = run.compiled.n_x, len(run.times), len(wrt)
         self.moved = np.zeros((count + 1, p + 1, n + 2))
         self.own, self.cost = np.zeros((count, n + 2)), np.zeros(count + 1)
         if seeds is None:
-            seeds = run.compiled.start(run.rho)[1][:, self.wrt]
+            seeds = np.where(self.wrt >= 0, run.compiled.start(run.rho)[1][:, self.wrt], 0.0)
         self.moved[0, :p, :n] = seeds.T
         switches = run.phases.switches
         if len(switches) and switches["zeros"][0]:
-            check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, wrt)
+            check_start(run.compiled, run.rho, run.states[0], self.moved[0, :p, :n].T, self.wrt)
         failed = differentiate(*self._arguments(), run.options.elements, self._derivatives())
         if (switches["kind"][1:] == _FOLD).any():
             raise BadValue(
@@ -120,7 +126,7 @@ class Tangents:
             tableau(run.method),
             run.options.newton_max,
         )
-        return work, asked(work.element, self.wrt), run.record, run.phases
+        return work, asked(work.element, self.active), run.record, run.phases
 
     def _derivatives(self) -> Derivatives:
         from explorer.kernels.fesd.tangents import Derivatives
@@ -151,6 +157,12 @@ class Tangents:
         """Return the derivative (p,) of the time of switch `k`, from 0."""
         return self.jump(k).dt_drho
 
+    def _active_at(self, t: float) -> np.ndarray:
+        """Return the parameter of each column at a time, -1 where it does not count."""
+        schedule = schedule_of(self.run.compiled.system)
+        k = 0 if schedule is None else int(schedule.intervals(np.array([t]))[0])
+        return np.asarray(self.active[k])
+
     def jump(self, k: int) -> Jump:
         """Return both sides of switch `k`, from 0: S+ = Xi S- + Pi holds for them."""
         return self._jumps[k]
@@ -166,7 +178,7 @@ class Tangents:
         t, x = phases.t[p], phases.x[p]
         d, by_t = self.moved[e, :-1, : n + 1].T, self.moved[e, :-1, -1]
         if run.polished[p]:
-            return slide_end(run, k, d, by_t, float(self.cost[e]), self.wrt)
+            return slide_end(run, k, d, by_t, float(self.cost[e]), self._active_at(t))
         before = self.own[e - 1, : n + 1]
         after = np.append(phases.behind[p], run.spent(p))
         r_x, r_rho, slope = np.zeros(n), np.zeros(run.compiled.n_rho), float(phases.slope[p])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Switched
-from explorer.compiled.held import breaks_by_schedule
+from explorer.compiled.held import breaks_of
 from explorer.kernels.fesd.collocation import Collocation
 from explorer.kernels.fesd.structures import SUBSYSTEM, Native, Problem, Tableau
 from explorer.types import Reals
@@ -15,8 +15,9 @@ __all__ = ["problem", "tableau"]
 
 def problem(compiled: Switched, rho: Reals, *, tangents: bool = False) -> Problem:
     """Return the system at parameters `rho`; with `tangents` derivatives by these too."""
-    flow, switching = compiled.tangents if tangents else (compiled.flow, compiled.switching)
-    bundles = [flow, switching, *([compiled.cost] if tangents and compiled.cost else [])]
+    first = compiled.at_start
+    flow, switching = first.tangents if tangents else (first.flow, first.switching)
+    bundles = [flow, switching, *([first.cost] if tangents and first.cost else [])]
     native = [Native(b.address, b.data) for b in bundles]
     subsystems, cells = compiled.layout
     return Problem(
@@ -33,7 +34,7 @@ def problem(compiled: Switched, rho: Reals, *, tangents: bool = False) -> Proble
         compiled.input(rho),
         np.empty(max(b.size for b in bundles) + 1),
         np.empty(switching.size + 1),
-        breaks_by_schedule(compiled.system),
+        breaks_of(compiled.system, 1 + compiled.n_x + compiled.n_sel),
     )
 
 

@@ -95,7 +95,8 @@ def march_linear(
     work = linear_workspace(compiled.n, h, setup.true)
     record = Record(*_record(rows))
     factors: Any = UNUSED
-    inertia = (factorise(M) or UNUSED) if grid.drive.t.size else UNUSED
+    full = grid.drive.t.size > 0 and len(mass.val) != compiled.n
+    inertia = (factorise(M) or UNUSED) if full else UNUSED
     most, code, last = np.inf if even else _STEPS, UNFACTORED, 0
     while code in (UNFACTORED, FULL):
         if code == FULL:
