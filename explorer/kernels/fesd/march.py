@@ -133,9 +133,25 @@ def carry_on(ws: Workspace, record: Record) -> None:
 
 @kernel(inline=True)
 def anew(ws: Workspace) -> None:
-    """Let the active set be chosen as at the start: switching functions have jumped."""
+    """Let the active set be chosen as at the start: inputs have changed it."""
     now = ws.march[0]
-    now.due, now.kind, now.which, now.slope, now.other, now.again = 1, 0, -1, 0.0, 0, 0
+    now.due = 1
+    now.kind = 0
+    now.which = -1
+    now.slope = 0.0
+    now.other = 0
+    now.again = 0
+
+
+@kernel(inline=True)
+def goes_on(phases: Phases, p: int) -> bool:
+    """Whether the active set that was chosen for phase `p` is that of the phase before."""
+    if p == 0 or phases.switches[p].choice != phases.switches[p - 1].choice:
+        return False
+    same = True
+    for j in range(phases.signs.shape[1]):
+        same = same and phases.signs[p, j] == phases.signs[p - 1, j]
+    return same
 
 
 @kernel(inline=True)
@@ -295,7 +311,8 @@ def march(ws: Workspace, record: Record, phases: Phases, options: Options, tally
     for interval in range(intervals):
         t_next = options.ends[interval]
         close = 1e-12 * max(t_next, h)
-        if hold_at(el.problem.drive, el.problem.inp, now.t, close) and options.jumps:
+        driven = hold_at(el.problem.drive, el.problem.inp, now.t, 1e-9 * h)
+        if driven and options.jumps:
             anew(ws)
         now.begin = now.count
         now.wanted = 1
@@ -313,14 +330,19 @@ def march(ws: Workspace, record: Record, phases: Phases, options: Options, tally
                 rule, x = prepare(ws, phases, options), record.states[now.count]
                 p, other = now.phases, now.other
                 status = enter(ws, now.t, x, h, now.kind, now.which, rule, other, phases, p)
-                count(ws, phases, tally)
+                if not (status == SUCCESS and now.kind == 0 and goes_on(phases, p)):
+                    count(ws, phases, tally)
             elif now.phases > 0:
                 carry_on(ws, record)
             if status == SUCCESS:
                 most = max(options.elements - (now.count - now.begin), 1)
                 halved = now.halvings + 1 if now.again else 0
-                first, t = now.count, now.t
-                status = phase(ws, record, options, tally, first, t, t_next, close, most, halved)
+                e, t = now.count, now.t
+                status = phase(ws, record, options, tally, e, t, t_next, close, most, halved)
+            first = now.count == now.begin and not now.due and not now.again
+            if driven and first and status in (AT_ONCE, NEWTON_CAP, NO_ACTIVE_SET, OTHER):
+                anew(ws)
+                continue
             if status == AT_ONCE and not now.due and not now.again:
                 over_at_once(ws)
                 continue

@@ -153,12 +153,19 @@ class Run:
             result[:], rates[:] = self.y[:size], 0.0
         return result, rates, which
 
-    def along(self, native: Bundle, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the outputs of a bundle (k, outputs) at states x (k, n_x)."""
+    def along(
+        self, native: Bundle, t: np.ndarray, x: np.ndarray, left: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the outputs of a bundle (k, outputs) at states x (k, n_x).
+
+        `left` (k,): which lie before a break, by default the first of two at one time.
+        """
         from explorer.kernels.model.along_rows import evaluate
 
         n, out = self.flow.n, np.empty((len(t), native.size))
-        if self.flow.system.drive is not None and (left := before_breaks(t)).any():
+        driven = self.flow.system.drive is not None
+        left = before_breaks(t) if left is None and driven else left
+        if driven and left is not None and left.any():
             out[~left] = self.along(native, t[~left], x[~left])
             with left_of_breaks(self.flow.system):
                 out[left] = self.along(native, t[left], x[left])

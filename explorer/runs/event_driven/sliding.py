@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from explorer.compiled import Bundle, Switched, compile_switched
+from explorer.compiled.held import before_breaks
 from explorer.compiled.start_mode import start_mode
 from explorer.errors import NotApplicable
 from explorer.results.continuations import Continuations
@@ -161,9 +162,11 @@ class SwitchedMarch(March):
         rows, right = super()._arrays(times, exact)
         modes = rows["mode"]
         both = np.empty((len(modes), 2 * self._signs.shape[1]))
+        left = before_breaks(rows["t"])
         for mode in np.unique(modes):
             here = modes == mode
-            both[here] = self.along(self.flow.active(int(mode)), rows["t"][here], rows["x"][here])
+            of_mode = self.flow.active(int(mode))
+            both[here] = self.along(of_mode, rows["t"][here], rows["x"][here], left[here])
         alpha, c = np.hsplit(both, 2)
         return rows | {
             "mode": self._number[modes],

@@ -344,7 +344,8 @@ class Elements(Run):
         switch, was, now = self.phases.switches[k], *self.phases.signs[[k - 1, k]]
         changed = np.flatnonzero(was != now)
         surface = switch["kind"] == _SURFACE or not self.compiled.stewart
-        which = int(switch["which"]) if surface else int(changed[0]) if len(changed) else 0
+        known = surface and switch["which"] >= 0  # else inputs have changed it
+        which = int(switch["which"]) if known else int(changed[0]) if len(changed) else 0
         kind = "slides" if now[which] == 0 else "crosses" if was[which] else "leaves"
         return kind, which, max(len(changed), 1)
 

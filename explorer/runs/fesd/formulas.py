@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.compiled import Bundle, Switched
-from explorer.compiled.held import schedule_of
+from explorer.compiled.held import before_breaks, schedule_of
 from explorer.types import Reals
 
 __all__ = ["Formulas"]
@@ -38,7 +38,8 @@ class Formulas:
     ) -> np.ndarray:
         """Return what a native function writes, (k, size), at states and multipliers.
 
-        Inputs are those of the intervals of the times `begin`, by default of t.
+        Inputs are those of the intervals of the times `begin`, by default of t: of two equal times
+        that follow each other, the first one lies before a break.
         """
         from explorer.kernels.model.along_rows import evaluate
 
@@ -49,6 +50,12 @@ class Formulas:
                 rows = which == k
                 with schedule.holding(int(k)):
                     out[rows] = self.along(native, t[rows], x[rows], chosen[rows])
+            return out
+        left = before_breaks(t)
+        if schedule is not None and begin is None and left.any():
+            out[~left] = self.along(native, t[~left], x[~left], chosen[~left])
+            with schedule.holding(-2):
+                out[left] = self.along(native, t[left], x[left], chosen[left])
             return out
         parts = [np.ascontiguousarray(a, float) for a in (t, x, chosen)]
         evaluate(
