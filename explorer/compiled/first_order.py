@@ -15,7 +15,7 @@ import symengine as se
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
 from explorer.compiled.checks import short
-from explorer.compiled.held import HeldDict, schedule_of, shared
+from explorer.compiled.held import Drivable, HeldDict, schedule_of, shared
 from explorer.compiled.ordering import Joint, joint
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
@@ -25,7 +25,7 @@ from explorer.types import Reals
 __all__ = ["FirstOrder", "compile_first_order"]
 
 
-class FirstOrder:
+class FirstOrder(Drivable):
     """The native functions of a first-order system.
 
     Attributes
@@ -41,8 +41,6 @@ class FirstOrder:
     kind : int
         0 nonlinear, 1 linear in x and lam, 2 linear and its Jacobians independent of t.
     """
-
-    _undriven: FirstOrder | None = None  # of a system with a drive: without its inputs
 
     def __init__(self, system: FirstOrderSystem) -> None:
         system.check()
@@ -79,11 +77,6 @@ class FirstOrder:
         if schedule is not None:
             bundle = schedule.bundle(bundle, len(self.args) - self.n_rho)
         return bundle
-
-    @property
-    def at_start(self) -> FirstOrder:
-        """The same without inputs along time; it gives the same numbers at t = 0."""
-        return self if self._undriven is None else self._undriven
 
     def behind_inputs(self, given: StateSpaceSystem) -> FirstOrder:
         """Return the same functions behind the inputs of a system with a drive."""

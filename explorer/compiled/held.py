@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from explorer.kernels.model.held_inputs import Drive as Held
 
 __all__ = [
+    "Drivable",
     "HeldBundle",
     "HeldDict",
     "HeldList",
@@ -46,6 +47,17 @@ class shared(functools.cached_property[T]):  # noqa: N801 (a decorator)
         assert self.attrname is not None
         found: T = getattr(plain, self.attrname)
         return found
+
+
+class Drivable:
+    """A compiled system that may stand behind inputs along time."""
+
+    _undriven: Self | None = None  # the same without them
+
+    @property
+    def at_start(self) -> Self:
+        """The same without inputs along time; it gives the same numbers at t = 0."""
+        return self if self._undriven is None else self._undriven
 
 
 class HeldBundle(Bundle):

@@ -18,7 +18,7 @@ from explorer.compiled.assembly import assembly
 from explorer.compiled.bundle import Bundle, Expr, Recorded, Values, smooth
 from explorer.compiled.compliance import Compliance
 from explorer.compiled.entries import matrix
-from explorer.compiled.held import shared
+from explorer.compiled.held import Drivable, shared
 from explorer.compiled.structural import Structural, structural
 from explorer.errors import BadModel, BadValue
 from explorer.quantities import quantity
@@ -35,7 +35,7 @@ _PARTS = ("mass", "force", "gap", "derivative of the force", "gradient of a gap"
 _ROUNDED = 1e-6  # m: a start that was written down with few digits may lie that deep
 
 
-class Compiled:
+class Compiled(Drivable):
     """The native functions of a mechanical system and the layout of what they return.
 
     Attributes
@@ -61,7 +61,6 @@ class Compiled:
     """
 
     by_formula, partners = True, np.zeros(0, np.int64)
-    _undriven: Compiled | None = None  # of a system with a drive: without its inputs
 
     def __init__(self, system: LagrangianSystem) -> None:
         self.system, self.n, self.nc = system, system.n, len(system.contacts)
@@ -136,11 +135,6 @@ class Compiled:
         self.table = np.array([[b.address, b.data] for b in self._native.values()])
         self.most = max(b.size for b in self.bundles.values())
         self.lin_ptr, self.lin_col, self.lin_val = self._linear_rows()
-
-    @property
-    def at_start(self) -> Compiled:
-        """The same without inputs along time; it gives the same numbers at t = 0."""
-        return self if self._undriven is None else self._undriven
 
     def bundle(self, outputs: Sequence[Expr]) -> Bundle:
         """Compile outputs of the input vector."""

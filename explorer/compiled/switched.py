@@ -15,7 +15,7 @@ import symengine as se
 import sympy as sp
 
 from explorer.compiled.bundle import Bundle, Expr, smooth
-from explorer.compiled.held import held, shared
+from explorer.compiled.held import Drivable, held, shared
 from explorer.compiled.remade import Recipe, Remade
 from explorer.errors import NotApplicable
 from explorer.systems import FilippovSystem, StepSystem
@@ -26,7 +26,7 @@ from explorer.types import Reals
 __all__ = ["Switched", "compile_switched"]
 
 
-class Switched(Remade):
+class Switched(Drivable, Remade):
     """The native functions of a system with step functions.
 
     Parameters
@@ -48,8 +48,6 @@ class Switched(Remade):
     NotApplicable
         Stewart's form of a system without regions.
     """
-
-    _undriven: Switched | None = None  # of a system with a drive: without its inputs
 
     def __init__(self, system: StepSystem, stewart: bool = False) -> None:
         if stewart and not isinstance(system, FilippovSystem):
@@ -93,11 +91,6 @@ class Switched(Remade):
     def _held(self, bundle: Bundle) -> Bundle:
         """Return a bundle behind the inputs, if there are any along time."""
         return held(bundle, self.system, len(self._args) - self.n_rho)
-
-    @property
-    def at_start(self) -> Switched:
-        """The same without inputs along time; it gives the same numbers at t = 0."""
-        return self if self._undriven is None else self._undriven
 
     def behind_inputs(self, system: StepSystem) -> Switched:
         """Return the same functions behind the inputs of a system with a drive."""

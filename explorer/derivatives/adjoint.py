@@ -163,7 +163,7 @@ def _sweep(question: Question, run: Solution) -> _Sweep:
     slopes, states_of = np.zeros((2, stages, block))
     sweep = Sweep(
         np.append(w_x, 1.0),
-        question.at_the_end(w_rho),
+        question.at_the_end(w_rho, t),
         np.zeros(p + 1),
         np.abs(steps.y[:, :block]).max(axis=0, initial=1e-300),
         slopes,

@@ -21,10 +21,11 @@ import sympy as sp
 from explorer.derivatives.direct import Sensitivity, solve
 from explorer.derivatives.question import Question
 from explorer.errors import NotApplicable
-from explorer.kernels.event_driven.records import CHAINED
+from explorer.kernels.event_driven.records import CHAINED, DRIVEN
 from explorer.results.event import KINDS
 from explorer.results.solution import Solution
 from explorer.runs.event_driven.changes import held_beside
+from explorer.runs.event_driven.columns import active_of
 
 __all__ = ["solve_complex"]
 
@@ -193,6 +194,8 @@ class _Replay:
         # the real event time is known to round-off: Newton moves the imaginary part only
         D = self.head["D"][k]
         new = self.step(t, y, h, mode)
+        if self.head["how"][k] == DRIVEN:  # at a break
+            return h, new
         for _ in range(3):
             change = np.imag(self.guard(k, t + h, new, mode)) / D
             h = h - 1j * change
@@ -204,7 +207,7 @@ class _Replay:
 
         On its own zero it has its own time: the imaginary part moves by the flow between them.
         """
-        if self.head["how"][k] == CHAINED:
+        if self.head["how"][k] in (CHAINED, DRIVEN):
             return t, y
         mode, rows = np.zeros(1 + 2 * self.flow.rows, np.int64), self.flow.rows
         if self.mechanical:
@@ -258,11 +261,21 @@ class _Replay:
         out[n:n_x] = np.linalg.solve(np.concatenate([E, G]), right)
         return out
 
+    def interval(self, i: int) -> int:
+        """Return the interval of the inputs in which step `i` lies."""
+        drive, state = self.question.system.drive, self.march.steps.state
+        if drive is None or not len(drive.breaks):
+            return 0
+        return int(state[i, -1 - len(self.flow.changes)])
+
     def go(
-        self, rho: np.ndarray, y: np.ndarray, last: int | None
+        self, rhos: np.ndarray, y: np.ndarray, last: int | None
     ) -> tuple[list[list[np.ndarray]], list[complex], np.ndarray, complex]:
-        """Return (states on both sides of every event, times of the events, end)."""
-        self.rho = rho
+        """Return (states on both sides of every event, times of the events, end).
+
+        `rhos` are the parameters in each interval of the inputs, (k, n_rho).
+        """
+        self.rho = rhos[0]
         march, t = self.march, 0j
         steps, events = march.steps, len(self.head)
         begins = [*self.head["step"].tolist(), len(steps.t) + 1]
@@ -275,6 +288,8 @@ class _Replay:
             while begins[k] <= i and k < events:
                 if begins[k] == 0 or (k > 0 and begins[k - 1] == begins[k]):
                     t, y = self.at_once(k, t, y)
+                if self.head["how"][k] == DRIVEN and i < len(steps.t):
+                    self.rho = rhos[self.interval(i)]
                 sides.append([y, self.jump(k, t, y)])
                 times.append(t)
                 if last == k:
@@ -283,7 +298,10 @@ class _Replay:
                 k += 1
             if i >= len(steps.t):
                 return sides, times, y, t
-            mode, h = steps.state[i], complex(steps.h[i])
+            mode, h, self.rho = steps.state[i], complex(steps.h[i]), rhos[self.interval(i)]
+            stop = self.interval(i)
+            if i + 1 < len(steps.t) and self.interval(i + 1) > stop:  # its time is real
+                h = self.question.system.drive.breaks[stop] - t
             if k < events and begins[k] == i + 1:
                 h, y = self.land(k, t, y, h, mode)
             else:
@@ -305,11 +323,6 @@ def solve_complex(question: Question) -> Sensitivity:
         ``residuals["direct"]``.
     """
     scheme = question.marches("The complex step repeats")
-    if question.system.drive is not None and len(question.system.drive.breaks):
-        raise NotApplicable(
-            "The complex step repeats a run at constant inputs, and those of "
-            f"'{question.system.name}' change along it. Use method='direct' or 'adjoint'."
-        )
     if scheme.tableau.code > 1:
         raise NotApplicable(
             "The complex step needs explicit Runge-Kutta steps. Use method='direct', or an "
@@ -329,12 +342,9 @@ def solve_complex(question: Question) -> Sensitivity:
     seeds = question.seeds()
     start, _ = question.start()
     minus, plus = (solution.march.part(name) for name in ("f_minus", "f_plus"))
-    for j, place in enumerate(question.places):
-        rho = question.rho.astype(complex)
-        if place >= 0:
-            rho[place] += 1j * EPS
+    for j in range(p):
         y0 = np.append(start + 1j * EPS * seeds[:, j], 0.0)
-        sides, times, y, t = replay.go(rho, y0, which)
+        sides, times, y, t = replay.go(_perturbed(question, j), y0, which)
         for k, (both, hit) in enumerate(zip(sides, times, strict=True)):
             salt = direct.saltation(k)
             row = np.column_stack([salt.S_minus[:, j], salt.S_plus[:, j]])
@@ -347,7 +357,7 @@ def solve_complex(question: Question) -> Sensitivity:
                 ]
             )
             apart = max(apart, float((np.abs(mine - row) / (1 + np.abs(row))).max()))
-        value = y[n_x] + _terminal(question, t, y[:n_x], rho)
+        value = y[n_x] + _terminal(question, t, y[:n_x], replay.rho)
         gradient[j] = np.imag(value) / EPS
     size = 1 + np.abs(direct.cost_gradient).max(initial=0.0)
     apart = max(apart, float(np.abs(gradient - direct.cost_gradient).max(initial=0.0) / size))
@@ -357,6 +367,20 @@ def solve_complex(question: Question) -> Sensitivity:
         cost_gradient=gradient,
         residuals={**direct.residuals, "direct": apart},
     )
+
+
+def _perturbed(question: Question, j: int) -> np.ndarray:
+    """Return the parameters in each interval of the inputs, with column `j` moved, (k, n_rho)."""
+    drive, places = question.system.drive, [question.places]
+    rhos = question.rho.astype(complex)[None]
+    if drive is not None:
+        rhos = np.tile(rhos, (len(drive.values), 1))
+        rhos[:, drive.places_in(question.system)] = drive.values
+        places = active_of(question.system, question.columns).tolist()
+    for rho, active in zip(rhos, places, strict=True):
+        if active[j] >= 0:
+            rho[active[j]] += 1j * EPS
+    return rhos
 
 
 def _terminal(question: Question, t: complex, x: np.ndarray, rho: np.ndarray) -> complex:

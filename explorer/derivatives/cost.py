@@ -19,6 +19,7 @@ from explorer.compiled import Bundle, Flow, Remade, Switched
 from explorer.errors import BadModel, BadValue
 from explorer.schemes import Scheme
 from explorer.systems import System
+from explorer.systems.driving import along
 from explorer.systems.expressions import expression
 from explorer.systems.units import measured, product, symbol_units
 from explorer.types import Formulas, Value
@@ -85,6 +86,7 @@ class CompiledCost(Remade):
             own = {sp.Symbol(name): force for name, force in forces.items() if name not in names}
             known = {s.name: s for s in own} | names | rates
             g = self._read(cost.g, known, f"running cost of '{system.name}'").subs(own)
+            g = along(system, g)
         self.running: sp.Expr | None = g
         self.flow: Any = plain if g is None else plain.with_cost(g)
         self._terminal: Bundle | None = None
@@ -93,7 +95,7 @@ class CompiledCost(Remade):
         integral = "" if g is None else None if rate is None else product(rate, system.time_unit)
         self.units = integral, integral
         if cost.w is not None:
-            w = self._read(cost.w, names, f"terminal cost of '{system.name}'")
+            w = along(system, self._read(cost.w, names, f"terminal cost of '{system.name}'"))
             variables = [system.t, *plain.states, *(sp.Symbol(k) for k in system.parameters)]
             end = measured(w, units)
             self.units = integral, end if g is None or end == integral else None
@@ -125,7 +127,7 @@ class CompiledCost(Remade):
     def terminal(
         self, t: float, x: np.ndarray, rho: np.ndarray
     ) -> tuple[float, float, np.ndarray, np.ndarray]:
-        """Return w, w_t, w_x (n_x,), w_rho (n_rho,)."""
+        """Return w, w_t, w_x (n_x,), w_rho (n_rho,); with inputs behind t, if they jump there."""
         if self._terminal is None:
             return 0.0, 0.0, np.zeros(self.flow.n_x), np.zeros(self.flow.n_rho)
         inp = self.flow.input(rho)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import sympy as sp
 
 from explorer.compiled.assembly import assembly
+from explorer.compiled.held import schedule_of
 from explorer.derivatives.captures import check_captures, unexplained
 from explorer.derivatives.cost import CompiledCost, Cost, CostLike, compile_cost
 from explorer.derivatives.held_start import check_held_start
@@ -26,7 +26,7 @@ from explorer.parameters import knobs_of, number
 from explorer.quantities import quantity
 from explorer.results.event import LocatedEvent
 from explorer.results.solution import Solution
-from explorer.runs.event_driven.columns import column_of
+from explorer.runs.event_driven.columns import active_of, column_of
 from explorer.schemes import Scheme, schemes
 from explorer.schemes.event_driven import EventDriven
 from explorer.schemes.fesd import FESD
@@ -63,11 +63,18 @@ class Question:
         pairs = zip(self.places, self.values, strict=True)
         return tuple(w if k < 0 else column_of(w, k, many) for w, k in pairs)
 
-    def at_the_end(self, w_rho: np.ndarray) -> np.ndarray:
-        """Return the derivatives of a terminal cost by the columns, (p,)."""
-        values = self.values or (-1,) * len(self.places)
-        pairs = zip(self.places, values, strict=True)
-        return np.array([w_rho[w] if w >= 0 and k < 0 else 0.0 for w, k in pairs])
+    def active(self, t: float) -> list[int]:
+        """Return the parameter of each column at a time, -1 where it does not count."""
+        schedule = schedule_of(self.system)
+        if schedule is None:
+            return list(self.places)
+        k = int(schedule.intervals(np.array([t]))[0])
+        found: list[int] = active_of(self.system, self.columns)[k].tolist()
+        return found
+
+    def at_the_end(self, w_rho: np.ndarray, t: float) -> np.ndarray:
+        """Return the derivatives of a terminal cost at time t by the columns, (p,)."""
+        return np.array([w_rho[k] if k >= 0 else 0.0 for k in self.active(t)])
 
     def moved(self, j: int, size: float) -> Question:
         """Return the question at another value of the parameter or input of column `j`."""
@@ -328,28 +335,14 @@ def ask(
         until,
         t_eval,
         given,
-        _values(system, names, Cost.of(cost)),
+        _values(system, names),
     )
 
 
-def _values(system: System, names: Sequence[str], cost: Cost) -> tuple[int, ...]:
-    """Return of which value of an input each column is.
-
-    Raises
-    ------
-    NotApplicable
-        A terminal cost that depends on an input that changes.
-    """
+def _values(system: System, names: Sequence[str]) -> tuple[int, ...]:
+    """Return of which value of an input each column is."""
     if system.drive is None:
         return ()
-    changing = {*system.drive.names}
-    if cost.w is not None:
-        used = {s.name for s in sp.sympify(cost.w).free_symbols}
-        if found := sorted(used & changing):
-            raise NotApplicable(
-                f"The terminal cost depends on the input {found[0]!r}, which changes along the "
-                "run: write it as a running cost, or without the input."
-            )
     return tuple(_value_of(system, name) for name in names)
 
 
@@ -366,7 +359,7 @@ def gradient_of(question: Question, solution: Solution) -> tuple[float, np.ndarr
     if rates is None and question.cost.cost.w is None:
         return float(z), S[n_x].copy()
     w, w_t, w_x, w_rho = question.cost.terminal(t, x, question.rho)
-    by_rho = question.at_the_end(w_rho)
+    by_rho = question.at_the_end(w_rho, t)
     gradient = S[n_x] + w_x @ S[:n_x] + by_rho
     if rates is not None:
         gradient = gradient + (rates[n_x] + w_t + w_x @ rates[:n_x]) * dt_drho

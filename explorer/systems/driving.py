@@ -20,7 +20,7 @@ from explorer.systems.base import System
 from explorer.systems.drive import Drive, Input, Layout, laid_out, ramp, schedule, slots
 from explorer.systems.lagrangian import LagrangianSystem
 
-__all__ = ["driven", "redriven", "undriven"]
+__all__ = ["along", "driven", "redriven", "undriven"]
 
 S = TypeVar("S", bound=System)
 T = TypeVar("T")
@@ -78,6 +78,15 @@ def redriven(system: S, inputs: Mapping[str, Input]) -> S:
     assert drive is not None
     other: S = driven(origin, inputs, float(drive.t[-1]))[0]
     return other
+
+
+def along(system: System, formula: sp.Expr) -> sp.Expr:
+    """Return a formula with those of the linear inputs of a driven system in their place."""
+    drive = system.drive
+    if drive is None:
+        return formula
+    linear = [name for name, signal in drive.inputs.items() if signal.kind == "linear"]
+    return formula.xreplace({sp.Symbol(name): ramp(name) for name in linear})
 
 
 def undriven(system: S) -> S:

@@ -35,7 +35,7 @@ def _functions(compiled: Switched, rho: Reals, t: float, x: np.ndarray) -> tuple
     out = compiled.tangents[1](inp)
     c_x = out[nc : nc * (1 + n)].reshape(nc, n)
     c_t = out[nc * (1 + n) : nc * (2 + n)]
-    return out[:nc], c_x, c_t, out[nc * (2 + n) :].reshape(nc, len(rho))
+    return out[:nc], c_x, c_t, out[nc * (2 + n) :].reshape(nc, compiled.n_rho)
 
 
 def check_start(
