@@ -54,7 +54,7 @@ def solve_difference(question: Question, delta: float = 1e-6) -> Sensitivity:
     Z = np.full((len(grid), len(question.wrt)), np.nan)
     gradient = np.zeros(len(question.wrt))
     for j, place in enumerate(question.places):
-        size = delta * max(1.0, abs(question.rho[place]) if place >= 0 else 1.0)
+        size = delta * max(1.0, abs(question.value(j)) if place >= 0 else 1.0)
         low, high = twins(fixed, j, size)
         base = direct.solution
         if not sequence(low, base) == sequence(high, base) == sequence(base, base):
@@ -127,7 +127,7 @@ def solve_discrete(
     start, _ = question.start()
     for j, place in enumerate(question.places):
         for power in range(5, 12):
-            delta = 10.0**-power * max(1.0, abs(question.rho[place]) if place >= 0 else 1.0)
+            delta = 10.0**-power * max(1.0, abs(question.value(j)) if place >= 0 else 1.0)
             runs = []
             for sign in (-0.5, 0.5):
                 rho, x0 = question.rho.copy(), start + sign * delta * question.seeds()[:, j]

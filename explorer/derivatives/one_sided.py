@@ -7,7 +7,6 @@ continuous there. It is extrapolated from three runs at s, 2 s and 4 s, with an 
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,13 +66,7 @@ def limit(question: Question, direction: np.ndarray) -> Side:
     ExplorerError
         There is no run on that side.
     """
-    start = question.start()[0]
-    states = [s.name for s in question.cost.flow.states]
-    names, places = question.wrt, question.places
-    now = [
-        question.rho[w] if w >= 0 else start[states.index(k)]
-        for k, w in zip(names, places, strict=True)
-    ]
+    now = [question.value(j) for j in range(len(question.wrt))]
     size = np.where(np.array(now) == 0, 1.0, np.abs(now))
     unit = 1 / np.abs(np.asarray(direction, float) / size).max()
     best: Side | None = None
@@ -119,14 +112,15 @@ def side(question: Question, cost: float, columns: np.ndarray, sign: int) -> One
 
 def _moved(question: Question, direction: np.ndarray, step: float) -> tuple[Question, Solution]:
     """Return the question and its run a step along `direction`."""
-    rho = question.rho.copy()
     names = [s.name for s in question.cost.flow.states]
-    shift = np.zeros(len(names))
-    for name, place, d in zip(question.wrt, question.places, direction, strict=True):
+    shift, changes = np.zeros(len(names)), {}
+    for j, (name, place, d) in enumerate(
+        zip(question.wrt, question.places, direction, strict=True)
+    ):
         if place >= 0:
-            rho[place] += step * d
+            changes[j] = question.value(j) + step * d
         else:
             shift[names.index(name)] += step * d
-    moved = dataclasses.replace(question, rho=rho)
+    moved = question.at(changes)
     x0 = moved.start()[0] + shift if shift.any() else None
     return moved, moved.run(x0=x0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,22 +76,38 @@ class Question:
         """Return the derivatives of a terminal cost at time t by the columns, (p,)."""
         return np.array([w_rho[k] if k >= 0 else 0.0 for k in self.active(t)])
 
+    def value(self, j: int) -> float:
+        """Return the value of the parameter, input or start of column `j`."""
+        place, k, drive = self.places[j], self.values[j] if self.values else -1, self.system.drive
+        if place < 0:
+            names = [s.name for s in self.cost.flow.states]
+            return float(self.start()[0][names.index(self.wrt[j])])
+        if k < 0 or drive is None:
+            return float(self.rho[place])
+        return float(np.asarray(drive.inputs[list(self.system.parameters)[place]].values)[k])
+
+    def at(self, changes: Mapping[int, float]) -> Question:
+        """Return the question at other values of the parameters and inputs of some columns."""
+        rho, system, names = self.rho.copy(), self.system, list(self.system.parameters)
+        inputs: dict[str, np.ndarray] = {}
+        for j, value in changes.items():
+            place, k = self.places[j], self.values[j] if self.values else -1
+            if k < 0 or system.drive is None:
+                rho[place] = value
+                continue
+            name = names[place]
+            inputs.setdefault(name, np.array(system.drive.inputs[name].values))[k] = value
+        if not inputs or system.drive is None:
+            return dataclasses.replace(self, rho=rho)
+        kept = system.drive.inputs
+        signals = {k: Input(kept[k].grid, x, kept[k].kind) for k, x in inputs.items()}
+        other = redriven(system, signals)
+        cost = compile_cost(other, self.cost.cost, self.scheme)
+        return dataclasses.replace(self, system=other, cost=cost, rho=_rho_of(other, rho))
+
     def moved(self, j: int, size: float) -> Question:
         """Return the question at another value of the parameter or input of column `j`."""
-        if self.values and self.values[j] >= 0:
-            system, drive = self.system, self.system.drive
-            assert drive is not None
-            name = list(system.parameters)[self.places[j]]
-            signal = drive.inputs[name]
-            values = np.array(signal.values)
-            values[self.values[j]] += size
-            inputs = drive.inputs | {name: Input(signal.grid, values, signal.kind)}
-            other = redriven(system, inputs)
-            cost = compile_cost(other, self.cost.cost, self.scheme)
-            return dataclasses.replace(self, system=other, cost=cost, rho=_rho_of(other, self.rho))
-        rho = self.rho.copy()
-        rho[self.places[j]] += size
-        return dataclasses.replace(self, rho=rho)
+        return self.at({j: self.value(j) + size})
 
     def start(self, rho: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the start (n_x,) and its derivative by all parameters (n_x, n_rho)."""

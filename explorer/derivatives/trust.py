@@ -180,7 +180,7 @@ def growth(question: Question, solution: Solution) -> float:
     for j, (name, place) in enumerate(zip(question.wrt, question.places, strict=True)):
         if place >= 0:
             param = question.system.parameters[name.partition("[")[0]]
-            wide[j] = abs(question.rho[place]) or 0.5 * (param.high - param.low)
+            wide[j] = abs(question.value(j)) or 0.5 * (param.high - param.low)
         else:
             wide[j] = size[names.index(name)]
     moved = np.abs(S).max(axis=0, initial=0.0) * wide

@@ -160,8 +160,8 @@ def _side(asked: Question, j: int, sign: float, middle: float) -> tuple[float, f
     are taken.
     """
     place = asked.places[j]
-    param = asked.system.parameters.get(asked.wrt[j])
-    wide = abs(asked.rho[place]) or (0.5 * (param.high - param.low) if param else 1.0)
+    param = asked.system.parameters.get(asked.wrt[j].partition("[")[0])
+    wide = abs(asked.value(j)) or (0.5 * (param.high - param.low) if param else 1.0)
     wide = wide if place >= 0 else 1.0
     best, error, before = np.nan, np.inf, np.nan
     for step in _STEPS:
@@ -180,14 +180,11 @@ def _side(asked: Question, j: int, sign: float, middle: float) -> tuple[float, f
 
 def _moved(asked: Question, j: int, change: float) -> float:
     """Return psi where one parameter, or start value, is changed."""
-    rho, place = asked.rho.copy(), asked.places[j]
-    start = None
-    if place >= 0:
-        rho[place] += change
-    else:
-        start = asked.start(rho)[0] + change * asked.seeds()[:, j]
-    run = asked.run(rho, wrt=False, x0=start)
-    return cost_of(dataclasses.replace(asked, rho=rho), run)
+    if asked.places[j] >= 0:
+        moved = asked.moved(j, change)
+        return cost_of(moved, moved.run(wrt=False))
+    start = asked.start()[0] + change * asked.seeds()[:, j]
+    return cost_of(asked, asked.run(wrt=False, x0=start))
 
 
 def _apart(one: np.ndarray, two: np.ndarray) -> float:

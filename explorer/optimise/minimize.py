@@ -28,6 +28,7 @@ from explorer.quantities import quantity
 from explorer.results.solution import Solution
 from explorer.schemes import Scheme
 from explorer.systems import System
+from explorer.systems.drive import Inputs
 from explorer.types import Names, Numbers
 
 __all__ = ["Minimum", "minimize"]
@@ -232,6 +233,7 @@ def minimize(
     t_end: float | None = None,
     until: str | tuple[str, int] | None = None,
     options: SearchOptions,
+    u: Inputs | None = None,
     rho: Numbers | None = None,
     **parameters: float,
 ) -> Minimum:
@@ -258,6 +260,9 @@ def minimize(
     max_iter : int
     progress : bool
         Whether to show a bar when it takes more than a second.
+    u : dict, array or Input, optional
+        Inputs as for `simulate`; the unknowns may be their values, as 'u[0]', or 'u[:]' for all,
+        by default within the bounds of the input.
     rho, **parameters
         Parameters by name. The others keep their defaults.
 
@@ -280,7 +285,8 @@ def minimize(
     >>> round(best.parameters["e"], 5), best.success  # t_1 (1 + 2 e) = 1
     (0.60736, True)
     """
-    question = ask(system, scheme, wrt, cost, t_end, until, None, {**(rho or {}), **parameters})
+    given = {**(rho or {}), **parameters}
+    question = ask(system, scheme, wrt, cost, t_end, until, None, given, u=u)
     search, max_iter = Search.of(question, bounds, options.start), options.max_iter
     tol = number(options.tol, "tol", positive=True)
     points = starting_points(search, options.starts, options.seed)

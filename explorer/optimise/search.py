@@ -17,8 +17,9 @@ import numpy as np
 from explorer.derivatives.question import Question
 from explorer.derivatives.sequence import sequence
 from explorer.errors import BadValue, suggest
-from explorer.parameters import number
+from explorer.parameters import InputParam, number
 from explorer.results.solution import Solution
+from explorer.systems import System
 from explorer.types import Numbers, Reals
 
 __all__ = ["Change", "Met", "Ranges", "Search", "met"]
@@ -105,16 +106,14 @@ class Search:
         names, system = question.wrt, question.system
         given = _by_name(bounds, names, "bounds")
         begin = _by_name(start, names, "start")
-        x0 = question.start()[0]
-        states = [s.name for s in question.cost.flow.states]
         p = len(names)
         low, high, values = np.full(p, -np.inf), np.full(p, np.inf), np.empty(p)
         for k, (name, place) in enumerate(zip(names, question.places, strict=True)):
             if name in given:
                 low[k], high[k] = _pair(given[name], name)
             elif place >= 0:
-                low[k], high[k] = system.parameters[name].low, system.parameters[name].high
-            values[k] = question.rho[place] if place >= 0 else x0[states.index(name)]
+                low[k], high[k] = _range(system, name)
+            values[k] = question.value(k)
             if name in begin:
                 values[k] = number(begin[name], f"start of {name}")
             if not low[k] <= values[k] <= high[k]:
@@ -139,11 +138,8 @@ class Search:
             There is no such run, or a terminal guard ends it before the final time.
         """
         asked = self.question
-        rho = asked.rho.copy()
-        for place, value in zip(asked.places, values, strict=True):
-            if place >= 0:
-                rho[place] = value
-        question = dataclasses.replace(asked, rho=rho)
+        changes = {j: x for j, x in enumerate(values.tolist()) if asked.places[j] >= 0}
+        question = asked.at(changes)
         if -1 in asked.places:  # the others keep what they have
             n_x, states = asked.cost.flow.n_x, [s.name for s in asked.cost.flow.states]
             given = np.full(n_x, np.nan) if asked.given is None else asked.given.copy()
@@ -159,6 +155,12 @@ class Search:
                 f"time of {asked.t_end:g} s has no derivative there. Give until={last.contact!r}."
             )
         return question, run
+
+
+def _range(system: System, name: str) -> tuple[float, float]:
+    """Return the range of a parameter, or the bounds of an input of which this is a value."""
+    param = system.parameters[name.partition("[")[0]]
+    return param.bounds if isinstance(param, InputParam) else (param.low, param.high)
 
 
 def _by_name(given: object, names: tuple[str, ...], what: str) -> dict[str, object]:

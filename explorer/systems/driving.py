@@ -73,11 +73,12 @@ def _copied(system: S, **changes: object) -> S:
 
 
 def redriven(system: S, inputs: Mapping[str, Input]) -> S:
-    """Return a driven system with other values of the same inputs on the same grids."""
-    drive, origin = system.drive, undriven(system)
+    """Return a driven system with other values of some inputs on the same grids."""
+    drive = system.drive
     assert drive is not None
-    other: S = driven(origin, inputs, float(drive.t[-1]))[0]
-    return other
+    signals = {**drive.inputs, **inputs}
+    values = drive.layout.filled(signals.values())
+    return _copied(system, made={}, drive=Drive(signals, drive.layout, values))
 
 
 def along(system: System, formula: sp.Expr) -> sp.Expr:
