@@ -103,7 +103,11 @@ def _watch(
 def _build(system: MechanicalSystem) -> HybridSystem:
     q, v, t = sp.Matrix(system.q), sp.Matrix(system.v), system.t
     names = [*system.coordinates, *(str(s) for s in system.v)]
-    hybrid = HybridSystem(system.name, names, params=system.parameters, text=system.text)
+    units = [*system.units, *(f"{u}/s" if u else "" for u in system.units)]
+    hybrid = HybridSystem(
+        system.name, names, params=system.parameters, units=units, text=system.text
+    )
+    hybrid.shapes = system.shapes
     mass = sp.Matrix(system.mass)
     force = sp.Matrix(system.force)
     equations = _Equations(mass.inv(), force, v)

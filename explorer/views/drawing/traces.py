@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["Figure", "Line", "Marker", "Meta", "Style", "Trace"]
+__all__ = ["Figure", "Handles", "Line", "Marker", "Meta", "Style", "Trace"]
 
 Figure: TypeAlias = "go.Figure"  # named without an import of plotly, which takes time
 Many: TypeAlias = "Sequence[str] | Sequence[float] | np.ndarray"  # one for each point
@@ -40,6 +40,16 @@ class Font(TypedDict, total=False):
     size: float  # px
 
 
+class Handles(TypedDict, total=False):
+    """Points that the mouse, a finger or the arrow keys drag up and down."""
+
+    keys: Sequence[str]  # the setting of each point
+    name: str  # what they are, in words
+    low: float | None  # the values that they may take; None: any
+    high: float | None
+    edges: np.ndarray  # (k + 1,) ends of the intervals over which a stroke sets them
+
+
 class Meta(TypedDict, total=False):
     """What the panel reads from a trace and plotly does not."""
 
@@ -47,6 +57,7 @@ class Meta(TypedDict, total=False):
     key: str  # the setting that a click on a point changes
     at: np.ndarray  # its values, if they are not x
     each: int  # points of one value
+    handles: Handles
 
 
 class Style(TypedDict, total=False):

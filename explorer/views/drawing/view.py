@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Protocol, cast, get_args, get_type_hints, overload
 
+from explorer.control.plan import Plan
 from explorer.derivatives import Sensitivity
 from explorer.errors import BadValue, NotApplicable, suggest
 from explorer.recorder import Recorded
@@ -19,7 +20,11 @@ from explorer.views.drawing.traces import Figure
 
 __all__ = ["View", "view", "views"]
 
-_MAKERS = {Solution: "simulate", Sensitivity: "sensitivity"}  # other results are those of studies
+_MAKERS = {
+    Solution: "simulate",
+    Sensitivity: "sensitivity",
+    Plan: "optimize",
+}  # other results are those of studies
 Draw = Callable[..., Picture]
 
 
