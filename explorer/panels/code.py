@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Protocol
 
+from explorer.panels.inputs import written
 from explorer.panels.state import START, State
 from explorer.schemes import schemes
 from explorer.systems import System
@@ -32,7 +33,8 @@ def snippet(session: Session) -> str:
 def opening(session: Session) -> list[str]:
     """Return the lines that make the model and the scheme."""
     state, system = session.state, session.system
-    lines = ["import explorer as ex", ""]
+    lines = ["import numpy as np", "", "import explorer as ex", ""]
+    lines = lines if state.get("u") else lines[2:]
     if state["model"] == "own":
         lines += ["from explorer import systems", "", "model = systems.from_spec("]
         lines += [f"    {_wrapped(system.to_spec())}", ")"]
@@ -48,12 +50,14 @@ def opening(session: Session) -> list[str]:
 def settings(session: Session) -> list[str]:
     """Return the time span, start and parameters as arguments."""
     state, system = session.state, session.system
-    changed = {k: v for k, v in state["rho"].items() if v != system.parameters[k].value}
+    drawn = state.get("u", {})
+    usual = {k: p.value for k, p in system.parameters.items()}
+    changed = {k: v for k, v in state["rho"].items() if v != usual[k] and k not in drawn}
     arguments = [f"t_end={state['t_end']!r}"]
     arguments += [f"{k}={state[k]!r}" for k in START if state[k] is not None]
     if changed:
         arguments.append(f"rho={changed!r}")
-    return arguments
+    return arguments + written(state)
 
 
 def called(function: str, arguments: list[str]) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from explorer.dispatch.simulate import schemes_for
 from explorer.models import models
+from explorer.panels import inputs
 from explorer.panels.messages import Choices, Control, Group, Values
 from explorer.panels.session import Session
 from explorer.panels.state import OWN
@@ -13,7 +14,7 @@ from explorer.panels.wording import beside, choice_name, plain, prose
 from explorer.parameters import Knob, Param, knobs_of
 from explorer.quantities import quantity, unit
 from explorer.schemes import schemes
-from explorer.systems import HybridSystem
+from explorer.systems import HybridSystem, System
 from explorer.views.drawing.picture import label
 
 __all__ = ["accepted", "choice", "groups", "slider", "values"]
@@ -45,6 +46,7 @@ def accepted(session: Session) -> Values:
         **{f"rho.{k}": x for k, x in state["rho"].items()},
         **{f"knob.{k}": x for k, x in state["knobs"].items()},
         **start,
+        **{key: session.states.value(state, key) for key in inputs.keys(system, state)},
     }
 
 
@@ -61,7 +63,9 @@ def groups(session: Session) -> list[Group]:
         named, more = beside(k, p.text)
         typed = _number(f"size.{k}", named, "", now, p.value, p.text)
         model.append({**typed, "beside": more, "low": p.low, "high": p.high, "integer": True})
-    parameters = [slider(f"rho.{k}", k, p, now) for k, p in system.parameters.items()]
+    drawn = system.input_names if "u" in state else ()
+    rest = {k: p for k, p in system.parameters.items() if k not in drawn}
+    parameters = [slider(f"rho.{k}", k, p, now) for k, p in rest.items()]
     start = [_number("t_end", "t<sub>end</sub>", system.time_unit, now, system.t_end, "time span")]
     if "mode0" in now and isinstance(system, HybridSystem):
         offered = [(mode.name, mode.name) for mode in system.modes]
@@ -105,6 +109,7 @@ def groups(session: Session) -> list[Group]:
     scheme = [choice("scheme", "scheme", now, offered, "How it is integrated")]
     result = [
         ("model", "Model", True, model),
+        ("inputs", "Inputs", True, [c for k in drawn for c in _input(system, k, now)]),
         ("parameters", "Parameters", True, parameters),
         ("scheme", "Scheme", True, scheme + [c for k, c in knobs.items() if k not in minor]),
         ("start", "Start and time span", True, start),
@@ -115,6 +120,18 @@ def groups(session: Session) -> list[Group]:
         for name, title, is_open, controls in result
         if controls
     ]
+
+
+def _input(system: System, name: str, now: Values) -> list[Control]:
+    """Return the controls of an input: its kind, and its value or the number of its intervals."""
+    param, kinds = system.parameters[name], list(inputs.KINDS.items())
+    kind = choice(f"u.{name}", f"{label(name)} over time", now, kinds, plain(prose(param.text)))
+    kind = {**kind, "default": "constant"}
+    if f"u.{name}.count" not in now:
+        return [kind, slider(f"rho.{name}", name, param, now)]
+    count = Param(inputs.USUAL, 1, inputs.MOST / 4, "", "number of intervals of equal length")
+    many = slider(f"u.{name}.count", name, count, now)
+    return [kind, {**many, "integer": True, "label": "intervals", "beside": ""}]
 
 
 def _picks(session: Session) -> list[tuple[str, str]]:

@@ -25,6 +25,7 @@ from explorer.errors import (
     suggest,
 )
 from explorer.models import models
+from explorer.panels import inputs
 from explorer.panels.code import snippet
 from explorer.panels.messages import Values
 from explorer.panels.state import OWN, START, State, States
@@ -153,6 +154,9 @@ class Session:
                 f"for a live plot. Use h = {quantity(fits, u)} or larger."
             )
         arguments = {k: state[k] for k in ("t_end", "rho", *START)}
+        if drawn := inputs.given(state):
+            arguments["u"] = drawn
+            arguments["rho"] = {k: x for k, x in state["rho"].items() if k not in drawn}
         with warnings.catch_warnings(record=True) as caught:  # the status line says them
             warnings.simplefilter("always")
             solution = simulate(states.system(state), scheme, throw=False, **arguments)

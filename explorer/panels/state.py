@@ -2,7 +2,8 @@
 
 ``{"model", "sizes", "scheme", "knobs", "rho", "t_end", "q0", "v0", "x0", "mode0"}``; the last four
 are None as long as the model's own start holds. Full keys: "model", "scheme", "t_end", "size.n",
-"rho.e", "knob.h", "q0.y", "v0.y"; of a hybrid system "x0.T" and "mode0".
+"rho.e", "knob.h", "q0.y", "v0.y"; of a hybrid system "x0.T" and "mode0". A system with inputs has
+the entry "u" too, see `explorer.panels.inputs`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from explorer.dispatch.choose import choose
 from explorer.dispatch.simulate import schemes_for, simulate
 from explorer.errors import BadValue, ExplorerError, suggest
 from explorer.models import models
+from explorer.panels import inputs
 from explorer.parameters import knobs_of, number
 from explorer.schemes import Scheme, schemes
 from explorer.study.asked import Chosen
@@ -30,6 +32,7 @@ __all__ = ["OWN", "START", "States", "saved"]
 
 OWN = "own"
 START = ("q0", "v0", "x0", "mode0")
+_BY_FULL_KEY = ("q0.", "v0.", "x0.", "u.")
 State: TypeAlias = Plain  # entries by name; each panel adds its own
 Ranges: TypeAlias = dict[str, list[tuple[float, float]]]
 
@@ -84,6 +87,8 @@ class States:
         A system that is not in the gallery; states call it "own".
     """
 
+    draws_inputs: ClassVar[bool] = True  # whether its runs take inputs along time
+
     def __init__(self, own: System | None = None) -> None:
         self.own = own
         self._built: tuple[str, System] | None = None
@@ -117,6 +122,7 @@ class States:
             "rho": {k: p.value for k, p in system.parameters.items()},
             "t_end": system.t_end,
             **dict.fromkeys(START),
+            **({"u": {}} if self.draws_inputs and system.input_names else {}),
         }
 
     def start(self, state: State) -> dict[str, list[float]]:
@@ -158,6 +164,8 @@ class States:
         if group == "mode0":
             assert isinstance(system, HybridSystem)
             return state[group] or system.modes[system.start_mode].name
+        if group == "u":
+            return inputs.value_of(state, name)
         if name and group in START:
             return self.start(state)[group][system.coordinates.index(name)]
         entries = state[{"size": "sizes", "knob": "knobs"}.get(group, group)]
@@ -177,6 +185,7 @@ class States:
             *(f"rho.{k}" for k in state["rho"]),
             *(f"knob.{k}" for k in state["knobs"]),
             *(f"{k}.{c}" for k in starts for c in system.coordinates),
+            *inputs.keys(system, state),
         ]
 
     def key(self, state: State, name: str) -> str:
@@ -191,7 +200,7 @@ class States:
         for candidate in (name, f"rho.{name}", f"knob.{name}", f"size.{name}"):
             if candidate in keys:
                 return candidate
-        short = [k.split(".", 1)[-1] for k in keys if not k.startswith(("q0.", "v0.", "x0."))]
+        short = [k.split(".", 1)[-1] for k in keys if not k.startswith(_BY_FULL_KEY)]
         raise BadValue(f"There is no setting {name!r} here.{suggest(name, short)}")
 
     def change(self, state: State, key: str, value: object) -> State:
@@ -206,6 +215,8 @@ class States:
         if group == "model":
             return self.fresh(str(value))
         new, system = copy.deepcopy(state), self.system(state)
+        if group == "u":
+            return inputs.changed(system, state, name, value)
         if group == "scheme":
             named = value if isinstance(value, Scheme | type) else str(value)
             chosen, kept = choose(system, named), {}
@@ -225,7 +236,8 @@ class States:
                     f"{param.high:g}."
                 )
             fresh = self.fresh(state["model"], {**state["sizes"], name: int(wanted)})
-            return fresh | {k: new[k] for k in ("scheme", "knobs", "t_end", "rho")}
+            stays = ("scheme", "knobs", "t_end", "rho", "u")
+            return fresh | {k: new[k] for k in stays if k in new}
         elif group == "rho":
             new["rho"][name] = number(value, name, system.parameters[name].unit)
             # what was moved last counts: a start that this parameter decides is the model's again
@@ -270,6 +282,8 @@ class States:
                 for name, value in values.items():
                     state = states.change(state, states.key(state, f"{group}.{name}"), value)
             state = states.change(state, "t_end", given["t_end"])
+            for name, drawn in (given.get("u") or {}).items() if "u" in state else ():
+                state = states.change(state, states.key(state, f"u.{name}"), drawn)
             for key in states.keys(state):
                 group, _, name = key.partition(".")
                 values = given.get(group) if group in START else None

@@ -8,12 +8,13 @@ from explorer.views.contact_laws import friction_law_plot
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.decimate import Rows, rows, seen
 from explorer.views.drawing.parts import has_friction
-from explorer.views.drawing.picture import Picture
+from explorer.views.drawing.picture import Picture, Plot
 from explorer.views.drawing.polyline import STATIC, Look
 from explorer.views.drawing.view import view
 from explorer.views.energy import energy_plot
 from explorer.views.events import impulses_plot
 from explorer.views.friction import friction_plot
+from explorer.views.inputs import inputs_plots
 from explorer.views.laws import law_plot
 from explorer.views.modes import modes_plot
 from explorer.views.multipliers import multipliers_plot
@@ -23,6 +24,8 @@ from explorer.views.trajectory import positions_plots, velocities_plot
 
 __all__ = ["explore"]
 
+_MOST_INPUTS = 3
+
 
 @view
 def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = STATIC) -> Picture:
@@ -30,7 +33,7 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
 
     Of a system x' = ...: its states, its modes and the phase portrait; of one with laws also the
     first law with its operating point; of one with step functions its multipliers, active sets and
-    elements, and the phase plane with its regions.
+    elements, and the phase plane with its regions. Inputs stand below the others.
 
     Parameters
     ----------
@@ -65,7 +68,15 @@ def explore(solution: Solution, pinned: Solution | None = None, *, look: Look = 
                 side.append(friction_law_plot(solution, points))
         elif solution.system.contacts:
             time.append(impulses_plot(solution, pinned if other else None))
+    time += _inputs(solution)
     return compose([time, side], [1.25, 1], look=look)
+
+
+def _inputs(solution: Solution, share: float = 0.6) -> list[Plot]:
+    """Return the plots of the first inputs, whose values the mouse drags."""
+    if not solution.has("inputs"):
+        return []
+    return inputs_plots(solution, share, grips=True)[:_MOST_INPUTS]
 
 
 def _switched(
@@ -79,6 +90,7 @@ def _switched(
     if solution.system.switches:
         time += [multipliers_plot(solution), active_set_plot(solution, ghost)]
     time.append(lengths_plot(solution, ghost))
+    time += _inputs(solution, 1.0)
     if solution.system.n == 1:
         plane = phase_plot(solution, points, other)
     else:

@@ -7,6 +7,7 @@ import { Puller } from "./pull.js";
 import { Controls } from "./controls.js";
 import { doubleClicks, Picture } from "./plots.js";
 import { Cursor } from "./cursor.js";
+import { Handles } from "./handles.js";
 import { Stage } from "./mechanism.js";
 import { Clock } from "./clock.js";
 import { EventTable } from "./table.js";
@@ -40,10 +41,11 @@ class Panel {
     this.toolbar = new Toolbar((action, value) => this.act(action, value), signal);
     this.status = new Status();
     this.column = make("div", { class: "nsx-controls" });
-    this.controls = new Controls(this.column, (key, value, drag) => {
+    const edit = (key, value, drag) => {
       this.status.quiet(drag);
       this.puller.change(key, value, drag);
-    });
+    };
+    this.controls = new Controls(this.column, edit);
     this.clock = new Clock((time) => this.move(time));
     this.table = new EventTable(
       (time) => this.clock.seek(time), (page) => this.act("events_page", page),
@@ -73,6 +75,7 @@ class Panel {
     this.root.dataset.theme = this.theme.dark ? "dark" : "light";
     this.mechanism = new Stage(this.canvas, this.theme);
     this.cursor = new Cursor(this.plots);
+    this.handles = new Handles(this.plots, edit);
     this.picture = new Picture(this.plot, this.ink, this.theme, {
       onDrawn: () => this.placeCursor(),
       resting: () => this.puller.idle,
@@ -227,11 +230,15 @@ class Panel {
   placeCursor() {
     const { picture, plot } = this;
     this.tell();
-    this.cursor.place(plot, picture.layout, picture.data, this.theme);
+    const place = () => {
+      this.cursor.place(plot, picture.layout, picture.data, this.theme);
+      this.handles.place(plot, picture.data, (key) => this.puller.ahead(key));
+    };
+    place();
     if (this.wired || !plot.on) return;
     this.wired = true;
     const again = () => {
-      this.cursor.place(plot, picture.layout, picture.data, this.theme);
+      place();
       picture.catchUp();
       this.tell();
     };

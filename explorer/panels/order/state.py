@@ -99,6 +99,8 @@ def _curve(
 class OrderStates(States):
     """States of the order panel."""
 
+    draws_inputs = False
+
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:

@@ -141,6 +141,8 @@ def _choices(system: System) -> list[str]:
 class SensitivityStates(States):
     """States of the sensitivity panel."""
 
+    draws_inputs = False
+
     def fresh(
         self, model: str, sizes: Mapping[str, int] | None = None, scheme: Chosen | None = None
     ) -> State:

@@ -1,0 +1,108 @@
+"""Inputs drawn over time in a real Chromium: by the mouse, a finger and the arrow keys."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.panels import Session
+from explorer.panels.answer import SessionAnswer
+
+sys.path.insert(0, str(Path(__file__).parent))
+from stage import Stage, chromium, encoded
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1280, "height": 720}, has_touch=True)
+        session = Session("pushed_block", **{"u.u": [-2.0] * 5})
+        stage = Stage(page, SessionAnswer(session)).open()
+        yield stage
+        assert stage.errors == []
+
+
+@pytest.fixture
+def stage(shared):
+    shared.answer.session.set(**{"u.u": [-2.0] * 5})
+    shared.answer.session._past.clear()
+    shared.panel.push()
+    shared.js("(messages) => deliver(messages)", encoded(shared.take()))
+    shared.page.wait_for_function(
+        """() => [...document.querySelectorAll(".nsx-handle")].map((n) => n.getAttribute("aria-valuenow"))
+           .join() === "-2,-2,-2,-2,-2" """
+    )
+    return shared
+
+
+def drawn(stage):
+    return stage.answer.session.state["u"]["u"]["values"]
+
+
+def centre(stage, key):
+    box = stage.page.locator(f'.nsx-handle[data-key="{key}"]').bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_level_follows_the_mouse_and_a_stroke_sets_those_that_it_passes(stage, tmp_path):
+    x, y = centre(stage, "u.u.1")
+    last, _ = centre(stage, "u.u.4")
+    run = stage.answer.session.solution
+    stage.page.mouse.move(x, y)
+    stage.page.mouse.down()
+    stage.page.mouse.move(x, y - 12, steps=3)
+    stage.page.mouse.move(last, y - 12, steps=2)
+    stage.page.mouse.up()
+    stage.page.wait_for_selector("[data-action=undo]:not([disabled])")  # the whole stroke is taken
+    values = np.array(drawn(stage))
+    assert values[0] == -2
+    assert (values[1:] > -1.8).all()
+    assert np.ptp(values[1:]) < 0.2, "a level stroke is level"
+    session = stage.answer.session
+    assert session.solution is not run
+    assert session.solution.u[-1, 0] == values[-1]
+    line = stage.js("""() => [...document.querySelector(".nsx-plot")._fullData
+        .find((t) => t.name === "values of u").y]""")  # fmt: skip
+    np.testing.assert_allclose(line, values, rtol=1e-6)
+    stage.page.keyboard.press("Control+z")
+    stage.drawn()
+    assert drawn(stage) == [-2] * 5, "a stroke is one step of undo"
+
+
+def test_arrow_keys_change_a_level_and_go_to_the_next(stage):
+    first = stage.page.locator('.nsx-handle[data-key="u.u.0"]')
+    first.focus()
+    first.press("ArrowUp")
+    stage.drawn()
+    assert first.get_attribute("aria-valuenow") == f"{drawn(stage)[0]:g}"
+    assert drawn(stage)[0] > -2
+    stage.page.keyboard.press("ArrowRight")
+    stage.page.keyboard.press("End")
+    stage.drawn()
+    assert drawn(stage)[1] == 5
+    assert stage.js("() => document.activeElement.dataset.key") == "u.u.1"
+    assert stage.js("() => document.activeElement.getAttribute('aria-label')") == "u 2 of 5"
+    stage.page.keyboard.press("PageUp")
+    stage.drawn()
+    assert drawn(stage)[1] == 5, "no key leads out of the bounds"
+
+
+def test_a_kind_is_chosen_and_its_points_come_and_go(stage):
+    count = "() => document.querySelectorAll('.nsx-handle').length"
+    assert stage.js(count) == 5
+    stage.page.select_option('select[data-key="u.u"]', label="linear")
+    stage.drawn()
+    assert stage.js(count) == 6, "linear: one at each end"
+    stage.page.select_option('select[data-key="u.u"]', label="constant")
+    stage.drawn()
+    assert stage.js(count) == 1
+    x, y = centre(stage, "rho.u")
+    stage.page.mouse.move(x, y)
+    stage.page.mouse.down()
+    stage.page.mouse.move(x, y + 10, steps=2)
+    stage.page.mouse.up()
+    stage.drawn()
+    assert stage.answer.session.state["rho"]["u"] < -2
