@@ -136,7 +136,7 @@ def _bounded(system: System, name: str, value: float) -> float:
 
 def _count(drawn: Plain) -> int:
     values: list[float] = drawn["values"]
-    return len(values) - (drawn["kind"] == "linear")
+    return len(values) - bool(drawn["kind"] == "linear")
 
 
 def _input(drawn: Plain, t_end: float) -> Input:
