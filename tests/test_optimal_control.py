@@ -136,6 +136,25 @@ def test_planning_again_needs_no_new_program():
     np.testing.assert_allclose(other.x[0], [10, 5])
 
 
+def test_a_goal_moves_without_a_new_program():
+    """The same plan as of a new problem; the problem itself keeps its goal."""
+    plan = ex.optimize(drive(8, end={"q": 200, "v": 0}), progress=False)
+    moved = plan.again(end={"q": 210})
+    assert moved.ok
+    assert moved.pipeline.smooth.kept is plan.pipeline.smooth.kept
+    fresh = ex.optimize(drive(8, end={"q": 210, "v": 0}), progress=False)
+    assert moved.objective == pytest.approx(fresh.objective, abs=1e-9)
+    assert moved.task.end["q"] == 210
+    assert plan.task.end["q"] == 200
+    assert plan.again().objective == pytest.approx(plan.objective, abs=1e-9)
+    with pytest.raises(BadValue, match="no end constraint of 'w'"):
+        plan.again(end={"w": 1})
+    with pytest.raises(BadValue, match="must be"):
+        plan.again(end={"q": "far"})
+    with pytest.raises(BadValue, match="Write them as a mapping"):
+        ex.optimize(drive(4), progress=False).again(end={"q": 1})
+
+
 def test_what_cannot_be_reached_is_named():
     """No control drives 200 m in 5 s: the end constraint is missed, and the plan says so."""
     plan = ex.optimize(drive(5, t_end=5), progress=False)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from explorer.arguments import mapping
 from explorer.control.again import SOLVED, checked_begin, later, replanned, shifted
+from explorer.control.aim import aimed
 from explorer.control.compiled_task import point
 from explorer.control.course import Course
 from explorer.control.disturbance import Disturbance
@@ -63,11 +65,12 @@ class Plan(Solved):
         *,
         mode0: str | None = None,
         begin: int | None = None,
+        end: Mapping[str, object] | None = None,
         max_neighbours: int = 20,
         judged: bool = True,
         **parameters: float,
     ) -> Plan:
-        """Plan again with another start or other parameters, from this plan and its sequence.
+        """Plan again with another start, goal or parameters, from this plan and its sequence.
 
         Nothing is compiled. Where the sequence has to change, those beside it are searched, then a
         path of plans from the old numbers to the new ones, then all from the beginning; the message
@@ -84,6 +87,8 @@ class Plan(Solved):
         begin : int, optional
             The control interval with which the new plan begins, at its time: what is before it is
             over. By default the first one that is left.
+        end : mapping of str to float or (low, high), optional
+            End constraints that move, by their formulas: ``{"x": 1.2}``.
         max_neighbours : int
             Sequences beside a plan that are solved at most; 0 tries the own sequence alone.
         judged : bool
@@ -92,8 +97,20 @@ class Plan(Solved):
         Raises
         ------
         BadValue
-            As for `optimize`; an interval that this plan does not have.
+            As for `optimize`; an interval or an end constraint that this plan does not have.
         """
+        if end is not None:
+            task, moved = aimed(self.task, self.pipeline, mapping(end, "end", '{"x": 1}'))
+            again = dataclasses.replace(self, task=task, pipeline=moved).again
+            return again(
+                x0,
+                rho,
+                mode0=mode0,
+                begin=begin,
+                max_neighbours=max_neighbours,
+                judged=judged,
+                **parameters,
+            )
         k = self.first
         if begin is not None:
             k = checked_begin(begin, self.task.intervals, k)

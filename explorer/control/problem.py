@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -188,7 +189,7 @@ class OptimalControlProblem(metaclass=Checked):
             return self.system.t_end, self.system.t_end
         return pair(self.t_end, "t_end")
 
-    @property
+    @cached_property
     def costs(self) -> tuple[sp.Expr, sp.Expr]:
         """Running and terminal cost as formulas."""
         names = self.system.symbols()
@@ -198,12 +199,12 @@ class OptimalControlProblem(metaclass=Checked):
             expression(self.terminal, fixed, "The terminal cost"),
         )
 
-    @property
+    @cached_property
     def path_rules(self) -> list[Ranged]:
         """The path constraints."""
         return rules(self.path, self.system.symbols(), "The path constraint")
 
-    @property
+    @cached_property
     def end_rules(self) -> list[Ranged]:
         """The constraints at the final time."""
         names = self.system.symbols()
@@ -219,7 +220,7 @@ class OptimalControlProblem(metaclass=Checked):
             found[name] = pair(given[name], f"The bounds of {name!r}")
         return found
 
-    @property
+    @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Ranges (n_x, 2) of the states and (n_u, 2) of the controls."""
         given = mapping(self.bounds, "bounds", '{"x": (0, 1)}')

@@ -227,12 +227,15 @@ class Pipeline:
     def refine(
         self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray, wide: bool = True
     ) -> Outcome:
-        """Solve on a sequence and on those beside it, as long as they are better."""
+        """Solve on a sequence and on those beside it, as long as they are better.
+
+        If not `wide`, no more than ``settings.most`` sequences are tried.
+        """
         p = p.copy()
         p[-2], p[-1] = 0.0, PENALTY
         best = self.polished(source, w, sequence, p)
         if not best.ok:
-            for other in _variants(sequence, source.grid):
+            for other in _variants(sequence, source.grid)[: None if wide else self.settings.most]:
                 tried = self.polished(source, w, other, p)
                 best = tried if tried.ok or _slack(tried) < _slack(best) else best
                 if best.ok:

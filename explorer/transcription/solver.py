@@ -135,6 +135,12 @@ class Solver:
         """Return the state without compiled functions."""
         return self.__dict__ | {"kept": {}}
 
+    def with_bounds_of(self, program: Program) -> Solver:
+        """Return a solver of the same program with other bounds; it shares all functions."""
+        other = Solver.__new__(Solver)
+        vars(other).update(vars(self), program=program)  # a copy would lose them, as a pickle does
+        return other
+
     def _solver(self, kind: str) -> Function:
         if kind not in self.kept:
             most = min(self.max_iter, LIMITS.get(kind, self.max_iter))

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.control.course import Course
 from explorer.control.plan import Plan
 from explorer.control.replay import Replay
 from explorer.quantities import quantity
-from explorer.results.solution import Solution
 from explorer.systems import HybridSystem
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.lanes import bars
@@ -34,6 +34,7 @@ from explorer.views.drawing.plan_curves import (
     ALIKE,
     DOTS,
     Curve,
+    course_curve,
     goal_mark,
     goals,
     grips,
@@ -42,13 +43,12 @@ from explorer.views.drawing.plan_curves import (
     points,
     range_of,
     replayed_curve,
-    run_curve,
     steps,
     stroke,
 )
 from explorer.views.drawing.polyline import STATIC, Look
 from explorer.views.drawing.regions import SIDES
-from explorer.views.drawing.traces import Line, Trace
+from explorer.views.drawing.traces import Line, Style, Trace
 from explorer.views.drawing.view import view
 
 __all__ = ["plan", "said"]
@@ -59,6 +59,7 @@ _MOST_PLOTS = 4  # of states
 _NOISE = 1e-7  # relative: a multiplier below it is none
 _THIN: Line = {"width": 1.4}
 _WIDE: Line = {"width": 6}
+_NONE = np.zeros(0, int)
 
 
 def said(plan: Plan, replay: Replay | None = None) -> str:
@@ -89,16 +90,16 @@ def _groups(plan: Plan) -> list[list[int]]:
 
 
 def _states(
-    plan: Plan, replay: Replay | None, run: Solution | None, pinned: Plan | None, handles: bool
+    plan: Plan, replay: Replay | None, course: Course | None, pinned: Plan | None, handles: bool
 ) -> list[Plot]:
     """Return the plots of the states."""
     lines = {
         "plan": pieces(plan),
         "replay": None if replay is None or replay.failed else replayed_curve(replay),
-        "simulation": None if run is None else run_curve(run),
+        "simulation": None if course is None else course_curve(course),
         "pinned": None if pinned is None else pieces(pinned),
     }
-    span, plots = _span(plan, run, pinned), []
+    span, plots = _span(plan, course, pinned), []
     for group in _groups(plan):
         drawn = [_state(plan, lines, i, handles) for i in group]
         system = plan.task.system
@@ -132,14 +133,18 @@ def _state(
         "replay": (INK, DOTS),
         "simulation": (INK, _THIN),
     }
-    for kind in ("pinned", "plan", "replay", "simulation"):
+    for kind, (hue, line) in styles.items():
         if (drawn := lines[kind]) is None:
+            if handles and kind == "simulation":  # in a panel no trace comes or goes
+                traces.append(stroke(*OFF, hue, kind, unit, line=line, breaks=_NONE, held=False))
             continue
-        shown.append(drawn[1][:, i])
-        hue, line = styles[kind]
-        named = text if kind == "plan" else kind
         t, x, rows = drawn
-        traces.append(stroke(t, x[:, i], hue, named, unit, line=line, breaks=rows, held=False))
+        shown.append(x[:, i])
+        named = text if kind == "plan" else kind
+        more: Style = {"line": line, "breaks": rows, "held": False}
+        if handles and kind == "plan":
+            more["meta"] = {"t": t}
+        traces.append(stroke(t, x[:, i], hue, named, unit, **more))
     traces.append(points(plan.t, plan.x[:, i], colour, f"{text} at the grid"))
     goal = goals(plan).get(name, (np.nan, np.nan))
     low, high = plan.task.limits[0][i].tolist()
@@ -150,12 +155,12 @@ def _state(
     return traces, limits
 
 
-def _span(plan: Plan, run: Solution | None, pinned: Plan | None) -> tuple[float, float]:
-    ends = [plan.t_end, *(r.t[-1] for r in (run, pinned) if r is not None)]
+def _span(plan: Plan, course: Course | None, pinned: Plan | None) -> tuple[float, float]:
+    ends = [plan.t_end, *(r.t[-1] for r in (course, pinned) if r is not None)]
     return 0.0, float(max(ends)) * 1.02
 
 
-def _controls(plan: Plan, run: Solution | None, pinned: Plan | None) -> list[Plot]:
+def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool) -> list[Plot]:
     """Return a plot for each control: steps, and its bounds."""
     system, plots = plan.task.system, []
     for i, name in enumerate(plan.task.control_names):
@@ -164,16 +169,21 @@ def _controls(plan: Plan, run: Solution | None, pinned: Plan | None) -> list[Plo
         t, u = steps(plan.t, plan.u[:, i])
         traces = [] if pinned is None else [pinned_line(*steps(pinned.t, pinned.u[:, i]))]
         traces.append(stroke(t, u, colour, text, unit, line={"width": 2.4}))
+        if course is not None and len(course.u):
+            t, u = steps(course.instants, course.u[:, i])
+            traces.append(stroke(t, u, INK, "simulation", unit, line=_THIN))
+        elif handles:
+            traces.append(stroke(*OFF, INK, "simulation", unit, line=_THIN))
         low, high = plan.task.limits[1][i]
         wide = np.array([b for b in (low, high) if np.isfinite(b)])
         bound, limits = range_of(low, high, plan.t_end, colour, plan.u[:, i], wide)
-        span = _span(plan, run, pinned)
+        span = _span(plan, course, pinned)
         title = titled(text, unit)
         plots.append(Plot([*traces, bound], time_title(system), title, span, limits, share=0.7))
     return plots
 
 
-def _lanes(plan: Plan, run: Solution | None, pinned: Plan | None) -> list[Plot]:
+def _lanes(plan: Plan, course: Course | None, pinned: Plan | None, handles: bool) -> list[Plot]:
     """Return the plot of active sets: a lane for each switching function, or for each mode."""
     parts, system = plan.sequence, plan.task.system
     if not parts:
@@ -196,10 +206,10 @@ def _lanes(plan: Plan, run: Solution | None, pinned: Plan | None) -> list[Plot]:
             bar = stroke(*level, colour, _SIDES[side], "", line=_WIDE, showlegend=True)
             traces.append(bar)
         places = {name: len(names) - 1 - k for k, name in enumerate(system.guard_names)}
-    traces.append(_biactive(plan, places))
+    traces.append(_biactive(plan, places, handles))
     ticks: dict[float, str] = {float(len(names) - 1 - k): prose(n) for k, n in enumerate(names)}
     share = min(0.35 + 0.2 * len(names), 1.3)
-    span, high = _span(plan, run, pinned), len(names) - 0.4
+    span, high = _span(plan, course, pinned), len(names) - 0.4
     return [Plot(traces, time_title(system), "", span, (-0.6, high), ticks=ticks, share=share)]
 
 
@@ -212,7 +222,7 @@ def _switch_lines(times: np.ndarray) -> Trace:
     return stroke(x, y, GREY, "switch", "", line={"width": 1}, hovertemplate=text)
 
 
-def _biactive(plan: Plan, places: dict[str, int]) -> Trace:
+def _biactive(plan: Plan, places: dict[str, int], handles: bool) -> Trace:
     """Return the marks of places where the cost has a kink."""
     found = plan.biactive
     at = (
@@ -221,11 +231,14 @@ def _biactive(plan: Plan, places: dict[str, int]) -> Trace:
         else OFF
     )
     mark = points(at[0], at[1], INK, "biactive", "diamond-open", 10)
+    mark["showlegend"] = bool(found) or handles
+    if handles:  # a text that changes makes plotly build the whole figure anew
+        return {**mark, "hovertemplate": "biactive at t = %{x:.6g}<extra></extra>"}
     mark["text"] = [f"{prose(name)}: {what}, t = {t:.6g}" for t, name, what in found]
-    return {**mark, "hovertemplate": "%{text}<extra></extra>", "showlegend": bool(found)}
+    return {**mark, "hovertemplate": "%{text}<extra></extra>"}
 
 
-def _multipliers(plan: Plan, run: Solution | None, pinned: Plan | None) -> Plot:
+def _multipliers(plan: Plan, course: Course | None, pinned: Plan | None) -> Plot:
     """Return the multipliers of the bounds of controls and states, for each second."""
     program, task = plan.outcome.program, plan.task
     held = plan.outcome.point.w_multipliers
@@ -244,14 +257,14 @@ def _multipliers(plan: Plan, run: Solution | None, pinned: Plan | None) -> Plot:
         named = k < _MOST_NAMES
         traces.append(stroke(*steps(plan.t, mu), colour, text, "", showlegend=named))
         values.append(mu)
-    limits, span = extent(np.concatenate(values)), _span(plan, run, pinned)
+    limits, span = extent(np.concatenate(values)), _span(plan, course, pinned)
     return Plot(traces, time_title(task.system), "multiplier μ", span, limits, share=0.7)
 
 
 @view
 def plan(
     plan: Plan,
-    run: Solution | None = None,
+    course: Course | None = None,
     pinned: Plan | None = None,
     *,
     replayed: bool = True,
@@ -266,14 +279,14 @@ def plan(
     Parameters
     ----------
     plan : Plan
-    run : Solution, optional
-        A simulation of the whole plan; it is drawn in place of the replay.
+    course : Course, optional
+        What `Plan.follow` returned; it is drawn in place of the replay.
     pinned : Plan, optional
         A plan to compare with: dotted grey.
     replayed : bool
         Whether the exact replay is drawn, which takes a simulation.
     handles : bool
-        Whether the start and the goal are drawn as what the mouse drags.
+        Whether the start and the goal are drawn as what the mouse drags, as in a panel.
     look : Look
         The size for which the points of the curves are chosen.
     """
@@ -282,9 +295,9 @@ def plan(
         plan.x.shape[1:] + plan.u.shape[1:]
     ):
         pinned = None
-    left = _states(plan, None if run is not None else replay, run, pinned, handles)
-    right = [*_controls(plan, run, pinned), *_lanes(plan, run, pinned)]
-    right.append(_multipliers(plan, run, pinned))
+    left = _states(plan, replay if course is None else None, course, pinned, handles)
+    right = [*_controls(plan, course, pinned, handles), *_lanes(plan, course, pinned, handles)]
+    right.append(_multipliers(plan, course, pinned))
     if not handles:  # a panel says it in its status line
         words = curve(*OFF, INK, name=said(plan, replay), line={"width": 0}, hoverinfo="skip")
         left[0].traces.insert(0, {**words, "showlegend": True, "legendrank": 1})

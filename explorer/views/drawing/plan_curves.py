@@ -6,11 +6,10 @@ from typing import TypeAlias, Unpack
 
 import numpy as np
 
+from explorer.control.course import Course
 from explorer.control.plan import Plan
 from explorer.control.replay import Replay
-from explorer.results.solution import Solution
 from explorer.transcription.active_set import lengths
-from explorer.views.drawing.decimate import fine
 from explorer.views.drawing.picture import GREY, INK, OFF, curve, extent
 from explorer.views.drawing.traces import Handles, Line, Style, Trace
 
@@ -18,6 +17,7 @@ __all__ = [
     "ALIKE",
     "DOTS",
     "Curve",
+    "course_curve",
     "goal_mark",
     "goals",
     "grips",
@@ -26,7 +26,6 @@ __all__ = [
     "points",
     "range_of",
     "replayed_curve",
-    "run_curve",
     "steps",
     "stroke",
 ]
@@ -123,10 +122,9 @@ def range_of(
     return stroke(t, y, colour, "bound", "", line=dashed), extent(known, np.array(near))
 
 
-def run_curve(run: Solution) -> Curve:
-    """Return the states of a run, and the rows at which they jump."""
-    run = fine(run)
-    return run.t, run.x, np.asarray(run.jump_rows, int)
+def course_curve(course: Course) -> Curve:
+    """Return the states of a course, and the rows at which they jump."""
+    return course.t, course.x, np.flatnonzero(np.diff(course.t) <= ALIKE * course.t[-1]) + 1
 
 
 def pinned_line(t: np.ndarray, y: np.ndarray) -> Trace:
