@@ -12,6 +12,7 @@ from collections.abc import Callable, Container, Mapping
 from functools import partial
 
 import numpy as np
+import stored_systems
 from kinds import ALL, KINDS, PRESETS, SYSTEMS
 from stored_numbers import Kept, Nudge, Told, differences, disturbed, kept, read, still, write
 from stored_pictures import PICTURES
@@ -22,6 +23,7 @@ import explorer as ex
 
 Case = Callable[[Nudge], Told]
 DISTURBED = 3  # runs, beside the one whose numbers are kept
+CHANGING = ("pendulum_on_peg", "pendulum_moving_pivot")  # constraints that begin to hold
 SLOW = ("parallelogram", "spinning_top")  # whose derivatives take long to compile
 
 
@@ -54,6 +56,8 @@ def groups(spans: Mapping[str, float], stored: Container[str] = ()) -> dict[str,
                 found["derivative"][case] = partial(derivative, name, scheme, method, spans[run])
     found["whole"] = {f"{n} {s}": partial(whole, n, s) for n, s in ALL}
     found["preset"] = {f"{n} {which}": partial(preset, n, which) for n, which in PRESETS}
+    found["other"] = {name: partial(stored_systems.run, name) for name in stored_systems.RUNS}
+    found["slope"] = {name: partial(stored_systems.slopes, name) for name in stored_systems.SLOPES}
     for kind, cases in (("study", STUDIES), ("search", SEARCHES), ("picture", PICTURES)):
         found[kind] = {name: partial(answer, ask) for name, ask in cases.items()}
     return found

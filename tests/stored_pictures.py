@@ -12,6 +12,8 @@ from stored_runs import answered, scheme_of, values_of
 from stored_studies import STUDIES
 
 import explorer as ex
+from explorer.views.drawing.picture import steady
+from explorer.views.drawing.polyline import PANEL, Look
 from explorer.views.drawing.still import still
 from explorer.views.drawing.view import views
 
@@ -95,6 +97,15 @@ STUDIED = [
 ]  # fmt: skip
 REGIONS = ("two_fold", "stribeck_belt", "two_genes", "sliding_entry")
 
+LOOKED_AT = [
+    ("bouncing_ball", "EventDriven", 1.3), ("stick_slip", "MoreauJean", 0.5), ("chua", "FESD", 3.0),
+    ("three_blocks", "EulerMoreau", 2.0),
+]  # fmt: skip
+LOOKS = [
+    PANEL, Look(320, 700), Look(900, 500, {"xaxis": (0.2, 0.7), "yaxis": (0.1, 0.5)}, 1.7),
+    Look(700, 400, {"xaxis2": (0.1, 0.4), "yaxis4": (-1, 2)}, 1.0, 4.0),
+]  # fmt: skip
+
 PICTURES: dict[str, Callable[[Nudge], Told]] = {
     **{
         f"{name} {scheme}": lambda nudge, run=(name, scheme, t_end): all_of(simulated(*run, nudge))
@@ -109,8 +120,42 @@ PICTURES: dict[str, Callable[[Nudge], Told]] = {
         f"{name} regions": lambda _, name=name: drawn(ex.views.regions(SYSTEMS[name]))
         for name in REGIONS
     },
-    "explore ball": lambda nudge: drawn(ex.views.explore(simulated(*RUNS[1], nudge))),
-    "explore belt": lambda nudge: drawn(ex.views.explore(simulated(*RUNS[9], nudge))),
+    **{
+        f"explore {name} {k}": lambda nudge, run=(name, scheme, t_end), look=look: drawn(
+            ex.views.explore(simulated(*run, nudge), look=look)
+        )
+        for name, scheme, t_end in LOOKED_AT for k, look in enumerate(LOOKS)
+    },
+    "explore pinned": lambda nudge: drawn(
+        ex.views.explore(*(simulated("pendulum", "Newmark", t, nudge) for t in (0.5, 0.7)), look=PANEL)
+    ),
+    "explore spun": lambda nudge: drawn(
+        ex.views.explore(simulated("duffing", "GeneralizedAlpha", 300.0, nudge), look=PANEL)
+    ),
+    "slopes looked at": lambda nudge: drawn(
+        ex.views.sensitivity(
+            ex.sensitivity(SYSTEMS["bouncing_ball"], wrt="e", t_end=0.9, rho=nudge({"e": 0.6})),
+            look=LOOKS[2],
+        )
+    ),
+    **{
+        f"recorded {name}": lambda nudge, name=name, kept=kept: all_of(
+            ex.simulate(
+                SYSTEMS[name], "Newmark", t_end=1.0, record=kept, rho=nudge(values_of(name, 0.1))
+            )
+        )
+        for name, kept in (
+            ("shear_building", ex.Recorder(every=20)), ("portal_frame", ex.Recorder(q=[0, 2], v=(), a=())),
+        )
+    },
+    "steady": lambda nudge: told(
+        steady(
+            {"xaxis": {"range": [0.2, 0.9]}, "yaxis": {"range": [0.1, 3]}, "xaxis2": {"range": [4, 5]}},
+            {"xaxis": {"range": [*nudge({"a": 0.1, "b": 0.8}).values()]}, "yaxis": {"range": [0, 1]},
+             "xaxis2": {"range": [0, 90]}},
+            moving=True,
+        )
+    ),
     "periods": lambda nudge: drawn(
         ex.views.period_elongation(
             "average acceleration", ex.GeneralizedAlpha(rho_inf=0.5), xi=nudge({"xi": 0.04})["xi"]

@@ -133,10 +133,11 @@ def derivative(name: str, scheme: str, method: str, t_end: float, nudge: Nudge) 
 def of_derivative(found: ex.Sensitivity, method: str) -> Told:
     """Return the numbers of a sensitivity."""
     names = ("cost", "cost_gradient", "mu", "mu_ends", "left", "right")
-    parts = {name: getattr(found, name) for name in names}
+    parts = {name: getattr(found, name) for name in names} | {"S": found.S, "Z": found.Z}
+    parts["residuals"] = found.residuals
     if method in ("direct", "adjoint"):
         events = found.events
-        parts |= {"S": found.S, "Z": found.Z, "events": events, "trust": found.trust}
+        parts |= {"events": events, "trust": found.trust}
         parts |= {"doubts": found.doubts, "at": found.at(0.4 * found.t[-1])}
         if events:
             salt = found.saltation(len(events) - 1)

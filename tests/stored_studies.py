@@ -131,6 +131,19 @@ STUDIES: dict[str, Ask] = {
         **nudge(values_of("spherical_pendulum", 0.2)),
     ),
     **{
+        f"reference {name}": lambda nudge, name=name, t_end=t_end: ex.study.fesd_reference(
+            ex.simulate(SYSTEMS[name], ex.FESD(h=0.25), t_end=t_end, rho=nudge(values_of(name, 0.1)))
+        )
+        for name, t_end in [("sign_crossing", 0.5), ("two_fold", 0.5)]
+    },
+    **{
+        f"verify {name}": lambda nudge, name=name, t_end=t_end: ex.sensitivity(
+            SYSTEMS[name], None, [*SYSTEMS[name].parameters][:2], {"w": f"{SYSTEMS[name].coordinates[0]}**2"},
+            t_end=t_end, rho=nudge(values_of(name, 0.1)),
+        ).verify()
+        for name, t_end in [("bouncing_ball", 0.9), ("thermostat", 2.0), ("pendulum_wall", 1.0), ("sign_crossing", 0.6)]
+    },
+    **{
         f"balance {name} {scheme}": lambda nudge, name=name, scheme=scheme: ex.study.energy_balance(
             ex.simulate(SYSTEMS[name], scheme_of(name, scheme), t_end=0.3 * SYSTEMS[name].t_end,
                         rho=nudge(values_of(name, 0.1)))

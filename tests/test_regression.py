@@ -45,6 +45,16 @@ def test_derivatives(name):
     check("derivative", name)
 
 
+@one_by_one("other")
+def test_other_systems(name):
+    check("other", name)
+
+
+@one_by_one("slope")
+def test_derivatives_of_other_systems(name):
+    check("slope", name)
+
+
 @one_by_one("study")
 def test_a_study(name):
     check("study", name)

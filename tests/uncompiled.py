@@ -17,6 +17,7 @@ import plain
 import pytest
 
 from explorer.kernels import jit, references, stored, templates
+from explorer.kernels.structures import Memory, Numbers
 
 SECONDS = float(os.environ.get("UNCOMPILED_SECONDS", "5"))
 BYTES = 8  # that a stored structure is said to need
@@ -86,6 +87,8 @@ def kernel(function=None, /, *, inner=False, inline=False):
         return Address
     if not callable(function):
         return functools.partial(kernel, inner=inner, inline=inline)
+    if {Memory, Numbers} <= {*function.__annotations__.values()} and not (inner or inline):
+        return Address(function)
     if inner or inline:
         return function
 
@@ -126,8 +129,28 @@ def forward(address, data, out, inp):
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(int(address))(*pointers, int(data))
 
 
+def words(address):
+    """Return the words at an address."""
+    return ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int64))
+
+
+def stretch(kind):
+    """Return what takes memory, by a number of words behind a pointer, as an array."""
+
+    def array(pointer, by, *shape):
+        size = int(np.prod(shape))
+        begin = ctypes.cast(pointer, ctypes.c_void_p).value + 8 * int(by)
+        return np.ctypeslib.as_array((kind * size).from_address(begin)).reshape(shape)
+
+    return array
+
+
+memory = importlib.import_module("explorer.kernels.memory")
+memory.pointer, memory.integers = words, stretch(ctypes.c_int64)
+memory.vector = memory.matrix = stretch(ctypes.c_double)
 sampled_forcing = importlib.import_module("explorer.kernels.model.sampled_forcing")
 sampled_forcing.number, sampled_forcing.forward = number, forward
+importlib.import_module("explorer.kernels.model.held_inputs").words = words
 
 
 def too_long(*_):
