@@ -16,6 +16,8 @@ from explorer.systems.linkages.body import (
     angular,
     frame,
     inertial_force,
+    rotation,
+    rotation_forms,
     rotational_mass,
 )
 from explorer.systems.linkages.distances import Distances
@@ -28,6 +30,7 @@ __all__ = ["Bodies", "Place"]
 
 _ROUND = 32  # corners of a rim: flat by 0.5 % of its radius
 
+Numbers: TypeAlias = "npt.NDArray[np.float64]"
 Place: TypeAlias = "PointPlace | Body"  # a body stands for its centre
 Turn: TypeAlias = "Sequence[Value] | tuple[Sequence[Value], Value]"
 
@@ -47,6 +50,7 @@ class Bodies(Distances):
         super().__init__(name, gravity=gravity, params=params, text=text)
         self.bodies: dict[str, Body] = {}
         self._spots: list[Vector] = []  # what the picture has to hold
+        self._corners: list[tuple[Body, Numbers]] = []  # and this, (k, 3) in the axes of a body
         az, el = np.radians(view)
         self._view = np.array(
             [
@@ -310,37 +314,51 @@ class Bodies(Distances):
             self._cylinder(body, np.append(np.delete(axes, lone, 1), axis[:, None], 1), R, half)
             return
         half = np.sqrt(np.maximum(6 * (moments.sum() - 2 * moments) / m, 0)) / 2
-        corner = [
-            self._corner(body, axes @ (half * s))
-            for s in np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")).reshape(3, 8).T
-        ]
+        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1], indexing="ij")).reshape(3, 8)
         # twelve edges in one line: two faces, with what joins them
-        way = (0, 1, 3, 2, 0, 4, 5, 1, 5, 7, 3, 7, 6, 2, 6, 4)
-        self._draw(lambda size: [line(*(self._flat(corner[k]) for k in way))], body.place)
+        way = [0, 1, 3, 2, 0, 4, 5, 1, 5, 7, 3, 7, 6, 2, 6, 4]
+        corners = self._inside(body, (axes @ (half[:, None] * signs)).T)
+        self._draw(lambda size: [line(*self._seen(body, corners[way]))], body.place)
 
-    def _cylinder(self, body: Body, axes: np.ndarray, R: float, half: float) -> None:
+    def _cylinder(self, body: Body, axes: Numbers, R: float, half: float) -> None:
         """Draw the rims of a cylinder and a mark; it is a disc if flat, a rod if thin."""
-        ends = [self._corner(body, axes @ [0, 0, s * half]) for s in (-1, 1)]
-        turns = np.linspace(0, 2 * np.pi, _ROUND + 1)[:-1]
-        rims = [
-            [self._corner(body, axes @ [R * np.cos(a), R * np.sin(a), s * half]) for a in turns]
-            for s in ((-1, 1) if half > R / 50 else (1,))
-        ]
+        ends = self._inside(body, np.outer([-half, half], axes[:, 2]))
+        turns = np.append(np.linspace(0, 2 * np.pi, _ROUND + 1)[:-1], 0)
+        rim = R * (np.outer(np.cos(turns), axes[:, 0]) + np.outer(np.sin(turns), axes[:, 1]))
+        rims = [self._inside(body, end + rim) for end in (ends if half > R / 50 else ends[1:])]
 
         def draw(size: float) -> list[Shape]:
-            shapes = [line(*map(self._flat, ends), role="body")] if half > R / 50 else []
+            shapes = [line(*self._seen(body, ends), role="body")] if half > R / 50 else []
             if size / 2 < R:
-                shapes += [line(*map(self._flat, (*rim, rim[0]))) for rim in rims]
-                shapes.append(line(self._flat(ends[1]), self._flat(rims[-1][0])))
+                seen = [self._seen(body, rim) for rim in rims]
+                shapes += [line(*rim) for rim in seen]
+                shapes.append(line(*self._seen(body, ends[1:]), seen[-1][0]))
             return shapes
 
         self._draw(draw, body.place)
 
-    def _corner(self, body: Body, inside: np.ndarray) -> Vector:
-        """Return a place of a body by numbers, which the picture has to hold."""
-        place = body.at(tuple(map(sp.Float, inside))).place
-        self._spots.append(place)
-        return place
+    def _inside(self, body: Body, corners: Numbers) -> Numbers:
+        """Return places (k, 3) in the axes of a body, which the picture has to hold."""
+        self._corners.append((body, corners))
+        return corners
+
+    def _seen(self, body: Body, corners: Numbers) -> list[tuple[sp.Expr, sp.Expr]]:
+        """Return where places (k, 3) in the axes of a body are in the picture.
+
+        The products of the quaternion are written once: a rim has many corners.
+        """
+        p, (i, j) = body.quaternion, np.triu_indices(4)
+        products = [p[k] * p[m] for k, m in zip(i, j, strict=True)]
+        forms = np.einsum("va,abij,kb->kvij", self._view[:2], rotation_forms(), corners)
+        terms = forms[..., i, j] * np.where(i == j, 1, 2)
+        terms[abs(terms) < 1e-15 * abs(corners).max()] = 0
+        centre = self._flat(body.place)
+
+        def written(at: sp.Expr, factors: list[float]) -> sp.Expr:
+            each = zip(factors, products, strict=True)
+            return sp.Add(at, *(sp.Float(c) * product for c, product in each if c))
+
+        return [(written(centre[0], x), written(centre[1], y)) for x, y in terms.tolist()]
 
     def _spoke(self, point: Point) -> None:
         """Draw a line from the centre of a body to one of its points."""
@@ -367,7 +385,8 @@ class Bodies(Distances):
 
     def _extent(self) -> float:
         """Return the size of the mechanism at the start in m."""
-        spots: npt.NDArray[np.float64] = np.array(
-            [[self._number(c) for c in s] for s in self._spots]
-        )
-        return float(np.ptp(spots, axis=0).max()) or 1.0
+        spots = [np.array([[self._number(c) for c in s] for s in self._spots]).reshape(-1, 3)]
+        for body, corners in self._corners:
+            R = np.array(rotation([sp.Float(self._number(c)) for c in body.quaternion]), float)
+            spots.append(np.array([self._number(c) for c in body.place]) + corners @ R.T)
+        return float(np.ptp(np.concatenate(spots), axis=0).max()) or 1.0

@@ -15,10 +15,12 @@ Lagrange's equations give the force
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import sympy as sp
 from scipy.spatial.transform import Rotation
 
@@ -35,6 +37,7 @@ __all__ = [
     "product",
     "quaternion",
     "rotation",
+    "rotation_forms",
     "rotational_mass",
 ]
 
@@ -49,6 +52,14 @@ def rotation(p: Sequence[sp.Expr]) -> sp.Matrix:
             [2 * (x * z - e0 * y), 2 * (y * z + e0 * x), e0**2 - x**2 - y**2 + z**2],
         ]
     )
+
+
+@functools.cache
+def rotation_forms() -> npt.NDArray[np.float64]:
+    """Return T (3, 3, 4, 4), symmetric in the last two: R_ij(p) = p' T_ij p."""
+    p = sp.symbols("p:4")
+    forms = [[sp.hessian(entry, p) / 2 for entry in row] for row in rotation(p).tolist()]
+    return np.array([[np.array(form, float) for form in row] for row in forms])
 
 
 def angular(p: Sequence[sp.Expr], *, inside: bool = True) -> sp.Matrix:
