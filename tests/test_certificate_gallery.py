@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kinds import cautioned
+from kinds import SYSTEMS, cautioned
 
 import explorer as ex
 from explorer.models import models
@@ -12,7 +12,7 @@ from explorer.models import models
 @pytest.mark.gallery
 @pytest.mark.parametrize("name", list(models))
 def test_no_scheme_is_cautioned_of_where_a_model_is_as_it_was_made(name):
-    system = models[name]()
+    system = SYSTEMS[name]
     for scheme in ex.schemes_for(system):
         run = ex.simulate(system, scheme)
         assert len(run.certificate) or isinstance(system, ex.HybridSystem), scheme

@@ -26,7 +26,7 @@ def scale(balance) -> float:
 @pytest.mark.parametrize(("name", "scheme"), SCHEMES)
 def test_every_model_accounts_for_its_energy(name, scheme):
     """What is located is exact, so nothing is left; what steps leaves an error that h takes away."""
-    system = models[name]()
+    system = SYSTEMS[name]
     default = next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme)
     left = []
     # corrections of positions at an impact do work of order h times where it lies in its step: of the

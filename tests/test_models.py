@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 import sympy as sp
 from hybrids import HYBRIDS
-from kinds import KINDS, schemes_of
+from kinds import KINDS, SYSTEMS, schemes_of
 from scipy.integrate import quad
 from scipy.special import ellipk
 
@@ -383,7 +383,7 @@ def keeps_to_its_modes(sol: Solution) -> None:
 @pytest.mark.parametrize(("name", "scheme"), CASES)
 def test_model_conforms(name, scheme):
     """Each model of the gallery with each scheme that takes it."""
-    system = models[name]()
+    system = SYSTEMS[name]
     conforms(system, next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme))
 
 
@@ -409,7 +409,7 @@ OTHER = {
 )
 def test_model_conforms_with_other_knobs(name, scheme, knobs):
     """The same properties away from the defaults, for each kind of system."""
-    system = models[name]()
+    system = SYSTEMS[name]
     default = next(s for s in ex.schemes_for(system) if type(s).__name__ == scheme)
     conforms(system, dataclasses.replace(default, **knobs))
 

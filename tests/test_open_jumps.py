@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kinds import FIRST, KINDS
+from kinds import FIRST, KINDS, SYSTEMS
 from seen import crossed
 
 import explorer as ex
@@ -51,7 +51,7 @@ def through(found) -> list[tuple[str, list[int]]]:
 @pytest.mark.gallery
 @pytest.mark.parametrize(("name", "scheme"), RUNS)
 def test_no_curve_is_drawn_through_a_jump_that_is_seen(name, scheme, curves):
-    solution = ex.simulate(models[name](), schemes[scheme](), throw=False)
+    solution = ex.simulate(SYSTEMS[name], schemes[scheme](), throw=False)
     curves.clear()  # the cases of a property share what they ask for
     ex.views.explore.picture(solution, look=PANEL)
     assert curves

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kinds import SYSTEMS
 from seen import apart, dense, numbers, painted, pixels
 
 import explorer as ex
@@ -67,7 +68,7 @@ def check(picture, run, look, most=4) -> int:
 
 @functools.cache
 def run(name: str, span: float) -> ex.Solution:
-    system = models[name]()
+    system = SYSTEMS[name]
     return ex.simulate(system, t_end=span * system.t_end, throw=False)
 
 

@@ -11,6 +11,7 @@ import nbformat
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from kinds import SYSTEMS
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 from playwright.sync_api import sync_playwright
@@ -39,7 +40,7 @@ def points(path: str) -> np.ndarray:
 @pytest.mark.gallery
 @pytest.mark.parametrize("name", sorted(models))
 def test_every_model_has_a_light_still(name):
-    picture = ex.views.explore(ex.simulate(models[name](), throw=False))
+    picture = ex.views.explore(ex.simulate(SYSTEMS[name], throw=False))
     drawn = still(picture)
     assert len(drawn) <= MOST
     tree = ET.fromstring(drawn)

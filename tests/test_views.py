@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from kinds import BUILDS, FIRST, KINDS, SYSTEMS, alike, schemes_of
+from kinds import FIRST, KINDS, SYSTEMS, alike, schemes_of
 from loops import for_each
 
 import explorer as ex
@@ -33,7 +33,7 @@ OKABE_ITO = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "
 
 @functools.cache
 def run(name: str, preset: str = "", scheme: str = "") -> ex.Solution:
-    system = BUILDS[name]()
+    system = SYSTEMS[name]
     chosen = {k: v for k, v in system.presets.get(preset, {}).items() if k != "text"}
     schemes = {type(s).__name__: s for s in ex.schemes_for(system)}
     chosen_scheme = schemes[scheme or next(iter(schemes))]
