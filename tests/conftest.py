@@ -12,7 +12,7 @@ def pytest_addoption(parser):
     """Add what a second run of the suite, on another Python, leaves out."""
     parser.addoption(
         "--gallery", type=int, default=1, metavar="N",
-        help="of tests that have a case for each model and scheme, run every N-th case",
+        help="of tests marked gallery, which have many cases, run every N-th case",
     )  # fmt: skip
 
 

@@ -124,6 +124,7 @@ def kernel(tmp_path_factory):
     manager.shutdown_kernel(now=True)
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_a_notebook_runs(path, kernel):
     notebook = nbformat.read(path, as_version=4)

@@ -403,6 +403,7 @@ OTHER = {
 }
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(
     ("name", "scheme", "knobs"),
     [(n, s, knobs) for n, s in KINDS if n in models for knobs in OTHER.get(s, [])],

@@ -611,11 +611,13 @@ def test_the_state_goes_through_json(model, scheme):
     assert same(other.solution, session.solution)
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize("model", one_of_each([*SYSTEMS], alike))
 def test_the_code_of_a_fresh_panel_reproduces_its_picture_bitwise(model):
     reproduced(opened(model))
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("model", "scheme"), KINDS)
 def test_the_code_reproduces_the_picture_bitwise(model, scheme):
     reproduced(stirred(opened(model, scheme)))

@@ -172,6 +172,7 @@ ARRAYS = ("t", "q", "v", "p", "gap", "active", "iterations", "residuals")
 LOCATED = ("x", "rates", "lam", "z", "S", "mode", "gap_dot")
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("name", "scheme"), KINDS)
 def test_a_saved_run_comes_back_and_runs_again_bitwise(name, scheme, tmp_path):
     run = ex.simulate(BUILDS[name](), scheme, t_end=0.5)

@@ -123,6 +123,7 @@ def test_a_view_refuses_in_a_sentence_what_it_is_not_made_for(view, name, scheme
             draw(run(name, scheme=scheme))
 
 
+@pytest.mark.gallery
 @pytest.mark.parametrize(("view", "name", "scheme"), one_of_each(True))
 def test_every_view_is_a_plain_figure(view, name, scheme):
     assert views[view].draws(run(name, scheme=scheme))
