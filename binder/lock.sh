@@ -29,7 +29,8 @@ fi
 
 # From the standard input (-): notebook, so that the classic interface of the base fits the pins;
 # hatchling and editables, so that postBuild builds the package without asking an index.
-printf 'notebook\nhatchling\neditables\n' | uv pip compile --quiet --no-header --no-annotate \
+# --no-config: uv.lock is held to versions that the base of the image does not have.
+printf 'notebook\nhatchling\neditables\n' | uv pip compile --no-config --quiet --no-header --no-annotate \
     --extra voila --constraint "$base" --upgrade \
     --python-version "$version" --python-platform x86_64-unknown-linux-gnu \
     --output-file "$output" pyproject.toml -
