@@ -120,7 +120,8 @@ class Plan(Solved):
         mode = self._mode(mode0)
         if x0 is not None and mode is None:
             start, mode = self._closed_or_open(start, values, k)
-        return self._again(start, values, mode, k, 0, max_neighbours, judged)
+        wide = max_neighbours > 0
+        return self._again(start, values, mode, k, 0, max_neighbours, judged, wide)
 
     def resumed(
         self, x: np.ndarray, mode: int | None, begin: int, shift: int, max_neighbours: int
@@ -129,7 +130,7 @@ class Plan(Solved):
 
         From interval `begin` on; or `shift` intervals later, with a horizon of the same length.
         """
-        return self._again(x, self.rho, mode, begin, shift, max_neighbours, False)
+        return self._again(x, self.rho, mode, begin, shift, max_neighbours, False, False)
 
     def _again(
         self,
@@ -140,14 +141,15 @@ class Plan(Solved):
         shift: int,
         most: int,
         judged: bool,
+        wide: bool,
     ) -> Plan:
         own, task = self.outcome.plan, self.task
         p = self.outcome.program.parameters(start, np.array(list(rho.values())))
-        if own is not None and self.status in SOLVED:
+        if own is not None and self.outcome.status in SOLVED:
             t_0 = float(self.t[k])
             left = shifted(own, shift, mode) if shift else later(own, k, start, t_0, mode)
-            outcome, how = replanned(self.pipeline, own, left, p, most)
-            if outcome.status in SOLVED or not most or k or shift:
+            outcome, how = replanned(self.pipeline, own, left, p, most, wide)
+            if outcome.status in SOLVED or not wide or k:
                 return finished(task, outcome, self.pipeline, start, rho, judged, how)
         guess = {"x": self.x, "u": self.u, "t_end": self.t_end}
         self.pipeline.modes = None if mode is None else Sequence((mode,), ())

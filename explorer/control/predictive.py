@@ -15,8 +15,9 @@ import numpy as np
 from explorer.arguments import Checked
 from explorer.control.again import SOLVED
 from explorer.control.course import Decision
+from explorer.control.feedback import Feedback, feedback
 from explorer.control.solved import Solved
-from explorer.errors import BadValue, NotApplicable, suggest
+from explorer.errors import BadValue, ExplorerError, NotApplicable, suggest
 
 __all__ = ["PredictiveControl"]
 
@@ -26,6 +27,9 @@ HORIZONS = ("shrinking", "receding")
 @dataclass(frozen=True)
 class PredictiveControl(metaclass=Checked):
     """Model predictive control, as `Plan.follow` takes it.
+
+    Where no new plan is found at an instant, the last good one is held on to, with `feedback` along
+    it, and the decision is "kept".
 
     Parameters
     ----------
@@ -62,7 +66,7 @@ class PredictiveControl(metaclass=Checked):
 
     def begin(self, plan: Solved) -> _Predicting:
         """Return the controller at work on a plan."""
-        if plan.status not in SOLVED:
+        if plan.outcome.status not in SOLVED:
             raise BadValue(
                 f"The plan is {plan.status!r}, so there is none to go on from. Solve it first: "
                 "optimize with another guess, or more intervals."
@@ -84,6 +88,7 @@ class _Predicting:
     first: Solved
     good: Solved
     age: int = 0
+    along: Feedback | None = None
 
     def __call__(self, k: int, t: float, x: np.ndarray, mode: int | None) -> Decision:
         begin = time.thread_time()
@@ -94,10 +99,21 @@ class _Predicting:
         if new.status in SOLVED:
             self.good, self.age = new, 0
             return self._decided(0 if recedes else k, new.status, new.message, begin, new)
-        why = f"{new.status}: {new.message}"
         self.age += 1
         at = min(self.age, len(self.good.u) - 1) if recedes else k
-        return self._decided(at, "kept", why, begin, None)
+        u, why = self._kept(at, t, x, mode)
+        message = f"{new.status}: {new.message}; {why}"
+        length = float(self.good.t[at + 1] - self.good.t[at])
+        return Decision(u, length, "kept", message, time.thread_time() - begin)
+
+    def _kept(self, at: int, t: float, x: np.ndarray, mode: int | None) -> tuple[np.ndarray, str]:
+        """Return the controls of the last good plan with feedback, or as they are."""
+        try:
+            if self.along is None or self.along.plan is not self.good:
+                self.along = feedback(self.good)
+            return self.along(at, t, x, mode).u, "the last good plan with feedback"
+        except ExplorerError:
+            return self.good.u[at], "the last good plan as it is"
 
     def _as_planned(self, x: np.ndarray, mode: int | None) -> bool:
         first = self.first
@@ -111,9 +127,7 @@ class _Predicting:
             return self.good.resumed(x, mode, 0, self.age + 1 if k else 0, most)
         return self.good.resumed(x, mode, k, 0, most)
 
-    def _decided(
-        self, at: int, status: str, message: str, begin: float, plan: Solved | None
-    ) -> Decision:
+    def _decided(self, at: int, status: str, message: str, begin: float, plan: Solved) -> Decision:
         good = self.good
         length = float(good.t[at + 1] - good.t[at])
         seconds = time.thread_time() - begin

@@ -12,6 +12,8 @@ import numpy as np
 from explorer.transcription.program import INF, Program
 from explorer.transcription.solver import Bounds
 
+_ROOM = 0.02  # of the range of a state: where it is outside, and before it comes back
+
 __all__ = ["begun_at", "over", "restrict", "shifted_by_one"]
 
 
@@ -49,14 +51,23 @@ def shifted_by_one(program: Program, w: np.ndarray, t_0: float) -> np.ndarray:
     return out
 
 
-def restrict(program: Program, bounds: Bounds, w: np.ndarray) -> Bounds:
-    """Put the horizon of a point into bounds: its start, its parts, and what is over."""
+def restrict(program: Program, bounds: Bounds, w: np.ndarray, p: np.ndarray) -> Bounds:
+    """Put the horizon of a point into bounds: its start, its parts, and what is over.
+
+    A start outside of the bounds of its states has the first interval to come back.
+    """
     of = program.of
     for name in ("t_0", "part"):
         bounds.low[of[name]] = bounds.high[of[name]] = w[of[name]]
     if program.grid.t_end[0] == program.grid.t_end[1]:
         bounds.low[of["T"]] = bounds.high[of["T"]] = w[of["T"]]
     k = over(program, w)
+    x = of["x"][k]
+    low, high = program.low[x], program.high[x]
+    start = p[: x.shape[-1]]
+    room = np.where(np.isfinite(high - low), high - low, np.abs(start)) * _ROOM
+    bounds.low[x] = np.where(start < low, 2 * start - low - room, bounds.low[x])
+    bounds.high[x] = np.where(start > high, 2 * start - high + room, bounds.high[x])
     if k:
         variables, rows = program.spans[:, :k]
         done = slice(variables[0, 0], variables[-1, 1])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from collections.abc import Sequence as Several
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -141,24 +142,40 @@ class Pipeline:
         return self.refine(program, point.w, sequence, p)
 
     def again(
-        self, before: Polished, p: np.ndarray, w: np.ndarray, sequence: Sequence, most: int
+        self,
+        before: Polished,
+        p: np.ndarray,
+        w: np.ndarray,
+        sequences: Several[Sequence],
+        most: int,
     ) -> Outcome:
-        """Search from a solution with other parameters; its sequence is the first that is tried.
+        """Search from a solution with other parameters.
 
         Parameters
         ----------
         before : Polished
         p : float array
             The new parameters.
-        w, sequence :
-            Its point and sequence, or those of a later start.
+        w : float array
+            Its point, or that of a later start.
+        sequences : sequence of Sequence
+            Those that are tried first, in this order; the first of them that is solved counts.
         most : int
-            Sequences beside it that are solved at most.
+            Sequences beside it that are solved at most, and other ones where it is not solved.
         """
         settings, self.settings = self.settings, replace(self.settings, most=most)
         self.log, self.begin, self.reached = [], time.perf_counter(), False
+        p = p.copy()
+        p[-2], p[-1] = 0.0, PENALTY
+        program = before.program
         try:
-            return self.refine(before.program, w, sequence, p, wide=False)
+            for sequence in sequences:
+                found = self.polished(program, w, sequence, p, near=True)
+                if found.ok:
+                    return self.improved(found, p, wide=False)
+            if not most:
+                return self.failed(found, p)
+            return self.refine(program, w, sequences[0], p, wide=False)
         finally:
             self.settings = settings
 
@@ -190,11 +207,13 @@ class Pipeline:
             bounds.row_low[program.rows["tied"]] = bounds.row_high[program.rows["tied"]] = 0.0
             if elastic:
                 bounds = _loosened(program, bounds)
-            restrict(program, bounds, w)
+            restrict(program, bounds, w, p)
             point = solver("homotopy", w, p, bounds)
             if not point.ok and not elastic:
                 elastic = True
-                point = solver("homotopy", w, p, restrict(program, _loosened(program, bounds), w))
+                point = solver(
+                    "homotopy", w, p, restrict(program, _loosened(program, bounds), w, p)
+                )
             w = point.w
             slack = max((w[program.of[k]].max(initial=0.0) for k in ("path", "end")), default=0.0)
             elastic = elastic and slack > CLOSED
@@ -244,6 +263,10 @@ class Pipeline:
             best = self.repaired(best, p)
         if not best.ok:
             return self.failed(best, p)
+        return self.improved(best, p, wide)
+
+    def improved(self, best: Polished, p: np.ndarray, wide: bool) -> Outcome:
+        """Return the outcome of a solution: sequences beside it, as long as they are better."""
         first = best
         best, places, open_ = self.descend(best, p, wide)
         if wide and (open_ or len(places) > MOST):
@@ -281,13 +304,23 @@ class Pipeline:
         return best
 
     def polished(
-        self, source: Program, w: np.ndarray, sequence: Sequence, p: np.ndarray
+        self,
+        source: Program,
+        w: np.ndarray,
+        sequence: Sequence,
+        p: np.ndarray,
+        near: bool = False,
     ) -> Polished:
-        """Return the solution on a sequence; controls of free intervals are joined where equal."""
-        plan = polish(self.smooth, source, w, sequence, p)
+        """Return the solution on a sequence; controls of free intervals are joined where equal.
+
+        With `near` the point is near a solution, or the sequence is a wrong one: no slacks, and
+        few iterations.
+        """
+        kind = "again" if near else "polish"
+        plan = polish(self.smooth, source, w, sequence, p, kind=kind, elastic=not near)
         self.note("polish", plan.point, plan.cost, changes=len(plan.sequence.changes))
         program = plan.program
-        for _ in range(4 * program.grid.free):
+        for _ in range(4 * program.grid.free * plan.ok):
             tied = ties(program, plan.point.w)
             again = polish(self.smooth, program, plan.point.w, plan.sequence, p)
             self.note("polish", again.point, again.cost, changes=len(again.sequence.changes))

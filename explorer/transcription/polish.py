@@ -135,9 +135,9 @@ def polish(
         u = program.of["u"]
         bounds.high[u[held < 0]] = bounds.low[u[held < 0]]
         bounds.low[u[held > 0]] = bounds.high[u[held > 0]]
-    restrict(program, bounds, start)
+    restrict(program, bounds, start, p)
     loose = open_slacks(program, Bounds(*(one.copy() for one in vars(bounds).values())))
-    restrict(program, loose, start)
+    restrict(program, loose, start, p)
     if bounds.free < 0:  # more equations than variables: only slacks can tell whether they agree
         bounds = loose
     point = solver(kind, start, p, bounds)

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Bounds", "Point", "Solver"]
 
-LIMITS = {"explore": 300, "polish": 250}  # iterations; without them a solve has gone astray
+LIMITS = {
+    "explore": 300,
+    "polish": 250,
+    "again": 60,
+}  # iterations; without them a solve has gone astray
 _QUIET = {
     "print_time": False,
     "ipopt.print_level": 0,
@@ -61,6 +65,7 @@ _KINDS: dict[str, Plain] = {
         "ipopt.acceptable_dual_inf_tol": 1e-7,
     },
 }
+_KINDS["again"] = _KINDS["polish"]
 
 
 @dataclass(frozen=True)
