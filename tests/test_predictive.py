@@ -1,0 +1,174 @@
+"""Planning again from a later instant, and model predictive control against disturbances."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+from loops import for_each
+from test_feedback import ball, cart
+
+import explorer as ex
+from explorer.control.again import resumed, spread
+from explorer.transcription.sequence import Change, Sequence
+
+
+@functools.cache
+def lander():
+    """Return the plan of a body that falls, is braked by a thruster, and lands with v = 0."""
+    system = ex.MechanicalSystem("lander", q="y", params={"g": 9.81})
+    system.inputs("u", low=0, high=30)
+    system.mass, system.force = 1, ["u - g"]
+    system.contact(ex.Contact("y", e=0, name="floor"))
+    system.start(q=[2], v=[0], t_end=1.2)
+    task = ex.OptimalControlProblem(
+        system, intervals=6, running="u**2", bounds={"v_y": (-6, 6)}, end={"y": 0.5, "v_y": 0}
+    )
+    return ex.optimize(task, progress=False)
+
+
+@functools.cache
+def turbo():
+    """Return the plan of the car with hysteresis: least time on a free grid."""
+    system = ex.HybridSystem("turbo car", x="q v")
+    system.inputs("u", low=-5, high=5)
+    system.mode("plain", ["v", "u"])
+    system.mode("turbo", ["v", "3*u"])
+    system.guard("plain", "v - 15", direction=1, to="turbo", name="in")
+    system.guard("turbo", "v - 10", direction=-1, to="plain", name="out")
+    system.start(x=[0, 0], mode="plain", t_end=15)
+    task = ex.OptimalControlProblem(
+        system, t_end=(1, 60), intervals=6, terminal="t", bounds={"v": (-25, 25)},
+        end={"q": 200, "v": 0}, grid="free",
+    )  # fmt: skip
+    return ex.optimize(task, progress=False)
+
+
+@for_each("make", [cart, turbo, lander])
+def test_what_is_left_of_an_optimum_is_optimal(make):
+    """Bellman: from any instant on, the plan of the rest is the rest of the plan."""
+    plan = make()
+    assert plan.ok, plan
+    for k in (1, len(plan.u) // 2, len(plan.u) - 1):
+        rest = plan.again(begin=k)
+        assert rest.status in ("stationary", "at a kink"), rest
+        assert rest.first == k
+        np.testing.assert_allclose(rest.t[: k + 1], plan.t[k])
+        assert rest.t_end == pytest.approx(plan.t_end, abs=1e-7)
+        if plan.task.grid == "uniform":  # boundaries of a free grid are not unique
+            np.testing.assert_allclose(rest.x[k:], plan.x[k:], atol=1e-5)
+        assert rest.defect < 1e-8
+
+
+def test_a_plan_from_another_mode_goes_on_behind_the_event():
+    """Sequences from another mode: an event to come, an event that came early, a guard at once."""
+    planned = Sequence((0,), (Change((1,), 4, 1.0), Change((0,), 8, 2.0)))
+    edges = ((0, 1), (1, 0))
+    assert resumed(planned, 0.5, 2, None, edges, 3) == [planned]
+    (early, back, rest) = resumed(planned, 0.8, 3, 1, edges, 3)[:3]
+    assert early == Sequence((1,), (Change((0,), 8, 2.0),))
+    assert [c.after for c in back.changes] == [(0,), (1,), (0,)]
+    assert rest.first == (1,)
+    late = resumed(planned, 1.2, 5, 0, edges, 3)
+    assert Sequence((0,), (Change((1,), 6, 1.2), Change((0,), 8, 2.0))) in late
+    crowded = Sequence((0,), tuple(Change((k % 2,), 2, 0.1) for k in range(1, 5)))
+    assert [c.place for c in spread(crowded, 3).changes] == [2, 2, 4, 4]
+
+
+@for_each("make", [cart, turbo])
+def test_predictive_control_without_a_disturbance_is_the_plan(make):
+    """Every instant finds the same plan, and the run ends where the plan does."""
+    plan = make()
+    course = plan.follow(ex.PredictiveControl())
+    assert course.ok, course.missed
+    assert set(course.statuses) <= {"stationary", "at a kink"}
+    assert course.instants[-1] == pytest.approx(plan.t_end, abs=1e-6)
+    assert course.cost == pytest.approx(plan.objective, rel=1e-6)
+    assert (course.seconds[1:] > 0).all()
+
+
+def test_predictive_control_answers_a_push_with_the_optimal_plan():
+    """Double integrator: the cost behind the push is that of the closed form from there."""
+    plan = cart()
+    course = plan.follow(ex.PredictiveControl(), disturbance=ex.Disturbance([ex.Push(0, {"v": 1})]))
+    assert course.ok, course.missed
+    lost = plan.follow(disturbance=ex.Disturbance([ex.Push(0, {"v": 1})]))
+    assert lost.missed["end: q = 1"] == pytest.approx(1)
+    again = plan.again(x0=course.states[1], begin=1)
+    first = plan.u[0, 0] ** 2 / 8
+    assert course.cost == pytest.approx(first + again.objective, rel=1e-6)
+
+
+@for_each("make", [turbo, lander, ball])
+def test_predictive_control_reaches_the_target_where_the_plan_misses_it(make):
+    """Pushes and other parameters: open loop misses the end constraints, predictive control not."""
+    plan = make()
+    state = "v" if make is turbo else "v_y"
+    push = ex.Disturbance([ex.Push(0.3 * plan.t_end, {state: 0.2})])
+    open_loop = plan.follow(disturbance=push)
+    closed = plan.follow(ex.PredictiveControl(), disturbance=push)
+    ends = [name for name in open_loop.missed if name.startswith("end")]
+    assert ends
+    assert not [name for name in closed.missed if name.startswith("end")], closed.missed
+    assert "kept" not in closed.statuses
+
+
+def test_a_receding_horizon_goes_on_behind_the_plan():
+    """An oscillator is brought to rest and held there, for twice the time of the plan."""
+    system = ex.StepSystem("swing", x="q v", f=["v", "u - 4*q - sign(v)/4"], params={"u": 0.0})
+    system.start(x=[1, 0], t_end=1)
+    task = ex.OptimalControlProblem(
+        system, intervals=5, elements=2, controls="u", bounds={"u": (-4, 4)},
+        running="10*q**2 + v**2 + u**2/10",
+    )  # fmt: skip
+    plan = ex.optimize(task, progress=False)
+    course = plan.follow(ex.PredictiveControl(horizon="receding", max_neighbours=2), t_end=2)
+    assert not course.failed
+    assert course.instants[-1] == pytest.approx(2)
+    assert len(course.u) == 10
+    assert np.abs(course.states[-1]).max() < 0.2 * np.abs(course.states[0]).max()
+    made = [d.plan for d in course.decisions if d.plan is not None]
+    np.testing.assert_allclose([p.t_end - p.t[0] for p in made], 1)
+
+
+def test_where_no_plan_is_found_the_last_one_is_kept():
+    """A push that no control can make up for: the decision says so, and the run goes on."""
+    plan = cart()
+    task = plan.task
+    tight = ex.OptimalControlProblem(
+        task.system, intervals=8, controls="u", bounds={"u": (-8, 8)}, running="u**2",
+        end={"q": 1, "v": 0},
+    )  # fmt: skip
+    plan = ex.optimize(tight, progress=False)
+    push = ex.Disturbance([ex.Push(0.6, {"v": 4})])
+    course = plan.follow(ex.PredictiveControl(max_neighbours=2), disturbance=push)
+    assert not course.failed
+    assert "kept" in course.statuses
+    kept = next(d for d in course.decisions if d.status == "kept")
+    assert "the last good plan" in kept.message
+    assert "end: v = 0" in course.missed
+    assert "without a new plan" in repr(course)
+
+
+def test_predictive_control_that_makes_no_sense_is_refused():
+    """Unknown horizons, counts, plans that are none, horizons that have no length."""
+    with pytest.raises(ex.BadValue, match="'shrinking'"):
+        ex.PredictiveControl(horizon="shrinkin")
+    with pytest.raises(ex.BadValue, match="whole number"):
+        ex.PredictiveControl(max_neighbours=-1)
+    with pytest.raises(ex.NotApplicable, match="fixed length"):
+        turbo().follow(ex.PredictiveControl(horizon="receding"))
+    for begin, said in ((9, "control intervals 0 to 7"), (1.5, "number of a control interval")):
+        with pytest.raises(ex.BadValue, match=said):
+            cart().again(begin=begin)
+    with pytest.raises(ex.BadValue, match="no mode"):
+        turbo().again(mode0="turb")
+    with pytest.raises(ex.BadValue, match="no modes"):
+        cart().again(mode0="turbo")
+    unreachable = ex.OptimalControlProblem(
+        cart().task.system, intervals=2, controls="u", bounds={"u": (-1, 1)}, end={"q": 9}
+    )
+    plan = ex.optimize(unreachable, progress=False)
+    with pytest.raises(ex.BadValue, match="'infeasible'"):
+        plan.follow(ex.PredictiveControl())
