@@ -172,3 +172,44 @@ def test_predictive_control_that_makes_no_sense_is_refused():
     plan = ex.optimize(unreachable, progress=False)
     with pytest.raises(ex.BadValue, match="'infeasible'"):
         plan.follow(ex.PredictiveControl())
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+@for_each("make", [cart, turbo, lander])
+def test_a_saved_plan_is_read_and_goes_on(make, tmp_path):
+    """The file has the plan, its sequence and its point; the code makes it, too."""
+    plan = make()
+    again = ex.Plan.load(plan.save(tmp_path / "plan"))
+    assert (again.status, again.message) == (plan.status, plan.message)
+    assert again.objective == pytest.approx(plan.objective, abs=1e-9)
+    assert [p.name for p in again.sequence] == [p.name for p in plan.sequence]
+    np.testing.assert_allclose(again.u, plan.u, atol=1e-6)
+    assert again.defect < 1e-8
+    assert again.to_spec()["task"] == plan.to_spec()["task"]
+    assert again.again(begin=1).objective == pytest.approx(plan.again(begin=1).objective)
+
+
+def test_the_code_of_a_plan_makes_it():
+    """Run the text: the same objective."""
+    made = {}
+    exec(ball().code, made)
+    assert made["plan"].objective == pytest.approx(ball().objective, abs=1e-8)
+
+
+def test_files_that_are_no_plans_are_refused(tmp_path):
+    """No file, another file, a plan that is no solution, a plan without a sequence."""
+    path = tmp_path / "x.json"
+    with pytest.raises(ex.BadValue, match="no file"):
+        ex.Plan.load(path)
+    path.write_text("[1]")
+    with pytest.raises(ex.BadValue, match="not a saved plan"):
+        ex.Plan.load(path)
+    spec = cart().to_spec()
+    with pytest.raises(ex.BadValue, match="solved again"):
+        ex.Plan.from_spec(spec | {"objective": 3.0})
+    with pytest.raises(ex.BadValue, match="another version"):
+        ex.Plan.from_spec(spec | {"point": [0.0]})
+    with pytest.raises(ex.BadValue, match="cannot be written"):
+        cart().save(tmp_path / "none" / "plan")

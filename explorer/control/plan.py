@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from explorer.control.feedback import Feedback, Weights, feedback
 from explorer.control.follow import Controller, follow
 from explorer.control.plant import Plant
 from explorer.control.problem import OptimalControlProblem
+from explorer.control.saved import code, read, restored, save, spec_of
 from explorer.control.solved import Part, Solved
 from explorer.errors import BadValue, suggest
 from explorer.quantities import quantity
@@ -25,7 +27,7 @@ from explorer.systems import HybridSystem
 from explorer.transcription.active_set import ends
 from explorer.transcription.pipeline import Outcome, Pipeline
 from explorer.transcription.sequence import Sequence
-from explorer.types import Reals
+from explorer.types import Plain, Reals
 
 __all__ = ["Part", "Plan"]
 
@@ -239,6 +241,50 @@ class Plan(Solved):
             A weight of a wrong shape, or that is not positive.
         """
         return feedback(self, Q, R, Qf)
+
+    def to_spec(self) -> Plain:
+        """Return everything that makes the plan, as plain data (JSON).
+
+        Raises
+        ------
+        BadValue
+            A plan without a sequence of active sets.
+        """
+        return spec_of(self)
+
+    @property
+    def code(self) -> str:
+        """Python code that makes the plan; its own states and controls are the guess."""
+        return code(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the plan to one ``.json`` file, and return its path; `Plan.load` reads it.
+
+        Raises
+        ------
+        BadValue
+            A plan without a sequence, or a file that cannot be written.
+        """
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan that `save` wrote; its program is built and solved again from its point.
+
+        Raises
+        ------
+        BadValue
+            A file that is no plan, or whose plan is no solution.
+        """
+        return cls.from_spec(read(path))
+
+    @classmethod
+    def from_spec(cls, spec: Plain) -> Plan:
+        """Return the plan that `to_spec` described."""
+        task, outcome, search, start, rho = restored(spec)
+        plan = finished(task, outcome, search, start, rho, judged=False)
+        said = {"status": spec["status"], "message": spec["message"], "log": spec["log"]}
+        return dataclasses.replace(plan, **said)
 
     def __repr__(self) -> str:
         cost = quantity(self.objective, "", 7)

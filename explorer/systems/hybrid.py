@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import sympy as sp
 
@@ -326,8 +326,12 @@ class HybridSystem(StateSpaceSystem):
             conditions = {names[b.to]: [text(w) for w in b.when] for b in branches}
             return conditions or (names[one] if names else None)
 
+        contact = {}
+        if self.contact is not None:
+            contact["contact"] = [None if f is None else text(f) for f in self.contact]
         return {
             **shared,
+            **contact,
             "modes": {mode.name: [text(f) for f in mode.flow] for mode in self.modes},
             "guards": [
                 {
@@ -346,3 +350,17 @@ class HybridSystem(StateSpaceSystem):
             ],
             "start": {**shared["start"], "mode": several(self.start_branches, self.start_mode)},
         }
+
+    @classmethod
+    def from_spec(cls, spec: Plain) -> Self:
+        """Build the system that `to_spec` described; formulas are parsed, never evaluated."""
+        system = super().from_spec({k: v for k, v in spec.items() if k != "contact"})
+        if spec.get("contact") is not None:
+            known = system.symbols()
+            gap, rate, slip = (
+                None if f is None else expression(f, known, "The contact") for f in spec["contact"]
+            )
+            assert gap is not None
+            assert rate is not None
+            system.contact = gap, rate, slip
+        return system
