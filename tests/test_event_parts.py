@@ -321,6 +321,46 @@ def test_the_rate_of_a_change_is_its_derivative_along_the_motion(monkeypatch, se
         np.testing.assert_array_equal(inp, before)
 
 
+def test_a_constraint_that_follows_from_others_contradicts_them_by_its_rate(monkeypatch):
+    """G v + phi_t of what is declared and not held beside others is 0, but for a millionth of v."""
+    n, first, rng = 3, 4, np.random.default_rng(0)
+    count, v = first + 3, rng.normal(size=n)
+    G, rate = rng.normal(size=(count, n)), rng.normal(size=count)
+    small = changing.OFF * (1.0 + abs(v).max())
+    declared = np.ones(count, bool)
+
+    def evaluate(table, which, inp, out):
+        assert which == CONTACTS
+        out[:] = np.concatenate([np.full(count, np.nan), rate, G.ravel()])
+
+    space = changing.contradicted.__globals__
+    monkeypatch.setitem(space, "evaluate", evaluate)
+    monkeypatch.setitem(space, "holds", lambda problem, c: declared[first + c])
+    problem = SimpleNamespace(
+        sizes=SimpleNamespace(n=n, rows=count, n_c=3, n_t=1), functions=SimpleNamespace(table=None),
+        inp=np.concatenate([[9.0], np.full(n, 1e9), v]), out=np.empty(2 * count + count * n),
+        rows=[SimpleNamespace(closed=0) for _ in range(count)],
+    )  # fmt: skip
+    for wrong in (None, 0, 1, 2):
+        for by, told in (
+            (0.9 * small, -1),
+            (-0.9 * small, -1),
+            (1.1 * small, wrong),
+            (-1.1 * small, wrong),
+        ):
+            rate[:] = -G @ v
+            rate[first + 1 :] += 0.5 * small
+            if wrong is not None:
+                rate[first + wrong] = -G[first + wrong] @ v + by
+            assert changing.contradicted(problem) == (-1 if wrong is None else told)
+    problem.rows[first + 2].closed = 1  # held to: it cannot be contradicted
+    assert changing.contradicted(problem) == -1
+    problem.rows[first + 2].closed, declared[first + 2] = 0, False
+    assert changing.contradicted(problem) == -1
+    rate[:], declared[:] = np.nan, True
+    assert changing.contradicted(problem) == 0
+
+
 @for_each(("contact", "kept"), itertools.product(range(2), range(2)))
 def test_a_law_of_velocities_acts_along_its_coordinates_and_its_constraints(
     monkeypatch, contact, kept
