@@ -40,28 +40,40 @@ class Log:
     """What has been found of each mutant, in a file of a JSON line each, the last one counting."""
 
     def __init__(self, path: Path | None, again: bool) -> None:
-        self.path, self.rows = path, {}
+        self.path = path
+        self.rows: dict[tuple, dict] = {}
         if path and path.exists():
             for line in path.read_text("utf-8").splitlines():
                 row = json.loads(line)
                 self.rows[row["file"], row["line"], row["before"], row["text"]] = row
-        if again:
-            self.rows = {k: row for k, row in self.rows.items() if row["result"] != "survived"}
+        self.again = {
+            key for key, row in self.rows.items() if again and row["result"] in (OPEN, "survived")
+        }
 
     def of(self, mutant: Mutant) -> dict:
         """Return what is known of a mutant; nothing if that is empty."""
-        return self.rows.get((mutant.file, mutant.line, mutant.before, mutant.text), {})
+        return self.rows.get(key(mutant), {})
+
+    def tried(self, mutant: Mutant) -> bool:
+        """Whether a mutant has been tried in a child, and is not to be tried again."""
+        return key(mutant) in self.rows.keys() - self.again
 
     def add(self, mutant: Mutant, result: str, found: Found, **more: object) -> None:
         """Write down and print what has been found."""
         row = {k: v for k, v in mutant._asdict().items() if k != "source"}
         row |= {"text": mutant.text, "result": result, "killer": found.test, "why": found.why}
         row |= more
-        self.rows[mutant.file, mutant.line, mutant.before, row["text"]] = row
+        self.rows[key(mutant)] = row
+        if result != OPEN:
+            self.again.discard(key(mutant))
         print(f"{result:12} {mutant}  {found.test} {found.why}".rstrip(), flush=True)
         if self.path:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
+
+
+def key(mutant: Mutant) -> tuple[str, int, str, str]:
+    return mutant.file, mutant.line, mutant.before, mutant.text
 
 
 def result_of(found: Found, mutant: Mutant) -> str:
@@ -99,7 +111,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="only say what would be changed")
     parser.add_argument("--only", default="", help="a pattern of those that are tried")
     parser.add_argument("--out", type=Path, help="a file for a JSON line of each")
-    parser.add_argument("--again", action="store_true", help="try what survived in that file again")
+    parser.add_argument(
+        "--again",
+        action="store_true",
+        help="try what survives in that file, or is open, and draw nothing",
+    )
     parser.add_argument("--stage", choices=("quick", "room"), help="only one of the two")
     parser.add_argument(
         "--equivalence", action="store_true",
@@ -110,10 +126,13 @@ def main(arguments: list[str] | None = None) -> int:
         path for room in asked.rooms for base in [ROOT / "explorer" / room]
         for path in ([base] if base.is_file() else base.rglob("*.py"))
     )  # fmt: skip
-    every = [m for path in files for m in mutants(path)]
-    if asked.number < len(every):
-        every = random.Random(asked.seed).sample(every, asked.number)
-    drawn = [m for m in every if re.search(asked.only, str(m))]
+    log = Log(asked.out, asked.again)
+    drawn = [m for path in files for m in mutants(path)]
+    if asked.again:
+        drawn = [m for m in drawn if key(m) in log.again]
+    elif asked.number < len(drawn):
+        drawn = random.Random(asked.seed).sample(drawn, asked.number)
+    drawn = [m for m in drawn if re.search(asked.only, str(m))]
     rooms = Rooms()
     tests = {
         m: asked.tests or [p.relative_to(ROOT).as_posix() for p in rooms.of(m.file)[: asked.most]]
@@ -123,14 +142,14 @@ def main(arguments: list[str] | None = None) -> int:
         for mutant, names in tests.items():
             print(mutant, "|", " ".join(names))
         return 0
-    log = Log(asked.out, asked.again)
     with tempfile.TemporaryDirectory(dir=cache.directory().parent) as folder:
         trial = Trial(Copy(Path(folder)), tests, asked.seconds)
         for mutant in drawn if asked.stage != "room" and not asked.equivalence else ():
-            if log.of(mutant):
+            if log.tried(mutant):
                 continue
             began = time.monotonic()
             found, left = trial.quick(mutant)
+            left += log.of(mutant).get("left", [])
             result = result_of(found, mutant) if found.test else OPEN
             more = {} if found.test else {"left": left}
             log.add(mutant, result, found, stage="child", seconds=time.monotonic() - began, **more)
@@ -142,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
         for mutant in drawn if asked.stage != "quick" else ():
             known = log.of(mutant)
-            if known and known["result"] != OPEN:
+            if log.tried(mutant) and known["result"] != OPEN:
                 continue
             began = time.monotonic()
             found = trial.whole(mutant, known.get("left", []))

@@ -349,7 +349,7 @@ def test_a_circle_has_its_area_and_its_line():
 def test_a_straightened_line_keeps_its_corners():
     line = np.array([[0, 0], [1, 1], [1, 1], [2, 2], [4, 2], [3, 2], [3, 9], [3, 9.0]])
     assert contours.straightened(line).tolist() == [[0, 0], [2, 2], [3, 2], [3, 9]]
-    for short in ([[0, 0], [1, 2]], [[0, 0], [0, 0], [1, 2]], [[3, 3]]):
+    for short in ([[0, 0], [1, 2]], [[0, 0], [0, 0], [1, 2]], [[3, 3]], [[0, 0], [1, 2], [2, 4]]):
         ends = contours.straightened(np.array(short, float))
         assert ends.tolist() == [short[0], short[-1]][: len(short)]
     bent = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0, 0.0]])

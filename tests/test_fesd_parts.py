@@ -14,6 +14,7 @@ from explorer.kernels.fesd.structures import FOLD, SURFACE
 
 entering, folding = plain("fesd.enter"), plain("fesd.fold")
 marching, recorded = plain("fesd.march"), plain("fesd.recorded")
+fixed = plain("fesd.fixed_step_rk")
 
 
 class State:
@@ -183,3 +184,23 @@ def test_an_element_is_loaded_as_it_was_solved(monkeypatch):
     assert el.stages.K.tolist() == record.slopes[2].reshape(stages, n).tolist()
     assert el.stages.W.tolist() == record.mult[2].reshape(stages, n_sel)[:, slide].tolist()
     assert (el.solver.newton[0].h, el.solver.newton[0].factored) == (0.25, 0)
+
+
+@for_each("part", [1.0, 0.5, 0.125])
+def test_multipliers_move_to_their_solution_and_slopes_with_them(part):
+    """A part of the way; all of the way they are what was found, and at a bound exactly there."""
+    rng, s, n, nv = np.random.default_rng(0), 2, 3, 40
+    K, V, z = rng.normal(size=(s, n)), rng.uniform(size=(s, nv)), rng.uniform(size=s * nv)
+    z[::5], z[1::5] = 0.3 * fixed.SNAP, 1 - 0.3 * fixed.SNAP
+    columns, change = rng.normal(size=(s * nv, s * n)), rng.normal(size=s * n)
+    step = SimpleNamespace(
+        slopes=SimpleNamespace(columns=columns, change=change.copy()), lcp=SimpleNamespace(z=z),
+        unknowns=SimpleNamespace(K=K.copy(), V=V.copy()), groups=SimpleNamespace(member=range(nv)),
+    )  # fmt: skip
+    fixed.update(step, part)
+    z[::5], z[1::5] = 0.0, 1.0
+    z = z.reshape(s, nv)
+    expected = K.ravel() + part * (change + (z - V).ravel() @ columns)
+    np.testing.assert_allclose(step.unknowns.K.ravel(), expected, atol=1e-12)
+    np.testing.assert_allclose(step.unknowns.V, V + part * (z - V), atol=1e-15)
+    assert part < 1 or step.unknowns.V.tolist() == z.tolist()
