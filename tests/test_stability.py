@@ -301,6 +301,16 @@ def test_the_run_is_that_of_the_scheme_and_grows_above_its_limit(scheme, xi):
             ex.simulate(oscillator(xi), dataclasses.replace(scheme, h=1.2 * most), t_end=50)
 
 
+@for_each("xi", [0.0, 0.1])
+@for_each("omega_h", [0.5, 2.4])
+def test_a_run_of_the_oscillator_is_balanced_in_each_row(omega_h, xi):
+    """Also above the limit, where it is made of powers of the amplification matrix."""
+    run = oscillation(ex.Newmark.named("central difference"), xi, omega_h, t_end=1e3)
+    assert run.grows == (omega_h > 2)
+    rest = run.motion.a + 2 * xi * run.motion.v + run.motion.q
+    np.testing.assert_allclose(rest / np.abs(run.motion.q).max(), 0, atol=1e-12)
+
+
 def test_a_scheme_that_loses_something_says_so():
     text = stability(ex.Newmark(beta=0.3, gamma=0.7))._repr_markdown_()
     assert "first order" in text
