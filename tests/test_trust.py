@@ -359,7 +359,7 @@ def test_difference_quotients_are_exact_for_a_parabola_on_either_side(monkeypatc
     """(4 psi(d) - psi(2 d) - 3 psi(0)) / (2 d), d from 1e-3 to 1e-6 of the parameter."""
     system = SimpleNamespace(parameters={"a": ex.Param(0.0, -1, 5), "b": ex.Param(8.0, 0, 9)})
     asked = SimpleNamespace(
-        places=(0, 1, -1), wrt=("a", "b", "x"), rho=np.array([0.0, -8.0]), system=system
+        places=(0, 1, -1), wrt=("a", "b", "x"), value=[0.0, -8.0, 1.0].__getitem__, system=system
     )
     changes = []
 

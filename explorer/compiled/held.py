@@ -43,7 +43,7 @@ class shared(functools.cached_property[T]):  # noqa: N801 (a decorator)
     def __get__(self, compiled: object, owner: type | None = None) -> T:  # type: ignore[override]
         plain = None if compiled is None else vars(compiled).get("_undriven")
         if plain is None:
-            return super().__get__(compiled, owner)  # type: ignore[return-value]
+            return super().__get__(compiled, owner)
         assert self.attrname is not None
         found: T = getattr(plain, self.attrname)
         return found

@@ -299,9 +299,9 @@ class _Replay:
             if i >= len(steps.t):
                 return sides, times, y, t
             mode, h, self.rho = steps.state[i], complex(steps.h[i]), rhos[self.interval(i)]
-            stop = self.interval(i)
-            if i + 1 < len(steps.t) and self.interval(i + 1) > stop:  # its time is real
-                h = self.question.system.drive.breaks[stop] - t
+            stop, drive = self.interval(i), self.question.system.drive
+            if drive is not None and i + 1 < len(steps.t) and self.interval(i + 1) > stop:
+                h = drive.breaks[stop] - t  # a break has a real time
             if k < events and begins[k] == i + 1:
                 h, y = self.land(k, t, y, h, mode)
             else:

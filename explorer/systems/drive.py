@@ -178,7 +178,7 @@ class Layout:
     def filled(self, signals: Iterable[Input]) -> np.ndarray:
         """Return the values of the parameters in each interval, (k, m)."""
         rows = [np.asarray(signal.values) for signal in signals]
-        values = (rows[0] if len(rows) == 1 else np.concatenate(rows))[self.gather]
+        values: np.ndarray = (rows[0] if len(rows) == 1 else np.concatenate(rows))[self.gather]
         if values.shape == self.fixed.shape:
             return values
         found = self.fixed.copy()

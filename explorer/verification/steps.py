@@ -21,6 +21,7 @@ import numpy as np
 
 from explorer.certificate import Check
 from explorer.compiled import Compiled, compile_system
+from explorer.compiled.held import left_of_breaks
 from explorer.quantities import number, quantity
 from explorer.results.solution import Solution
 from explorer.verification.energy_balance import evaluated
@@ -115,11 +116,10 @@ class _Step:
         if self.levels:
             c = scheme.gamma if star else 1.0
             self.end, self.place = q[1:], q[:-1] + c * (q[1:] - q[:-1])
-            self.rows = Rows(solution, self.end, v[1:], self.t)
             self.before = Rows(solution, q[:-1], v[:-1], solution.t[:-1])
             self.c = c
-        else:
-            self.rows = Rows(solution, self.place, v[1:], self.t)
+        with left_of_breaks(solution.system):  # steps end before inputs change
+            self.rows = Rows(solution, self.end if self.levels else self.place, v[1:], self.t)
 
     def laws(self) -> np.ndarray:
         """Return the natural residual of contacts and friction in m/s, (n_steps,)."""
@@ -158,7 +158,8 @@ class _Step:
 
         speed : (n_steps, n_c) what the impulses are in m/s
         """
-        gap = evaluated(self.solution, "gap", q=self.end, v=self.solution.v[1:], t=self.t)
+        with left_of_breaks(self.solution.system):
+            gap = evaluated(self.solution, "gap", q=self.end, v=self.solution.v[1:], t=self.t)
         gap = gap[:, : compiled.nc] + compiled.compliance.given(inp, self.solution.p[1:] / self.h)
         rounds = Rows(self.solution, self.end, self.end, self.t).size[:, : compiled.nc]
         off = np.abs(np.minimum(gap / self.h, speed)) - 1e2 * _EPS * rounds / self.h

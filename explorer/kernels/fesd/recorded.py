@@ -1,11 +1,11 @@
-"""An element of a record, as it was when it was solved."""
+"""The elements of a record, as they were when they were solved."""
 
 from explorer.kernels.fesd.arrangement import arrange
 from explorer.kernels.fesd.structures import Element, Phases, Record
 from explorer.kernels.jit import kernel
 from explorer.kernels.model.held_inputs import hold_at
 
-__all__ = ["load", "restore"]
+__all__ = ["last_of", "load", "restore"]
 
 
 @kernel(inner=True)
@@ -33,3 +33,16 @@ def load(el: Element, record: Record, phases: Phases, e: int, h: float) -> None:
                     W[i, a] = record.mult[e, i * nsel + k]
     el.solver.newton[0].h = h
     el.solver.newton[0].factored = 0.0
+
+
+@kernel(inline=True)
+def last_of(record: Record, e: int) -> int:
+    """Return the last element of the phase and the interval of element `e`."""
+    last = e
+    while (
+        last + 1 < len(record.begin)
+        and record.interval[last + 1] == record.interval[e]
+        and record.phase[last + 1] == record.phase[e]
+    ):
+        last += 1
+    return last

@@ -20,7 +20,7 @@ import numpy as np
 
 from explorer.codes import NO_ACTIVE_SET, SUCCESS
 from explorer.kernels.fesd.element import element, factor, flow, multipliers, place, switching
-from explorer.kernels.fesd.recorded import load
+from explorer.kernels.fesd.recorded import last_of, load
 from explorer.kernels.fesd.structures import SURFACE, Element, Phases, Problem, Record, Workspace
 from explorer.kernels.jit import call, kernel
 from explorer.kernels.linear_algebra.dense_lu import lu_solve
@@ -292,19 +292,6 @@ def stays_a_switch(
         for q in range(first + 1, e + 2):
             for k in range(n + 2):
                 moved[q, j, k] += by * moved[q, p, k]
-
-
-@kernel(inline=True)
-def last_of(record: Record, e: int) -> int:
-    """Return the last element of the phase and the interval of element `e`."""
-    last = e
-    while (
-        last + 1 < len(record.begin)
-        and record.interval[last + 1] == record.interval[e]
-        and record.phase[last + 1] == record.phase[e]
-    ):
-        last += 1
-    return last
 
 
 @kernel()

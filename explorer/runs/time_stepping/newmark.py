@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from explorer.codes import SINGULAR
 from explorer.compiled import Compiled
 from explorer.compiled.held import breaks_of
 from explorer.kernels.entry import entry
+from explorer.kernels.linear_algebra.structures import Factors
 from explorer.kernels.model import structures as model
 from explorer.kernels.time_stepping import newmark, newmark_linear
 from explorer.kernels.time_stepping.bilinear_springs import springs_at_rest
@@ -94,7 +95,7 @@ def march_linear(
     mass = model.Rows(*rows_of(M))
     work = linear_workspace(compiled.n, h, setup.true)
     record = Record(*_record(rows))
-    factors: Any = UNUSED
+    factors: Factors = UNUSED
     full = grid.drive.t.size > 0 and len(mass.val) != compiled.n
     inertia = (factorise(M) or UNUSED) if full else UNUSED
     most, code, last = np.inf if even else _STEPS, UNFACTORED, 0
