@@ -59,7 +59,7 @@ def test_states_controls_and_their_bounds_are_those_of_the_plan(block):
     bounds = {float(y) for t in named(picture, "bound") for y in t["y"] if np.isfinite(y)}
     assert bounds == {-5.0, 5.0}
     titles = {a["title"]["text"] for k, a in picture.layout.items() if k[:5] == "yaxis"}
-    assert {"x (m)", "v (m/s)", "u (m/s2)", "multiplier μ"} <= titles
+    assert {"x (m)", "v (m/s)", "u (m/s²)", "multiplier μ"} <= titles
 
 
 def test_the_replay_is_drawn_over_the_plan_and_its_defect_is_said(block):

@@ -102,6 +102,7 @@ def optimize(
             raise
         best.status, best.message = "stopped", "interrupted; the best plan so far"
     bar.close()
+    search.told = lambda done, name: None  # plans made again later do not go on with this bar
     assert best is not None
     return finished(task, best, search, start, values)
 

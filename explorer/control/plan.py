@@ -69,6 +69,7 @@ class Plan(Solved):
         begin: int | None = None,
         end: Mapping[str, object] | None = None,
         max_neighbours: int = 20,
+        thorough: bool = True,
         judged: bool = True,
         **parameters: float,
     ) -> Plan:
@@ -93,6 +94,9 @@ class Plan(Solved):
             End constraints that move, by their formulas: ``{"x": 1.2}``.
         max_neighbours : int
             Sequences beside a plan that are solved at most; 0 tries the own sequence alone.
+        thorough : bool
+            Whether to go on by a path of plans, and from the beginning, where those sequences have
+            no solution; that takes long.
         judged : bool
             Whether the exact replay judges the new plan, which takes a simulation.
 
@@ -103,15 +107,14 @@ class Plan(Solved):
         """
         if end is not None:
             task, moved = aimed(self.task, self.pipeline, mapping(end, "end", '{"x": 1}'))
-            again = dataclasses.replace(self, task=task, pipeline=moved).again
-            return again(
+            return dataclasses.replace(self, task=task, pipeline=moved).again(
                 x0,
-                rho,
+                {**(rho or {}), **parameters},
                 mode0=mode0,
                 begin=begin,
                 max_neighbours=max_neighbours,
+                thorough=thorough,
                 judged=judged,
-                **parameters,
             )
         k = self.first
         if begin is not None:
@@ -122,7 +125,7 @@ class Plan(Solved):
         mode = self._mode(mode0)
         if x0 is not None and mode is None:
             start, mode = self._closed_or_open(start, values, k)
-        wide = max_neighbours > 0
+        wide = thorough and max_neighbours > 0
         return self._again(start, values, mode, k, 0, max_neighbours, judged, wide)
 
     def resumed(

@@ -12,6 +12,7 @@ import numpy as np
 from explorer.models import register
 from explorer.parameters import Param
 from explorer.systems import StepSystem
+from explorer.systems.sketch import arrow, ground, line
 
 
 def fastest(d: float, c: float, U: float) -> tuple[float, float]:
@@ -53,5 +54,11 @@ def pushed_block() -> StepSystem:
     system.f = ["v", "u - c*sign(v)"]
     system.start(x=[0, v0], t_end=2, h=0.05)
     system.exact = exact
+    sides = [("x - 0.1", 0), ("x + 0.1", 0), ("x + 0.1", 0.12), ("x - 0.1", 0.12)]
+    system.sketch(
+        ground((-0.5, 0), (1.5, 0)),
+        line(*sides, closed=True),
+        arrow(("x", 0.2), ("x + u/20", 0.2)),
+    )
     system.preset("sticks", "The push is smaller than friction.", u=-0.5)
     return system

@@ -12,7 +12,7 @@ import numpy as np
 from explorer.control.course import Course
 from explorer.control.plan import Plan
 from explorer.control.replay import Replay
-from explorer.quantities import quantity
+from explorer.quantities import quantity, unit
 from explorer.systems import HybridSystem
 from explorer.views.drawing.compose import compose
 from explorer.views.drawing.lanes import bars
@@ -104,7 +104,7 @@ def _states(
         drawn = [_state(plan, lines, i, handles) for i in group]
         system = plan.task.system
         names = ", ".join(label(system.coordinates[i]) for i in group)
-        shared = {system.units[i] for i in group}
+        shared = {unit(system.units[i]) for i in group}
         title = titled(names, shared.pop() if len(shared) == 1 else "")
         traces = [trace for part, _ in drawn for trace in part]
         for trace in traces if len(group) > 1 else ():
@@ -125,7 +125,7 @@ def _state(
 ) -> tuple[list[Trace], tuple[float, float]]:
     """Return what is drawn of a state, and the range that holds it."""
     system = plan.task.system
-    name, unit, colour = system.coordinates[i], system.units[i], COLOURS[i % len(COLOURS)]
+    name, u, colour = system.coordinates[i], unit(system.units[i]), COLOURS[i % len(COLOURS)]
     text, shown, traces = label(name), [plan.x[:, i]], []
     styles: dict[str, tuple[str, Line]] = {
         "pinned": (GREY, DOTS),
@@ -136,7 +136,7 @@ def _state(
     for kind, (hue, line) in styles.items():
         if (drawn := lines[kind]) is None:
             if handles and kind == "simulation":  # in a panel no trace comes or goes
-                traces.append(stroke(*OFF, hue, kind, unit, line=line, breaks=_NONE, held=False))
+                traces.append(stroke(*OFF, hue, kind, u, line=line, breaks=_NONE, held=False))
             continue
         t, x, rows = drawn
         shown.append(x[:, i])
@@ -144,7 +144,7 @@ def _state(
         more: Style = {"line": line, "breaks": rows, "held": False}
         if handles and kind == "plan":
             more["meta"] = {"t": t}
-        traces.append(stroke(t, x[:, i], hue, named, unit, **more))
+        traces.append(stroke(t, x[:, i], hue, named, u, **more))
     traces.append(points(plan.t, plan.x[:, i], colour, f"{text} at the grid"))
     goal = goals(plan).get(name, (np.nan, np.nan))
     low, high = plan.task.limits[0][i].tolist()
@@ -164,21 +164,21 @@ def _controls(plan: Plan, course: Course | None, pinned: Plan | None, handles: b
     """Return a plot for each control: steps, and its bounds."""
     system, plots = plan.task.system, []
     for i, name in enumerate(plan.task.control_names):
-        unit, text = system.parameters[name].unit, label(name)
+        in_units, text = unit(system.parameters[name].unit), label(name)
         colour = COLOURS[(i + system.n) % len(COLOURS)]
         t, u = steps(plan.t, plan.u[:, i])
         traces = [] if pinned is None else [pinned_line(*steps(pinned.t, pinned.u[:, i]))]
-        traces.append(stroke(t, u, colour, text, unit, line={"width": 2.4}))
+        traces.append(stroke(t, u, colour, text, in_units, line={"width": 2.4}))
         if course is not None and len(course.u):
             t, u = steps(course.instants, course.u[:, i])
-            traces.append(stroke(t, u, INK, "simulation", unit, line=_THIN))
+            traces.append(stroke(t, u, INK, "simulation", in_units, line=_THIN))
         elif handles:
-            traces.append(stroke(*OFF, INK, "simulation", unit, line=_THIN))
+            traces.append(stroke(*OFF, INK, "simulation", in_units, line=_THIN))
         low, high = plan.task.limits[1][i]
         wide = np.array([b for b in (low, high) if np.isfinite(b)])
         bound, limits = range_of(low, high, plan.t_end, colour, plan.u[:, i], wide)
         span = _span(plan, course, pinned)
-        title = titled(text, unit)
+        title = titled(text, in_units)
         plots.append(Plot([*traces, bound], time_title(system), title, span, limits, share=0.7))
     return plots
 

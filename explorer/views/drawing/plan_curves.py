@@ -90,7 +90,7 @@ def stroke(
 def points(
     t: np.ndarray, y: np.ndarray, colour: str, what: str, symbol: str = "circle", size: float = 5
 ) -> Trace:
-    trace = stroke(t, y, colour, what, "", mode="markers")
+    trace = stroke(t, y, colour, what, "", mode="markers", cliponaxis=False)
     return {**trace, "marker": {"color": colour, "size": size, "symbol": symbol}}
 
 

@@ -82,6 +82,7 @@ class Style(TypedDict, total=False):
     legendgroup: str
     legendrank: int
     visible: bool | str
+    cliponaxis: bool  # whether what reaches over the axes is cut off
     xaxis: str
     yaxis: str
     meta: Meta

@@ -1,0 +1,63 @@
+"""What is said of a plan beside its picture: in words, and in small tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.panels.control.state import PLAYS, ControlSession
+from explorer.panels.messages import Card
+from explorer.quantities import quantity
+from explorer.views.plan import said
+
+__all__ = ["cards", "words"]
+
+_MOST = 4  # switches that are named
+
+
+def words(session: ControlSession, drag: bool) -> tuple[str, bool]:
+    """Return the sentence below the picture, and whether all is well."""
+    plan, course = session.plan, session.course
+    if drag:
+        text = f"objective {quantity(plan.objective, '', 6)} · on the sequence of the plan before"
+        return f"{text} · planned in {1e3 * session.seconds:.0f} ms", True
+    replay = plan.replay() if plan.status != "infeasible" else None
+    text, good = said(plan, replay), plan.ok
+    if session.trouble:
+        return f"{text} · not carried out: {session.trouble}", False
+    if course is not None:
+        how = PLAYS[session.state["play"]]
+        if course.failed:
+            return f"{text} · {how}: {course.failed}", False
+        missed = [f"{k} missed by {quantity(v, '', 3)}" for k, v in course.missed.items()]
+        text = f"{text} · {how}: {', '.join(missed) or 'all constraints hold'}"
+        good = good and not missed
+    return text, good
+
+
+def cards(session: ControlSession, drag: bool) -> list[Card]:
+    """Return the tables: the plan, its multipliers, what was carried out."""
+    plan, time = session.plan, session.system.time_unit
+    at = [quantity(float(t), "", 5) for t in plan.switches[:_MOST]]
+    more = len(plan.switches) - _MOST
+    rows = [
+        ["status", "…" if drag else plan.status],
+        ["objective", quantity(plan.objective, "", 7)],
+        ["final time", quantity(plan.t_end, time, 6)],
+        ["switches", ", ".join(at) + (f" and {more} more" if more > 0 else "") or "none"],
+        ["biactive", "…" if drag else str(len(plan.biactive))],
+        ["replay defect", "…" if drag else quantity(plan.defect, "", 2)],
+    ]
+    if session.seconds:
+        rows.append(["planned in", f"{1e3 * session.seconds:.0f} ms"])
+    found: list[Card] = [{"title": "Plan", "rows": rows, "note": ""}]
+    if plan.multipliers:
+        note = "Derivative of the objective by the value that is asked for."
+        rows = [[name, quantity(x, "", 4)] for name, x in plan.multipliers.items()]
+        found.append({"title": "Multipliers of the goal", "rows": rows, "note": note})
+    course = session.course
+    if course is not None and len(course.u):
+        away = float(np.abs(course.deviation[-1]).max())
+        rows = [["off the plan at the end", quantity(away, "", 3)]]
+        rows += [[name, quantity(x, "", 3)] for name, x in course.missed.items()]
+        found.append({"title": PLAYS[session.state["play"]].capitalize(), "rows": rows, "note": ""})
+    return found
