@@ -181,7 +181,9 @@ def test_what_cannot_be_is_a_sentence(plan, key, value, said):
 
 
 def test_what_is_no_plan_is_refused(monkeypatch, plan):
-    for given in ("pushed_block", ex.models.pushed_block(), 3):
+    with pytest.raises(ex.ExplorerError, match="no task called 'pushed_block'"):
+        ex.explore_control("pushed_block")
+    for given in (ex.models.pushed_block(), 3):
         with pytest.raises(ex.BadValue, match="takes a plan or a problem"):
             ex.explore_control(given)
     with pytest.raises(ex.BadValue, match="explore_control"):

@@ -114,7 +114,7 @@ def _states(
         plots.append(Plot(traces, time_title(system), title, span, limits))
     for kind in ("replay", "simulation", "bound"):  # each kind of line is named once
         for trace in plots[0].traces:
-            if trace["name"] == kind and not (kind == "bound" and np.isnan(trace["y"]).all()):
+            if trace["name"] == kind and trace["y"] is not OFF[1]:
                 trace["showlegend"] = True
                 break
     return plots

@@ -19,6 +19,7 @@ from explorer.panels.messages import Frame, Group, History, Message, Schema, Sta
 from explorer.panels.session import Session
 from explorer.panels.session_panel import SessionPanel, Shown, panel
 from explorer.systems import StepSystem
+from explorer.tasks import Task, tasks
 from explorer.views.drawing.picture import Picture, steady
 from explorer.views.drawing.polyline import Look
 from explorer.views.drawing.traces import Figure
@@ -125,7 +126,7 @@ def explore_control(plan: Plan | OptimalControlProblem | None = None, **settings
 
     Parameters
     ----------
-    plan : Plan or OptimalControlProblem, optional
+    plan : Plan, OptimalControlProblem, or a task by name, optional
         A problem is solved first. By default a block that is pushed over 1 m in least time.
     **settings
         By full key: ``**{"x0.v": 0.5}`` for a state of the start, "end.x" for a goal, parameters by
@@ -146,10 +147,12 @@ def explore_control(plan: Plan | OptimalControlProblem | None = None, **settings
     NotApplicable
         If CasADi is not installed.
     """
-    if plan is None:
-        plan = optimize(_usual())
-    elif isinstance(plan, OptimalControlProblem):
-        plan = optimize(plan)
+    if isinstance(plan, str):
+        plan = tasks[plan]
+    if isinstance(plan, Task):
+        plan = optimize(plan(), plan.guess)
+    elif plan is None or isinstance(plan, OptimalControlProblem):
+        plan = optimize(plan or _usual())
     elif not isinstance(plan, Plan):
         raise BadValue(
             f"explore_control takes a plan or a problem, not a {type(plan).__name__}: "

@@ -82,7 +82,7 @@ def stroke(
 ) -> Trace:
     style: Style = {"name": what, "hovertemplate": f"{what} = %{{y:.5g}} {unit}<extra></extra>"}
     if "breaks" not in more:
-        t, y = t.astype(np.float32), y.astype(np.float32)
+        t, y = (a.astype(np.float32, copy=False) for a in (t, y))
     style.update(more)
     return curve(t, y, colour, **style)
 
@@ -115,9 +115,10 @@ def range_of(
     wide = max(most - least, _FLAT * max(abs(most), abs(least)))
     near = [b for b in (low, high) if np.isfinite(b) and least - _NEAR * wide <= b]
     near = [b for b in near if b <= most + _NEAR * wide]
-    t = np.tile([0.0, end, np.nan], 2)
-    y = np.array([low, low, np.nan, high, high, np.nan])
+    t, y = np.tile([0.0, end, np.nan], 2), np.array([low, low, np.nan, high, high, np.nan])
     y = np.where(np.isfinite(y), y, np.nan)
+    if np.isnan(y).all():  # without a point there would be no line that the next picture moves
+        t, y = OFF
     dashed: Line = {"width": 1.2, "dash": "dash"}
     return stroke(t, y, colour, "bound", "", line=dashed), extent(known, np.array(near))
 
