@@ -31,6 +31,6 @@ fi
 # hatchling and editables, so that postBuild builds the package without asking an index.
 # --no-config: uv.lock is held to versions that the base of the image does not have.
 printf 'notebook\nhatchling\neditables\n' | uv pip compile --no-config --quiet --no-header --no-annotate \
-    --extra voila --constraint "$base" --upgrade \
+    --extra voila --extra control --constraint "$base" --upgrade \
     --python-version "$version" --python-platform x86_64-unknown-linux-gnu \
     --output-file "$output" pyproject.toml -

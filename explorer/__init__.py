@@ -9,7 +9,8 @@ Simulate       ex.simulate(system, scheme, t_end=3, e=0.5); it chooses a scheme 
 Results        run.t, run.q, run.v, run.events, run.status, run.certificate; run.save, ex.load
 Draw           ex.views.trajectory(run), ex.views.energy(run), ...; dir(ex.views) lists all
 Explore        ex.explore("bouncing_ball") opens the live panel in a notebook;
-               ex.explore_sensitivity, ex.explore_order, ex.explore_stability
+               ex.explore_sensitivity, ex.explore_order, ex.explore_stability,
+               ex.explore_control
 Differentiate  ex.sensitivity(system, scheme, ("g", "e")), exact across events;
                ex.minimize, ex.fit
 Control        ex.optimize(ex.OptimalControlProblem(system, ...)) plans a control; plan.replay()

@@ -113,6 +113,7 @@ def test_pins_satisfy_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     wanted = project["project"]["dependencies"]
     wanted = wanted + project["project"]["optional-dependencies"]["voila"]
+    wanted = wanted + project["project"]["optional-dependencies"]["control"]
     wanted = wanted + project["build-system"]["requires"] + ["editables"]
     pins = _pins()
     for requirement in map(Requirement, wanted):
