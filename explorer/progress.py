@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Progress", "bar", "show", "shown_by"]
+__all__ = ["Progress", "bar", "redirected", "show", "shown_by"]
 
 _WIDTH = 30
 
@@ -31,6 +31,11 @@ def shown_by(place: Callable[[int, int, str, str], None]) -> Iterator[None]:
         yield
     finally:
         _shown_by.remove(place)
+
+
+def redirected() -> bool:
+    """Tell whether progress goes elsewhere than to the terminal or the notebook cell."""
+    return len(_shown_by) > 1
 
 
 def show(done: int, total: int, name: str, what: str) -> None:

@@ -35,7 +35,7 @@ from explorer.panels.control.code import script, signature
 from explorer.panels.session import Session
 from explorer.panels.state import OWN, START, State, States, saved
 from explorer.parameters import number
-from explorer.progress import Progress
+from explorer.progress import Progress, redirected
 from explorer.results.solution import Solution
 from explorer.study.asked import Chosen
 from explorer.systems import System
@@ -350,7 +350,7 @@ class ControlSession(Session):
     def _searched(self, state: State) -> Plan:
         """Return the best plan that is found: near the last one, else by a new search."""
         self._slow = 0.0
-        bar = Progress(_STEPS, "plan")
+        bar = Progress(_STEPS, "plan", on=redirected())  # a script that sets a value sees none
         self.plan.pipeline.told = bar
         try:
             plan = self._again(self.plan, state, 20, True)
