@@ -24,7 +24,7 @@ from explorer.transcription.polish import polish
 from explorer.transcription.sequence import Change, Sequence
 from explorer.types import Plain
 
-__all__ = ["code", "read", "restored", "save", "spec_of"]
+__all__ = ["code", "read", "restored", "save", "spec_of", "task_spec"]
 
 ITERATIONS = 1000  # of a solver that is made for a plan from a file
 CLOSE = 1e-6  # relative: the objective of a plan that is solved again

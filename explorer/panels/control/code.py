@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
+import json
 import pprint
-from collections.abc import Mapping
-
-import sympy as sp
 
 from explorer.control import OptimalControlProblem, Plan
+from explorer.control.saved import task_spec
 from explorer.models import models
 from explorer.panels.code import called
 from explorer.panels.state import State
-from explorer.systems.expressions import text
 
 __all__ = ["script", "signature"]
 
 
 def signature(task: OptimalControlProblem) -> str:
     """Return a short text that is the same for the same problem."""
-    named = [*_fields(task), repr(task.system.to_spec())]
-    return hashlib.sha256("\n".join(named).encode()).hexdigest()[:16]
+    named = json.dumps([task_spec(task), task.system.to_spec()], sort_keys=True, default=str)
+    return hashlib.sha256(named.encode()).hexdigest()[:16]
 
 
 def script(plan: Plan, state: State) -> str:
     """Return runnable Python; it names only what differs from the defaults."""
     task = plan.task
     lines = ["import explorer as ex", "", *_system(task)]
-    lines += called("task = ex.OptimalControlProblem", ["system", *_fields(task)])
+    fields = [f"{name}={value!r}" for name, value in task_spec(task).items()]
+    lines += called("task = ex.OptimalControlProblem", ["system", *fields])
     usual = {k: p.value for k, p in task.system.parameters.items()}
     rho = {k: v for k, v in state["rho"].items() if v != usual[k]}
     arguments = ["task", f"x0={state['x0']!r}", *([f"rho={rho!r}"] if rho else [])]
@@ -52,29 +50,3 @@ def _system(task: OptimalControlProblem) -> list[str]:
     written = pprint.pformat(spec, width=92, sort_dicts=False).replace("\n", "\n    ")
     lines = ["from explorer import systems", "", "system = systems.from_spec("]
     return [*lines, f"    {written}", ")"]
-
-
-def _fields(task: OptimalControlProblem) -> list[str]:
-    """Return the arguments of a problem that differ from their defaults."""
-    found = []
-    for field in dataclasses.fields(task):
-        value = getattr(task, field.name)
-        if field.name == "system" or (value is None and field.default is None):
-            continue
-        written = _plain(value)
-        if written != _plain(field.default):
-            found.append(f"{field.name}={written!r}")
-    return found
-
-
-def _plain(value: object) -> object:
-    """Return what can be printed: formulas as text."""
-    if isinstance(value, sp.Rel):
-        return f"{text(value.lhs)} {value.rel_op} {text(value.rhs)}"
-    if isinstance(value, sp.Basic):
-        return text(value)
-    if isinstance(value, Mapping):
-        return {str(_plain(k)): _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(_plain(v) for v in value)
-    return value

@@ -41,31 +41,32 @@ class Formulas:
         Inputs are those of the intervals of the times `begin`, by default of t: of two equal times
         that follow each other, the first one lies before a break.
         """
-        from explorer.kernels.model.along_rows import evaluate
-
         out, schedule = np.empty((len(t), native.size)), schedule_of(self.compiled.system)
         if schedule is not None and begin is not None and len(t):
             which = schedule.intervals(begin)
             for k in np.unique(which):
                 rows = which == k
                 with schedule.holding(int(k)):
-                    out[rows] = self.along(native, t[rows], x[rows], chosen[rows])
+                    out[rows] = self._evaluated(native, t[rows], x[rows], chosen[rows])
             return out
         left = before_breaks(t)
-        if schedule is not None and begin is None and left.any():
-            out[~left] = self.along(native, t[~left], x[~left], chosen[~left])
-            with schedule.holding(-2):
-                out[left] = self.along(native, t[left], x[left], chosen[left])
-            return out
+        if schedule is None or begin is not None or not left.any():
+            return self._evaluated(native, t, x, chosen)
+        out[~left] = self._evaluated(native, t[~left], x[~left], chosen[~left])
+        with schedule.holding(-2):
+            out[left] = self._evaluated(native, t[left], x[left], chosen[left])
+        return out
+
+    def _evaluated(
+        self, native: Bundle, t: np.ndarray, x: np.ndarray, chosen: np.ndarray
+    ) -> np.ndarray:
+        """Return what a native function writes, (k, size), with the inputs as they are held."""
+        from explorer.kernels.model.along_rows import evaluate
+
+        out = np.empty((len(t), native.size))
         parts = [np.ascontiguousarray(a, float) for a in (t, x, chosen)]
-        evaluate(
-            native.address,
-            native.data,
-            *parts,
-            self.compiled.input(self.rho),
-            np.empty(max(native.size, 1)),
-            out,
-        )
+        rho, work = self.compiled.input(self.rho), np.empty(max(native.size, 1))
+        evaluate(native.address, native.data, *parts, rho, work, out)
         return out
 
     def rates(
