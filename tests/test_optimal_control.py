@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 
 import numpy as np
@@ -336,6 +337,31 @@ def test_path_constraints_and_time():
     plan = ex.optimize(moving, progress=False)
     assert plan.ok, plan
     assert plan.defect < 1e-4
+
+
+def test_knots_hold_at_the_ends_of_all_control_intervals():
+    """A clock that a control drives has to agree with time at each of them."""
+    system = ex.StepSystem("clock", x="x c")
+    system.inputs("u pace", low=[-3, 0.2], high=[3, 4])
+    system.f = ["pace*u - sign(x)/2", "pace"]
+    system.start(x=[1, 0], t_end=2)
+    task = ex.OptimalControlProblem(
+        system, intervals=4, running="x**2 + u**2/10 + (pace - t)**2", knots=["c == t"]
+    )
+    plan = ex.optimize(task, progress=False)
+    assert plan.ok, plan
+    np.testing.assert_allclose(plan.x[:, 1], plan.t, atol=1e-9)
+    np.testing.assert_allclose(plan.u[:, 1], 1, atol=1e-8)
+    with pytest.raises(BadModel, match="knot"):
+        dataclasses.replace(task, knots=["u == 1"])
+
+
+def test_the_sigmas_of_a_homotopy_fall():
+    plan = ex.optimize(drive(5), sigmas=(1, 1e-1, 1e-3, 1e-6), progress=False)
+    assert plan.objective == pytest.approx(40 / 3, abs=1e-9)
+    assert [line["sigma"] for line in plan.log if "sigma" in line] == [1, 1e-1, 1e-3, 1e-6]
+    with pytest.raises(BadValue, match="must fall"):
+        ex.optimize(drive(5), sigmas=(1, 2))
 
 
 # -- hybrid systems -------------------------------------------------------------------------------

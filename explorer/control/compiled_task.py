@@ -31,10 +31,11 @@ def pipeline(task: OptimalControlProblem, settings: Settings, max_iter: int) -> 
     key = repr((sorted(fields.items()), max_iter))
     if key not in kept:
         running, terminal = task.costs
-        path, end = task.path_rules, task.end_rules
-        costs = Costs(running, terminal, tuple(r[0] for r in path), tuple(r[0] for r in end))
+        path, end, knots = task.path_rules, task.end_rules, task.knot_rules
+        asked = (tuple(rule[0] for rule in one) for one in (path, end, knots))
+        costs = Costs(running, terminal, *asked)
         x, u = task.limits
-        limits = Limits(x, u, _ranges(path), _ranges(end))
+        limits = Limits(x, u, _ranges(path), _ranges(end), _ranges(knots))
         system = task.system
         if isinstance(system, HybridSystem):
             switching = True

@@ -6,7 +6,9 @@ Homotopy from a guess, active sets, a smooth program on their sequence, and the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from explorer.control.compiled_task import guessed_modes, pipeline, point
 from explorer.control.plan import Plan, finished
 from explorer.control.problem import OptimalControlProblem
 from explorer.errors import BadValue
+from explorer.parameters import number
 from explorer.progress import Progress
 from explorer.transcription.pipeline import Outcome, Settings
 from explorer.transcription.program import Program
@@ -35,6 +38,7 @@ def optimize(
     seed: int = 0,
     max_iter: int = 1000,
     max_neighbours: int = 60,
+    sigmas: Sequence[float] | None = None,
     progress: bool = True,
     rho: Mapping[str, float] | None = None,
     **parameters: float,
@@ -57,6 +61,10 @@ def optimize(
     max_iter, max_neighbours : int
         Limits: iterations of a solve, and sequences beside a plan that are solved. At a limit the
         best plan is returned with its status.
+    sigmas : sequence of float, optional
+        Bounds of the products in the homotopy, in order; by default 1, 1e-2, 1e-4, 1e-6. Slower
+        ones find more where many surfaces meet. If no sequence of active sets is solved then, the
+        plan of the last one is returned, "not converged": its products are below it.
     progress : bool
         Whether to show a progress bar when it takes long.
     rho, **parameters
@@ -79,7 +87,13 @@ def optimize(
     if not isinstance(starts, int) or starts < 1:
         raise BadValue(f"starts = {starts!r} must be a whole number from 1 on.")
     start, values = task.start(x0, {**(rho or {}), **parameters})
-    search = pipeline(task, Settings(most=max_neighbours), max_iter)
+    settings = Settings(most=max_neighbours)
+    if sigmas is not None:
+        falling = tuple(number(sigma, "sigmas", positive=True) for sigma in sigmas)
+        if not falling or any(a <= b for a, b in itertools.pairwise(falling)):
+            raise BadValue(f"sigmas = {falling} must fall, such as (1, 1e-2, 1e-4).")
+        settings = replace(settings, sigmas=falling)
+    search = pipeline(task, settings, max_iter)
     search.modes = guessed_modes(task, guess)
     program = search.first.program
     p = program.parameters(start, np.array(list(values.values())))

@@ -54,6 +54,8 @@ class OptimalControlProblem(metaclass=Checked):
         Hold at all stages: ``["x**2 + y**2 >= 1"]``.
     end : mapping or sequence of relations, optional
         Hold at the final time: ``{"q": 200, "v": (0, 1)}`` or ``["q >= 2*v"]``.
+    knots : mapping or sequence of relations, optional
+        Hold at the end of each control interval, where t is its time. They have no slacks.
     controls : sequence of str, optional
         Names of the parameters that are controls; by default the inputs of the system.
     elements, stages : int
@@ -93,6 +95,7 @@ class OptimalControlProblem(metaclass=Checked):
     bounds: Mapping[str, object] | None = None
     path: Sequence[Rule] = ()
     end: Mapping[str, object] | Sequence[Rule] | None = None
+    knots: Mapping[str, object] | Sequence[Rule] = ()
     controls: str | Sequence[str] | None = None
     elements: int = 3
     stages: int = 2
@@ -129,7 +132,7 @@ class OptimalControlProblem(metaclass=Checked):
                 raise BadValue(f"{name} = {value!r} is unknown.{suggest(value, known)}")
         self._check_controls()
         self._check_times()
-        for what in (self.costs, self.path_rules, self.end_rules, self.limits):
+        for what in (self.costs, self.path_rules, self.end_rules, self.knot_rules, self.limits):
             assert what is not None  # each refuses what is inconsistent
 
     def __repr__(self) -> str:
@@ -210,6 +213,13 @@ class OptimalControlProblem(metaclass=Checked):
         names = self.system.symbols()
         fixed = {k: s for k, s in names.items() if k not in self.control_names}
         return rules(self.end, fixed, "The end constraint")
+
+    @property
+    def knot_rules(self) -> list[Ranged]:
+        """The constraints at the ends of control intervals."""
+        names = self.system.symbols()
+        fixed = {k: s for k, s in names.items() if k not in self.control_names}
+        return rules(self.knots, fixed, "The knot constraint")
 
     def _control_bounds(self) -> dict[str, tuple[float, float]]:
         declared = self.system.input_bounds

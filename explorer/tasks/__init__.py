@@ -56,6 +56,9 @@ class Task(Generic[P]):
     defect : float
         Bound of the defect of the exact replay, in the units of the states.
     guess : what `optimize` takes, or None
+    relaxed : float
+        Where only the homotopy solves it: its plans keep products below this sigma. 0 if a
+        sequence of active sets is solved.
     """
 
     build: Callable[P, OptimalControlProblem]
@@ -63,6 +66,7 @@ class Task(Generic[P]):
     objective: Truth | None
     defect: float
     guess: object
+    relaxed: float = 0.0
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> OptimalControlProblem:
         """Return the problem."""
@@ -85,6 +89,7 @@ def register(
     objective: tuple[float, float, str] | None = None,
     defect: float = 1e-6,
     guess: object = None,
+    relaxed: float = 0.0,
 ) -> Callable[[Callable[P, OptimalControlProblem]], Task[P]]:
     """Put a task into the table.
 
@@ -98,6 +103,8 @@ def register(
         Bound of the defect of the exact replay.
     guess : object, optional
         What `optimize` needs to start from, if it needs it.
+    relaxed : float
+        Where only the homotopy solves it: the sigma below which its plans keep products.
 
     Examples
     --------
@@ -109,7 +116,7 @@ def register(
     def add(build: Callable[P, OptimalControlProblem]) -> Task[P]:
         sources = tuple(items(references, f"The references of {build.__name__}", str))
         truth = Truth(*objective) if objective else None
-        task = Task(checked(build), sources, truth, defect, guess)
+        task = Task(checked(build), sources, truth, defect, guess, relaxed)
         update_wrapper(task, build, updated=())
         tasks.register(build.__name__)(task)
         return task

@@ -36,12 +36,14 @@ class Costs:
     terminal : formula of the final time t, the final state and parameters
     path : tuple of formulas that are in a range at all times
     end : tuple of formulas that are in a range at the final time
+    knots : tuple of formulas that are in a range at the end of each control interval
     """
 
     running: sp.Expr = field(default_factory=lambda: sp.Integer(0))
     terminal: sp.Expr = field(default_factory=lambda: sp.Integer(0))
     path: tuple[sp.Expr, ...] = ()
     end: tuple[sp.Expr, ...] = ()
+    knots: tuple[sp.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ class Formulas:
     rates : dc/dt of (t, x, m, u, p)
     slide : dc/dt and its derivative by m, of the same
     running, path : of (t, x, u, p)
-    terminal, end : of (t, x, p)
+    terminal, end, knot : of (t, x, p)
     cells : tuple of (indices, (n_cells, count) signs), or None
         In Stewart's form, of each subsystem the switching functions and the signs of its cells.
     edges : tuple of (int, int)
@@ -94,6 +96,7 @@ class Formulas:
     conditions: Function | None = None
     driven: tuple[bool, ...] = ()
     jumping: tuple[bool, ...] = ()
+    knot: Function | None = None
 
     @property
     def n_signs(self) -> int:
@@ -168,6 +171,7 @@ def formulas(
         function("terminal", end, [[costs.terminal]]),
         function("end", end, [costs.end]),
         cells,
+        knot=function("knot", end, [costs.knots]),
     )
 
 

@@ -89,6 +89,7 @@ def hybrid_formulas(system: HybridSystem, controls: Several[str], costs: Costs) 
         else None,
         tuple(bool(set(u) & r.free_symbols) for r in reached),
         tuple(guard.jumps for guard in system.guards),
+        function("knot", end, [costs.knots]),
     )
 
 

@@ -136,10 +136,14 @@ class Pipeline:
         if program.formulas.n_c == 0 or not program.grid.switching:
             sequence = Sequence((0,) * program.formulas.n_c, ())
             if program.formulas.n_c:
-                return self.standard(point, p)
+                status = "stationary" if point.ok else "not converged"
+                return self.relaxed(point, p, status, "switches are not located")
         else:
             sequence = self.sequence(point.w, p)
-        return self.refine(program, point.w, sequence, p)
+        outcome = self.refine(program, point.w, sequence, p)
+        if outcome.status == "not converged" and self.reached:
+            return self.relaxed(point, p, outcome.status, "no sequence of active sets is solved")
+        return outcome
 
     def again(
         self,
@@ -222,10 +226,9 @@ class Pipeline:
         assert point is not None
         return point
 
-    def standard(self, point: Point, p: np.ndarray) -> Outcome:
-        """Return the outcome of a standard Runge-Kutta method: there is no sequence to polish."""
-        status = "stationary" if point.ok else "not converged"
-        text = f"complementarity to {self.settings.sigmas[-1]:.0e}; switches are not located"
+    def relaxed(self, point: Point, p: np.ndarray, status: str, why: str) -> Outcome:
+        """Return the end of the homotopy as it is: nothing was polished."""
+        text = f"complementarity to {self.settings.sigmas[-1]:.0e}; {why}"
         return Outcome(self.first.program, point.w, p, status, None, point, [], text, self.log)
 
     # -- 2: sequence ----------------------------------------------------------------------------
@@ -404,9 +407,7 @@ class Pipeline:
         """Return the outcome where no sequence was solved."""
         held = {k: v for k, v in best.slacks.items() if v > CLOSED and k in ("path", "end")}
         status, text = "not converged", best.point.status
-        if held and self.reached:
-            text = "no sequence of active sets that was tried meets the constraints"
-        elif held:
+        if held and not self.reached:
             status = "infeasible" if best.point.ok else "not converged"
             text = "the constraints cannot hold together"
         return Outcome(best.program, best.point.w, p, status, best, best.point, [], text, self.log)

@@ -139,12 +139,13 @@ class Program:
 
 @dataclass(frozen=True)
 class Limits:
-    """Ranges of what a user bounds: states, controls, path and end formulas; (n, 2) each."""
+    """Ranges of what a user bounds: states, controls, path, end and knot formulas; (n, 2) each."""
 
     x: np.ndarray
     u: np.ndarray
     path: np.ndarray
     end: np.ndarray
+    knots: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 def build(formulas: Formulas, grid: Grid, limits: Limits) -> Program:
@@ -229,6 +230,8 @@ class _Builder:
                 t = t + h if n + 1 < grid.elements else begin + length
             if grid.switching:
                 self.row("sum", sum(steps) - length)
+            if len(self.limits.knots):
+                self.row("knot", f.knot(t, x, self.rho), *self.limits.knots.T)
         self.spans.append((len(self.w.low), len(self.g.low)))
         if grid.free:
             self.row("total", sum(lengths) - span)
