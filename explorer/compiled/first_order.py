@@ -83,7 +83,7 @@ class FirstOrder(Drivable):
         other, first = copy.copy(self), len(self.args) - self.n_rho
         other.given, other._undriven = given, self
         other.system = object.__new__(type(self.system))
-        vars(other.system).update(vars(self.system))
+        object.__setattr__(other.system, "__dict__", vars(self.system).copy())
         vars(other.system).update(
             drive=given.drive,
             made=given.made,

@@ -130,7 +130,7 @@ def behind_inputs(compiled: C, system: System, first: int, **changes: object) ->
 def _copied(compiled: C) -> C:
     """Return a shallow copy."""
     other: C = object.__new__(type(compiled))
-    vars(other).update(vars(compiled))
+    object.__setattr__(other, "__dict__", vars(compiled).copy())
     return other
 
 
@@ -223,8 +223,8 @@ def breaks_of(system: System, first: int, stride: int = 1_000_000_000) -> Held:
     drive = system.drive
     if drive is None or len(drive.t) < 3:
         return NEVER
-    now = np.zeros(1, np.int64)
-    return Drive(drive.breaks, now, first + drive.places_in(system), drive.values.copy(), stride)
+    places = drive.places_in(system, first)
+    return Drive(drive.breaks, np.zeros(1, np.int64), places, drive.values, stride)
 
 
 @contextmanager

@@ -95,7 +95,8 @@ class Switched(Drivable, Remade):
     def behind_inputs(self, system: StepSystem) -> Switched:
         """Return the same functions behind the inputs of a system with a drive."""
         other: Switched = object.__new__(type(self))
-        vars(other).update(vars(self), system=system, _undriven=self)
+        object.__setattr__(other, "__dict__", vars(self).copy())
+        vars(other).update(system=system, _undriven=self)
         for name in ("tangents", "plain", "surface_rates"):
             vars(other).pop(name, None)
         if self.cost is not None:

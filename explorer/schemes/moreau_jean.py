@@ -192,7 +192,7 @@ class MoreauJean(ImplicitCapturing):
                 many=self._on_graph(compiled, matrices),
                 inp=inp,
                 matrices=matrices,
-                e=np.concatenate([e, compiled.e_t(inp)]),
+                e=np.concatenate([e, compiled.at_start.e_t(inp)]),
             ),
             record,
         )

@@ -105,7 +105,7 @@ class Alpha(ImplicitCapturing, Family):
         if compiled.constant:
             check_step(self, M, C, K, (lambda: compiled.highest) if compiled.linear else None)
         a = np.zeros_like(record["q"])
-        a[0] = solved(M, compiled.forces(inp))
+        a[0] = solved(M, compiled.at_start.forces(inp))
         setup = Setup(
             method_of(self.coefficients, self.forecast, self.level, self.interpolated),
             float(self.newton_tol),

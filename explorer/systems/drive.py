@@ -106,7 +106,7 @@ class Input(metaclass=Checked):
         k = np.clip(np.searchsorted(grid, t, side="right") - 1, 0, len(values) - 1)
         return np.asarray(values[k])
 
-    @functools.cached_property
+    @property
     def steps(self) -> tuple[str, bytes]:
         """What inputs of one kind on the same grid have in common."""
         return self.kind, np.asarray(self.grid).tobytes()
@@ -162,8 +162,9 @@ class Layout:
         they are
     which : dict of str to (k,) int
         The interval of each input's own grid.
-    places : dict of the parameters of a system to places of the names among them
+    places : dict of where rho begins, and its names, to places of the names that change
     fits : dict of steps h to whether they end at all t
+    grids : dict of steps h to where intervals of this length end, cut at t
     """
 
     t: np.ndarray
@@ -172,8 +173,14 @@ class Layout:
     columns: np.ndarray | slice
     gather: np.ndarray
     which: dict[str, np.ndarray]
-    places: dict[tuple[str, ...], np.ndarray]
+    places: dict[tuple[int | str, ...], np.ndarray]
     fits: dict[float, bool]
+    grids: dict[float, np.ndarray]
+
+    @functools.cached_property
+    def breaks(self) -> np.ndarray:
+        """Times at which values change, (k - 1,) in s."""
+        return np.array(self.t[1:-1])
 
     def filled(self, signals: Iterable[Input]) -> np.ndarray:
         """Return the values of the parameters in each interval, (k, m)."""
@@ -219,7 +226,7 @@ class Drive:
     @property
     def breaks(self) -> np.ndarray:
         """Times at which values change, (k - 1,) in s."""
-        return np.array(self.t[1:-1])
+        return self.layout.breaks
 
     @property
     def first(self) -> dict[str, float]:
@@ -231,12 +238,13 @@ class Drive:
         """A time that is round-off, s."""
         return _CLOSE * float(self.t[-1])
 
-    def places_in(self, system: TakesInputs) -> np.ndarray:
-        """Return the places in rho of the parameters that change, (m,) int64."""
-        names, kept = tuple(system.parameters), self.layout.places
-        if names not in kept:
-            kept[names] = np.array([names.index(name) for name in self.names], np.int64)
-        return kept[names]
+    def places_in(self, system: TakesInputs, first: int = 0) -> np.ndarray:
+        """Return the places of the parameters that change, (m,) int64; rho begins at `first`."""
+        key, kept = (first, *system.parameters), self.layout.places
+        if key not in kept:
+            names = key[1:]
+            kept[key] = np.array([first + names.index(name) for name in self.names], np.int64)
+        return kept[key]
 
     def __call__(self, t: float | Reals) -> np.ndarray:
         """Return the values of the inputs at times in s, (..., n_u); behind a break."""
@@ -308,10 +316,9 @@ def _check_grid(name: str, grid: np.ndarray, t_end: float) -> None:
 def _check_values(name: str, param: InputParam, values: np.ndarray) -> None:
     """Refuse values outside the bounds."""
     low, high = param.bounds
-    finite = [abs(b) for b in (low, high) if math.isfinite(b)]
-    if not finite:
+    if low == -math.inf and high == math.inf:
         return
-    slack = _ROUND * max(1.0, *finite)
+    slack = _ROUND * max(1.0, *(abs(b) for b in (low, high) if math.isfinite(b)))
     if values.min() < low - slack or values.max() > high + slack:
         bad = np.flatnonzero((values < low - slack) | (values > high + slack))
         raise BadValue(
@@ -377,7 +384,7 @@ def laid_out(moving: Mapping[str, Input], t_end: float) -> Layout:
             fixed += [grid[k], grid[k + 1] - grid[k]]
         first += len(signal.values)
     some = slice(len(columns)) if columns == [*range(len(columns))] else np.array(columns)
-    return Layout(t, tuple(names), np.stack(fixed, 1), some, np.stack(gather, 1), which, {}, {})
+    return Layout(t, tuple(names), np.stack(fixed, 1), some, np.stack(gather, 1), which, {}, {}, {})
 
 
 def _breaks(grids: list[np.ndarray], t_end: float) -> np.ndarray:

@@ -35,6 +35,8 @@ def active_of(system: System, columns: Iterable[int]) -> np.ndarray:
     if drive is None:
         return np.zeros((0, len(wanted)), np.int64)
     n_rho, count = len(names), len(drive.t) - 1
+    if not wanted:
+        return np.empty((count, 0), np.int64)
     active = np.empty((count, len(wanted)), np.int64)
     for j, column in enumerate(wanted):
         if column < n_rho:

@@ -29,6 +29,7 @@ from explorer.kernels.event_driven.structures import (
     Sizes,
     Surfaces,
 )
+from explorer.kernels.model.held_inputs import Drive
 from explorer.runs.event_driven.columns import active_of, place_of
 from explorer.runs.event_driven.settings import Formulation
 
@@ -73,8 +74,15 @@ def problem(flow: Flow, wrt: tuple[int, ...], many: int = 1) -> Problem:
         np.zeros(flow.rows, ROW),
         sides,
         *_changes(flow),
-        breaks_of(flow.system, 1 + flow.n_x, len(flow.input(0.0))),
+        _owned(breaks_of(flow.system, 1 + flow.n_x, len(flow.input(0.0)))),
         active_of(flow.system, wrt),
+    )
+
+
+def _owned(drive: Drive) -> Drive:
+    """Return inputs that `set_drive` may overwrite."""
+    return (
+        drive if not drive.t.size else drive._replace(t=drive.t.copy(), values=drive.values.copy())
     )
 
 

@@ -160,8 +160,12 @@ class Elements(Run):
         system, drive = self.compiled.system, self.compiled.system.drive
         if drive is None:
             return False
-        jumping = {sp.Symbol(k) for k, signal in drive.inputs.items() if signal.kind == "constant"}
-        return any(switch.c.free_symbols & jumping for switch in system.switches)
+        jumping = tuple(k for k, signal in drive.inputs.items() if signal.kind == "constant")
+        kept: dict[tuple[str, ...], bool] = system.lasting.setdefault("jumping", {})
+        if jumping not in kept:
+            moved = {*map(sp.Symbol, jumping)}
+            kept[jumping] = any(switch.c.free_symbols & moved for switch in system.switches)
+        return kept[jumping]
 
     @property
     def graded(self) -> np.ndarray:

@@ -32,8 +32,13 @@ def _ends(system: System, h: float, t_end: float, intervals: int) -> np.ndarray:
     ends[-1] = t_end
     if system.drive is None or not len(breaks := system.drive.breaks):
         return ends
-    apart = np.abs(ends[:-1, None] - breaks).min(axis=1) > _NEAR * h
-    return np.sort(np.concatenate([ends[:-1][apart], breaks, ends[-1:]]))
+    kept = system.drive.layout.grids
+    if h not in kept:
+        after = np.clip(np.searchsorted(breaks, ends[:-1]), 1, max(len(breaks) - 1, 1))
+        apart = [np.abs(ends[:-1] - breaks[k % len(breaks)]) for k in (after - 1, after)]
+        inside = ends[:-1][np.minimum(*apart) > _NEAR * h]
+        kept[h] = np.sort(np.concatenate([inside, breaks, ends[-1:]]))
+    return kept[h]
 
 
 class Run(Formulas):

@@ -62,7 +62,7 @@ class Run:
         phi, lam, jump, self.p_phi = np.zeros((4, steps, bound))
         a = np.zeros((steps, compiled.n))
         alpha_m, alpha_f = setup.method[:2]
-        a[0], start = consistent_start(compiled, setup.inp, (alpha_m - alpha_f) * setup.h)
+        a[0], start = consistent_start(compiled.at_start, setup.inp, (alpha_m - alpha_f) * setup.h)
         lam[0] = -start
         self.record: Record = parts.Record(**record, a=a, phi=phi, lam=lam, jump=jump)
         self.problem: Problem = self._problem(sizes)
